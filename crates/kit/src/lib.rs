@@ -1,0 +1,45 @@
+//! The words that every room of the laboratory shares.
+//!
+//! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the event queue ([`queue`]), the slab,
+//! the histogram, named random streams ([`rng`]), tables on huge pages ([`table`]), the journal that tests and the
+//! timeline export read, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
+
+pub mod cause;
+pub mod command;
+pub mod divisor;
+pub mod family;
+pub mod histogram;
+pub mod ids;
+pub mod journal;
+pub mod permutation;
+pub mod problem;
+pub mod queue;
+pub mod reason;
+pub mod rng;
+pub mod signals;
+pub mod slab;
+pub mod sums;
+pub mod table;
+pub mod units;
+
+pub use cause::{Cause, Ledger};
+pub use command::{Completion, HostCommand, Op, ReadSource};
+pub use divisor::Divisor;
+pub use histogram::Histogram;
+pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn};
+pub use journal::{Journal, Record};
+pub use permutation::Permutation;
+pub use problem::{Problem, Problems};
+pub use queue::{Class, EventQueue};
+pub use reason::Reason;
+pub use rng::Rng;
+pub use signals::Signals;
+pub use slab::Slab;
+pub use sums::Sums;
+pub use table::Table;
+pub use units::{Bytes, Nanos, Rate, SimTime, TransferRate};
+
+/// Bytes of one mapping unit: the grain of the logical-to-physical map.
+pub const UNIT_BYTES: u64 = 4096;
+/// Bytes of one logical sector, the grain of host addresses.
+pub const SECTOR_BYTES: u64 = 512;

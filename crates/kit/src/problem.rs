@@ -1,0 +1,134 @@
+//! What is wrong with an input, said so that it can be mended: where, what was found, what would be right.
+
+use std::fmt;
+
+/// One thing wrong with an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: a file and line, a field, an option.
+    pub place: String,
+    /// What was found there and what would be accepted, as one clause.
+    pub complaint: String,
+    /// The nearest valid name, when a name was not known.
+    pub nearest: Option<String>,
+}
+
+impl Problem {
+    /// A problem at `place`.
+    pub fn new(place: impl Into<String>, complaint: impl Into<String>) -> Problem {
+        Problem { place: place.into(), complaint: complaint.into(), nearest: None }
+    }
+
+    /// An unknown `name` at `place`, with the nearest of the `valid` ones and the whole list when it is short.
+    pub fn unknown<'a>(place: impl Into<String>, what: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Problem {
+        let valid: Vec<&str> = valid.into_iter().collect();
+        let list = if valid.len() <= 40 { format!(": expected one of {}", valid.join(", ")) } else { String::new() };
+        Problem {
+            place: place.into(),
+            complaint: format!("unknown {what} `{name}`{list}"),
+            nearest: nearest(name, valid).map(str::to_owned),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.complaint)?;
+        match &self.nearest {
+            Some(name) => write!(f, " (did you mean `{name}`?)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything wrong with an input, all at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// A single problem at `place`.
+    pub fn one(place: impl Into<String>, complaint: impl Into<String>) -> Problems {
+        Problems(vec![Problem::new(place, complaint)])
+    }
+
+    /// Adds a problem at `place`.
+    pub fn add(&mut self, place: impl Into<String>, complaint: impl Into<String>) {
+        self.0.push(Problem::new(place, complaint));
+    }
+
+    /// `value` if nothing is wrong.
+    pub fn or<T>(self, value: T) -> Result<T, Problems> {
+        if self.0.is_empty() { Ok(value) } else { Err(self) }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Problems {
+        Problems(vec![problem])
+    }
+}
+
+/// The closest of `valid` to `name`, if it is close enough to be what was meant.
+pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(2);
+    valid.into_iter().map(|candidate| (edit_distance(name, candidate), candidate)).filter(|(d, _)| *d <= limit).min().map(|(_, c)| c)
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) between two words.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let width = right.len() + 1;
+    let mut cost = vec![0usize; (left.len() + 1) * width];
+    for i in 0..=left.len() {
+        for j in 0..width {
+            cost[i * width + j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replace = usize::from(left[i - 1] != right[j - 1]);
+                let mut best = (cost[(i - 1) * width + j] + 1).min(cost[i * width + j - 1] + 1);
+                best = best.min(cost[(i - 1) * width + j - 1] + replace);
+                if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
+                    best = best.min(cost[(i - 2) * width + j - 2] + 1);
+                }
+                best
+            };
+        }
+    }
+    cost[cost.len() - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        let fields = ["channels", "chips_per_channel", "page_size", "read_time"];
+        assert_eq!(nearest("channles", fields), Some("channels"));
+        assert_eq!(nearest("pagesize", fields), Some("page_size"));
+        assert_eq!(nearest("flux_capacitor", fields), None);
+    }
+
+    #[test]
+    fn a_problem_says_where_what_and_what_would_be_right() {
+        let problem = Problem::unknown("drive.toml:3: flash", "field", "channles", ["channels", "cell"]);
+        assert_eq!(
+            problem.to_string(),
+            "drive.toml:3: flash: unknown field `channles`: expected one of channels, cell (did you mean `channels`?)"
+        );
+    }
+}

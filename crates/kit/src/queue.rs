@@ -1,0 +1,272 @@
+//! The event queue: pending events in the order `(time, class, insertion)`.
+//!
+//! A calendar of 4096 buckets of 1.024 us holds the near future; what lies beyond 4.19 ms waits in a heap. Inside a bucket
+//! events form a short sorted list in a pool, so the hot path does not allocate. Measured on the prototype: 13 to 21 ns
+//! for a push and a pop at 32 to 1000 pending events, against 20 to 32 ns for a 4-ary heap.
+
+use crate::units::SimTime;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What comes first among events of one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// A resource became free, or an operation is done.
+    Done = 0,
+    /// A command arrives.
+    Arrival = 1,
+    /// Idle resources choose their next work.
+    Dispatch = 2,
+    /// Timers and idle work.
+    Timer = 3,
+}
+
+const BUCKET_SHIFT: u32 = 10;
+const BUCKETS: usize = 4096;
+const WORDS: usize = BUCKETS / 64;
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node<E> {
+    time: u64,
+    /// Class in the top byte, insertion number below: one comparison orders equal times.
+    order: u64,
+    next: u32,
+    event: E,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Far {
+    time: u64,
+    order: u64,
+    node: u32,
+}
+
+/// Pending events of type `E`.
+#[derive(Clone, Debug)]
+pub struct EventQueue<E> {
+    nodes: Vec<Node<E>>,
+    free: u32,
+    heads: Vec<u32>,
+    occupied: [u64; WORDS],
+    /// Bucket number (not wrapped) of the earliest instant the calendar can hold.
+    base: u64,
+    near: usize,
+    far: BinaryHeap<Reverse<Far>>,
+    inserted: u64,
+}
+
+impl<E: Copy> Default for EventQueue<E> {
+    fn default() -> Self {
+        EventQueue {
+            nodes: Vec::with_capacity(1024),
+            free: NONE,
+            heads: vec![NONE; BUCKETS],
+            occupied: [0; WORDS],
+            base: 0,
+            near: 0,
+            far: BinaryHeap::new(),
+            inserted: 0,
+        }
+    }
+}
+
+impl<E: Copy> EventQueue<E> {
+    /// How many events are pending.
+    pub fn len(&self) -> usize {
+        self.near + self.far.len()
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an event. `at` must not be earlier than the last event popped.
+    #[inline]
+    pub fn push(&mut self, at: SimTime, class: Class, event: E) {
+        debug_assert!(at.0 >> BUCKET_SHIFT >= self.base, "an event in the past");
+        let order = u64::from(class as u8) << 56 | self.inserted;
+        self.inserted += 1;
+        let node = self.allocate(Node { time: at.0, order, next: NONE, event });
+        let bucket = at.0 >> BUCKET_SHIFT;
+        if bucket < self.base + BUCKETS as u64 {
+            self.link(bucket, node);
+        } else {
+            self.far.push(Reverse(Far { time: at.0, order, node }));
+        }
+    }
+
+    /// The instant and class of the next event.
+    #[inline]
+    pub fn peek(&mut self) -> Option<(SimTime, Class)> {
+        let node = self.earliest()?;
+        let node = &self.nodes[node as usize];
+        Some((SimTime(node.time), class_of(node.order)))
+    }
+
+    /// Takes the next event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(SimTime, Class, E)> {
+        let index = self.earliest()?;
+        let node = self.nodes[index as usize];
+        let slot = (node.time >> BUCKET_SHIFT) as usize % BUCKETS;
+        self.heads[slot] = node.next;
+        if node.next == NONE {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+        }
+        self.near -= 1;
+        self.nodes[index as usize].next = self.free;
+        self.free = index;
+        Some((SimTime(node.time), class_of(node.order), node.event))
+    }
+
+    /// The node of the next event, in the calendar: far events are brought near when the calendar has run dry or reached them.
+    #[inline]
+    fn earliest(&mut self) -> Option<u32> {
+        if self.near == 0 {
+            let Reverse(first) = self.far.peek()?;
+            self.base = first.time >> BUCKET_SHIFT;
+            self.bring_near();
+        }
+        let slot = self.first_occupied();
+        let index = self.heads[slot];
+        let bucket = self.nodes[index as usize].time >> BUCKET_SHIFT;
+        if bucket > self.base {
+            self.base = bucket;
+            if self.far.peek().is_some_and(|Reverse(far)| far.time >> BUCKET_SHIFT < bucket + BUCKETS as u64) {
+                self.bring_near();
+            }
+        }
+        Some(index)
+    }
+
+    /// Moves far events that the calendar now reaches. They lie at least a full turn after the old base, hence never before
+    /// the calendar's own first event.
+    fn bring_near(&mut self) {
+        while let Some(Reverse(far)) = self.far.peek().copied() {
+            if far.time >> BUCKET_SHIFT >= self.base + BUCKETS as u64 {
+                break;
+            }
+            self.far.pop();
+            self.link(far.time >> BUCKET_SHIFT, far.node);
+        }
+    }
+
+    #[inline]
+    fn allocate(&mut self, node: Node<E>) -> u32 {
+        if self.free != NONE {
+            let index = self.free;
+            self.free = self.nodes[index as usize].next;
+            self.nodes[index as usize] = node;
+            return index;
+        }
+        self.nodes.push(node);
+        u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events")
+    }
+
+    /// Inserts `node` into its bucket's list, in order.
+    #[inline]
+    fn link(&mut self, bucket: u64, node: u32) {
+        let slot = bucket as usize % BUCKETS;
+        let key = self.key(node);
+        let head = self.heads[slot];
+        self.near += 1;
+        if head == NONE || key < self.key(head) {
+            self.nodes[node as usize].next = head;
+            self.heads[slot] = node;
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            return;
+        }
+        let mut before = head;
+        loop {
+            let after = self.nodes[before as usize].next;
+            if after == NONE || key < self.key(after) {
+                self.nodes[node as usize].next = after;
+                self.nodes[before as usize].next = node;
+                return;
+            }
+            before = after;
+        }
+    }
+
+    #[inline]
+    fn key(&self, node: u32) -> (u64, u64) {
+        let node = &self.nodes[node as usize];
+        (node.time, node.order)
+    }
+
+    /// The first bucket at or after the base, around the ring, that holds an event. The calendar is not empty.
+    #[inline]
+    fn first_occupied(&self) -> usize {
+        let start = self.base as usize % BUCKETS;
+        let (word, bit) = (start / 64, start % 64);
+        let here = self.occupied[word] & (u64::MAX << bit);
+        if here != 0 {
+            return word * 64 + here.trailing_zeros() as usize;
+        }
+        for step in 1..=WORDS {
+            let index = (word + step) % WORDS;
+            let bits = self.occupied[index];
+            if bits != 0 {
+                return index * 64 + bits.trailing_zeros() as usize;
+            }
+        }
+        unreachable!("a calendar that counts events holds one")
+    }
+}
+
+#[inline]
+fn class_of(order: u64) -> Class {
+    match order >> 56 {
+        0 => Class::Done,
+        1 => Class::Arrival,
+        2 => Class::Dispatch,
+        _ => Class::Timer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn equal_times_go_by_class_then_insertion() {
+        let mut queue = EventQueue::default();
+        queue.push(SimTime(5), Class::Timer, 't');
+        queue.push(SimTime(5), Class::Arrival, 'a');
+        queue.push(SimTime(5), Class::Done, 'd');
+        queue.push(SimTime(5), Class::Done, 'e');
+        queue.push(SimTime(4), Class::Timer, '0');
+        let order: String = std::iter::from_fn(|| queue.pop().map(|(_, _, e)| e)).collect();
+        assert_eq!(order, "0deat");
+    }
+
+    #[test]
+    fn agrees_with_a_sorted_list_near_and_far() {
+        let mut rng = Rng::stream(3, "queue");
+        let mut queue = EventQueue::default();
+        let mut model: Vec<(u64, u8, u64)> = Vec::new();
+        let (mut now, mut number) = (0u64, 0u64);
+        for _ in 0..60_000 {
+            if rng.chance(0.52) || model.is_empty() {
+                let reach = [1, 2_000, 60_000, 5_000_000, 900_000_000][rng.below(5) as usize];
+                let at = now + rng.below(reach);
+                let class = [Class::Done, Class::Arrival, Class::Dispatch, Class::Timer][rng.below(4) as usize];
+                queue.push(SimTime(at), class, number);
+                model.push((at, class as u8, number));
+                number += 1;
+            } else {
+                let (position, expected) = model.iter().copied().enumerate().min_by_key(|(_, key)| *key).expect("not empty");
+                model.swap_remove(position);
+                assert_eq!(queue.peek().map(|(t, c)| (t.0, c as u8)), Some((expected.0, expected.1)));
+                let (time, class, event) = queue.pop().expect("not empty");
+                assert_eq!((time.0, class as u8, event), expected);
+                now = time.0;
+            }
+        }
+        assert_eq!(queue.len(), model.len());
+    }
+}

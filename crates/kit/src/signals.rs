@@ -1,0 +1,33 @@
+//! What the rooms let each other see: a few numbers, each updated by its owner.
+
+use crate::units::SimTime;
+
+/// Shared readings. A policy in `ftl` sees the write queue, the buffer and the dies through these and nothing else.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// Host write requests (commands) with pages still waiting for a die. Owner: `ftl`.
+    pub queued_write_requests: u64,
+    /// Host write units (pages of the map) still waiting for a die. Owner: `ftl`.
+    pub queued_write_pages: u64,
+    /// Units the write-back buffer holds. Owner: `host`.
+    pub buffered_pages: u64,
+    /// Units the write-back buffer can hold; 0 without a buffer. Owner: `host`.
+    pub buffer_capacity_pages: u64,
+    /// Host commands submitted and not completed. Owner: the router.
+    pub commands_in_flight: u64,
+    /// When the last host command arrived or completed. Owner: the router.
+    pub last_host_activity: SimTime,
+    /// Reads waiting or running, per die. Owner: `flash`.
+    pub die_reads: Vec<u32>,
+    /// Dies doing something, per channel. Owner: `flash`.
+    pub channel_busy_dies: Vec<u32>,
+    /// Dies doing something. Owner: `flash`.
+    pub busy_dies: u32,
+}
+
+impl Signals {
+    /// Readings of a drive with so many dies and channels, all at rest.
+    pub fn new(die_count: usize, channel_count: usize) -> Signals {
+        Signals { die_reads: vec![0; die_count], channel_busy_dies: vec![0; channel_count], ..Signals::default() }
+    }
+}

@@ -1,0 +1,52 @@
+//! A pool of slots that are reused without allocation.
+
+/// A pool of `T`, addressed by slot number. Grows only when more are in use than ever before.
+#[derive(Clone, Debug)]
+pub struct Slab<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Clone + Default> Slab<T> {
+    /// A pool with room for `capacity` before it grows.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Slab { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
+    }
+
+    /// Takes a slot; it holds what its last user left there.
+    #[inline]
+    pub fn take(&mut self) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            return slot;
+        }
+        let slot = u32::try_from(self.slots.len()).expect("a slab holds fewer than 2^32 slots");
+        self.slots.push(T::default());
+        slot
+    }
+
+    /// Gives a slot back.
+    #[inline]
+    pub fn release(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// How many slots are in use.
+    pub fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, slot: u32) -> &T {
+        &self.slots[slot as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.slots[slot as usize]
+    }
+}

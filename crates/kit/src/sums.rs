@@ -1,0 +1,130 @@
+//! Exact sums: means and deviations come from integers, never from a histogram.
+
+use crate::cause::{CAUSE_COUNT, Ledger};
+use crate::units::Nanos;
+
+/// Exact count, sum and sum of squares of latencies, and their sum per cause.
+///
+/// Cause sums are kept in 64 bits and carried over into 128 before the latency sum, which bounds each of them, can
+/// overflow: the hot path adds narrow words, and no run is too long.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    count: u64,
+    partial_ns: u64,
+    partial: Ledger,
+    total_ns: u128,
+    squares_ns2: u128,
+    causes_ns: [u128; CAUSE_COUNT],
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Sums { count: 0, partial_ns: 0, partial: Ledger::default(), total_ns: 0, squares_ns2: 0, causes_ns: [0; CAUSE_COUNT] }
+    }
+}
+
+impl Sums {
+    /// Adds one latency and its parts.
+    ///
+    /// # Panics
+    /// If the parts do not add up to the latency: the invariant that every command is checked for, in release too.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos, parts: &Ledger) {
+        assert!(parts.total() == latency, "causes sum to {} ns, latency is {} ns: {parts:?}", parts.total().0, latency.0);
+        if self.partial_ns.checked_add(latency.0).is_none() {
+            self.carry();
+        }
+        self.count += 1;
+        self.partial_ns += latency.0;
+        self.squares_ns2 += u128::from(latency.0) * u128::from(latency.0);
+        self.partial.add(parts);
+    }
+
+    fn carry(&mut self) {
+        self.total_ns += u128::from(self.partial_ns);
+        for (wide, narrow) in self.causes_ns.iter_mut().zip(&self.partial.0) {
+            *wide += u128::from(*narrow);
+        }
+        self.partial_ns = 0;
+        self.partial = Ledger::default();
+    }
+
+    /// How many latencies were added.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all latencies \[ns\].
+    pub fn total_ns(&self) -> u128 {
+        self.total_ns + u128::from(self.partial_ns)
+    }
+
+    /// The sum charged to the cause with index `cause` \[ns\].
+    pub fn cause_ns(&self, cause: usize) -> u128 {
+        self.causes_ns[cause] + u128::from(self.partial.0[cause])
+    }
+
+    /// The mean \[ns\].
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.total_ns() as f64 / self.count as f64)
+    }
+
+    /// The standard deviation of the population \[ns\], from the exact integer variance.
+    pub fn stddev(&self) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let (n, sum) = (u128::from(self.count), self.total_ns());
+        // n * sum(x^2) - sum(x)^2 is an exact non-negative integer; where it would not fit, doubles are exact enough.
+        let scaled = match (n.checked_mul(self.squares_ns2), sum.checked_mul(sum)) {
+            (Some(left), Some(right)) => (left - right) as f64,
+            _ => n as f64 * self.squares_ns2 as f64 - sum as f64 * sum as f64,
+        };
+        Some(scaled.max(0.0).sqrt() / self.count as f64)
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Sums) {
+        self.carry();
+        self.count += other.count;
+        self.total_ns += other.total_ns();
+        self.squares_ns2 += other.squares_ns2;
+        for cause in 0..CAUSE_COUNT {
+            self.causes_ns[cause] += other.cause_ns(cause);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cause::Cause;
+
+    fn parts(cause: Cause, ns: u64) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.charge(cause, Nanos(ns));
+        ledger
+    }
+
+    #[test]
+    fn mean_and_deviation_are_exact_beyond_64_bits() {
+        let mut sums = Sums::default();
+        let huge = u64::MAX / 2;
+        for _ in 0..4 {
+            sums.record(Nanos(huge), &parts(Cause::FreeSpace, huge));
+        }
+        assert_eq!(sums.total_ns(), 4 * u128::from(huge));
+        assert_eq!(sums.cause_ns(Cause::FreeSpace as usize), 4 * u128::from(huge));
+        let mut small = Sums::default();
+        for ns in [2, 4, 4, 4, 5, 5, 7, 9] {
+            small.record(Nanos(ns), &parts(Cause::Sense, ns));
+        }
+        assert_eq!((small.mean(), small.stddev()), (Some(5.0), Some(2.0)));
+    }
+
+    #[test]
+    #[should_panic(expected = "causes sum to")]
+    fn parts_that_do_not_add_up_are_refused() {
+        Sums::default().record(Nanos(10), &parts(Cause::Sense, 9));
+    }
+}

@@ -1,0 +1,294 @@
+//! Dimensions as types: instants, spans, sizes and rates, and the unit strings that descriptions carry.
+//!
+//! A dimensioned value in a description is a string with its unit (`"600us"`, `"16KiB"`, `"133MB/s"`, `"4d"`); a bare
+//! number is refused. Durations derived from a rate are computed exactly and rounded up once.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
+
+/// An instant of simulated time \[ns since the start of the run\]. `u64` holds 584 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SimTime(pub u64);
+
+/// A span of simulated time \[ns\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+/// A size \[bytes\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A data rate \[bytes per second\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(pub u64);
+
+/// A bus rate \[transfers per second\]; one transfer moves one byte on the 8-bit flash bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferRate(pub u64);
+
+impl SimTime {
+    /// The start of the run.
+    pub const ZERO: SimTime = SimTime(0);
+    /// Later than any instant a run reaches.
+    pub const FOREVER: SimTime = SimTime(u64::MAX);
+
+    /// The span since `earlier`, which must not be later than `self`.
+    #[inline]
+    pub fn since(self, earlier: SimTime) -> Nanos {
+        debug_assert!(self >= earlier, "time ran backwards: {self:?} < {earlier:?}");
+        Nanos(self.0.wrapping_sub(earlier.0))
+    }
+}
+
+impl Add<Nanos> for SimTime {
+    type Output = SimTime;
+    #[inline]
+    fn add(self, span: Nanos) -> SimTime {
+        SimTime(self.0.saturating_add(span.0))
+    }
+}
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
+
+    /// The span in seconds, rounded to the nearest representable double.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    #[inline]
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    #[inline]
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    /// Saturates at zero.
+    #[inline]
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Rate {
+    /// Time to move `bytes` at this rate, rounded up to a whole nanosecond. A rate of zero means "no cost".
+    pub fn time_for(self, bytes: Bytes) -> Nanos {
+        time_at(bytes.0, self.0)
+    }
+}
+
+impl TransferRate {
+    /// Time to move `bytes` over the 8-bit bus at this rate, rounded up to a whole nanosecond.
+    pub fn time_for(self, bytes: Bytes) -> Nanos {
+        time_at(bytes.0, self.0)
+    }
+}
+
+fn time_at(bytes: u64, per_second: u64) -> Nanos {
+    if per_second == 0 {
+        return Nanos::ZERO;
+    }
+    let ns = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(per_second));
+    Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+/// One unit suffix and what it multiplies by, as an exact integer in the base unit.
+type Suffix = (&'static str, u64);
+
+const DURATION: &[Suffix] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("d", 86_400_000_000_000),
+    ("w", 604_800_000_000_000),
+    ("y", 31_536_000_000_000_000),
+];
+const SIZE: &[Suffix] = &[
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+const RATE: &[Suffix] = &[
+    ("B/s", 1),
+    ("KiB/s", 1 << 10),
+    ("MiB/s", 1 << 20),
+    ("GiB/s", 1 << 30),
+    ("kB/s", 1_000),
+    ("KB/s", 1_000),
+    ("MB/s", 1_000_000),
+    ("GB/s", 1_000_000_000),
+];
+const TRANSFERS: &[Suffix] = &[("T/s", 1), ("kT/s", 1_000), ("MT/s", 1_000_000), ("GT/s", 1_000_000_000)];
+
+/// Parses `text` as a non-negative decimal number followed by one of `suffixes`.
+fn parse_quantity(text: &str, suffixes: &[Suffix]) -> Result<u64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(text.len());
+    let (number, suffix) = (text[..split].trim().replace('_', ""), text[split..].trim());
+    if number.starts_with('-') {
+        return Err("a negative value".to_owned());
+    }
+    let Some((_, scale)) = suffixes.iter().find(|(name, _)| *name == suffix) else {
+        return Err(match suffix {
+            "" => "a number without a unit".to_owned(),
+            other => format!("unknown unit `{other}`"),
+        });
+    };
+    scale_decimal(&number, *scale).ok_or_else(|| format!("`{number}` is not a number that fits"))
+}
+
+/// `number` (digits with at most one point) times `scale`, exactly; fractions below one base unit are refused.
+fn scale_decimal(number: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits_ok = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !digits_ok(whole) || !digits_ok(fraction) || fraction.len() > 18 {
+        return None;
+    }
+    let mut value = whole.parse::<u128>().ok()?.checked_mul(u128::from(scale))?;
+    if !fraction.is_empty() {
+        let power = 10u128.pow(u32::try_from(fraction.len()).ok()?);
+        let part = fraction.parse::<u128>().ok()?.checked_mul(u128::from(scale))?;
+        if part % power != 0 {
+            return None;
+        }
+        value = value.checked_add(part / power)?;
+    }
+    u64::try_from(value).ok()
+}
+
+/// Writes `value` with the largest suffix that divides it exactly.
+fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, suffixes: &[Suffix]) -> fmt::Result {
+    let best = suffixes
+        .iter()
+        .filter(|(name, scale)| value % scale == 0 && value >= *scale && *name != "µs" && !name.starts_with("KB"))
+        .max_by_key(|(_, scale)| *scale);
+    let (name, scale) = best.copied().unwrap_or(suffixes[0]);
+    write!(f, "{}{}", value / scale, name)
+}
+
+macro_rules! quantity {
+    ($type:ident, $table:ident, $kind:literal, $example:literal) => {
+        impl FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                parse_quantity(text, $table)
+                    .map($type)
+                    .map_err(|why| format!(concat!("{}: expected ", $kind, " such as ", $example), why))
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_quantity(f, self.0, $table)
+            }
+        }
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(de::Error::custom)
+            }
+        }
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "x-unit": $kind, "x-example": $example})
+            }
+        }
+    };
+}
+
+quantity!(Nanos, DURATION, "a duration", "\"50us\"");
+quantity!(Bytes, SIZE, "a size", "\"16KiB\"");
+quantity!(Rate, RATE, "a data rate", "\"133MB/s\"");
+quantity!(TransferRate, TRANSFERS, "a transfer rate", "\"1200MT/s\"");
+
+impl Serialize for SimTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+/// Checks a unit string by the kind its schema names (`x-unit`); the description's validator calls it.
+pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
+    match kind {
+        "a duration" => text.parse::<Nanos>().map(drop),
+        "a size" => text.parse::<Bytes>().map(drop),
+        "a data rate" => text.parse::<Rate>().map(drop),
+        "a transfer rate" => text.parse::<TransferRate>().map(drop),
+        other => Err(format!("no such dimension `{other}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_strings_are_exact_and_round_trip() {
+        for (text, ns) in [("600us", 600_000), ("1.5ms", 1_500_000), ("4d", 345_600_000_000_000), ("0ns", 0), ("50 us", 50_000)] {
+            let parsed: Nanos = text.parse().expect("a valid duration");
+            assert_eq!(parsed.0, ns, "{text}");
+            assert_eq!(parsed.to_string().parse::<Nanos>(), Ok(parsed));
+        }
+        assert_eq!("16KiB".parse::<Bytes>().map(|b| b.0), Ok(16384));
+        assert_eq!("133MB/s".parse::<Rate>().map(|r| r.0), Ok(133_000_000));
+        assert_eq!("4800MT/s".parse::<TransferRate>().map(|r| r.0), Ok(4_800_000_000));
+    }
+
+    #[test]
+    fn wrong_units_are_refused_with_the_reason() {
+        let complaint = |text: &str| text.parse::<Nanos>().expect_err("must be refused");
+        assert!(complaint("50").contains("without a unit"));
+        assert!(complaint("-3us").contains("negative"));
+        assert!(complaint("3 parsecs").contains("unknown unit `parsecs`"));
+        assert!(complaint("0.3ns").contains("not a number"), "fractions of a nanosecond are not dropped silently");
+        assert!(complaint("us").contains("not a number"));
+        assert!("99999999999TiB".parse::<Bytes>().is_err());
+    }
+
+    #[test]
+    fn transfer_times_round_up_once() {
+        assert_eq!(Rate(133_000_000).time_for(Bytes(4096)), Nanos(30_797));
+        assert_eq!(TransferRate(1_200_000_000).time_for(Bytes(4096)), Nanos(3414));
+        assert_eq!(TransferRate(4_800_000_000).time_for(Bytes(1)), Nanos(1), "a fast bus is never free");
+        assert_eq!(Rate(0).time_for(Bytes(4096)), Nanos::ZERO);
+    }
+}
