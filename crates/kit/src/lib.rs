@@ -5,12 +5,17 @@
 //! timeline export read, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
 
 pub mod cause;
+pub mod clock;
 pub mod command;
 pub mod divisor;
+pub mod event;
 pub mod family;
+pub mod geometry;
 pub mod histogram;
 pub mod ids;
 pub mod journal;
+pub mod operation;
+pub mod outbox;
 pub mod permutation;
 pub mod problem;
 pub mod queue;
@@ -23,11 +28,16 @@ pub mod table;
 pub mod units;
 
 pub use cause::{Cause, Ledger};
+pub use clock::{Work, WorkClock};
 pub use command::{Completion, HostCommand, Op, ReadSource};
 pub use divisor::Divisor;
+pub use event::{Event, Timer};
+pub use geometry::{Geometry, Shape};
 pub use histogram::Histogram;
 pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn};
 pub use journal::{Journal, Record};
+pub use operation::{Operation, OperationKind, Owner};
+pub use outbox::{Outbox, Part};
 pub use permutation::Permutation;
 pub use problem::{Problem, Problems};
 pub use queue::{Class, EventQueue};

@@ -2,22 +2,23 @@
 
 use crate::rng::split_mix;
 
-/// A pseudo-random bijection of `0..n`. A four-round Feistel network over the next even power of two, walked until it
-/// lands inside the range (at most four steps on average).
+/// A pseudo-random bijection of `0..n`: a four-round Feistel network over a rectangle of about `sqrt(n)` by `sqrt(n)`, walked
+/// until it lands inside the range. The rectangle exceeds the range by less than one row, so walks are rare.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     count: u64,
-    half_bits: u32,
+    rows: u64,
+    columns: u64,
     keys: [u64; 4],
 }
 
 impl Permutation {
-    /// The bijection of `0..count` that belongs to `key`; `count` must be at least 1.
+    /// The bijection of `0..count` that belongs to `key`; `count` must be at least 1 and below 2^62.
     pub fn new(count: u64, key: u64) -> Permutation {
-        assert!(count >= 1, "a permutation needs at least one element");
-        let bits = 64 - (count - 1).leading_zeros();
+        assert!((1..1 << 62).contains(&count), "a permutation needs 1 to 2^62 elements");
+        let columns = (libm::sqrt(count as f64) as u64).max(1);
         let mut state = key;
-        Permutation { count, half_bits: bits.div_ceil(2).max(1), keys: [(); 4].map(|()| split_mix(&mut state)) }
+        Permutation { count, rows: count.div_ceil(columns), columns, keys: [(); 4].map(|()| split_mix(&mut state)) }
     }
 
     /// How many numbers it permutes.
@@ -29,24 +30,36 @@ impl Permutation {
     #[inline]
     pub fn at(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);
-        let mut value = self.round_trip(index);
+        let mut value = self.rounds(index);
         while value >= self.count {
-            value = self.round_trip(value);
+            value = self.rounds(value);
         }
         value
     }
 
     #[inline]
-    fn round_trip(&self, value: u64) -> u64 {
-        let mask = (1u64 << self.half_bits) - 1;
-        let (mut left, mut right) = (value >> self.half_bits, value & mask);
-        for key in self.keys {
-            let mixed = (right ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            (left, right) = (right, left ^ ((mixed >> 32) & mask));
+    fn rounds(&self, value: u64) -> u64 {
+        let (mut row, mut column) = (value / self.columns, value % self.columns);
+        for pair in self.keys.chunks_exact(2) {
+            row = add_mod(row, spread(column ^ pair[0], self.rows), self.rows);
+            column = add_mod(column, spread(row ^ pair[1], self.columns), self.columns);
         }
-        left << self.half_bits | right
+        row * self.columns + column
     }
+}
+
+#[inline]
+fn add_mod(left: u64, right: u64, modulus: u64) -> u64 {
+    let sum = left + right;
+    if sum >= modulus { sum - modulus } else { sum }
+}
+
+/// A hash of `value`, spread over `0..bound` (below 2^32).
+#[inline]
+fn spread(value: u64, bound: u64) -> u64 {
+    let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((mixed >> 32) * bound) >> 32
 }
 
 #[cfg(test)]

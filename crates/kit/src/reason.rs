@@ -3,7 +3,7 @@
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
         /// The reason of a flash operation; every count of reads, programs and erases is split by it.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Reason { $($(#[$doc])* $variant),+ }
 
@@ -20,6 +20,7 @@ macro_rules! reasons {
 
 reasons! {
     /// A host command.
+    #[default]
     Host = "host",
     /// The rest of a mapping unit that a host write covers only in part.
     Rmw = "rmw",

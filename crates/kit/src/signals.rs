@@ -1,5 +1,6 @@
 //! What the rooms let each other see: a few numbers, each updated by its owner.
 
+use crate::clock::{WORK_COUNT, Work, WorkClock};
 use crate::units::SimTime;
 
 /// Shared readings. A policy in `ftl` sees the write queue, the buffer and the dies through these and nothing else.
@@ -23,11 +24,51 @@ pub struct Signals {
     pub channel_busy_dies: Vec<u32>,
     /// Dies doing something. Owner: `flash`.
     pub busy_dies: u32,
+    /// No die has a free block for host data. Owner: `ftl`.
+    pub no_space: bool,
+    /// A policy lets nothing but its own relocations start. Owner: `ftl`.
+    pub hold: bool,
+    /// The drive-wide clock that waiting writes are charged by: at each instant no space, then erasing, then relocating, then
+    /// host work.
+    pub clock: WorkClock,
+    dies_at: [u32; WORK_COUNT],
 }
 
 impl Signals {
     /// Readings of a drive with so many dies and channels, all at rest.
     pub fn new(die_count: usize, channel_count: usize) -> Signals {
         Signals { die_reads: vec![0; die_count], channel_busy_dies: vec![0; channel_count], ..Signals::default() }
+    }
+
+    /// A die turns from one kind of work to another.
+    #[inline]
+    pub fn turn(&mut self, from: Work, to: Work, now: SimTime) {
+        self.dies_at[from as usize] = self.dies_at[from as usize].wrapping_sub(1);
+        self.dies_at[to as usize] = self.dies_at[to as usize].wrapping_add(1);
+        self.restate(now);
+    }
+
+    /// Recomputes what the drive as a whole is doing.
+    #[inline]
+    pub fn restate(&mut self, now: SimTime) {
+        let at = |work: Work| self.dies_at[work as usize] > 0;
+        let work = if self.no_space {
+            Work::NoSpace
+        } else if self.hold {
+            Work::Held
+        } else if at(Work::Erase) {
+            Work::Erase
+        } else if at(Work::RelocationRead) || at(Work::RelocationProgram) {
+            Work::RelocationProgram
+        } else if at(Work::HostProgram) {
+            Work::HostProgram
+        } else if at(Work::HostRead) {
+            Work::HostRead
+        } else {
+            Work::Idle
+        };
+        if work != self.clock.work() {
+            self.clock.set(work, now);
+        }
     }
 }

@@ -1,0 +1,401 @@
+//! The `[flash]` section of a drive's description.
+
+use crate::scheduler::SchedulerConfig;
+use crate::timing::Phases;
+use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bits stored in one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CellType {
+    /// One bit, one page per wordline.
+    Slc,
+    /// Two bits: LSB and MSB page.
+    Mlc,
+    /// Three bits: LSB, CSB and MSB page.
+    Tlc,
+    /// Four bits: lower, middle, upper and top page.
+    Qlc,
+}
+
+impl CellType {
+    /// Bits per cell: the number of page types.
+    pub fn bits(self) -> u32 {
+        self as u32 + 1
+    }
+}
+
+/// The electrical interface of the channel, which sets command, address and turn-around times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interface {
+    /// Asynchronous single data rate, ONFI 1.0 timing mode 5, up to 50 MT/s.
+    Sdr,
+    /// Source-synchronous, ONFI 2.x, up to 200 MT/s.
+    NvDdr,
+    /// ONFI 3.x, up to 533 MT/s.
+    NvDdr2,
+    /// ONFI 4.x and later (NV-DDR3, NV-LPDDR4), up to 4800 MT/s; rates above 2400 MT/s are recalled, not checked.
+    NvDdr3,
+}
+
+impl Interface {
+    /// The fastest transfer rate of the interface.
+    pub fn fastest(self) -> TransferRate {
+        TransferRate(1_000_000 * match self {
+            Interface::Sdr => 50,
+            Interface::NvDdr => 200,
+            Interface::NvDdr2 => 533,
+            Interface::NvDdr3 => 4800,
+        })
+    }
+}
+
+/// One time for all page types of a cell, or one for each (LSB first).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PerPageType {
+    /// The same for all.
+    One(Nanos),
+    /// One for each page type.
+    Each(Vec<Nanos>),
+}
+
+impl PerPageType {
+    /// The time of a page type.
+    pub fn of(&self, page_type: u32) -> Nanos {
+        match self {
+            PerPageType::One(time) => *time,
+            PerPageType::Each(times) => times[page_type as usize % times.len()],
+        }
+    }
+
+    fn all(&self) -> &[Nanos] {
+        match self {
+            PerPageType::One(time) => std::slice::from_ref(time),
+            PerPageType::Each(times) => times,
+        }
+    }
+}
+
+/// How array times vary from operation to operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeDistribution {
+    /// Not at all.
+    Constant,
+    /// Exponentially, with the given times as means. Not a model of flash: it makes closed queueing networks exactly solvable, and
+    /// tests compare the engine with that solution.
+    Exponential,
+}
+
+/// Whether programs and erases give way to reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Suspension {
+    /// Programs may be suspended.
+    pub program: bool,
+    /// Erases may be suspended.
+    pub erase: bool,
+    /// From the suspend command to a die that can read.
+    pub suspend_time: Nanos,
+    /// From the resume command to a die that works on.
+    pub resume_time: Nanos,
+    /// Suspend only what would run at least this long still.
+    pub least_remaining: Nanos,
+    /// Most suspensions of one operation, so that a stream of reads cannot starve it.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub most: u32,
+}
+
+/// A row of the table of write modes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteModeConfig {
+    /// Its name; policies ask for modes by name.
+    pub name: String,
+    /// Its program time as a multiple of `program_time`. Halving it by doubling the program step needs a pulse train without fixed
+    /// overhead.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub program_scale: f64,
+    /// How long data written in it stays correctable: one value, or several for equal parts of the rated endurance, from fresh to
+    /// worn. Absent: without limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<PerPageType>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl WriteModeConfig {
+    /// The retention limit at `pe_cycles` of `rated` cycles: the value of the wear class, rounded towards worn.
+    pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {
+        let limits = self.retention.as_ref()?.all();
+        let class = u64::from(pe_cycles) * limits.len() as u64 / u64::from(rated.max(1));
+        Some(limits[usize::try_from(class).unwrap_or(usize::MAX).min(limits.len() - 1)])
+    }
+}
+
+/// A row of the table of erase modes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EraseModeConfig {
+    /// Its name; policies ask for modes by name.
+    pub name: String,
+    /// Its erase time as a multiple of `erase_time`.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub erase_scale: f64,
+    /// Wear of one erase, as a multiple of a nominal erase.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub wear: f64,
+}
+
+/// The flash: geometry, times, interface, scheduling and the tables of modes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlashConfig {
+    /// Flash channels.
+    #[schemars(range(min = 1, max = 256))]
+    pub channels: u32,
+    /// Chips (ONFI targets) on each channel.
+    #[schemars(range(min = 1, max = 256))]
+    pub chips_per_channel: u32,
+    /// Dies (ONFI LUNs) in each chip.
+    #[schemars(range(min = 1, max = 64))]
+    pub dies_per_chip: u32,
+    /// Dies of one chip that work at the same time: 1, or all of them.
+    #[schemars(range(min = 1, max = 64))]
+    pub concurrent_dies_per_chip: u32,
+    /// Planes in each die.
+    #[schemars(range(min = 1, max = 64))]
+    pub planes_per_die: u32,
+    /// Blocks in each plane.
+    #[schemars(range(min = 4, max = 4_194_304))]
+    pub blocks_per_plane: u32,
+    /// Pages in each block.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub pages_per_block: u32,
+    /// Data bytes of a page: a multiple of 4 KiB, at most 1 MiB.
+    pub page_size: Bytes,
+    /// Bits per cell.
+    pub cell: CellType,
+    /// One program writes all pages of a wordline (otherwise one page).
+    pub one_shot: bool,
+    /// Reads, programs and erases cover all planes of a die together.
+    pub multi_plane: bool,
+    /// Relocations use copyback where source and destination share a plane.
+    pub copyback: bool,
+    /// The channel's electrical interface.
+    pub interface: Interface,
+    /// The channel's transfer rate.
+    pub transfer_rate: TransferRate,
+    /// tR, for all page types or for each.
+    pub read_time: PerPageType,
+    /// tPROG, for all page types or for each; of the whole wordline where programs are one-shot.
+    pub program_time: PerPageType,
+    /// tBERS.
+    pub erase_time: Nanos,
+    /// Program and erase cycles a block is rated for.
+    #[schemars(range(min = 1, max = 100_000_000))]
+    pub rated_pe_cycles: u32,
+    /// Which of the waiting operations goes first.
+    pub scheduler: SchedulerConfig,
+    /// How array times vary.
+    #[serde(default = "constant")]
+    pub time_distribution: TimeDistribution,
+    /// Suspension of programs and erases for reads. Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension: Option<Suspension>,
+    /// Times of the interface's phases, in place of those of `interface`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
+    /// The table of write modes. `normal` must be there.
+    #[serde(rename = "write_mode")]
+    pub write_modes: Vec<WriteModeConfig>,
+    /// The table of erase modes. Empty: one mode, `normal`.
+    #[serde(rename = "erase_mode", default, skip_serializing_if = "Vec::is_empty")]
+    pub erase_modes: Vec<EraseModeConfig>,
+}
+
+fn constant() -> TimeDistribution {
+    TimeDistribution::Constant
+}
+
+impl FlashConfig {
+    /// Dies that work at the same time in one chip, and the planes each of them commands: where a chip serves one operation at a time, the
+    /// chip stands for a die with the planes of all its dies.
+    fn serving(&self) -> (u32, u32) {
+        if self.concurrent_dies_per_chip == 1 {
+            (1, self.dies_per_chip * self.planes_per_die)
+        } else {
+            (self.dies_per_chip, self.planes_per_die)
+        }
+    }
+
+    /// The geometry, with `superblock` blocks of a plane erased together. Call [`FlashConfig::problems`] first.
+    pub fn geometry(&self, superblock: u32) -> Geometry {
+        let (dies_per_chip, planes_per_die) = self.serving();
+        Geometry::new(Shape {
+            channels: self.channels,
+            chips_per_channel: self.chips_per_channel,
+            dies_per_chip,
+            planes_per_die,
+            blocks_per_plane: self.blocks_per_plane,
+            pages_per_block: self.pages_per_block,
+            page_bytes: self.page_size.0,
+            bits_per_cell: self.cell.bits(),
+            planes_per_program: if self.multi_plane { self.planes_per_die } else { 1 },
+            pages_per_program: if self.one_shot { self.cell.bits() } else { 1 },
+            superblock,
+        })
+    }
+
+    /// What is inconsistent in the section, beyond the range of single fields.
+    pub fn problems(&self, problems: &mut Problems) {
+        let bits = self.cell.bits();
+        if self.page_size.0 == 0 || self.page_size.0 % UNIT_BYTES != 0 || self.page_size.0 > 1 << 20 {
+            problems.add("flash.page_size", format!("{}: expected a multiple of 4KiB, at most 1MiB", self.page_size));
+        }
+        if self.concurrent_dies_per_chip != 1 && self.concurrent_dies_per_chip != self.dies_per_chip {
+            problems.add(
+                "flash.concurrent_dies_per_chip",
+                format!("{}: expected 1 or dies_per_chip = {}", self.concurrent_dies_per_chip, self.dies_per_chip),
+            );
+        }
+        if self.one_shot && self.pages_per_block % bits != 0 {
+            problems.add(
+                "flash.pages_per_block",
+                format!("{}: expected a multiple of {bits}, the pages of a wordline, because programs are one-shot", self.pages_per_block),
+            );
+        }
+        self.rate_problems(problems);
+        for (field, times) in [("read_time", &self.read_time), ("program_time", &self.program_time)] {
+            let given = times.all();
+            if given.len() != 1 && given.len() != bits as usize {
+                problems.add(format!("flash.{field}"), format!("{} times: expected one, or {bits}, one for each page type", given.len()));
+            }
+            if given.iter().any(|time| *time == Nanos::ZERO) {
+                problems.add(format!("flash.{field}"), "0ns: expected a time above zero");
+            }
+        }
+        if self.erase_time == Nanos::ZERO {
+            problems.add("flash.erase_time", "0ns: expected a time above zero");
+        }
+        self.mode_problems(problems);
+    }
+
+    fn rate_problems(&self, problems: &mut Problems) {
+        let fastest = self.interface.fastest();
+        if self.transfer_rate.0 < 1_000_000 || self.transfer_rate > fastest {
+            problems.add(
+                "flash.transfer_rate",
+                format!("{}: expected 1MT/s to {fastest}, the range of this interface", self.transfer_rate),
+            );
+        }
+        let dies = u64::from(self.channels) * u64::from(self.chips_per_channel) * u64::from(self.dies_per_chip);
+        if dies > 65_536 {
+            problems.add("flash.chips_per_channel", format!("{dies} dies in the drive: expected at most 65536"));
+        }
+    }
+
+    fn mode_problems(&self, problems: &mut Problems) {
+        let write: Vec<&str> = self.write_modes.iter().map(|mode| mode.name.as_str()).collect();
+        let erase: Vec<&str> = self.erase_modes.iter().map(|mode| mode.name.as_str()).collect();
+        if !write.contains(&"normal") {
+            problems.add("flash.write_mode", "no mode is named `normal`: expected one");
+        }
+        for (field, names) in [("flash.write_mode", write), ("flash.erase_mode", erase)] {
+            if names.len() > 16 {
+                problems.add(field, format!("{} modes: expected at most 16", names.len()));
+            }
+            for (index, name) in names.iter().enumerate() {
+                if names[..index].contains(name) {
+                    problems.add(format!("{field}[{index}].name"), format!("`{name}` stands twice: expected distinct names"));
+                }
+            }
+        }
+        for (index, mode) in self.write_modes.iter().enumerate() {
+            if mode.retention.as_ref().is_some_and(|limits| limits.all().is_empty() || limits.all().iter().any(|limit| limit.0 == 0)) {
+                problems.add(format!("flash.write_mode[{index}].retention"), "expected one or more times above zero");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A small flash at NV-DDR3 1200 MT/s with two write modes.
+    pub(crate) fn example() -> FlashConfig {
+        let mode = |name: &str, program_scale| WriteModeConfig { name: name.to_owned(), program_scale, retention: None };
+        FlashConfig {
+            channels: 1,
+            chips_per_channel: 2,
+            dies_per_chip: 1,
+            concurrent_dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 16,
+            pages_per_block: 8,
+            page_size: Bytes(4096),
+            cell: CellType::Slc,
+            one_shot: false,
+            multi_plane: false,
+            copyback: false,
+            interface: Interface::NvDdr3,
+            transfer_rate: TransferRate(1_200_000_000),
+            read_time: PerPageType::One(Nanos(50_000)),
+            program_time: PerPageType::One(Nanos(600_000)),
+            erase_time: Nanos(3_000_000),
+            rated_pe_cycles: 10_000,
+            scheduler: SchedulerConfig::named("read_first").expect("a member"),
+            time_distribution: TimeDistribution::Constant,
+            suspension: None,
+            phases: None,
+            write_modes: vec![mode("normal", 1.0), mode("fast", 0.5)],
+            erase_modes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_chip_that_serves_one_operation_at_a_time_stands_for_a_die() {
+        let mut config = example();
+        config.dies_per_chip = 2;
+        config.planes_per_die = 2;
+        let geometry = config.geometry(1);
+        assert_eq!((geometry.die_count, geometry.groups_per_die, geometry.blocks_per_die), (2, 4, 64));
+        config.concurrent_dies_per_chip = 2;
+        assert_eq!(config.geometry(1).die_count, 4);
+    }
+
+    #[test]
+    fn every_inconsistency_is_reported_at_once() {
+        let mut config = example();
+        config.page_size = Bytes(6000);
+        config.transfer_rate = TransferRate(5_000_000_000);
+        config.read_time = PerPageType::Each(vec![Nanos(1), Nanos(2)]);
+        config.erase_time = Nanos(0);
+        config.write_modes.clear();
+        let mut problems = Problems::default();
+        config.problems(&mut problems);
+        let places: Vec<&str> = problems.0.iter().map(|p| p.place.as_str()).collect();
+        assert_eq!(places, ["flash.page_size", "flash.transfer_rate", "flash.read_time", "flash.erase_time", "flash.write_mode"]);
+    }
+
+    #[test]
+    fn retention_falls_with_the_wear_class() {
+        let mode = WriteModeConfig {
+            name: "fast".to_owned(),
+            program_scale: 0.5,
+            retention: Some(PerPageType::Each(vec![Nanos(400), Nanos(300), Nanos(200), Nanos(100)])),
+        };
+        let at = |cycles| mode.retention_at(cycles, 1000).map(|n| n.0);
+        assert_eq!([at(0), at(249), at(250), at(999), at(5000)], [Some(400), Some(400), Some(300), Some(100), Some(100)]);
+    }
+}

@@ -1,0 +1,55 @@
+//! What the flash has done, counted.
+
+use kit::reason::REASON_COUNT;
+use kit::{Operation, OperationKind};
+
+/// Counts of flash operations. Units programmed are counted by reason in the FTL, where they are bound.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// Mapping units read, by reason.
+    pub reads: [u64; REASON_COUNT],
+    /// Blocks erased, by reason.
+    pub erases: [u64; REASON_COUNT],
+    /// Operations started: reads, programs, erases, copybacks.
+    pub operations: [u64; 4],
+    /// Erases by erase mode.
+    pub erase_modes: Vec<u64>,
+    /// Programs by write mode, in operations.
+    pub write_modes: Vec<u64>,
+    /// Programs and erases suspended.
+    pub suspensions: u64,
+}
+
+impl Counters {
+    /// Counts one operation as it starts.
+    #[inline]
+    pub fn count(&mut self, operation: &Operation) {
+        let (reason, pages) = (operation.reason as usize, u64::from(operation.pages));
+        self.operations[operation.kind as usize] += 1;
+        match operation.kind {
+            OperationKind::Read => self.reads[reason] += u64::from(operation.units),
+            OperationKind::Program => {
+                self.write_modes[operation.mode.index()] += 1;
+            }
+            OperationKind::Erase => {
+                self.erases[reason] += pages;
+                self.erase_modes[operation.mode.index()] += 1;
+            }
+            OperationKind::Copyback => {
+                self.reads[reason] += u64::from(operation.units);
+                self.write_modes[operation.mode.index()] += 1;
+            }
+        }
+    }
+}
+
+/// How busy each die and channel has been, as shares of the time that passed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Utilisation {
+    /// Per channel.
+    pub channels: Vec<f64>,
+    /// Per die.
+    pub dies: Vec<f64>,
+    /// Per die: the share spent programming for the host and for relocations, and erasing.
+    pub writing: Vec<f64>,
+}

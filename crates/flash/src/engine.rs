@@ -1,0 +1,487 @@
+//! The flash as a state machine: operations on dies and channels.
+
+use crate::channel::Channel;
+use crate::config::{FlashConfig, Suspension, TimeDistribution};
+use crate::counters::{Counters, Utilisation};
+use crate::die::{Die, NONE, Phase, Suspended};
+use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
+use crate::timing::Timing;
+use kit::clock::{Reading, charge_wait};
+use kit::queue::Class;
+use kit::{
+    Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime, Slab, Work,
+};
+
+/// An operation in the flash, with where its time went.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// What it is.
+    pub operation: Operation,
+    /// Where its time went since it was pushed or pulled.
+    pub ledger: Ledger,
+    enqueued: SimTime,
+    reading: Reading,
+    next: u32,
+    suspensions: u32,
+}
+
+impl Default for Op {
+    fn default() -> Self {
+        Op {
+            operation: Operation::default(),
+            ledger: Ledger::default(),
+            enqueued: SimTime::ZERO,
+            reading: Reading::default(),
+            next: NONE,
+            suspensions: 0,
+        }
+    }
+}
+
+/// All chips of the drive and the channels to them.
+pub struct Flash {
+    timing: Timing,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    ops: Slab<Op>,
+    scheduler: Box<dyn Scheduler>,
+    bus_ranks: [u8; 4],
+    suspension: Option<Suspension>,
+    random_times: Option<Rng>,
+    /// What has been done.
+    pub counters: Counters,
+}
+
+impl Flash {
+    /// The flash of a validated description, at rest.
+    pub fn new(config: &FlashConfig, geometry: &Geometry, seed: u64) -> Flash {
+        let scheduler = config.scheduler.build(());
+        let phases = [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command];
+        let dies_per_channel = geometry.die_count / geometry.shape.channels;
+        let die = |index: u32| Die { channel: geometry.channel_of(DieId(index)).0, running: NONE, ..Die::default() };
+        Flash {
+            timing: Timing::new(config, geometry.units_per_stripe),
+            dies: (0..geometry.die_count).map(die).collect(),
+            channels: vec![Channel::with_room(dies_per_channel as usize); geometry.shape.channels as usize],
+            ops: Slab::with_capacity(1024),
+            bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
+            suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
+            scheduler,
+            random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
+            counters: Counters {
+                erase_modes: vec![0; config.erase_modes.len().max(1)],
+                write_modes: vec![0; config.write_modes.len()],
+                ..Counters::default()
+            },
+        }
+    }
+
+    /// An operation that is done, until it is released.
+    #[inline]
+    pub fn op(&self, slot: u32) -> &Op {
+        &self.ops[slot]
+    }
+
+    /// Gives an operation's slot back.
+    #[inline]
+    pub fn release(&mut self, slot: u32) {
+        self.ops.release(slot);
+    }
+
+    /// Whether anything is waiting or running.
+    pub fn is_at_rest(&self) -> bool {
+        self.ops.in_use() == 0
+    }
+
+    /// Times of the phases, for bounds and reports.
+    pub fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Queues a read at its die.
+    pub fn push_read(&mut self, operation: Operation, now: SimTime, out: &mut Outbox) {
+        debug_assert_eq!(operation.kind, OperationKind::Read);
+        let slot = self.new_op(operation, now);
+        let die = &mut self.dies[operation.die.index()];
+        self.ops[slot].reading = die.clock.read(now);
+        let for_host = matches!(operation.reason, Reason::Host | Reason::Rmw);
+        let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
+        if list.head == NONE {
+            list.head = slot;
+        } else {
+            self.ops[list.tail].next = slot;
+        }
+        list.tail = slot;
+        out.signals.die_reads[operation.die.index()] += 1;
+        if die.running == NONE {
+            out.mark_ready(operation.die);
+        } else if for_host && self.suspension.is_some() {
+            self.ask_suspension(operation.die, now, out);
+        }
+    }
+
+    /// Starts what a die chooses by itself: a read, or the resumption of what gave way. True if the die would rather have something pulled
+    /// for it (or has nothing to do).
+    #[inline]
+    pub fn dispatch(&mut self, die_id: DieId, now: SimTime, oldest_write: Option<SimTime>, out: &mut Outbox) -> bool {
+        let die = &self.dies[die_id.index()];
+        if die.running != NONE {
+            return false;
+        }
+        let host = if out.signals.hold { NONE } else { die.host_reads.head };
+        if die.suspended.is_some() {
+            if host == NONE {
+                self.resume(die_id, now, out);
+            } else {
+                self.start_waiting_read(die_id, true, now, out);
+            }
+            return false;
+        }
+        let relocation = die.relocation_reads.head;
+        if host == NONE && relocation == NONE {
+            return true;
+        }
+        let since = |slot: u32| (slot != NONE).then(|| self.ops[slot].enqueued);
+        let choice = Choice {
+            now,
+            oldest_host_read: since(host),
+            oldest_relocation_read: since(relocation),
+            oldest_write,
+        };
+        match self.scheduler.choose(&choice) {
+            Next::HostRead => self.start_waiting_read(die_id, true, now, out),
+            Next::RelocationRead => self.start_waiting_read(die_id, false, now, out),
+            Next::Pull => return true,
+        }
+        false
+    }
+
+    /// Starts the oldest waiting read of a free die for which nothing could be pulled. False if there is none.
+    pub fn dispatch_any_read(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+        let die = &self.dies[die_id.index()];
+        if die.host_reads.head != NONE && !out.signals.hold {
+            self.start_waiting_read(die_id, true, now, out);
+        } else if die.relocation_reads.head != NONE {
+            self.start_waiting_read(die_id, false, now, out);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Whether reads wait for a die.
+    pub fn has_waiting_reads(&self, die: DieId) -> bool {
+        let die = &self.dies[die.index()];
+        die.host_reads.head != NONE || die.relocation_reads.head != NONE
+    }
+
+    /// Starts an operation that was pulled for a free die.
+    #[inline]
+    pub fn start(&mut self, operation: Operation, now: SimTime, out: &mut Outbox) {
+        let slot = self.new_op(operation, now);
+        self.begin(slot, now, out);
+    }
+
+    /// A phase of a die's operation ends.
+    pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        if die.generation != generation {
+            return;
+        }
+        let slot = die.running;
+        match die.phase {
+            Phase::Array if self.ops[slot].operation.kind == OperationKind::Read => {
+                die.phase = Phase::Data;
+                let hold = self.timing.data(&self.ops[slot].operation);
+                self.ask_bus(die_id, BusPhase::ReadData, hold, now, out);
+            }
+            Phase::SuspendAsked => {
+                // The array was done before its suspend command reached the channel.
+                self.channels[die.channel as usize].withdraw(die_id);
+                self.finish(die_id, now, out);
+            }
+            Phase::Array | Phase::Data => self.finish(die_id, now, out),
+            Phase::Suspending => {
+                die.running = NONE;
+                die.phase = Phase::Rest;
+                out.mark_ready(die_id);
+            }
+            Phase::Resuming => self.resumed(die_id, now, out),
+            Phase::Rest | Phase::Command => unreachable!("a die in {:?} expects no event", die.phase),
+        }
+    }
+
+    /// A channel that somebody waits for becomes free.
+    pub fn bus_event(&mut self, channel_id: ChannelId, now: SimTime, out: &mut Outbox) {
+        let channel = &mut self.channels[channel_id.index()];
+        channel.armed = false;
+        let Some(waiting) = channel.next() else { return };
+        channel.take(now, waiting.hold);
+        if channel.has_waiting() {
+            channel.armed = true;
+            out.events.push(channel.free_at(), Class::Done, Event::Bus(channel_id));
+        }
+        let asked = waiting.since;
+        self.granted(waiting.die, asked, waiting.hold, now, out);
+    }
+
+    /// Shares of the time until `now` that dies and channels were busy.
+    pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Utilisation {
+        let span = now.since(since.at).0.max(1) as f64;
+        let writing = |reading: &Reading| reading[Work::HostProgram as usize] + reading[Work::RelocationProgram as usize] + reading[Work::Erase as usize];
+        let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
+        let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
+        Utilisation {
+            channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy.0 - before) as f64 / span).collect(),
+            dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
+            writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
+        }
+    }
+
+    /// The busy clocks at an instant, to measure utilisation from.
+    pub fn snapshot(&self, at: SimTime) -> Snapshot {
+        Snapshot {
+            at,
+            channels: self.channels.iter().map(|channel| channel.busy.0).collect(),
+            dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
+        }
+    }
+
+    #[inline]
+    fn new_op(&mut self, operation: Operation, now: SimTime) -> u32 {
+        let slot = self.ops.take();
+        let op = &mut self.ops[slot];
+        op.operation = operation;
+        op.ledger = Ledger::default();
+        op.enqueued = now;
+        op.next = NONE;
+        op.suspensions = 0;
+        slot
+    }
+
+    /// Takes the oldest read from one of a die's lists and starts it.
+    fn start_waiting_read(&mut self, die_id: DieId, for_host: bool, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
+        let slot = list.head;
+        let op = &mut self.ops[slot];
+        list.head = op.next;
+        out.signals.die_reads[die_id.index()] -= 1;
+        charge_wait(&mut op.ledger, &op.reading, &die.clock.read(now));
+        self.begin(slot, now, out);
+    }
+
+    /// An operation takes its die and asks for the channel.
+    #[inline]
+    fn begin(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        let operation = self.ops[slot].operation;
+        let die_id = operation.die;
+        let die = &mut self.dies[die_id.index()];
+        debug_assert_eq!(die.running, NONE, "a die does one thing at a time");
+        if die.suspended.is_none() {
+            out.signals.busy_dies += 1;
+            out.signals.channel_busy_dies[die.channel as usize] += 1;
+        }
+        die.running = slot;
+        die.phase = Phase::Command;
+        die.started = now;
+        turn(die, operation.work(), now, out);
+        self.counters.count(&operation);
+        let (phase, hold) = match operation.kind {
+            OperationKind::Read => (BusPhase::ReadCommand, self.timing.command(&operation)),
+            OperationKind::Program => (BusPhase::ProgramData, self.timing.command(&operation) + self.timing.data(&operation)),
+            OperationKind::Erase | OperationKind::Copyback => (BusPhase::Command, self.timing.command(&operation)),
+        };
+        self.ask_bus(die_id, phase, hold, now, out);
+    }
+
+    /// Takes the channel if it is free, or joins its queue.
+    #[inline]
+    fn ask_bus(&mut self, die_id: DieId, phase: BusPhase, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let channel_index = self.dies[die_id.index()].channel;
+        let channel = &mut self.channels[channel_index as usize];
+        if channel.is_free(now) {
+            channel.take(now, hold);
+            self.granted(die_id, now, hold, now, out);
+            return;
+        }
+        channel.wait(die_id, now, hold, self.bus_ranks[phase as usize]);
+        if !channel.armed {
+            channel.armed = true;
+            out.events.push(channel.free_at(), Class::Done, Event::Bus(ChannelId(channel_index)));
+        }
+    }
+
+    /// A die has the channel from `now` for `hold`: its next phase follows.
+    #[inline]
+    fn granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let end = now + hold;
+        let slot = die.running;
+        let until = match die.phase {
+            Phase::Command => {
+                let op = &mut self.ops[slot];
+                op.ledger.charge(Cause::BusWait, now.since(asked));
+                let data = if op.operation.kind == OperationKind::Program { self.timing.data(&op.operation) } else { Nanos::ZERO };
+                op.ledger.charge(Cause::BusCommand, hold - data);
+                op.ledger.charge(Cause::Transfer, data);
+                let array = array_time(&self.timing, &mut self.random_times, &op.operation);
+                charge_array(&mut op.ledger, &self.timing, &op.operation, array);
+                die.phase = Phase::Array;
+                die.array_end = end + array;
+                die.array_end
+            }
+            Phase::Data => {
+                let ledger = &mut self.ops[slot].ledger;
+                ledger.charge(Cause::BusWait, now.since(asked));
+                ledger.charge(Cause::Transfer, hold);
+                end
+            }
+            Phase::SuspendAsked => {
+                let remaining = die.array_end.since(now);
+                die.suspended = Some(Suspended { op: slot, remaining, since: die.clock.read(now) });
+                die.phase = Phase::Suspending;
+                turn(die, Work::Held, now, out);
+                self.counters.suspensions += 1;
+                end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.suspend_time)
+            }
+            Phase::Resuming => end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.resume_time),
+            Phase::Rest | Phase::Array | Phase::Suspending => unreachable!("a die in {:?} asks for no channel", die.phase),
+        };
+        schedule(die, die_id, until, out);
+        let (channel, name) = (ChannelId(die.channel), bus_name(die.phase));
+        out.journal.note(|| Record::BusSpan { channel, die: die_id, name, begin: now, end });
+    }
+
+    /// The operation on a die is done.
+    #[inline]
+    fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let slot = die.running;
+        die.running = NONE;
+        die.phase = Phase::Rest;
+        die.generation = die.generation.wrapping_add(1);
+        if die.suspended.is_none() {
+            out.signals.busy_dies -= 1;
+            out.signals.channel_busy_dies[die.channel as usize] -= 1;
+        }
+        let begin = die.started;
+        turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, out);
+        let operation = &self.ops[slot].operation;
+        let (name, reason) = (operation_name(operation.kind), operation.reason);
+        out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
+        out.done.push(slot);
+        out.mark_ready(die_id);
+    }
+
+    /// A host read arrived at a busy die: what runs may give way.
+    fn ask_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let Some(rule) = &self.suspension else { return };
+        let die = &mut self.dies[die_id.index()];
+        if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
+            return;
+        }
+        let op = &mut self.ops[die.running];
+        let allowed = match op.operation.kind {
+            OperationKind::Program => rule.program,
+            OperationKind::Erase => rule.erase,
+            OperationKind::Read | OperationKind::Copyback => false,
+        };
+        // The array phase begins when the command is over: until then there is nothing to suspend.
+        let array = self.timing.array(&op.operation);
+        let in_array = now + array >= die.array_end || self.random_times.is_some();
+        if !allowed || !in_array || op.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
+            return;
+        }
+        op.suspensions += 1;
+        die.phase = Phase::SuspendAsked;
+        let hold = self.timing.suspend_command();
+        self.ask_bus(die_id, BusPhase::Command, hold, now, out);
+    }
+
+    /// No read waits any more: what gave way goes on.
+    fn resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let hold = self.timing.suspend_command();
+        let die = &mut self.dies[die_id.index()];
+        die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
+        die.phase = Phase::Resuming;
+        turn(die, Work::Held, now, out);
+        self.ask_bus(die_id, BusPhase::Command, hold, now, out);
+    }
+
+    fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let suspended = die.suspended.take().expect("only a suspended die resumes");
+        let op = &mut self.ops[suspended.op];
+        charge_wait(&mut op.ledger, &suspended.since, &die.clock.read(now));
+        die.phase = Phase::Array;
+        die.array_end = now + suspended.remaining;
+        turn(die, op.operation.work(), now, out);
+        schedule(die, die_id, die.array_end, out);
+    }
+}
+
+/// The busy clocks at one instant.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    at: SimTime,
+    channels: Vec<u64>,
+    dies: Vec<Reading>,
+}
+
+/// A die turns to other work; the drive-wide clock follows.
+#[inline]
+fn turn(die: &mut Die, work: Work, now: SimTime, out: &mut Outbox) {
+    out.signals.turn(die.clock.work(), work, now);
+    die.clock.set(work, now);
+}
+
+/// Schedules the end of a die's phase; whatever was scheduled for it before becomes stale.
+#[inline]
+fn schedule(die: &mut Die, die_id: DieId, at: SimTime, out: &mut Outbox) {
+    die.generation = die.generation.wrapping_add(1);
+    out.events.push(at, Class::Done, Event::Die { die: die_id, generation: die.generation });
+}
+
+#[inline]
+fn array_time(timing: &Timing, random: &mut Option<Rng>, operation: &Operation) -> Nanos {
+    let mean = timing.array(operation);
+    match random {
+        None => mean,
+        Some(rng) => Nanos(rng.exponential(mean.0 as f64).round() as u64),
+    }
+}
+
+/// Charges the array phase: sensing, programming, or for a copyback both. Nobody waits for an erase as such.
+#[inline]
+fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, array: Nanos) {
+    match operation.kind {
+        OperationKind::Read => ledger.charge(Cause::Sense, array),
+        OperationKind::Program => ledger.charge(Cause::Program, array),
+        OperationKind::Erase => {}
+        OperationKind::Copyback => {
+            let sense = timing.array(&Operation { kind: OperationKind::Read, ..*operation });
+            ledger.charge(Cause::Sense, sense.min(array));
+            ledger.charge(Cause::Program, array - sense);
+        }
+    }
+}
+
+fn operation_name(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Read => "read",
+        OperationKind::Program => "program",
+        OperationKind::Erase => "erase",
+        OperationKind::Copyback => "copyback",
+    }
+}
+
+fn bus_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Array => "command",
+        Phase::Data => "data out",
+        Phase::Suspending => "suspend",
+        Phase::Resuming => "resume",
+        Phase::Rest | Phase::Command | Phase::SuspendAsked => "channel",
+    }
+}

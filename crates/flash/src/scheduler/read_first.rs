@@ -1,0 +1,39 @@
+//! Reads before programs and erases.
+
+use super::{BusPhase, Choice, Next, Scheduler};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Reads before programs and erases, host reads before those of relocations; on the channel a read's phases before a program's data. The usual
+/// choice of controllers that care for read latency. A steady stream of reads to a die can starve its writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+struct ReadFirst;
+
+/// Makes the scheduler.
+pub fn build(_: &Params, (): ()) -> Box<dyn Scheduler> {
+    Box::new(ReadFirst)
+}
+
+impl Scheduler for ReadFirst {
+    fn choose(&self, choice: &Choice) -> Next {
+        match (choice.oldest_host_read, choice.oldest_relocation_read) {
+            (Some(_), _) => Next::HostRead,
+            (None, Some(_)) => Next::RelocationRead,
+            (None, None) => Next::Pull,
+        }
+    }
+
+    fn bus_rank(&self, phase: BusPhase) -> u8 {
+        match phase {
+            BusPhase::ReadCommand | BusPhase::ReadData => 0,
+            BusPhase::ProgramData | BusPhase::Command => 1,
+        }
+    }
+
+    fn suspends(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,204 @@
+//! The times of a flash operation's phases on the channel and in the array.
+//!
+//! An operation is a command phase, an array phase and a data phase. The phases on the channel are made of the ONFI
+//! cycles: command and address cycles at tWC (or tCAD), chip select, and the gaps tADL, tWB, tRR, tCCS. They are
+//! summed once, at set-up. The sums follow FACTS 5.5 (the NV-DDR2 set of MQSim's channel, found): a read command is
+//! tCS + 6 tWC + tWB + tRR, a program command tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB, an erase command
+//! tCS + 4 tWC + tWB. The channel is held through tWB and tRR as well. Known error: the preamble of a data burst
+//! (tRPRE + tDQSRE, 30 ns) is taken to pass within tRR and not added.
+
+use crate::config::{FlashConfig, Interface};
+use kit::{Bytes, Nanos, Operation, OperationKind, UNIT_BYTES};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Times of the interface's phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Phases {
+    /// tCS: chip select before the first cycle.
+    pub t_cs: Nanos,
+    /// One command or address cycle: tWC (SDR, NV-DDR2 and later) or tCAD (NV-DDR).
+    pub t_cycle: Nanos,
+    /// tADL: last address cycle to first data.
+    pub t_adl: Nanos,
+    /// tWB: last cycle to busy.
+    pub t_wb: Nanos,
+    /// tRR: ready to first data out.
+    pub t_rr: Nanos,
+    /// tCCS: change of column to data, once for each further plane of a transfer.
+    pub t_ccs: Nanos,
+    /// tWPST + tWPSTH: end of a data-in burst.
+    pub t_wpst: Nanos,
+    /// tDBSY: dummy busy between the planes of a multi-plane operation.
+    pub t_dbsy: Nanos,
+}
+
+impl Phases {
+    /// The times of an interface (FACTS 5.5).
+    pub fn of(interface: Interface) -> Phases {
+        let ns = Nanos;
+        match interface {
+            // ONFI SDR timing mode 5.
+            Interface::Sdr => Phases {
+                t_cs: ns(15),
+                t_cycle: ns(20),
+                t_adl: ns(400),
+                t_wb: ns(100),
+                t_rr: ns(20),
+                t_ccs: ns(500),
+                t_wpst: ns(0),
+                t_dbsy: ns(500),
+            },
+            // ONFI NV-DDR, all modes: command and address cycles take tCAD; the end of a burst is taken as tWRCK.
+            Interface::NvDdr => Phases {
+                t_cs: ns(20),
+                t_cycle: ns(45),
+                t_adl: ns(400),
+                t_wb: ns(100),
+                t_rr: ns(20),
+                t_ccs: ns(500),
+                t_wpst: ns(20),
+                t_dbsy: ns(500),
+            },
+            Interface::NvDdr2 | Interface::NvDdr3 => Phases {
+                t_cs: ns(20),
+                t_cycle: ns(25),
+                t_adl: ns(70),
+                t_wb: ns(100),
+                t_rr: ns(20),
+                t_ccs: ns(300),
+                t_wpst: ns(21),
+                t_dbsy: ns(500),
+            },
+        }
+    }
+}
+
+/// Every duration an operation needs, computed once.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    read_command: Nanos,
+    program_command: Nanos,
+    erase_command: Nanos,
+    copyback_command: Nanos,
+    suspend_command: Nanos,
+    next_plane_command: Nanos,
+    next_plane_data: Nanos,
+    /// Transfer time of `n` mapping units, each sum rounded up once.
+    transfer: Vec<Nanos>,
+    read: Vec<Nanos>,
+    /// Program time by write mode and page type.
+    program: Vec<Vec<Nanos>>,
+    erase: Vec<Nanos>,
+}
+
+fn scaled(time: Nanos, scale: f64) -> Nanos {
+    Nanos((time.0 as f64 * scale).round().max(1.0) as u64)
+}
+
+impl Timing {
+    /// The times of a validated description; `most_units` is the most mapping units one operation transfers.
+    pub fn new(config: &FlashConfig, most_units: u32) -> Timing {
+        let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
+        let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
+        let page_types = config.cell.bits();
+        let erase_scales = if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
+        Timing {
+            read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
+            program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,
+            erase_command: p.t_cs + cycles(4) + p.t_wb,
+            copyback_command: p.t_cs + p.t_cs + cycles(12) + p.t_wb + p.t_wb,
+            suspend_command: p.t_cs + cycles(3),
+            next_plane_command: p.t_dbsy + cycles(6),
+            next_plane_data: p.t_ccs,
+            transfer: (0..=u64::from(most_units)).map(|units| config.transfer_rate.time_for(Bytes(units * UNIT_BYTES))).collect(),
+            read: (0..page_types).map(|page_type| config.read_time.of(page_type)).collect(),
+            program: config
+                .write_modes
+                .iter()
+                .map(|mode| (0..page_types).map(|t| scaled(config.program_time.of(t), mode.program_scale)).collect())
+                .collect(),
+            erase: erase_scales.iter().map(|scale| scaled(config.erase_time, *scale)).collect(),
+        }
+    }
+
+    /// Time of the command phase on the channel. A multi-plane operation adds tDBSY and six cycles for each further page.
+    #[inline]
+    pub fn command(&self, operation: &Operation) -> Nanos {
+        let (first, further) = match operation.kind {
+            OperationKind::Read => (self.read_command, operation.pages - 1),
+            OperationKind::Program => (self.program_command, operation.pages - 1),
+            OperationKind::Erase => (self.erase_command, operation.pages - 1),
+            OperationKind::Copyback => (self.copyback_command, 0),
+        };
+        if further == 0 { first } else { Nanos(first.0 + u64::from(further) * self.next_plane_command.0) }
+    }
+
+    /// Time of the data phase on the channel: out for a read (with tCCS for each further page), in for a program.
+    #[inline]
+    pub fn data(&self, operation: &Operation) -> Nanos {
+        let transfer = self.transfer[operation.units as usize];
+        match operation.kind {
+            OperationKind::Read if operation.pages > 1 => {
+                Nanos(transfer.0 + u64::from(operation.pages - 1) * self.next_plane_data.0)
+            }
+            OperationKind::Read | OperationKind::Program => transfer,
+            OperationKind::Erase | OperationKind::Copyback => Nanos::ZERO,
+        }
+    }
+
+    /// Time in the array: tR, tPROG, tBERS, or tR + tPROG for a copyback.
+    #[inline]
+    pub fn array(&self, operation: &Operation) -> Nanos {
+        let page_type = operation.page_type as usize;
+        match operation.kind {
+            OperationKind::Read => self.read[page_type],
+            OperationKind::Program => self.program[operation.mode.index()][page_type],
+            OperationKind::Erase => self.erase[operation.mode.index()],
+            OperationKind::Copyback => self.read[page_type] + self.program[operation.mode.index()][page_type],
+        }
+    }
+
+    /// Time of a suspend or resume command on the channel.
+    pub fn suspend_command(&self) -> Nanos {
+        self.suspend_command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::example;
+    use kit::ModeId;
+
+    #[test]
+    fn nv_ddr2_sums_are_those_of_the_data_sheet_set() {
+        let timing = Timing::new(&example(), 16);
+        let mut op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
+        assert_eq!((timing.command(&op), timing.data(&op), timing.array(&op)), (Nanos(290), Nanos(3414), Nanos(50_000)));
+        op.kind = OperationKind::Program;
+        assert_eq!((timing.command(&op), timing.data(&op), timing.array(&op)), (Nanos(361), Nanos(3414), Nanos(600_000)));
+        op.mode = ModeId(1);
+        assert_eq!(timing.array(&op), Nanos(300_000));
+        op = Operation { kind: OperationKind::Erase, pages: 1, ..Operation::default() };
+        assert_eq!((timing.command(&op), timing.data(&op), timing.array(&op)), (Nanos(220), Nanos(0), Nanos(3_000_000)));
+        assert_eq!(timing.suspend_command(), Nanos(95));
+    }
+
+    #[test]
+    fn further_planes_cost_dummy_busy_and_a_column_change() {
+        let timing = Timing::new(&example(), 16);
+        let op = Operation { kind: OperationKind::Read, units: 2, pages: 2, ..Operation::default() };
+        assert_eq!(timing.command(&op), Nanos(290 + 500 + 150));
+        assert_eq!(timing.data(&op), Nanos(6827 + 300));
+    }
+
+    #[test]
+    fn a_fast_bus_is_never_free() {
+        let mut config = example();
+        config.transfer_rate = kit::TransferRate(4_800_000_000);
+        let op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
+        assert_eq!(Timing::new(&config, 1).data(&op), Nanos(854));
+    }
+}

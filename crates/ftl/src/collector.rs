@@ -1,0 +1,55 @@
+//! Emptying a block: the relocation that every die can have one of, whatever its reason.
+//!
+//! Step by step, each step one flash operation on the victim's own die: read the valid units of a row, program them to the die's relocation
+//! frontier once a stripe is full (or the victim exhausted), erase when nothing is valid or pinned any more. Host operations may come between
+//! any two steps.
+
+use kit::{BlockId, Ppn, Reason};
+
+/// The relocation of one die.
+#[derive(Clone, Debug)]
+pub(crate) struct Collector {
+    /// The block being emptied.
+    pub victim: Option<BlockId>,
+    /// Why.
+    pub reason: Reason,
+    /// The next place to look at for valid units.
+    pub cursor: Ppn,
+    /// Units read and not yet programmed: their places in the victim.
+    pub gathered: Vec<Ppn>,
+    /// A read or copyback of this collector is under way.
+    pub reading: bool,
+    /// The places being read.
+    pub in_read: Vec<Ppn>,
+    /// The victim is to be emptied before anything else is done (its retention limit is near).
+    pub urgent: bool,
+    /// The die has been idle long enough to collect in the background.
+    pub in_background: bool,
+    /// Blocks that must be moved next, for another reason than space.
+    pub wanted: Vec<(BlockId, Reason)>,
+}
+
+impl Collector {
+    pub fn new(stripe_units: u32) -> Collector {
+        Collector {
+            victim: None,
+            reason: Reason::Gc,
+            cursor: Ppn(0),
+            gathered: Vec::with_capacity(2 * stripe_units as usize),
+            reading: false,
+            in_read: Vec::with_capacity(stripe_units as usize),
+            urgent: false,
+            in_background: false,
+            wanted: Vec::new(),
+        }
+    }
+
+    /// Takes a victim.
+    pub fn begin(&mut self, victim: BlockId, first: Ppn, reason: Reason) {
+        debug_assert!(self.victim.is_none() && self.gathered.is_empty());
+        self.victim = Some(victim);
+        self.cursor = first;
+        self.reason = reason;
+        self.urgent = reason == Reason::Reprogram;
+    }
+}

@@ -1,0 +1,228 @@
+//! The `[ftl]` section of a drive's description.
+
+use crate::victim::VictimConfig;
+use crate::wear::WearConfig;
+use kit::{Bytes, Geometry, Nanos, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When the die of a host write is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteAllocation {
+    /// As late as possible: writes wait in one queue and idle dies take the oldest.
+    Pull,
+    /// On arrival, from the logical address: unit `n` goes to the die with rank `n` modulo the dies.
+    Static,
+    /// On arrival, in rotation.
+    RoundRobin,
+}
+
+/// The order in which dies take turns: the letter that stands first changes fastest (Channel, Way = chip, Die). Planes
+/// take turns inside each die, as blocks are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum AllocationOrder {
+    /// Channel, way, die.
+    Cwd,
+    /// Channel, die, way.
+    Cdw,
+    /// Way, channel, die.
+    Wcd,
+    /// Way, die, channel.
+    Wdc,
+    /// Die, channel, way.
+    Dcw,
+    /// Die, way, channel.
+    Dwc,
+}
+
+/// What a read of a unit that was never written costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnmappedRead {
+    /// Nothing: the map says so and zeroes are returned.
+    Zero,
+    /// A flash read all the same, on the die that static allocation would use.
+    Flash,
+}
+
+/// What happens to a read of a page whose program has not completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadInFlight {
+    /// The controller still has the data and answers from memory.
+    Buffer,
+    /// It waits for the die and senses the page.
+    Wait,
+}
+
+/// The flash translation layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FtlConfig {
+    /// (physical - user) / user capacity. The user capacity follows from it, rounded down to a mapping unit.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub overprovisioning: f64,
+    /// A smaller user capacity than over-provisioning would leave. Absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_capacity: Option<Bytes>,
+    /// Which block is collected.
+    pub victim: VictimConfig,
+    /// Which free block is used next, and whether cold blocks are moved.
+    pub wear_leveling: WearConfig,
+    /// When the die of a host write is chosen.
+    pub write_allocation: WriteAllocation,
+    /// The order in which dies take turns.
+    pub allocation_order: AllocationOrder,
+    /// Relocated data goes to blocks of its own.
+    pub separate_relocations: bool,
+    /// Blocks of one plane that are collected and erased together.
+    #[schemars(range(min = 1, max = 1024))]
+    pub superblock_blocks: u32,
+    /// Free blocks of each die that only relocations may take.
+    #[schemars(range(min = 1, max = 1024))]
+    pub reserve_blocks: u32,
+    /// Below so many free blocks of a die, its collection goes before host writes.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub gc_critical_blocks: u32,
+    /// Below so many free blocks of a die, it collects when no host write waits.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub gc_low_blocks: u32,
+    /// Share of a die's spare blocks that collection keeps free; raises `gc_critical_blocks` and `gc_low_blocks` where it is larger.
+    #[schemars(range(min = 0.0, max = 0.9))]
+    pub gc_spare_fraction: f64,
+    /// Host writes may come between the steps of a collection that has begun, while there is room.
+    pub gc_preemptible: bool,
+    /// A die that has been idle so long collects in the background. Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gc_idle_after: Option<Nanos>,
+    /// Background collection goes on until a die has so many free blocks.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub gc_idle_target_blocks: u32,
+    /// What a read of a unit that was never written costs.
+    pub unmapped_read: UnmappedRead,
+    /// What happens to a read of a page whose program has not completed.
+    pub read_in_flight: ReadInFlight,
+    /// Data is moved this long before its retention limit.
+    pub retention_margin: Nanos,
+}
+
+impl FtlConfig {
+    /// Mapping units that the host sees.
+    pub fn user_units(&self, geometry: &Geometry) -> u64 {
+        let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64;
+        self.user_capacity.map_or(most, |bytes| (bytes.0 / kit::UNIT_BYTES).min(most))
+    }
+
+    /// Free blocks per die below which collection goes first, and below which it runs when no write waits.
+    pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
+        let spare = 1.0 - self.user_units(geometry) as f64 / geometry.unit_count() as f64;
+        let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
+        let critical = self.gc_critical_blocks.max(kept);
+        (critical, self.gc_low_blocks.max(critical))
+    }
+
+    /// What is inconsistent in the section, `streams` being the write frontiers that the policy opens on each die.
+    pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
+        if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
+            problems.add(
+                "flash",
+                format!("{} bytes of flash: expected less than 16 TiB, what 32-bit places can name", geometry.physical_bytes()),
+            );
+            return;
+        }
+        if let Some(capacity) = self.user_capacity {
+            let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64 * kit::UNIT_BYTES;
+            if capacity.0 > most || capacity.0 < kit::UNIT_BYTES {
+                problems.add(
+                    "ftl.user_capacity",
+                    format!("{capacity} does not fit: the flash leaves {most}B beside over-provisioning {}", self.overprovisioning),
+                );
+            }
+        }
+        if geometry.units_per_block > u32::from(u16::MAX) || geometry.stripes_per_block > u32::from(u16::MAX) {
+            problems.add(
+                "ftl.superblock_blocks",
+                format!("{} mapping units in an erase unit: expected at most 65535", geometry.units_per_block),
+            );
+        }
+        if self.gc_critical_blocks <= self.reserve_blocks {
+            problems.add("ftl.gc_critical_blocks", format!("{}: expected more than reserve_blocks = {}", self.gc_critical_blocks, self.reserve_blocks));
+        }
+        if self.gc_low_blocks < self.gc_critical_blocks {
+            problems.add("ftl.gc_low_blocks", format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks));
+        }
+        if geometry.shape.superblock > 1 && geometry.shape.blocks_per_plane % geometry.shape.superblock != 0 {
+            problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
+        }
+        let user_blocks = self.user_units(geometry).div_ceil(u64::from(geometry.units_per_block) * u64::from(geometry.die_count));
+        let needed = user_blocks + u64::from(self.thresholds(geometry).0) + u64::from(streams);
+        if needed > u64::from(geometry.blocks_per_die) {
+            problems.add(
+                "ftl.overprovisioning",
+                format!(
+                    "does not fit: each die has {} blocks, and needs {user_blocks} for user data, {} kept free and {streams} open",
+                    geometry.blocks_per_die,
+                    self.thresholds(geometry).0
+                ),
+            );
+        }
+    }
+}
+
+/// The rank of each die in the order in which dies take turns.
+pub(crate) fn ranks(order: AllocationOrder, geometry: &Geometry) -> Vec<u32> {
+    let shape = &geometry.shape;
+    let (channels, ways, dies) = (shape.channels, shape.chips_per_channel, shape.dies_per_chip);
+    let rank = |[(first, _), (second, second_count), (third, third_count)]: [(u32, u32); 3], first_count: u32| {
+        let _ = third_count;
+        first + first_count * (second + second_count * third)
+    };
+    (0..geometry.die_count)
+        .map(|die| {
+            let (channel, within) = (die / (ways * dies), die % (ways * dies));
+            let (c, w, d) = ((channel, channels), (within / dies, ways), (within % dies, dies));
+            match order {
+                AllocationOrder::Cwd => rank([c, w, d], channels),
+                AllocationOrder::Cdw => rank([c, d, w], channels),
+                AllocationOrder::Wcd => rank([w, c, d], ways),
+                AllocationOrder::Wdc => rank([w, d, c], ways),
+                AllocationOrder::Dcw => rank([d, c, w], dies),
+                AllocationOrder::Dwc => rank([d, w, c], dies),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_a_permutation_in_the_stated_order() {
+        let geometry = Geometry::new(kit::Shape {
+            channels: 2,
+            chips_per_channel: 3,
+            dies_per_chip: 2,
+            planes_per_die: 1,
+            blocks_per_plane: 4,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            bits_per_cell: 1,
+            planes_per_program: 1,
+            pages_per_program: 1,
+            superblock: 1,
+        });
+        use AllocationOrder::*;
+        for order in [Cwd, Cdw, Wcd, Wdc, Dcw, Dwc] {
+            let mut sorted = ranks(order, &geometry);
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..12).collect::<Vec<u32>>(), "{order:?}");
+        }
+        // Die 7 is channel 1, way 0, die 1.
+        assert_eq!(ranks(Cwd, &geometry)[7], 1 + 2 * 3);
+        assert_eq!(ranks(Dwc, &geometry)[7], 1 + 2 * 3);
+        assert_eq!(ranks(Wdc, &geometry)[7], 3 + 3 * 2);
+    }
+}

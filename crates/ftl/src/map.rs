@@ -1,0 +1,385 @@
+//! The state of the data: the map, the reverse map, validity, and the record of every block.
+//!
+//! All changes of the map happen in one step, when a destination is bound ([`Store::bind`]); completion never touches it. A
+//! place in the map is stored as its unit number plus one, so that tables of zeroes mean "unmapped" and untouched ranges
+//! cost no memory.
+
+use crate::index::LeastValid;
+use bytemuck::{Pod, Zeroable};
+use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
+
+/// Values of the map from here on name slots of the write buffer.
+pub(crate) const SLOT_BASE: u32 = u32::MAX - (1 << 24);
+/// In the reverse map: a place that was programmed with padding.
+pub(crate) const PADDING: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
+
+/// What a block is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockState {
+    /// Erased, waiting to be used.
+    Free = 0,
+    /// A write frontier.
+    Open = 1,
+    /// Full; may be collected.
+    Closed = 2,
+    /// Being collected or moved.
+    Victim = 3,
+    /// Being erased.
+    Erasing = 4,
+}
+
+/// What the hot path needs of a block, in eight bytes.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct BlockRecord {
+    /// Units whose data is current.
+    pub valid: u16,
+    /// Reads queued or running, relocations reading, and units superseded by a program that has not completed. Erase waits for zero.
+    pub pins: u16,
+    /// Stripes whose program has completed.
+    pub programmed: u16,
+    /// The write mode of its data.
+    pub mode: u8,
+    state: u8,
+}
+
+impl BlockRecord {
+    /// What the block is in.
+    #[inline]
+    pub fn state(&self) -> BlockState {
+        match self.state {
+            0 => BlockState::Free,
+            1 => BlockState::Open,
+            2 => BlockState::Closed,
+            3 => BlockState::Victim,
+            _ => BlockState::Erasing,
+        }
+    }
+}
+
+/// Where a logical unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mapped {
+    Nowhere,
+    At(Ppn),
+    Slot(u32),
+}
+
+#[inline]
+pub(crate) fn decode(code: u32) -> Mapped {
+    if code == 0 {
+        Mapped::Nowhere
+    } else if code >= SLOT_BASE {
+        Mapped::Slot(code - SLOT_BASE)
+    } else {
+        Mapped::At(Ppn(code - 1))
+    }
+}
+
+#[inline]
+pub(crate) fn encode(ppn: Ppn) -> u32 {
+    ppn.0 + 1
+}
+
+/// The state of the data. Sized once; memory is touched only where the workload goes.
+pub struct Store {
+    /// The shape of the flash.
+    pub geometry: Geometry,
+    pub(crate) l2p: Table<u32>,
+    pub(crate) p2l: Table<u32>,
+    pub(crate) valid: Table<u64>,
+    pub(crate) blocks: Table<BlockRecord>,
+    /// Erases of each block.
+    pub(crate) erase_counts: Table<u32>,
+    /// Effective wear of each block, in thousandths of a nominal erase.
+    pub(crate) wear: Table<u32>,
+    /// When the first page of each block was programmed \[ns; negative: before the run\].
+    pub(crate) first_program: Table<i64>,
+    /// Closed blocks of each die, oldest first: neighbours in the order of closing.
+    older: Vec<u32>,
+    newer: Vec<u32>,
+    oldest: Vec<u32>,
+    newest: Vec<u32>,
+    closed_count: Vec<u32>,
+    pub(crate) index: LeastValid,
+    /// Valid units in blocks of each write mode.
+    pub(crate) valid_by_mode: [u64; 16],
+    /// Units that the host sees.
+    pub user_units: u64,
+}
+
+impl Store {
+    /// Everything free and unmapped.
+    pub fn new(geometry: Geometry, user_units: u64, mode_count: usize) -> std::io::Result<Store> {
+        let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
+        let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
+        Ok(Store {
+            l2p: Table::zeroed(usize::try_from(user_units).expect("fits: fewer than the physical units"))?,
+            p2l: Table::zeroed(units)?,
+            valid: Table::zeroed(units.div_ceil(64))?,
+            blocks: Table::zeroed(blocks)?,
+            erase_counts: Table::zeroed(blocks)?,
+            wear: Table::zeroed(blocks)?,
+            first_program: Table::zeroed(blocks)?,
+            older: vec![NONE; blocks],
+            newer: vec![NONE; blocks],
+            oldest: vec![NONE; dies],
+            newest: vec![NONE; dies],
+            closed_count: vec![0; dies],
+            index: LeastValid::new(dies, geometry.blocks_per_die, mode_count),
+            valid_by_mode: [0; 16],
+            geometry,
+            user_units,
+        })
+    }
+
+    /// The record of a block.
+    #[inline]
+    pub fn block(&self, block: BlockId) -> BlockRecord {
+        self.blocks[block.index()]
+    }
+
+    /// Erases of a block.
+    pub fn erase_count(&self, block: BlockId) -> u32 {
+        self.erase_counts[block.index()]
+    }
+
+    /// Effective wear of a block, in nominal erases.
+    pub fn effective_wear(&self, block: BlockId) -> f64 {
+        f64::from(self.wear[block.index()]) / 1000.0
+    }
+
+    /// When the first page of a block was programmed \[ns; negative: before the run\].
+    pub fn first_program(&self, block: BlockId) -> i64 {
+        self.first_program[block.index()]
+    }
+
+    /// Closed blocks of a die.
+    pub fn closed_count(&self, die: DieId) -> u32 {
+        self.closed_count[die.index()]
+    }
+
+    /// The closed blocks of a die, the one that was closed first at the front.
+    pub fn closed_blocks(&self, die: DieId) -> impl Iterator<Item = BlockId> + '_ {
+        let mut next = self.oldest[die.index()];
+        std::iter::from_fn(move || {
+            (next != NONE).then(|| {
+                let block = BlockId(next);
+                next = self.newer[next as usize];
+                block
+            })
+        })
+    }
+
+    /// The closed block of `die` with the fewest valid units among those written in `mode`.
+    pub fn least_valid(&self, die: DieId, mode: ModeId) -> Option<(BlockId, u16)> {
+        self.index.least(&self.geometry, &self.blocks, die, mode)
+    }
+
+    /// Whether the place holds current data.
+    #[inline]
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.valid[ppn.index() / 64] >> (ppn.0 % 64) & 1 == 1
+    }
+
+    /// The logical unit whose data was written to a place.
+    #[inline]
+    pub fn lpn_at(&self, ppn: Ppn) -> Lpn {
+        Lpn(self.p2l[ppn.index()])
+    }
+
+    /// Where the current copy of a logical unit is on flash, if it is there and not in a buffer.
+    #[inline]
+    pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
+        match decode(self.l2p[lpn.index()]) {
+            Mapped::At(ppn) => Some(ppn),
+            Mapped::Nowhere | Mapped::Slot(_) => None,
+        }
+    }
+
+    /// The next valid place at or after `from`, before `end`.
+    #[inline]
+    pub(crate) fn next_valid(&self, from: Ppn, end: Ppn) -> Option<Ppn> {
+        let words = &self.valid[..];
+        let mut word = from.index() / 64;
+        let mut bits = words.get(word)? & (u64::MAX << (from.0 % 64));
+        loop {
+            if bits != 0 {
+                let found = word as u32 * 64 + bits.trailing_zeros();
+                return (found < end.0).then_some(Ppn(found));
+            }
+            word += 1;
+            if word * 64 >= end.index() {
+                return None;
+            }
+            bits = words[word];
+        }
+    }
+
+    /// The data at a place is no longer current.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, ppn: Ppn) {
+        let bit = 1u64 << (ppn.0 % 64);
+        let word = &mut self.valid[ppn.index() / 64];
+        debug_assert!(*word & bit != 0, "{ppn:?} is not valid");
+        *word &= !bit;
+        let block = self.geometry.block_of(ppn);
+        let record = &mut self.blocks[block.index()];
+        record.valid -= 1;
+        let (valid, mode, closed) = (record.valid, record.mode, record.state == BlockState::Closed as u8);
+        self.valid_by_mode[mode as usize] -= 1;
+        if closed {
+            self.index.lower(block, mode, valid);
+        }
+    }
+
+    /// The data of `lpn` is now at `ppn`: the reverse map and validity. The map itself is the caller's.
+    #[inline]
+    pub(crate) fn place(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.p2l[ppn.index()] = lpn.0;
+        self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+        let block = self.geometry.block_of(ppn);
+        let record = &mut self.blocks[block.index()];
+        record.valid += 1;
+        self.valid_by_mode[record.mode as usize] += 1;
+    }
+
+    /// Counts a reason not to erase a place's block yet.
+    #[inline]
+    pub(crate) fn pin(&mut self, ppn: Ppn) {
+        let block = self.geometry.block_of(ppn);
+        self.blocks[block.index()].pins += 1;
+    }
+
+    /// Takes a reason back; the block if it is a victim that may now be erased.
+    #[inline]
+    pub(crate) fn unpin(&mut self, ppn: Ppn) -> Option<BlockId> {
+        let block = self.geometry.block_of(ppn);
+        let record = &mut self.blocks[block.index()];
+        assert!(record.pins > 0, "{block:?} is unpinned more often than pinned");
+        record.pins -= 1;
+        (record.pins == 0 && record.state == BlockState::Victim as u8).then_some(block)
+    }
+
+    /// A free block becomes a write frontier.
+    pub(crate) fn open(&mut self, block: BlockId, mode: ModeId) {
+        let record = &mut self.blocks[block.index()];
+        assert!(record.state == BlockState::Free as u8 && record.valid == 0, "{block:?} is not free");
+        *record = BlockRecord { mode: mode.0, state: BlockState::Open as u8, ..BlockRecord::default() };
+    }
+
+    /// A write frontier is full (or given up): its block may be collected.
+    pub(crate) fn close(&mut self, block: BlockId) {
+        let record = &mut self.blocks[block.index()];
+        assert!(record.state == BlockState::Open as u8, "{block:?} is not open");
+        record.state = BlockState::Closed as u8;
+        let (mode, valid) = (record.mode, record.valid);
+        self.index.lower(block, mode, valid);
+        let die = self.geometry.die_of(block).index();
+        let last = self.newest[die];
+        self.older[block.index()] = last;
+        self.newer[block.index()] = NONE;
+        if last == NONE {
+            self.oldest[die] = block.0;
+        } else {
+            self.newer[last as usize] = block.0;
+        }
+        self.newest[die] = block.0;
+        self.closed_count[die] += 1;
+    }
+
+    /// A closed block is taken for collection.
+    pub(crate) fn take_victim(&mut self, block: BlockId) {
+        let record = &mut self.blocks[block.index()];
+        assert!(record.state == BlockState::Closed as u8, "{block:?} is not closed");
+        record.state = BlockState::Victim as u8;
+        let mode = ModeId(record.mode);
+        let die = self.geometry.die_of(block);
+        let (older, newer) = (self.older[block.index()], self.newer[block.index()]);
+        *(if older == NONE { &mut self.oldest[die.index()] } else { &mut self.newer[older as usize] }) = newer;
+        *(if newer == NONE { &mut self.newest[die.index()] } else { &mut self.older[newer as usize] }) = older;
+        self.closed_count[die.index()] -= 1;
+        self.index.rescan(&self.blocks, block, mode);
+    }
+
+    /// A victim's erase begins.
+    pub(crate) fn begin_erase(&mut self, block: BlockId) {
+        let record = &mut self.blocks[block.index()];
+        assert!(record.state == BlockState::Victim as u8 && record.valid == 0 && record.pins == 0, "{block:?} is not ready to be erased: {record:?}");
+        record.state = BlockState::Erasing as u8;
+    }
+
+    /// A victim's erase is done; `wear_thousandths` is what it cost.
+    pub(crate) fn end_erase(&mut self, block: BlockId, wear_thousandths: u32) {
+        let record = &mut self.blocks[block.index()];
+        assert!(record.state == BlockState::Erasing as u8, "{block:?} is not being erased");
+        *record = BlockRecord::default();
+        self.erase_counts[block.index()] += 1;
+        self.wear[block.index()] += wear_thousandths;
+    }
+
+    /// Notes the first program of a block.
+    pub(crate) fn note_first_program(&mut self, block: BlockId, now: SimTime) {
+        self.first_program[block.index()] = i64::try_from(now.0).unwrap_or(i64::MAX);
+    }
+
+    /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, and all others must be empty and are free. False if the list
+    /// does not agree with the records.
+    pub(crate) fn restore_blocks(&mut self, closed: &[u32]) -> bool {
+        for record in self.blocks.iter_mut() {
+            record.pins = 0;
+            record.state = BlockState::Free as u8;
+        }
+        for &block in closed {
+            let record = &mut self.blocks[block as usize];
+            if record.state != BlockState::Free as u8 {
+                return false;
+            }
+            record.state = BlockState::Open as u8;
+            self.valid_by_mode[record.mode as usize % 16] += u64::from(record.valid);
+            self.close(BlockId(block));
+        }
+        self.blocks.iter_mut().filter(|record| record.state == BlockState::Free as u8).all(|record| {
+            let empty = record.valid == 0;
+            *record = BlockRecord::default();
+            empty
+        })
+    }
+
+    /// Loads what the commands on these units will need; results are dropped and no state changes. One pass after another lets the misses
+    /// overlap: measured 2.3 times on random reads of a 512 GiB drive.
+    pub fn look_ahead(&self, units: &[Lpn], writes: bool) -> u64 {
+        let mut sink = 0u64;
+        let mut codes = [0u32; 32];
+        let (l2p, blocks, valid) = (&self.l2p[..], &self.blocks[..], &self.valid[..]);
+        for chunk in units.chunks(32) {
+            for (code, unit) in codes.iter_mut().zip(chunk) {
+                *code = l2p.get(unit.index()).copied().unwrap_or(0);
+            }
+            for &code in &codes[..chunk.len()] {
+                if let Mapped::At(ppn) = decode(code) {
+                    sink ^= u64::from(blocks[self.geometry.block_of(ppn).index()].valid);
+                    if writes {
+                        sink ^= valid[ppn.index() / 64];
+                    }
+                }
+            }
+        }
+        sink
+    }
+
+    /// Loads the map entries of a block's valid units, before they are moved.
+    pub(crate) fn look_ahead_block(&self, block: BlockId) -> u64 {
+        let (first, l2p) = (self.geometry.first_of(block), &self.l2p[..]);
+        let end = Ppn(first.0 + self.geometry.units_per_block);
+        let mut sink = 0u64;
+        let mut at = first;
+        while let Some(ppn) = self.next_valid(at, end) {
+            sink ^= u64::from(l2p[self.p2l[ppn.index()] as usize]);
+            at = Ppn(ppn.0 + 1);
+        }
+        sink
+    }
+}

@@ -1,0 +1,344 @@
+//! Family: mode policies. Which write, erase or read mode one operation gets, and what is moved for it.
+//!
+//! A policy is called when a write is dispatched; when data has been placed (written or moved), overwritten or trimmed; when a read is issued or
+//! done; when a victim is to be chosen; when a block is opened or erased; when a die has nothing else to do; and when a timer it asked for
+//! fires. It sees a [`View`]. [`Needs`] says which of the frequent calls it wants, so that the others cost nothing.
+//!
+//! Binding is late: a host write's mode is asked for when an idle die takes it, never on arrival.
+
+pub mod all_fast;
+pub mod baseline;
+pub mod ofwar;
+pub mod separate;
+
+use crate::map::Store;
+use kit::{BlockId, ChannelId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
+
+/// What a policy needs of the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Write frontiers on each die for host data; relocations have their own behind them if the drive separates them.
+    pub host_streams: u8,
+    /// Bits of declared state for each logical unit.
+    pub bits_per_unit: u8,
+    /// Wants [`ModePolicy::placed`].
+    pub placed: bool,
+    /// Wants [`ModePolicy::dropped`].
+    pub dropped: bool,
+    /// Wants [`ModePolicy::read_issued`] and [`ModePolicy::read_done`].
+    pub reads: bool,
+    /// Wants [`ModePolicy::score`] instead of the victim rule.
+    pub scores: bool,
+    /// Wants [`ModePolicy::urgent`], [`ModePolicy::idle`] and [`ModePolicy::drain`].
+    pub moves: bool,
+}
+
+/// Fixed facts that a policy is built with.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Names of the write modes, in the order of their ids.
+    pub write_modes: Vec<String>,
+    /// Names of the erase modes, in the order of their ids.
+    pub erase_modes: Vec<String>,
+    /// Retention limit of each write mode on a fresh block; none: without limit.
+    pub retention: Vec<Option<Nanos>>,
+    /// tR + tPROG in the `normal` mode: what moving one stripe costs a die.
+    pub move_time: Nanos,
+    /// Dies in the drive.
+    pub die_count: u32,
+    /// Logical units.
+    pub user_units: u64,
+}
+
+impl Facts {
+    /// The write mode called `name`, or the first one.
+    pub fn write_mode(&self, name: &str) -> ModeId {
+        ModeId(self.write_modes.iter().position(|mode| mode == name).unwrap_or(0) as u8)
+    }
+
+    /// Whether there is a write mode called `name`.
+    pub fn has_write_mode(&self, name: &str) -> bool {
+        self.write_modes.iter().any(|mode| mode == name)
+    }
+}
+
+/// What a policy may look at, and its declared state.
+pub struct View<'a> {
+    /// The time now.
+    pub now: SimTime,
+    /// Queue lengths, buffer fill, busy dies.
+    pub signals: &'a Signals,
+    /// Map, validity, modes, wear and ages of blocks.
+    pub store: &'a Store,
+    /// The bits it declared for each logical unit.
+    pub bits: &'a mut UnitBits,
+}
+
+/// Bits of state for each logical unit, as a policy declared them; kept, reported and saved by the engine.
+#[derive(Clone, Debug, Default)]
+pub struct UnitBits {
+    bits: u8,
+    words: Vec<u64>,
+}
+
+impl UnitBits {
+    /// Zeroes for `units` logical units of `bits` bits (0, 1, 2, 4 or 8) each.
+    pub fn new(bits: u8, units: u64) -> UnitBits {
+        assert!(matches!(bits, 0 | 1 | 2 | 4 | 8), "a policy declares 0, 1, 2, 4 or 8 bits");
+        UnitBits { bits, words: vec![0; (units * u64::from(bits)).div_ceil(64) as usize] }
+    }
+
+    /// Bits declared for each unit.
+    pub fn bits_per_unit(&self) -> u8 {
+        self.bits
+    }
+
+    /// The value of a unit.
+    #[inline]
+    pub fn get(&self, lpn: Lpn) -> u8 {
+        let at = lpn.0 as u64 * u64::from(self.bits);
+        (self.words[(at / 64) as usize] >> (at % 64)) as u8 & ((1u16 << self.bits) - 1) as u8
+    }
+
+    /// Sets the value of a unit.
+    #[inline]
+    pub fn set(&mut self, lpn: Lpn, value: u8) {
+        let at = lpn.0 as u64 * u64::from(self.bits);
+        let mask = ((1u64 << self.bits) - 1) << (at % 64);
+        let word = &mut self.words[(at / 64) as usize];
+        *word = *word & !mask | u64::from(value) << (at % 64) & mask;
+    }
+
+    /// All words, for saving.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+/// How data is to be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteAnswer {
+    /// The write mode.
+    pub mode: ModeId,
+    /// The host stream whose frontier takes it (below [`Needs::host_streams`]).
+    pub stream: u8,
+}
+
+/// Data that has found its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// The unit.
+    pub lpn: Lpn,
+    /// Its place.
+    pub ppn: Ppn,
+    /// The write mode.
+    pub mode: ModeId,
+    /// Why it was written.
+    pub reason: Reason,
+    /// The host stream it was written through; none for relocated data.
+    pub stream: Option<u8>,
+}
+
+/// A page that a policy wants moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageMove {
+    /// The unit.
+    pub lpn: Lpn,
+    /// Where its data is; nothing is moved if the map points elsewhere by then.
+    pub from: Ppn,
+    /// Why.
+    pub reason: Reason,
+    /// The write mode of the new copy.
+    pub mode: ModeId,
+}
+
+/// Who is idle.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// No die of this channel works and no host write waits.
+    pub channel: Option<ChannelId>,
+    /// No die of the drive works and no host command is in flight.
+    pub drive: bool,
+}
+
+/// What a read is to do: sensing and decoding plans come with later members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadAnswer {
+    /// Rewrite the unit afterwards, in this mode.
+    pub rewrite: Option<ModeId>,
+}
+
+/// A candidate for collection: the best of its write mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// The block.
+    pub block: BlockId,
+    /// Its valid units.
+    pub valid: u32,
+    /// Its units that are not valid.
+    pub invalid: u32,
+    /// The write mode of its data.
+    pub mode: ModeId,
+}
+
+/// The contract of a mode policy.
+pub trait ModePolicy: Send {
+    /// What it needs of the engine. Constant over its life.
+    fn needs(&self) -> Needs;
+
+    /// A host write is dispatched: `units` are the logical units that one program will write together, oldest first.
+    fn write(&mut self, units: &[Lpn], view: &mut View<'_>) -> WriteAnswer;
+
+    /// Data is moved for `reason`: in which mode.
+    fn relocate(&mut self, reason: Reason, view: &mut View<'_>) -> ModeId;
+
+    /// Data has found its place; the map points there.
+    fn placed(&mut self, _placed: &Placed, _view: &mut View<'_>) {}
+
+    /// A unit was trimmed.
+    fn dropped(&mut self, _lpn: Lpn, _view: &mut View<'_>) {}
+
+    /// A read of a unit in flash is issued.
+    fn read_issued(&mut self, _lpn: Lpn, _ppn: Ppn, _view: &mut View<'_>) -> ReadAnswer {
+        ReadAnswer::default()
+    }
+
+    /// A read of a unit in flash is done.
+    fn read_done(&mut self, _lpn: Lpn, _ppn: Ppn, _view: &mut View<'_>) {}
+
+    /// How much the block should be collected now: the greatest score wins. Asked for the least-valid closed block of each write mode; scores must
+    /// not fall as valid units become fewer within a mode.
+    fn score(&self, _candidate: &Candidate, _view: &mut View<'_>) -> f64 {
+        0.0
+    }
+
+    /// A block is about to be erased: in which erase mode.
+    fn erase(&mut self, _block: BlockId, _view: &mut View<'_>) -> ModeId {
+        ModeId(0)
+    }
+
+    /// A page that must be moved before anything else starts. While there is one, or one of these is under way, nothing else is started.
+    fn urgent(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// A page to be moved at once, but without stopping anything else.
+    fn forced(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// A page to be moved while somebody is idle.
+    fn idle(&mut self, _idle: &Idle, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// The drive is shutting down gracefully: a page that must be moved first.
+    fn drain(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// When it wants [`ModePolicy::urgent`] to be asked again although nothing happens.
+    fn wake_at(&self, _view: &mut View<'_>) -> Option<SimTime> {
+        None
+    }
+
+    /// It now runs a drive that holds data: it learns from the store what it needs.
+    fn adopt(&mut self, _view: &mut View<'_>) {}
+
+    /// The write mode that data older than the run was written in.
+    fn mode_of_old_data(&self) -> ModeId;
+
+    /// Its numbers, by name, for the results.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// The parameters of every member, and which one is chosen: `[policy] kind = "..."`, with each member's parameters in a table of its name, so that
+/// several policies can be compared on one description.
+#[macro_export]
+macro_rules! policy_family {
+    ($($module:ident),+ $(,)?) => {
+        /// The `[policy]` section of a drive's description.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct PolicyConfig {
+            /// The member that runs the drive.
+            #[serde(default = "default_kind")]
+            pub kind: String,
+            $(
+                #[doc = concat!("Parameters of `", stringify!($module), "`.")]
+                #[serde(default)]
+                pub $module: $module::Params,
+            )+
+        }
+
+        impl Default for PolicyConfig {
+            fn default() -> Self {
+                PolicyConfig { kind: default_kind(), $($module: $module::Params::default()),+ }
+            }
+        }
+
+        impl PolicyConfig {
+            /// The names of all members.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($module)),+];
+
+            /// The member itself; `None` for a name that is not listed.
+            pub fn build(&self, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
+                $(if self.kind == stringify!($module) {
+                    return Some($module::build(&self.$module, facts));
+                })+
+                None
+            }
+
+            /// What each member is, in one line: the first sentence of its parameters' documentation.
+            pub fn summaries() -> Vec<(&'static str, &'static str)> {
+                vec![$((stringify!($module), $module::SUMMARY)),+]
+            }
+        }
+    };
+}
+
+fn default_kind() -> String {
+    "baseline".to_owned()
+}
+
+policy_family! {
+    baseline,
+    separate,
+    ofwar,
+    all_fast,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_bits_hold_their_values() {
+        for bits in [1u8, 2, 4, 8] {
+            let mut state = UnitBits::new(bits, 1000);
+            let value = |unit: u32| (unit * 7 % 256) as u8 & ((1u16 << bits) - 1) as u8;
+            (0..1000).for_each(|unit| state.set(Lpn(unit), value(unit)));
+            assert!((0..1000).all(|unit| state.get(Lpn(unit)) == value(unit)), "{bits} bits");
+        }
+    }
+
+    #[test]
+    fn an_unknown_member_is_not_built() {
+        let facts = Facts {
+            write_modes: vec!["normal".to_owned(), "fast".to_owned()],
+            erase_modes: vec!["normal".to_owned()],
+            retention: vec![None, None],
+            move_time: Nanos(650_000),
+            die_count: 4,
+            user_units: 1000,
+        };
+        assert!(PolicyConfig { kind: "basline".to_owned(), ..PolicyConfig::default() }.build(&facts).is_none());
+        for name in PolicyConfig::NAMES {
+            let policy = PolicyConfig { kind: (*name).to_owned(), ..PolicyConfig::default() }.build(&facts).expect("listed");
+            assert!(policy.needs().host_streams >= 1, "{name} needs a frontier for host data");
+            assert!(policy.mode_of_old_data().index() < 2, "{name}");
+        }
+    }
+}

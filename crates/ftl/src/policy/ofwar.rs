@@ -1,0 +1,298 @@
+//! On-demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
+
+use super::{Candidate, Facts, Idle, ModePolicy, Needs, PageMove, Placed, View, WriteAnswer};
+use kit::{Lpn, ModeId, Nanos, Ppn, Reason, SimTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// What it is, in one line.
+pub const SUMMARY: &str = "fast writes while the write queue is long or the page is hot, rewritten in idle time (OFWAR, 2014)";
+
+/// What counts as the length of the write queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedIn {
+    /// Pages (mapping units) waiting.
+    Pages,
+    /// Host requests with pages waiting.
+    Requests,
+}
+
+/// What must be idle for a rewrite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleScope {
+    /// The channel that would rewrite.
+    Channel,
+    /// The whole drive.
+    Drive,
+}
+
+/// What a full rewrite queue does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFull {
+    /// Host writes go normal, even on a hit.
+    Normal,
+    /// The top entry is rewritten to make room.
+    Evict,
+}
+
+/// On-demand fast write and rewrite (OFWAR), sections 3.1 and 3.2 and figures 5 and 6 of the paper. A host write is fast when its page's current
+/// copy is a fast one (a *rewrite queue hit*) or when more than `write_threshold` writes wait; otherwise normal. Fast pages are entered in a
+/// rewrite queue, oldest on top, and rewritten in the normal mode when somebody is idle and the queue holds more than `rewrite_threshold`
+/// entries, or, before anything else, when the top entry is older than `age_threshold`. Collection writes normal and prefers fast blocks.
+/// All comparisons are strict.
+///
+/// Choices of ours, where the paper is silent: the queue length counts pages, the one being fetched included; a full queue turns writes
+/// normal; stale entries count towards the depth and are dropped when they reach the top; `fast_bias` weighs the preference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// N_th_w: more waiting writes than this make writes fast (section 5: 128).
+    pub write_threshold: u64,
+    /// N_th_rw: more entries than this let idle time be used for rewrites (section 5: 128).
+    pub rewrite_threshold: u64,
+    /// D_rw: entries the rewrite queue holds (section 5: 64 K).
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub queue_depth: u64,
+    /// What counts as the length of the write queue.
+    pub counted_in: CountedIn,
+    /// What must be idle for a rewrite.
+    pub idle: IdleScope,
+    /// What a full queue does.
+    pub on_full: OnFull,
+    /// Weight of a valid page of a fast block in the victim's score, beside 1 for an invalid page: 0 is greedy, 1 strict preference.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub fast_bias: f64,
+    /// Age of the top entry above which it is rewritten before anything else. Absent: the retention limit of the fast mode less the time to
+    /// rewrite a full queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age_threshold: Option<Nanos>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            write_threshold: 128,
+            rewrite_threshold: 128,
+            queue_depth: 65_536,
+            counted_in: CountedIn::Pages,
+            idle: IdleScope::Channel,
+            on_full: OnFull::Normal,
+            fast_bias: 0.5,
+            age_threshold: None,
+        }
+    }
+}
+
+/// An entry of the rewrite queue: live while the map still points at the page and the block has not been erased since.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    lpn: Lpn,
+    ppn: Ppn,
+    erase_count: u32,
+    written: SimTime,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    fast_by_hit: u64,
+    fast_by_queue: u64,
+    normal: u64,
+    rewrites: u64,
+    urgent_rewrites: u64,
+    evictions: u64,
+    stale: u64,
+    full: u64,
+    longest: u64,
+}
+
+struct Ofwar {
+    params: Params,
+    normal: ModeId,
+    fast: ModeId,
+    age_threshold: Nanos,
+    queue: VecDeque<Entry>,
+    evicting: u64,
+    counts: Counts,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    let fast = facts.write_mode("fast");
+    let full_queue = Nanos(params.queue_depth.saturating_mul(facts.move_time.0) / u64::from(facts.die_count));
+    let limit = facts.retention[fast.index()].unwrap_or(Nanos(u64::MAX));
+    Box::new(Ofwar {
+        normal: facts.write_mode("normal"),
+        fast,
+        age_threshold: params.age_threshold.unwrap_or(limit - full_queue),
+        queue: VecDeque::new(),
+        evicting: 0,
+        counts: Counts::default(),
+        params: params.clone(),
+    })
+}
+
+impl Ofwar {
+    fn is_live(entry: &Entry, view: &View<'_>) -> bool {
+        view.store.place_of(entry.lpn) == Some(entry.ppn)
+            && view.store.erase_count(view.store.geometry.block_of(entry.ppn)) == entry.erase_count
+    }
+
+    /// The oldest live entry leaves the queue, with the stale ones above it.
+    fn take_top(&mut self, view: &View<'_>) -> Option<PageMove> {
+        while let Some(entry) = self.queue.pop_front() {
+            if Self::is_live(&entry, view) {
+                self.counts.rewrites += 1;
+                return Some(PageMove { lpn: entry.lpn, from: entry.ppn, reason: Reason::Rewrite, mode: self.normal });
+            }
+            self.counts.stale += 1;
+        }
+        None
+    }
+
+    /// Stale entries at the top have no age: they are dropped when they get there.
+    fn drop_stale_top(&mut self, view: &View<'_>) {
+        while self.queue.front().is_some_and(|entry| !Self::is_live(entry, view)) {
+            self.queue.pop_front();
+            self.counts.stale += 1;
+        }
+    }
+
+    fn top_is_too_old(&self, now: SimTime) -> bool {
+        self.queue.front().is_some_and(|entry| now.since(entry.written) > self.age_threshold)
+    }
+}
+
+impl ModePolicy for Ofwar {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: 2, bits_per_unit: 1, placed: true, dropped: true, scores: true, moves: true, ..Needs::default() }
+    }
+
+    fn write(&mut self, units: &[Lpn], view: &mut View<'_>) -> WriteAnswer {
+        let normal = WriteAnswer { mode: self.normal, stream: 0 };
+        let hit = units.iter().any(|&lpn| view.bits.get(lpn) == 1);
+        let waiting = match self.params.counted_in {
+            CountedIn::Pages => view.signals.queued_write_pages,
+            CountedIn::Requests => view.signals.queued_write_requests,
+        };
+        if !hit && waiting <= self.params.write_threshold {
+            self.counts.normal += units.len() as u64;
+            return normal;
+        }
+        if self.queue.len() as u64 + units.len() as u64 > self.params.queue_depth {
+            self.counts.full += units.len() as u64;
+            if self.params.on_full == OnFull::Normal {
+                self.counts.normal += units.len() as u64;
+                return normal;
+            }
+            self.evicting += units.len() as u64;
+        }
+        *(if hit { &mut self.counts.fast_by_hit } else { &mut self.counts.fast_by_queue }) += units.len() as u64;
+        WriteAnswer { mode: self.fast, stream: 1 }
+    }
+
+    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+        self.normal
+    }
+
+    fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
+        let is_fast = placed.mode == self.fast && self.fast != self.normal;
+        view.bits.set(placed.lpn, u8::from(is_fast));
+        if is_fast {
+            let erase_count = view.store.erase_count(view.store.geometry.block_of(placed.ppn));
+            self.queue.push_back(Entry { lpn: placed.lpn, ppn: placed.ppn, erase_count, written: view.now });
+            self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
+        }
+    }
+
+    fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
+        view.bits.set(lpn, 0);
+    }
+
+    fn score(&self, candidate: &Candidate, _: &mut View<'_>) -> f64 {
+        let bias = if candidate.mode == self.fast { self.params.fast_bias } else { 0.0 };
+        f64::from(candidate.invalid) + bias * f64::from(candidate.valid)
+    }
+
+    fn urgent(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        if !self.top_is_too_old(view.now) {
+            return None;
+        }
+        self.drop_stale_top(view);
+        if !self.top_is_too_old(view.now) {
+            return None;
+        }
+        self.counts.urgent_rewrites += 1;
+        self.take_top(view)
+    }
+
+    fn forced(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        if self.evicting == 0 {
+            return None;
+        }
+        self.evicting -= 1;
+        self.counts.evictions += 1;
+        self.take_top(view)
+    }
+
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
+        let is_idle = match self.params.idle {
+            IdleScope::Channel => idle.channel.is_some(),
+            IdleScope::Drive => idle.drive,
+        };
+        if !is_idle || self.queue.len() as u64 <= self.params.rewrite_threshold {
+            return None;
+        }
+        self.take_top(view)
+    }
+
+    fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        self.take_top(view)
+    }
+
+    fn wake_at(&self, _: &mut View<'_>) -> Option<SimTime> {
+        self.queue.front().map(|entry| entry.written + self.age_threshold + Nanos(1))
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        // Fast data that the drive already holds (from another policy's run): its age is that of its block.
+        let store = view.store;
+        let mut found: Vec<(i64, Entry)> = Vec::new();
+        for block in (0..store.geometry.block_count).map(kit::BlockId).filter(|&block| store.block(block).mode == self.fast.0) {
+            let first = store.geometry.first_of(block);
+            let units = (first.0..first.0 + store.geometry.units_per_block).map(Ppn).filter(|&ppn| store.is_valid(ppn));
+            let written = SimTime(u64::try_from(store.first_program(block)).unwrap_or(0));
+            found.extend(units.map(|ppn| {
+                (store.first_program(block), Entry { lpn: store.lpn_at(ppn), ppn, erase_count: store.erase_count(block), written })
+            }));
+        }
+        found.sort_by_key(|(age, entry)| (*age, entry.ppn));
+        self.queue = found.into_iter().map(|(_, entry)| entry).collect();
+        for index in 0..self.queue.len() {
+            view.bits.set(self.queue[index].lpn, 1);
+        }
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.normal
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let c = &self.counts;
+        vec![
+            ("fast_writes_by_hit", c.fast_by_hit as f64),
+            ("fast_writes_by_queue", c.fast_by_queue as f64),
+            ("normal_writes", c.normal as f64),
+            ("rewrites_started", c.rewrites as f64),
+            ("urgent_rewrites", c.urgent_rewrites as f64),
+            ("evictions", c.evictions as f64),
+            ("stale_entries_dropped", c.stale as f64),
+            ("writes_on_full_queue", c.full as f64),
+            ("rewrite_queue_entries", self.queue.len() as f64),
+            ("rewrite_queue_longest", c.longest as f64),
+        ]
+    }
+}

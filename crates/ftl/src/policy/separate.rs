@@ -1,0 +1,87 @@
+//! The control: OFWAR's frontiers, one speed.
+
+use super::{Facts, Idle, ModePolicy, Needs, PageMove, Placed, View, WriteAnswer, ofwar};
+use kit::{Lpn, ModeId, Reason};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str = "control: the frontiers and decisions of `ofwar` with every write at normal speed";
+
+/// The control for `ofwar`: the same decisions and the same two frontiers, but every write in the `normal` mode. Where `ofwar` would rewrite a
+/// page, its entry is dropped: nothing needs rewriting. What it gains comes from parting hot data from cold, not from speed.
+///
+/// Victims are chosen by the drive's own rule, since there are no fast blocks to prefer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The parameters of the decisions, as for `ofwar`.
+    pub decisions: ofwar::Params,
+}
+
+struct Separate {
+    normal: ModeId,
+    fast: ModeId,
+    hot: u64,
+    cold: u64,
+    inner: Box<dyn ModePolicy>,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    Box::new(Separate {
+        normal: facts.write_mode("normal"),
+        fast: facts.write_mode("fast"),
+        hot: 0,
+        cold: 0,
+        inner: ofwar::build(&params.decisions, facts),
+    })
+}
+
+impl ModePolicy for Separate {
+    fn needs(&self) -> Needs {
+        Needs { scores: false, ..self.inner.needs() }
+    }
+
+    fn write(&mut self, units: &[Lpn], view: &mut View<'_>) -> WriteAnswer {
+        let answer = self.inner.write(units, view);
+        *(if answer.stream == 0 { &mut self.cold } else { &mut self.hot }) += units.len() as u64;
+        WriteAnswer { mode: self.normal, stream: answer.stream }
+    }
+
+    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+        self.normal
+    }
+
+    fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
+        // The decisions see the data of the second stream as fast, whatever speed it was written at.
+        let mode = if placed.stream == Some(1) { self.fast } else { self.normal };
+        self.inner.placed(&Placed { mode, ..*placed }, view);
+    }
+
+    fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
+        self.inner.dropped(lpn, view);
+    }
+
+    fn urgent(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        if let Some(dropped) = self.inner.urgent(view) {
+            view.bits.set(dropped.lpn, 0);
+        }
+        None
+    }
+
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
+        if let Some(dropped) = self.inner.idle(idle, view) {
+            view.bits.set(dropped.lpn, 0);
+        }
+        None
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.normal
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![("hot_writes", self.hot as f64), ("cold_writes", self.cold as f64)]
+    }
+}

@@ -1,0 +1,301 @@
+//! Starting states: filling and ageing a drive without simulating time.
+//!
+//! Three ways, all through the same map, frontiers, victim rule and block records as the timed drive: a sequential fill; random overwrites
+//! after a fill; and one pass that lands on the steady state directly. The last one runs a scale model of one die (the same
+//! description with fewer blocks) through random overwrites, reads off how many valid units its blocks hold from the oldest to the youngest, and lays
+//! the full drive down so. Afterwards each die takes up to two blocks of random writes, so that the dies do not collect in step.
+
+use crate::ftl::{Ftl, Parameters};
+use crate::map::{Mapped, PADDING, Store, decode, encode};
+use crate::policy::{Facts, baseline};
+use crate::space::{For, Target};
+use crate::victim::Candidates;
+use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, Shape, SimTime};
+
+/// Mapping units of the scale model, about.
+const MODEL_UNITS: u32 = 1 << 20;
+/// Times the scale model is overwritten.
+const MODEL_PASSES: u64 = 4;
+
+/// How the drive is brought to its starting state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// Empty, all blocks erased.
+    None,
+    /// Every unit written once, in order.
+    Fill,
+    /// Filled, then overwritten at random.
+    Random {
+        /// User capacities written over.
+        passes: u32,
+    },
+    /// The steady state of uniform random overwrites, in one pass.
+    Steady,
+}
+
+/// History of the data that a starting state lays down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preconditioned {
+    /// The method.
+    pub method: Precondition,
+    /// Blocks' first programs lie uniformly over this span before the run, in the order in which they were closed.
+    pub age: Nanos,
+    /// Erases that every block has behind it.
+    pub pe_cycles: u32,
+}
+
+impl Ftl {
+    /// Brings an empty drive to its starting state. `progress` is told the share that is done; if it answers false the work stops and this returns false.
+    pub fn precondition(&mut self, how: &Preconditioned, progress: &mut dyn FnMut(f64) -> bool) -> std::io::Result<bool> {
+        let mut rng = Rng::stream(self.parameters.seed, "precondition");
+        let done = match how.method {
+            Precondition::None => true,
+            Precondition::Fill => self.fill(progress),
+            Precondition::Random { passes } => {
+                self.fill(&mut |share| progress(share / f64::from(passes + 1))) && self.overwrite(passes, &mut rng, progress)
+            }
+            Precondition::Steady => self.land_on_steady_state(&mut rng, progress)?,
+        };
+        self.finish_untimed(how);
+        Ok(done)
+    }
+
+    /// Writes every unit once, in order, a stripe on each die in turn.
+    fn fill(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> bool {
+        let stripe = u64::from(self.store.geometry.units_per_stripe);
+        let dies = u64::from(self.store.geometry.die_count);
+        for unit in 0..self.store.user_units {
+            let die = DieId((unit / stripe % dies) as u32);
+            self.write_untimed(Lpn(unit as u32), die);
+            if unit % (1 << 20) == 0 && !progress(unit as f64 / self.store.user_units as f64) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn overwrite(&mut self, passes: u32, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> bool {
+        let (units, dies) = (self.store.user_units, u64::from(self.store.geometry.die_count));
+        let total = units * u64::from(passes);
+        let mut batch = Vec::with_capacity(32);
+        for step in (0..total).step_by(32) {
+            batch.clear();
+            batch.extend((0..32u64.min(total - step)).map(|_| Lpn(rng.below(units) as u32)));
+            self.hint(&batch, true);
+            for (offset, &lpn) in batch.iter().enumerate() {
+                self.write_untimed(lpn, DieId(((step + offset as u64) % dies) as u32));
+            }
+            if step % (1 << 20) == 0 && !progress((1.0 + step as f64 / units as f64) / f64::from(passes + 1)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Writes one unit at once: the same binding as in time, with nothing in flight.
+    pub(crate) fn write_untimed(&mut self, lpn: Lpn, die: DieId) {
+        while self.space.free_blocks(die) < self.collect_below() {
+            if !self.collect_untimed(die) {
+                break;
+            }
+        }
+        let mode = self.policy.mode_of_old_data();
+        let target = Target { die, stream: 0, mode, whom: For::Relocation };
+        let ppn = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("collection keeps a block free");
+        if let Mapped::At(old) = decode(self.store.l2p[lpn.index()]) {
+            self.store.invalidate(old);
+        }
+        self.store.l2p[lpn.index()] = encode(ppn);
+        self.store.place(lpn, ppn);
+        self.space.settle(&mut self.store, die, 0);
+    }
+
+    /// Free blocks below which an untimed write collects first: where the timed drive hovers under load.
+    fn collect_below(&self) -> u32 {
+        self.config.thresholds(&self.store.geometry).0
+    }
+
+    /// Empties and erases one block at once. False if there is none worth it.
+    fn collect_untimed(&mut self, die: DieId) -> bool {
+        let mode_count = self.parameters.facts.write_modes.len() as u8;
+        let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
+        let Some(victim) = self.victim.choose(&mut candidates) else { return false };
+        self.store.take_victim(victim);
+        self.store.look_ahead_block(victim);
+        let mode = self.policy.mode_of_old_data();
+        let stream = if self.config.separate_relocations { usize::from(self.needs.host_streams) + mode.index() } else { 0 };
+        let target = Target { die, stream, mode, whom: For::Relocation };
+        let mut at = self.store.geometry.first_of(victim);
+        let end = Ppn(at.0 + self.store.geometry.units_per_block);
+        while let Some(from) = self.store.next_valid(at, end) {
+            let lpn = self.store.lpn_at(from);
+            let to = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
+            self.store.invalidate(from);
+            self.store.l2p[lpn.index()] = encode(to);
+            self.store.place(lpn, to);
+            self.space.settle(&mut self.store, die, stream);
+            at = Ppn(from.0 + 1);
+        }
+        self.store.begin_erase(victim);
+        self.end_erase(victim, ModeId(0));
+        true
+    }
+
+    /// Valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one die.
+    fn model_valid_counts(&self) -> std::io::Result<Vec<u16>> {
+        let real = self.store.geometry;
+        let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
+        let geometry = Geometry::new(Shape {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            planes_per_program: 1,
+            pages_per_program: 1,
+            superblock: 1,
+            bits_per_cell: 1,
+            page_bytes: kit::UNIT_BYTES,
+            pages_per_block: real.units_per_block,
+            blocks_per_plane: blocks,
+        });
+        // What the collector keeps free and open is not part of the pool that it chooses from; keep the ratio of the rest to user data.
+        let kept = (f64::from(self.collect_below()) + 2.0).min(f64::from(blocks) / 4.0);
+        let pool_share = self.store.user_units as f64 / real.unit_count() as f64 * f64::from(real.blocks_per_die)
+            / (f64::from(real.blocks_per_die) - f64::from(self.collect_below()) - 2.0);
+        let user_units = ((f64::from(blocks) - kept) * pool_share * f64::from(real.units_per_block)) as u64;
+        let mut config = self.config.clone();
+        config.overprovisioning = 0.0;
+        config.user_capacity = Some(kit::Bytes(user_units * kit::UNIT_BYTES));
+        config.superblock_blocks = 1;
+        config.gc_spare_fraction = 0.0;
+        config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
+        config.gc_low_blocks = config.gc_critical_blocks;
+        let facts = Facts { die_count: 1, user_units, ..self.parameters.facts.clone() };
+        let policy = baseline::build(&baseline::Params::default(), &facts);
+        let mut model = Ftl::new(&config, policy, Parameters { geometry, facts, ..self.parameters.clone() })?;
+        let mut rng = Rng::stream(self.parameters.seed, "precondition.model");
+        for unit in 0..user_units {
+            model.write_untimed(Lpn(unit as u32), DieId(0));
+        }
+        for _ in 0..user_units * MODEL_PASSES {
+            let unit = rng.below(user_units);
+            model.write_untimed(Lpn(unit as u32), DieId(0));
+        }
+        Ok(model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect())
+    }
+
+    fn land_on_steady_state(&mut self, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> std::io::Result<bool> {
+        let model = self.model_valid_counts()?;
+        let geometry = self.store.geometry;
+        let dies = u64::from(geometry.die_count);
+        let permutation = Permutation::new(self.store.user_units, rng.next_u64());
+        let mode = self.policy.mode_of_old_data();
+        // One block fewer than it collects below: the next write collects, as in steady state, but not all dies at once (see the end).
+        let used = geometry.blocks_per_die - self.collect_below();
+        let mut next = 0u64;
+        for die in 0..geometry.die_count {
+            let until = self.store.user_units * u64::from(die + 1) / dies;
+            let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
+            for count in counts {
+                let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation };
+                let first = self.space.advance(&mut self.store, target, geometry.units_per_block, SimTime::ZERO).expect("an empty drive has blocks");
+                lay_down(&mut self.store, first, u32::from(count), &permutation, next, rng);
+                next += u64::from(count);
+                self.space.settle(&mut self.store, DieId(die), 0);
+            }
+            if !progress(f64::from(die + 1) / f64::from(geometry.die_count)) {
+                return Ok(false);
+            }
+        }
+        for die in 0..geometry.die_count {
+            for _ in 0..rng.below(2 * u64::from(geometry.units_per_block)) {
+                let unit = rng.below(self.store.user_units);
+                self.write_untimed(Lpn(unit as u32), DieId(die));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Leaves frontiers at a stripe's start, marks everything written as programmed, and dates it.
+    fn finish_untimed(&mut self, how: &Preconditioned) {
+        let geometry = self.store.geometry;
+        let stripe = geometry.units_per_stripe;
+        let open: Vec<(usize, BlockId, u32)> = self.space.open_blocks().collect();
+        for (stream, block, next) in open {
+            let missing = (stripe - next % stripe) % stripe;
+            let die = geometry.die_of(block);
+            let mode = ModeId(self.store.block(block).mode);
+            if missing > 0 {
+                let target = Target { die, stream, mode, whom: For::Relocation };
+                let first = self.space.advance(&mut self.store, target, missing, SimTime::ZERO).expect("the frontier is open");
+                (0..missing).for_each(|unit| self.store.p2l[(first.0 + unit) as usize] = PADDING);
+            }
+            self.store.blocks[block.index()].programmed = (next + missing).div_euclid(stripe) as u16;
+            self.space.settle(&mut self.store, die, stream);
+        }
+        self.space.opened.clear();
+        for die in (0..geometry.die_count).map(DieId) {
+            let closed: Vec<BlockId> = self.store.closed_blocks(die).collect();
+            for (rank, block) in closed.iter().enumerate() {
+                self.store.blocks[block.index()].programmed = geometry.stripes_per_block as u16;
+                let share = 1.0 - rank as f64 / closed.len() as f64;
+                self.store.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
+            }
+        }
+        for block in 0..geometry.block_count as usize {
+            self.store.erase_counts[block] = how.pe_cycles;
+            self.store.wear[block] = how.pe_cycles.saturating_mul(1000);
+        }
+        self.counters = crate::ftl::FtlCounters::default();
+    }
+}
+
+/// Counts for `blocks` blocks with the shape of `model` (oldest first) and the sum `total`.
+fn scaled_counts(model: &[u16], blocks: usize, total: u64, units_per_block: u32) -> Vec<u16> {
+    let mut counts: Vec<u16> = (0..blocks).map(|index| model[index * model.len() / blocks]).collect();
+    let mut sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+    // The model's mean differs by a rounding or two: spread the difference evenly, one unit at a time.
+    let mut index = 0;
+    let stride = (blocks / 2).max(1) | 1;
+    while sum != total {
+        let count = &mut counts[index % blocks];
+        if sum < total && u32::from(*count) < units_per_block {
+            *count += 1;
+            sum += 1;
+        } else if sum > total && *count > 0 {
+            *count -= 1;
+            sum -= 1;
+        }
+        index += stride;
+    }
+    counts
+}
+
+/// Fills one block: `count` valid units at random positions, holding the logical units of the permutation from `next` on.
+fn lay_down(store: &mut Store, first: Ppn, count: u32, permutation: &Permutation, next: u64, rng: &mut Rng) {
+    let units = store.geometry.units_per_block;
+    let (mut left, mut taken) = (count, 0u64);
+    let mut places = [(0u32, 0u32); 64];
+    for base in (0..units).step_by(64) {
+        let mut filled = 0;
+        for unit in base..(base + 64).min(units) {
+            // Selection sampling: each remaining position with probability (units still to place) / (positions left).
+            if rng.below(u64::from(units - unit)) < u64::from(left) {
+                places[filled] = (permutation.at(next + taken) as u32, first.0 + unit);
+                left -= 1;
+                taken += 1;
+                filled += 1;
+            }
+        }
+        let (l2p, p2l, valid) = (&mut store.l2p[..], &mut store.p2l[..], &mut store.valid[..]);
+        for &(lpn, ppn) in &places[..filled] {
+            l2p[lpn as usize] = ppn + 1;
+            p2l[ppn as usize] = lpn;
+            valid[ppn as usize / 64] |= 1 << (ppn % 64);
+        }
+    }
+    let block = store.geometry.block_of(first);
+    let record = &mut store.blocks[block.index()];
+    record.valid = count as u16;
+    store.valid_by_mode[record.mode as usize] += u64::from(count);
+}

@@ -1,0 +1,114 @@
+//! Retention deadlines: one for each block, kept in the order in which they fall due.
+//!
+//! Blocks of one (mode, wear class) become due in the order in which they were opened, so a first-in, first-out list per class is sorted by
+//! itself; one timer is armed for the earliest head. Nothing is kept per page and nothing is done on the hot path.
+
+use crate::map::{BlockState, Store};
+use kit::{BlockId, Nanos, SimTime};
+use std::collections::VecDeque;
+
+/// A block that must be empty by a certain time. Stale once the block has been erased.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    block: BlockId,
+    erase_count: u32,
+    at: SimTime,
+}
+
+/// Retention limits and the blocks they apply to.
+pub(crate) struct Retention {
+    /// Limit by write mode and wear class.
+    limits: Vec<Vec<Nanos>>,
+    rated: u32,
+    margin: Nanos,
+    classes: Vec<Vec<VecDeque<Due>>>,
+    /// What the timer is armed for.
+    pub armed: Option<SimTime>,
+    /// Most units that may be owed in each mode, so that they can all be moved in half its shortest limit.
+    pub most_owed: Vec<u64>,
+    /// Least time between the end of a move and the limit it had to meet \[ns; negative: missed\].
+    pub least_margin: Option<i64>,
+    pub misses: u64,
+}
+
+impl Retention {
+    /// `limits`: for each write mode its retention limits by wear class (empty: without limit). `move_time` is tR + tPROG of one unit's
+    /// share of a stripe, for all dies together.
+    pub fn new(limits: Vec<Vec<Nanos>>, rated: u32, margin: Nanos, move_time_per_unit: f64) -> Retention {
+        let most_owed = limits
+            .iter()
+            .map(|classes| classes.iter().min().map_or(u64::MAX, |shortest| (shortest.0 as f64 / 2.0 / move_time_per_unit) as u64))
+            .collect();
+        let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
+        Retention { limits, rated, margin, classes, armed: None, most_owed, least_margin: None, misses: 0 }
+    }
+
+    fn class_of(&self, mode: u8, erase_count: u32) -> usize {
+        let count = self.limits[mode as usize].len() as u64;
+        let class = u64::from(erase_count) * count / u64::from(self.rated.max(1));
+        usize::try_from(class.min(count - 1)).expect("below the number of classes")
+    }
+
+    /// The instant by which a block's data must have been moved, without margin; `None` without limit.
+    pub fn limit_of(&self, store: &Store, block: BlockId) -> Option<i64> {
+        let mode = store.block(block).mode;
+        let classes = self.limits.get(mode as usize).filter(|classes| !classes.is_empty())?;
+        let limit = classes[self.class_of(mode, store.erase_count(block))];
+        Some(store.first_program(block).saturating_add_unsigned(limit.0))
+    }
+
+    /// A block has been opened.
+    pub fn opened(&mut self, store: &Store, block: BlockId) {
+        let Some(limit) = self.limit_of(store, block) else { return };
+        let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
+        let mode = store.block(block).mode;
+        let class = self.class_of(mode, store.erase_count(block));
+        self.classes[mode as usize][class].push_back(Due { block, erase_count: store.erase_count(block), at });
+    }
+
+    /// Starts over with the blocks that hold data now, which may have been opened in any order.
+    pub fn adopt(&mut self, store: &Store) {
+        self.classes.iter_mut().flatten().for_each(VecDeque::clear);
+        for block in (0..store.geometry.block_count).map(BlockId) {
+            if store.block(block).state() != BlockState::Free {
+                self.opened(store, block);
+            }
+        }
+        self.classes.iter_mut().flatten().for_each(|queue| queue.make_contiguous().sort_by_key(|due| (due.at, due.block)));
+    }
+
+    /// The next block that is due, taken off its list.
+    pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<BlockId> {
+        self.drop_stale(store);
+        let queue = self.classes.iter_mut().flatten().filter(|queue| queue.front().is_some_and(|due| due.at <= now)).min_by_key(|queue| queue[0].at)?;
+        queue.pop_front().map(|due| due.block)
+    }
+
+    /// When the next block is due.
+    pub fn next_due(&mut self, store: &Store) -> Option<SimTime> {
+        self.drop_stale(store);
+        self.classes.iter().flatten().filter_map(|queue| queue.front().map(|due| due.at)).min()
+    }
+
+    fn drop_stale(&mut self, store: &Store) {
+        for queue in self.classes.iter_mut().flatten() {
+            while queue.front().is_some_and(|due| {
+                let record = store.block(due.block);
+                let state = record.state();
+                store.erase_count(due.block) != due.erase_count
+                    || state == BlockState::Free
+                    || state == BlockState::Closed && record.valid == 0
+            }) {
+                queue.pop_front();
+            }
+        }
+    }
+
+    /// A block's data has all been moved: was it in time?
+    pub fn note_emptied(&mut self, store: &Store, block: BlockId, now: SimTime) {
+        let Some(limit) = self.limit_of(store, block) else { return };
+        let margin = limit.saturating_sub_unsigned(now.0);
+        self.least_margin = Some(self.least_margin.map_or(margin, |least| least.min(margin)));
+        self.misses += u64::from(margin < 0);
+    }
+}

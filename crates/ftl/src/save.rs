@@ -1,0 +1,113 @@
+//! Saving an aged drive, and loading it again.
+//!
+//! What is saved: the reverse map, validity, block records, wear, ages relative to the moment of saving, and the order in which
+//! blocks were closed. Write frontiers count as closed. The map is rebuilt from the reverse map. A policy's own state is not part of it: policies adopt what they find.
+
+use crate::ftl::Ftl;
+use crate::map::{BlockState, encode};
+use kit::{DieId, Lpn, Ppn, SimTime};
+use std::io::{Read, Write};
+
+const MAGIC: &[u8; 8] = b"ssdlab01";
+
+/// The fixed-size part of a saved state: what must agree with the description it is loaded into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedState {
+    /// Blocks, units per block, units per stripe, blocks per die, user units, write modes.
+    numbers: [u64; 6],
+}
+
+const NAMES: [&str; 6] = ["blocks", "mapping units per block", "mapping units per program", "blocks per die", "user mapping units", "write modes"];
+
+impl Ftl {
+    fn saved_state(&self) -> SavedState {
+        let g = &self.store.geometry;
+        let modes = self.parameters.facts.write_modes.len() as u64;
+        SavedState {
+            numbers: [g.block_count.into(), g.units_per_block.into(), g.units_per_stripe.into(), g.blocks_per_die.into(), self.store.user_units, modes],
+        }
+    }
+
+    /// Writes the state of a drive at rest.
+    pub fn save(&self, now: SimTime, to: &mut dyn Write) -> std::io::Result<()> {
+        to.write_all(MAGIC)?;
+        to.write_all(bytemuck::cast_slice(&self.saved_state().numbers))?;
+        to.write_all(bytemuck::cast_slice(&self.store.p2l))?;
+        to.write_all(bytemuck::cast_slice(&self.store.valid))?;
+        to.write_all(bytemuck::cast_slice(&self.store.blocks))?;
+        to.write_all(bytemuck::cast_slice(&self.store.erase_counts))?;
+        to.write_all(bytemuck::cast_slice(&self.store.wear))?;
+        let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
+        let ages: Vec<i64> = self.store.first_program.iter().map(|at| at.saturating_sub(shift)).collect();
+        to.write_all(bytemuck::cast_slice(&ages))?;
+        let mut closed: Vec<u32> = Vec::new();
+        for die in (0..self.store.geometry.die_count).map(DieId) {
+            // A block that is being collected goes first: it would have been collected next.
+            closed.extend(self.collectors[die.index()].victim.filter(|&b| self.store.block(b).state() == BlockState::Victim).map(|b| b.0));
+            closed.extend(self.store.closed_blocks(die).map(|block| block.0));
+        }
+        closed.extend(self.space.open_blocks().map(|(_, block, _)| block.0));
+        to.write_all(&(closed.len() as u64).to_le_bytes())?;
+        to.write_all(bytemuck::cast_slice(&closed))?;
+        to.flush()
+    }
+
+    /// Reads a state that was saved by a drive of the same shape. The error says what is wrong with the file.
+    pub fn load(&mut self, from: &mut dyn Read) -> Result<(), String> {
+        let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
+        let mut magic = [0u8; 8];
+        from.read_exact(&mut magic).map_err(short)?;
+        if &magic != MAGIC {
+            return Err("not a saved drive of this version".to_owned());
+        }
+        let mut numbers = [0u64; 6];
+        from.read_exact(bytemuck::cast_slice_mut(&mut numbers)).map_err(short)?;
+        let expected = self.saved_state().numbers;
+        if let Some(index) = (0..NAMES.len()).find(|&index| numbers[index] != expected[index]) {
+            return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
+        }
+        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.p2l)).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.valid)).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.blocks)).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.erase_counts)).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.wear)).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.first_program)).map_err(short)?;
+        let closed = read_words(from, self.store.geometry.block_count.into())?;
+        self.rebuild(&closed)
+    }
+
+    fn rebuild(&mut self, closed: &[u32]) -> Result<(), String> {
+        let geometry = self.store.geometry;
+        if closed.iter().any(|block| *block >= geometry.block_count) {
+            return Err("it names a block that the drive does not have".to_owned());
+        }
+        let end = Ppn(geometry.unit_count() as u32);
+        let mut from = Ppn(0);
+        while let Some(ppn) = self.store.next_valid(from, end) {
+            let lpn = self.store.p2l[ppn.index()];
+            if u64::from(lpn) >= self.store.user_units {
+                return Err(format!("it maps logical unit {lpn}, which the drive does not have"));
+            }
+            self.store.l2p[Lpn(lpn).index()] = encode(ppn);
+            from = Ppn(ppn.0 + 1);
+        }
+        if !self.store.restore_blocks(closed) {
+            return Err("its list of used blocks does not agree with its data".to_owned());
+        }
+        self.space.rebuild(&self.store, &*self.wear_rule);
+        Ok(())
+    }
+}
+
+fn read_words(from: &mut dyn Read, most: u64) -> Result<Vec<u32>, String> {
+    let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
+    let mut count = [0u8; 8];
+    from.read_exact(&mut count).map_err(short)?;
+    let count = u64::from_le_bytes(count);
+    if count > most {
+        return Err(format!("it lists {count} blocks, more than the drive has"));
+    }
+    let mut values = vec![0u32; count as usize];
+    from.read_exact(bytemuck::cast_slice_mut(&mut values)).map_err(short)?;
+    Ok(values)
+}

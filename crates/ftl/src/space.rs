@@ -1,0 +1,233 @@
+//! Free blocks and write frontiers: where the next program of a die goes.
+
+use crate::map::Store;
+use crate::wear::WearLeveling;
+use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const NONE: u32 = u32::MAX;
+
+/// The free blocks of one group of planes: those never used, in order, and those that were erased.
+#[derive(Clone, Debug, Default)]
+struct FreeBlocks {
+    next_fresh: u32,
+    fresh_end: u32,
+    erased: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// An open block of one die and stream.
+#[derive(Clone, Copy, Debug)]
+struct Frontier {
+    block: u32,
+    next_unit: u32,
+}
+
+/// Free blocks and frontiers of all dies. Streams: the policy's host streams first, then one for each write mode that relocations use.
+pub(crate) struct Space {
+    free: Vec<FreeBlocks>,
+    free_count: Vec<u32>,
+    frontiers: Vec<Frontier>,
+    streams: usize,
+    groups: usize,
+    reserve: u32,
+    turn: u64,
+    /// Dies that could take host data now, whatever stream it goes to.
+    room: Vec<bool>,
+    rooms: u32,
+    host_streams: usize,
+    pub opened: Vec<BlockId>,
+}
+
+/// Who wants to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum For {
+    /// Host data: leaves the reserve alone.
+    Host,
+    /// A relocation: may take the last block.
+    Relocation,
+}
+
+impl Space {
+    pub fn new(geometry: &Geometry, host_streams: usize, streams: usize, reserve: u32) -> Space {
+        let groups = geometry.groups_per_die as usize;
+        let free = (0..geometry.die_count as usize * groups)
+            .map(|index| {
+                let first = index as u32 * geometry.blocks_per_group;
+                FreeBlocks { next_fresh: first, fresh_end: first + geometry.blocks_per_group, erased: BinaryHeap::new() }
+            })
+            .collect();
+        let dies = geometry.die_count as usize;
+        Space {
+            free,
+            free_count: vec![geometry.blocks_per_die; dies],
+            frontiers: vec![Frontier { block: NONE, next_unit: 0 }; dies * streams],
+            streams,
+            groups,
+            reserve,
+            turn: 0,
+            room: vec![true; dies],
+            rooms: dies as u32,
+            host_streams,
+            opened: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn free_blocks(&self, die: DieId) -> u32 {
+        self.free_count[die.index()]
+    }
+
+    pub fn total_free_blocks(&self) -> u64 {
+        self.free_count.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    /// Dies that could take host data now.
+    #[inline]
+    pub fn rooms(&self) -> u32 {
+        self.rooms
+    }
+
+    #[inline]
+    pub fn has_room(&self, die: DieId) -> bool {
+        self.room[die.index()]
+    }
+
+    fn restate_room(&mut self, die: DieId) {
+        let first = die.index() * self.streams;
+        let open = self.frontiers[first..first + self.host_streams].iter().all(|frontier| frontier.block != NONE);
+        let room = open || self.free_count[die.index()] > self.reserve;
+        let known = &mut self.room[die.index()];
+        self.rooms = self.rooms + u32::from(room) - u32::from(*known);
+        *known = room;
+    }
+
+    /// The block of a stream's frontier.
+    pub fn frontier(&self, die: DieId, stream: usize) -> Option<BlockId> {
+        let block = self.frontiers[die.index() * self.streams + stream].block;
+        (block != NONE).then_some(BlockId(block))
+    }
+
+    #[inline]
+    fn can_open(&self, die: DieId, whom: For) -> bool {
+        let free = self.free_count[die.index()];
+        match whom {
+            For::Host => free > self.reserve,
+            For::Relocation => free > 0,
+        }
+    }
+
+    /// The next `units` places of a stream's frontier, opening a block (of `mode`) if there is none. `None` if there is no block to
+    /// open. A frontier whose block has another mode is given up first.
+    #[inline]
+    pub fn advance(&mut self, store: &mut Store, at: Target, units: u32, now: SimTime) -> Option<Ppn> {
+        let slot = at.die.index() * self.streams + at.stream;
+        if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode != at.mode.0 {
+            self.give_up(store, at.die, at.stream);
+        }
+        if self.frontiers[slot].block == NONE {
+            let block = self.take_free(at.die, at.whom)?;
+            store.open(block, at.mode);
+            store.note_first_program(block, now);
+            self.frontiers[slot] = Frontier { block: block.0, next_unit: 0 };
+            self.opened.push(block);
+            self.restate_room(at.die);
+        }
+        let frontier = &mut self.frontiers[slot];
+        let block = BlockId(frontier.block);
+        let first = Ppn(store.geometry.first_of(block).0 + frontier.next_unit);
+        frontier.next_unit += units;
+        debug_assert!(frontier.next_unit <= store.geometry.units_per_block);
+        Some(first)
+    }
+
+    /// Closes a stream's frontier if its block is full. Called when the units of [`Space::advance`] have been placed.
+    #[inline]
+    pub fn settle(&mut self, store: &mut Store, die: DieId, stream: usize) {
+        let frontier = self.frontiers[die.index() * self.streams + stream];
+        if frontier.block != NONE && frontier.next_unit == store.geometry.units_per_block {
+            self.give_up(store, die, stream);
+        }
+    }
+
+    /// Closes a stream's frontier, full or not.
+    pub fn give_up(&mut self, store: &mut Store, die: DieId, stream: usize) {
+        let frontier = &mut self.frontiers[die.index() * self.streams + stream];
+        let block = std::mem::replace(&mut frontier.block, NONE);
+        store.close(BlockId(block));
+        self.restate_room(die);
+    }
+
+    /// The stream whose frontier is on this block, if any.
+    pub fn stream_of(&self, die: DieId, block: BlockId) -> Option<usize> {
+        let first = die.index() * self.streams;
+        (0..self.streams).find(|stream| self.frontiers[first + stream].block == block.0)
+    }
+
+    /// The open blocks and how many of their units are used.
+    pub fn open_blocks(&self) -> impl Iterator<Item = (usize, BlockId, u32)> + '_ {
+        let streams = self.streams;
+        self.frontiers
+            .iter()
+            .enumerate()
+            .filter(|(_, frontier)| frontier.block != NONE)
+            .map(move |(slot, frontier)| (slot % streams, BlockId(frontier.block), frontier.next_unit))
+    }
+
+    /// Takes the free block that wear levelling puts first, from the group of planes with the most free blocks.
+    fn take_free(&mut self, die: DieId, whom: For) -> Option<BlockId> {
+        if !self.can_open(die, whom) {
+            return None;
+        }
+        let first = die.index() * self.groups;
+        let count = |free: &FreeBlocks| free.fresh_end - free.next_fresh + free.erased.len() as u32;
+        let group = (first..first + self.groups).max_by_key(|&group| (count(&self.free[group]), Reverse(group)))?;
+        let free = &mut self.free[group];
+        let block = if free.next_fresh < free.fresh_end {
+            free.next_fresh += 1;
+            free.next_fresh - 1
+        } else {
+            free.erased.pop()?.0.1
+        };
+        self.free_count[die.index()] -= 1;
+        self.restate_room(die);
+        Some(BlockId(block))
+    }
+
+    /// An erased block is free again.
+    pub fn put_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
+        let die = store.geometry.die_of(block);
+        let group = die.index() * self.groups + store.geometry.group_of(block) as usize;
+        self.turn += 1;
+        self.free[group].erased.push(Reverse((wear.free_order(store.erase_count(block), self.turn), block.0)));
+        self.free_count[die.index()] += 1;
+        self.restate_room(die);
+    }
+
+    /// Rebuilds the free blocks from the states of all blocks, as a drive that was loaded from a file needs it. No frontier is open.
+    pub fn rebuild(&mut self, store: &Store, wear: &dyn WearLeveling) {
+        for free in &mut self.free {
+            free.next_fresh = free.fresh_end;
+            free.erased.clear();
+        }
+        self.free_count.fill(0);
+        self.frontiers.fill(Frontier { block: NONE, next_unit: 0 });
+        for block in (0..store.geometry.block_count).map(BlockId) {
+            if store.block(block).state() == crate::map::BlockState::Free {
+                self.put_free(store, block, wear);
+            }
+        }
+        for die in 0..store.geometry.die_count {
+            self.restate_room(DieId(die));
+        }
+    }
+}
+
+/// Where and for whom the next places are wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub die: DieId,
+    pub stream: usize,
+    pub mode: ModeId,
+    pub whom: For,
+}

@@ -1,0 +1,24 @@
+//! The block with the fewest valid units.
+
+use super::{Candidates, Victim};
+use kit::BlockId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The block with the fewest valid units: least copying now. Best for uniform writes (Desnoyers, SYSTOR'12), not for hot and cold data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+struct Greedy;
+
+/// Makes the rule.
+pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
+    Box::new(Greedy)
+}
+
+impl Victim for Greedy {
+    fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
+        candidates.least_valid().filter(|&block| candidates.frees_something(block))
+    }
+}

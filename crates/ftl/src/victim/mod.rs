@@ -1,0 +1,80 @@
+//! Family: victim choice. Which closed block of a die is collected.
+
+pub mod cost_benefit;
+pub mod d_choices;
+pub mod fifo;
+pub mod greedy;
+pub mod random;
+pub mod windowed_greedy;
+
+use crate::map::Store;
+use kit::{BlockId, DieId, ModeId, Rng, SimTime};
+
+/// What a rule may look at.
+pub struct Candidates<'a> {
+    /// The state of the data.
+    pub store: &'a Store,
+    /// The die that collects.
+    pub die: DieId,
+    /// The time now.
+    pub now: SimTime,
+    /// Write modes in the table.
+    pub mode_count: u8,
+    /// The stream of random numbers for collection.
+    pub rng: &'a mut Rng,
+}
+
+impl Candidates<'_> {
+    /// The closed block with the fewest valid units, whatever its mode.
+    pub fn least_valid(&self) -> Option<BlockId> {
+        (0..self.mode_count)
+            .filter_map(|mode| self.store.least_valid(self.die, ModeId(mode)))
+            .min_by_key(|(block, valid)| (*valid, *block))
+            .map(|(block, _)| block)
+    }
+
+    /// Whether collecting the block would free anything.
+    pub fn frees_something(&self, block: BlockId) -> bool {
+        u32::from(self.store.block(block).valid) < self.store.geometry.units_per_block
+    }
+
+    /// A closed block, each with the same probability.
+    pub fn any(&mut self) -> Option<BlockId> {
+        if self.store.closed_count(self.die) == 0 {
+            return None;
+        }
+        let blocks = self.store.geometry.blocks_of(self.die);
+        let count = u64::from(blocks.end - blocks.start);
+        // Most blocks are closed: drawing until one is takes a step or two. The walk after it bounds the search.
+        for _ in 0..64 {
+            let block = BlockId(blocks.start + self.rng.below(count) as u32);
+            if self.is_closed(block) {
+                return Some(block);
+            }
+        }
+        let start = self.rng.below(count);
+        (0..count).map(|step| BlockId(blocks.start + ((start + step) % count) as u32)).find(|&block| self.is_closed(block))
+    }
+
+    fn is_closed(&self, block: BlockId) -> bool {
+        self.store.block(block).state() == crate::map::BlockState::Closed
+    }
+}
+
+/// The contract of victim choice.
+pub trait Victim: Send {
+    /// The block to collect, or none if collecting now would free nothing.
+    fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId>;
+}
+
+kit::family! {
+    /// Which block is collected.
+    VictimConfig: () => dyn Victim {
+        Greedy = greedy,
+        CostBenefit = cost_benefit,
+        DChoices = d_choices,
+        Fifo = fifo,
+        WindowedGreedy = windowed_greedy,
+        Random = random,
+    }
+}

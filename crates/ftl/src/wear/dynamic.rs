@@ -1,0 +1,31 @@
+//! The least-worn free block first.
+
+use super::{Wear, WearLeveling};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Dynamic wear levelling: of the free blocks the least worn is used first. Data is never moved for wear, so blocks with cold data stay fresh.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+struct Dynamic;
+
+/// Makes the rule.
+pub fn build(_: &Params, (): ()) -> Box<dyn WearLeveling> {
+    Box::new(Dynamic)
+}
+
+impl WearLeveling for Dynamic {
+    fn free_order(&self, erase_count: u32, turn: u64) -> u64 {
+        u64::from(erase_count) << 40 | turn & 0xff_ffff_ffff
+    }
+
+    fn moves_cold(&self, _: Wear, _: Wear) -> bool {
+        false
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,31 @@
+//! No wear levelling.
+
+use super::{Wear, WearLeveling};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// No wear levelling: free blocks are used in the order in which they became free.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+struct Nothing;
+
+/// Makes the rule.
+pub fn build(_: &Params, (): ()) -> Box<dyn WearLeveling> {
+    Box::new(Nothing)
+}
+
+impl WearLeveling for Nothing {
+    fn free_order(&self, _: u32, turn: u64) -> u64 {
+        turn
+    }
+
+    fn moves_cold(&self, _: Wear, _: Wear) -> bool {
+        false
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+}

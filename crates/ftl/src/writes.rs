@@ -1,0 +1,120 @@
+//! Host writes that wait for a die: the FTL's write queue, which is also where the write buffer's units are.
+
+use kit::clock::Reading;
+use kit::{CommandId, Lpn, Nanos, SimTime, Slab};
+
+const NONE: u32 = u32::MAX;
+
+/// Who is told when the unit is programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// This command waits for it.
+    Command(CommandId),
+    /// Nobody: the command was acknowledged when the buffer took the unit.
+    #[default]
+    Buffer,
+}
+
+/// A unit of host data waiting to be programmed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    pub lpn: Lpn,
+    pub writer: Writer,
+    /// Buffered only: what the map held before; kept up to date while the unit waits.
+    pub prior: u32,
+    /// Buffered only: trimmed while it waited.
+    pub dropped: bool,
+    pub since: SimTime,
+    /// The drive-wide clock when it joined the queue.
+    pub reading: Reading,
+    /// Time already spent on reading the rest of the unit.
+    pub filled_in: Nanos,
+    /// The units that a flush must wait for are those accepted before it.
+    pub accepted: u64,
+    pub next: u32,
+}
+
+/// First-in, first-out lists of waiting units: one for the drive, or one for each die where the die is chosen on arrival.
+pub(crate) struct WriteQueue {
+    pub units: Slab<Pending>,
+    heads: Vec<u32>,
+    tails: Vec<u32>,
+    lengths: Vec<u64>,
+    accepted: u64,
+}
+
+impl WriteQueue {
+    pub fn new(list_count: usize) -> WriteQueue {
+        WriteQueue {
+            units: Slab::with_capacity(4096),
+            heads: vec![NONE; list_count],
+            tails: vec![NONE; list_count],
+            lengths: vec![0; list_count],
+            accepted: 0,
+        }
+    }
+
+    /// A slot for a unit that was accepted just now.
+    #[inline]
+    pub fn accept(&mut self, lpn: Lpn, writer: Writer) -> u32 {
+        let slot = self.units.take();
+        self.accepted += 1;
+        self.units[slot] = Pending { lpn, writer, accepted: self.accepted, next: NONE, ..Pending::default() };
+        slot
+    }
+
+    /// Units accepted so far.
+    pub fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    /// A unit joins its list.
+    #[inline]
+    pub fn push(&mut self, list: usize, slot: u32, now: SimTime, reading: Reading) {
+        let unit = &mut self.units[slot];
+        unit.since = now;
+        unit.reading = reading;
+        unit.next = NONE;
+        if self.heads[list] == NONE {
+            self.heads[list] = slot;
+        } else {
+            let tail = self.tails[list];
+            self.units[tail].next = slot;
+        }
+        self.tails[list] = slot;
+        self.lengths[list] += 1;
+    }
+
+    #[inline]
+    pub fn len(&self, list: usize) -> u64 {
+        self.lengths[list]
+    }
+
+    /// Since when the oldest unit of a list has been waiting.
+    #[inline]
+    pub fn oldest(&self, list: usize) -> Option<SimTime> {
+        let head = self.heads[list];
+        (head != NONE).then(|| self.units[head].since)
+    }
+
+    #[inline]
+    pub fn head(&self, list: usize) -> Option<u32> {
+        let head = self.heads[list];
+        (head != NONE).then_some(head)
+    }
+
+    #[inline]
+    pub fn after(&self, slot: u32) -> Option<u32> {
+        let next = self.units[slot].next;
+        (next != NONE).then_some(next)
+    }
+
+    /// Takes the oldest unit out of a list; its slot stays the caller's until released.
+    #[inline]
+    pub fn pop(&mut self, list: usize) -> Option<u32> {
+        let head = self.head(list)?;
+        self.heads[list] = self.units[head].next;
+        self.lengths[list] -= 1;
+        Some(head)
+    }
+}

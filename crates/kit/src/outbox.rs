@@ -1,0 +1,62 @@
+//! What stages leave for the router.
+
+use crate::event::Event;
+use crate::ids::{CommandId, DieId};
+use crate::journal::Journal;
+use crate::cause::Ledger;
+use crate::operation::Operation;
+use crate::queue::EventQueue;
+use crate::signals::Signals;
+
+/// A part of a host command that is done, with where its time went since the command was admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The command.
+    pub command: CommandId,
+    /// Where the part's time went.
+    pub ledger: Ledger,
+}
+
+/// The router's in-tray: every stage writes here, and none calls another. Vectors are reused; nothing is allocated once they have
+/// grown to the size a run needs.
+#[derive(Default)]
+pub struct Outbox {
+    /// Pending events.
+    pub events: EventQueue<Event>,
+    /// Dies that may have something to do, each at most once.
+    pub ready: Vec<DieId>,
+    is_ready: Vec<bool>,
+    /// Flash reads to push to their dies.
+    pub reads: Vec<Operation>,
+    /// Flash operations that are done (slots of the flash's slab).
+    pub done: Vec<u32>,
+    /// Parts of commands that are done.
+    pub parts: Vec<Part>,
+    /// Units that left the write buffer.
+    pub buffer_released: u32,
+    /// Readings that stages share.
+    pub signals: Signals,
+    /// Records for those who watch.
+    pub journal: Journal,
+}
+
+impl Outbox {
+    /// An empty tray for a drive with so many dies and channels.
+    pub fn new(die_count: usize, channel_count: usize) -> Outbox {
+        Outbox { is_ready: vec![false; die_count], signals: Signals::new(die_count, channel_count), ..Outbox::default() }
+    }
+
+    /// Marks a die as one that may have something to do.
+    #[inline]
+    pub fn mark_ready(&mut self, die: DieId) {
+        if !std::mem::replace(&mut self.is_ready[die.index()], true) {
+            self.ready.push(die);
+        }
+    }
+
+    /// Takes the mark off again, before the die is asked.
+    #[inline]
+    pub fn unmark_ready(&mut self, die: DieId) {
+        self.is_ready[die.index()] = false;
+    }
+}
