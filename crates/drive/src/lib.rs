@@ -1,1 +1,20 @@
-//! Placeholder.
+//! The whole drive.
+//!
+//! [`Drive`] composes the stages and routes what they leave for each other; it is driven through one door: `submit`, `next_event`,
+//! `advance` and the completions that come out. [`description`] reads a drive's description, [`run_loop`] replays a workload, [`summary`] states the
+//! results, and [`session`] does all of it for the command line and Python.
+
+pub mod description;
+mod router;
+pub mod presets;
+mod run_loop;
+pub mod session;
+mod statistics;
+mod steady;
+pub mod summary;
+mod wall;
+
+pub use description::Description;
+pub use router::Drive;
+pub use run_loop::{End, RunLoop};
+pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};

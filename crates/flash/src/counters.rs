@@ -21,6 +21,19 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// What has been done since `earlier`.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        let minus = |now: &[u64], before: &[u64], at: usize| now[at] - before[at];
+        Counters {
+            reads: std::array::from_fn(|at| minus(&self.reads, &earlier.reads, at)),
+            erases: std::array::from_fn(|at| minus(&self.erases, &earlier.erases, at)),
+            operations: std::array::from_fn(|at| minus(&self.operations, &earlier.operations, at)),
+            erase_modes: self.erase_modes.iter().zip(&earlier.erase_modes).map(|(now, before)| now - before).collect(),
+            write_modes: self.write_modes.iter().zip(&earlier.write_modes).map(|(now, before)| now - before).collect(),
+            suspensions: self.suspensions - earlier.suspensions,
+        }
+    }
+
     /// Counts one operation as it starts.
     #[inline]
     pub fn count(&mut self, operation: &Operation) {

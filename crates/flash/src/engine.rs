@@ -38,6 +38,17 @@ impl Default for Op {
     }
 }
 
+/// What came of asking a die to start something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// It is working.
+    Busy,
+    /// It started something that waited for it.
+    Started,
+    /// It would rather have something pulled for it, or has nothing to do.
+    Pull,
+}
+
 /// All chips of the drive and the channels to them.
 pub struct Flash {
     timing: Timing,
@@ -120,13 +131,12 @@ impl Flash {
         }
     }
 
-    /// Starts what a die chooses by itself: a read, or the resumption of what gave way. True if the die would rather have something pulled
-    /// for it (or has nothing to do).
+    /// Starts what a die chooses by itself: a read, or the resumption of what gave way.
     #[inline]
-    pub fn dispatch(&mut self, die_id: DieId, now: SimTime, oldest_write: Option<SimTime>, out: &mut Outbox) -> bool {
+    pub fn dispatch(&mut self, die_id: DieId, now: SimTime, oldest_write: Option<SimTime>, out: &mut Outbox) -> Dispatch {
         let die = &self.dies[die_id.index()];
         if die.running != NONE {
-            return false;
+            return Dispatch::Busy;
         }
         let host = if out.signals.hold { NONE } else { die.host_reads.head };
         if die.suspended.is_some() {
@@ -135,11 +145,11 @@ impl Flash {
             } else {
                 self.start_waiting_read(die_id, true, now, out);
             }
-            return false;
+            return Dispatch::Started;
         }
         let relocation = die.relocation_reads.head;
         if host == NONE && relocation == NONE {
-            return true;
+            return Dispatch::Pull;
         }
         let since = |slot: u32| (slot != NONE).then(|| self.ops[slot].enqueued);
         let choice = Choice {
@@ -151,9 +161,9 @@ impl Flash {
         match self.scheduler.choose(&choice) {
             Next::HostRead => self.start_waiting_read(die_id, true, now, out),
             Next::RelocationRead => self.start_waiting_read(die_id, false, now, out),
-            Next::Pull => return true,
+            Next::Pull => return Dispatch::Pull,
         }
-        false
+        Dispatch::Started
     }
 
     /// Starts the oldest waiting read of a free die for which nothing could be pulled. False if there is none.

@@ -41,6 +41,21 @@ pub struct Parameters {
     pub seed: u64,
 }
 
+/// A unit of a host write.
+#[derive(Clone, Copy, Debug)]
+pub struct HostUnit {
+    /// The command it is part of.
+    pub command: CommandId,
+    /// The logical unit.
+    pub lpn: Lpn,
+    /// The write covers all of it; otherwise the rest is read first.
+    pub whole: bool,
+    /// It is the last unit of its command.
+    pub last: bool,
+    /// The command does not wait for its program.
+    pub buffered: bool,
+}
+
 /// What the FTL has done, counted.
 #[derive(Clone, Debug, Default)]
 pub struct FtlCounters {
@@ -68,6 +83,27 @@ pub struct FtlCounters {
     pub retention_refusals: u64,
     /// Units trimmed.
     pub trimmed_units: u64,
+}
+
+impl FtlCounters {
+    /// What has been done since `earlier`.
+    pub fn since(&self, earlier: &FtlCounters) -> FtlCounters {
+        let minus = |now: &[u64], before: &[u64], at: usize| now[at] - before[at];
+        FtlCounters {
+            units_programmed: std::array::from_fn(|at| minus(&self.units_programmed, &earlier.units_programmed, at)),
+            host_units_by_mode: std::array::from_fn(|at| minus(&self.host_units_by_mode, &earlier.host_units_by_mode, at)),
+            units_by_mode: std::array::from_fn(|at| minus(&self.units_by_mode, &earlier.units_by_mode, at)),
+            host_units: self.host_units - earlier.host_units,
+            absorbed: self.absorbed - earlier.absorbed,
+            unmapped_reads: self.unmapped_reads - earlier.unmapped_reads,
+            reads_in_flight: self.reads_in_flight - earlier.reads_in_flight,
+            buffer_hits: self.buffer_hits - earlier.buffer_hits,
+            relocation_skipped: self.relocation_skipped - earlier.relocation_skipped,
+            collections: self.collections - earlier.collections,
+            retention_refusals: self.retention_refusals - earlier.retention_refusals,
+            trimmed_units: self.trimmed_units - earlier.trimmed_units,
+        }
+    }
 }
 
 /// What a die is programming: its units and what they supersede.
@@ -253,7 +289,7 @@ impl Ftl {
     /// flash read, and one for everything that is answered at once.
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
-        let (mut parts, mut at_once) = (0, false);
+        let (mut parts, mut at_once) = (0, 0);
         let mut open: Option<Operation> = None;
         let mut planes_seen = 0u64;
         for lpn in (first.0..first.0 + count).map(Lpn) {
@@ -264,7 +300,7 @@ impl Ftl {
                     parts += 1;
                     out.reads.push(self.unmapped_operation(command, lpn));
                 } else {
-                    at_once = true;
+                    at_once += 1;
                 }
                 continue;
             };
@@ -303,9 +339,9 @@ impl Ftl {
         if let Some(operation) = open {
             out.reads.push(operation);
         }
-        if at_once {
+        if at_once > 0 {
             parts += 1;
-            out.parts.push(Part { command, ledger: Ledger::default() });
+            out.parts.push(Part { command, ledger: Ledger::default(), units: at_once });
         }
         parts
     }
@@ -349,9 +385,9 @@ impl Ftl {
         }
     }
 
-    /// A unit of a host write is in the controller. `whole`: the write covers all of it; otherwise the rest is read first. `buffered`: the command does
-    /// not wait for its program.
-    pub fn write(&mut self, command: CommandId, lpn: Lpn, whole: bool, buffered: bool, now: SimTime, out: &mut Outbox) {
+    /// A unit of a host write is in the controller.
+    pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) {
+        let HostUnit { command, lpn, whole, last, buffered } = *unit;
         self.counters.host_units += 1;
         self.last_write = now;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
@@ -363,7 +399,8 @@ impl Ftl {
             return;
         }
         let writer = if buffered { Writer::Buffer } else { Writer::Command(command) };
-        let slot = self.writes.accept(lpn, writer);
+        let slot = self.writes.accept(lpn, writer, last);
+        out.signals.queued_write_requests += u64::from(last);
         if buffered {
             assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
             self.writes.units[slot].prior = code;
@@ -553,7 +590,7 @@ impl Ftl {
     /// Every unit accepted so far is to be programmed; the command's part reports when they are.
     pub fn flush(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) {
         if self.unfinished == 0 {
-            out.parts.push(Part { command, ledger: Ledger::default() });
+            out.parts.push(Part { command, ..Part::default() });
             return;
         }
         let accepted = self.writes.accepted();
@@ -787,6 +824,7 @@ impl Ftl {
         while bound < stripe_units as u32 {
             let Some(slot) = self.writes.pop(list) else { break };
             out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
             if self.writes.units[slot].dropped {
                 self.release_dropped(slot, now, out);
                 continue;
@@ -806,6 +844,7 @@ impl Ftl {
             }
             self.writes.pop(list);
             out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
             self.release_dropped(slot, now, out);
         }
     }
@@ -1206,7 +1245,7 @@ impl Ftl {
                     let mut part = *ledger;
                     charge_wait(&mut part, &Reading::default(), &waited);
                     part.charge(Cause::Rmw, filled_in);
-                    out.parts.push(Part { command, ledger: part });
+                    out.parts.push(Part { command, ledger: part, units: 0 });
                 }
                 UnitKind::Buffered { accepted } => self.buffer_unit_done(accepted, now, out),
                 UnitKind::Moved => {}
@@ -1231,7 +1270,7 @@ impl Ftl {
             let flush = self.flushes.swap_remove(index);
             let mut ledger = Ledger::default();
             ledger.charge(Cause::Order, now.since(flush.since));
-            out.parts.push(Part { command: flush.command, ledger });
+            out.parts.push(Part { command: flush.command, ledger, units: 0 });
         }
     }
 

@@ -20,7 +20,7 @@ pub mod wear;
 mod writes;
 
 pub use config::{AllocationOrder, FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation};
-pub use ftl::{Ftl, FtlCounters, Parameters};
+pub use ftl::{Ftl, FtlCounters, HostUnit, Parameters};
 pub use map::{BlockRecord, BlockState, Store};
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned};

@@ -20,6 +20,8 @@ pub(crate) enum Writer {
 pub(crate) struct Pending {
     pub lpn: Lpn,
     pub writer: Writer,
+    /// The last unit of its command.
+    pub last: bool,
     /// Buffered only: what the map held before; kept up to date while the unit waits.
     pub prior: u32,
     /// Buffered only: trimmed while it waited.
@@ -56,10 +58,10 @@ impl WriteQueue {
 
     /// A slot for a unit that was accepted just now.
     #[inline]
-    pub fn accept(&mut self, lpn: Lpn, writer: Writer) -> u32 {
+    pub fn accept(&mut self, lpn: Lpn, writer: Writer, last: bool) -> u32 {
         let slot = self.units.take();
         self.accepted += 1;
-        self.units[slot] = Pending { lpn, writer, accepted: self.accepted, next: NONE, ..Pending::default() };
+        self.units[slot] = Pending { lpn, writer, last, accepted: self.accepted, next: NONE, ..Pending::default() };
         slot
     }
 

@@ -15,6 +15,14 @@ pub struct Part {
     pub command: CommandId,
     /// Where the part's time went.
     pub ledger: Ledger,
+    /// Units of data that go to the host with it.
+    pub units: u32,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Part { command: CommandId(0), ledger: Ledger::default(), units: 0 }
+    }
 }
 
 /// The router's in-tray: every stage writes here, and none calls another. Vectors are reused; nothing is allocated once they have

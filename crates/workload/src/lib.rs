@@ -1,5 +1,12 @@
 //! Workloads: trace files, fio jobs and synthetic models become streams of host requests.
 
+pub mod fio;
+pub mod generator;
+pub mod lookalike;
+pub mod open;
 pub mod request;
+pub mod synthetic;
+pub mod trace;
 
+pub use open::{Input, Opener, Options, open};
 pub use request::{Job, Limits, Pacing, Request, Source, Workload};

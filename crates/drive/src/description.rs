@@ -1,0 +1,185 @@
+//! A drive's description: one TOML document, checked against one declaration of its fields.
+//!
+//! The fields are declared once, as serde structs in the rooms they belong to. From them comes the JSON Schema; the checker walks the document along the
+//! schema and reports everything that is wrong at once, with line, value, what would be accepted and the nearest name; then serde
+//! reads it, and each room looks for inconsistencies among its fields.
+
+mod check;
+mod document;
+
+use flash::FlashConfig;
+use ftl::policy::{Facts, PolicyConfig};
+use ftl::{Ftl, FtlConfig, Parameters};
+use host::{BufferConfig, BufferPolicy, HostConfig};
+use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the drive is brought to its starting state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PreconditionMethod {
+    /// Empty.
+    None,
+    /// Every unit written once, in order.
+    Fill,
+    /// Filled, then overwritten at random `overwrite_passes` times.
+    Random,
+    /// The steady state of uniform random overwrites, landed on in one pass.
+    Steady,
+}
+
+/// The `[state]` section: the state in which a run begins and how it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateConfig {
+    /// How the drive is brought to its starting state.
+    pub precondition: PreconditionMethod,
+    /// User capacities written over by `random`.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 100))]
+    pub overwrite_passes: u32,
+    /// Old data's blocks were first programmed uniformly over this span before the run.
+    #[serde(default)]
+    pub age: Nanos,
+    /// Erases that every block has behind it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100_000_000))]
+    pub pe_cycles: u32,
+    /// The run ends with a graceful shutdown: the buffer is programmed and the policy moves what it must.
+    #[serde(default)]
+    pub graceful_shutdown: bool,
+}
+
+fn two() -> u32 {
+    2
+}
+
+/// A drive's description.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "ssdlab drive")]
+pub struct Description {
+    /// What the drive is, in one line.
+    pub title: String,
+    /// The host interface.
+    pub host: HostConfig,
+    /// The write buffer.
+    pub buffer: BufferConfig,
+    /// The flash.
+    pub flash: FlashConfig,
+    /// The flash translation layer.
+    pub ftl: FtlConfig,
+    /// The mode policy.
+    #[serde(default)]
+    pub policy: PolicyConfig,
+    /// The starting state.
+    pub state: StateConfig,
+}
+
+impl Description {
+    /// Reads a description from `text`. `name` is what messages call it; `sets` are `KEY=VALUE` overrides; a `base` names a preset whose fields are used where
+    /// the text has none.
+    pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {
+        let document = document::Document::read(name, text, sets)?;
+        let description: Description = check::read(&document)?;
+        let problems = description.problems();
+        if problems.0.is_empty() { Ok(description) } else { Err(document.locate(problems)) }
+    }
+
+    /// The JSON Schema of a description.
+    pub fn schema() -> serde_json::Value {
+        check::schema()
+    }
+
+    /// The description as TOML, every field resolved.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a description is a table of plain values")
+    }
+
+    /// Everything inconsistent in it, beyond the range of single fields.
+    fn problems(&self) -> Problems {
+        let mut problems = Problems::default();
+        self.flash.problems(&mut problems);
+        if !PolicyConfig::NAMES.contains(&self.policy.kind.as_str()) {
+            problems.0.push(Problem::unknown("policy.kind", "policy", &self.policy.kind, PolicyConfig::NAMES.iter().copied()));
+        }
+        if !problems.0.is_empty() {
+            return problems;
+        }
+        if self.flash.blocks_per_plane % self.ftl.superblock_blocks != 0 {
+            problems.add(
+                "ftl.superblock_blocks",
+                format!("{}: expected a divisor of flash.blocks_per_plane = {}", self.ftl.superblock_blocks, self.flash.blocks_per_plane),
+            );
+            return problems;
+        }
+        let geometry = self.geometry();
+        let streams = self.flash.write_modes.len() as u32 + 2;
+        self.ftl.problems(&geometry, streams, &mut problems);
+        self.buffer.problems(geometry.units_per_stripe, &mut problems);
+        if self.policy.kind != "baseline" && !self.flash.write_modes.iter().any(|mode| mode.name == "fast") {
+            problems.add("flash.write_mode", format!("no mode is named `fast`: policy `{}` needs one", self.policy.kind));
+        }
+        if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.suspension.as_ref().is_some_and(|s| s.program) {
+            problems.add("ftl.read_in_flight", "`wait` cannot be served while programs may be suspended: expected `buffer`");
+        }
+        problems
+    }
+
+    /// The shape of the flash.
+    pub fn geometry(&self) -> Geometry {
+        self.flash.geometry(self.ftl.superblock_blocks)
+    }
+
+    /// Bytes that the host sees.
+    pub fn user_bytes(&self) -> u64 {
+        self.ftl.user_units(&self.geometry()) * kit::UNIT_BYTES
+    }
+
+    /// The flash translation layer it describes, empty.
+    pub fn build_ftl(&self, seed: u64) -> std::io::Result<Ftl> {
+        let geometry = self.geometry();
+        let facts = self.facts(&geometry);
+        let policy = self.policy.build(&facts).expect("validated: a policy of the list");
+        let limits = |mode: &flash::WriteModeConfig| match &mode.retention {
+            None => Vec::new(),
+            Some(flash::PerPageType::One(limit)) => vec![*limit],
+            Some(flash::PerPageType::Each(limits)) => limits.clone(),
+        };
+        let erase_wear = self.flash.erase_modes.iter().map(|mode| (mode.wear * 1000.0).round() as u32);
+        let parameters = Parameters {
+            geometry,
+            retention_limits: self.flash.write_modes.iter().map(limits).collect(),
+            erase_wear: if self.flash.erase_modes.is_empty() { vec![1000] } else { erase_wear.collect() },
+            rated_pe_cycles: self.flash.rated_pe_cycles,
+            copyback: self.flash.copyback,
+            buffer_flush_after: (self.buffer.policy == BufferPolicy::WriteBack).then(|| self.buffer.flush_after.unwrap_or_default()),
+            seed,
+            facts,
+        };
+        Ftl::new(&self.ftl, policy, parameters)
+    }
+
+    fn facts(&self, geometry: &Geometry) -> Facts {
+        let timing = flash::Timing::new(&self.flash, geometry.units_per_stripe);
+        let read = kit::Operation { kind: OperationKind::Read, units: 1, pages: 1, ..kit::Operation::default() };
+        let program = kit::Operation { kind: OperationKind::Program, units: geometry.units_per_stripe, pages: 1, ..kit::Operation::default() };
+        Facts {
+            write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
+            erase_modes: self.erase_mode_names(),
+            retention: self.flash.write_modes.iter().map(|mode| mode.retention_at(self.state.pe_cycles, self.flash.rated_pe_cycles)).collect(),
+            move_time: timing.array(&read) + timing.array(&program),
+            die_count: geometry.die_count,
+            user_units: self.ftl.user_units(geometry),
+        }
+    }
+
+    /// Names of the erase modes, in the order of their ids.
+    pub fn erase_mode_names(&self) -> Vec<String> {
+        if self.flash.erase_modes.is_empty() {
+            return vec!["normal".to_owned()];
+        }
+        self.flash.erase_modes.iter().map(|mode| mode.name.clone()).collect()
+    }
+}

@@ -1,0 +1,252 @@
+//! Checks a document against the schema of the description's structs, and reads it.
+//!
+//! The walk understands what the structs use: objects, required and unknown fields, ranges, lists, closed sets of names, unit strings, members
+//! of a family (`kind = "..."`, or the bare name), and "one of several shapes".
+
+use super::Description;
+use super::document::{Document, Node, Value};
+use kit::{Problem, Problems};
+use serde_json::{Map, Value as Json, json};
+
+pub(super) fn schema() -> Json {
+    let mut schema = schemars::schema_for!(Description).to_value();
+    if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
+        properties.insert("base".to_owned(), json!({"type": "string", "description": "A preset whose fields are used where this description has none."}));
+    }
+    schema
+}
+
+/// The description in a document, or everything that is wrong with it.
+pub(super) fn read(document: &Document) -> Result<Description, Problems> {
+    let schema = schemars::schema_for!(Description).to_value();
+    let mut checker = Checker { definitions: schema.get("$defs").cloned().unwrap_or_default(), problems: Problems::default() };
+    let value = checker.check(&document.root, &schema, "");
+    checker.problems.or(())?;
+    serde_json::from_value(value).map_err(|error| Problems::one(document.root.place.clone(), error.to_string()))
+}
+
+struct Checker {
+    definitions: Json,
+    problems: Problems,
+}
+
+impl Checker {
+    /// Follows references.
+    fn resolve<'a>(&'a self, mut schema: &'a Json) -> &'a Json {
+        while let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
+            let name = reference.rsplit('/').next().unwrap_or_default();
+            match self.definitions.get(name) {
+                Some(found) => schema = found,
+                None => break,
+            }
+        }
+        schema
+    }
+
+    fn complain(&mut self, node: &Node, path: &str, complaint: String) -> Json {
+        self.problems.add(format!("{}: {path}", node.place), complaint);
+        Json::Null
+    }
+
+    /// The value of `node` as JSON for serde, having noted what is wrong with it.
+    fn check(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
+        let schema = self.resolve(schema).clone();
+        if let Some(options) = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Json::as_array) {
+            return self.check_options(node, options, path);
+        }
+        if let Some(names) = schema.get("enum").and_then(Json::as_array) {
+            return self.check_name(node, names, path);
+        }
+        if let Some(constant) = schema.get("const") {
+            return self.check_name(node, std::slice::from_ref(constant), path);
+        }
+        match type_of(&schema) {
+            "object" => self.check_table(node, &schema, path),
+            "array" => self.check_list(node, &schema, path),
+            "integer" | "number" => self.check_number(node, &schema, path),
+            "string" => self.check_text(node, &schema, path),
+            "boolean" => match &node.value {
+                Value::Bool(flag) => json!(flag),
+                _ => self.complain(node, path, format!("{}: expected true or false", node.shown())),
+            },
+            _ => Json::Null,
+        }
+    }
+
+    fn check_options(&mut self, node: &Node, options: &[Json], path: &str) -> Json {
+        let options: Vec<Json> = options.iter().map(|option| self.resolve(option).clone()).filter(|option| type_of(option) != "null").collect();
+        if options.len() == 1 {
+            return self.check(node, &options[0], path);
+        }
+        let kinds: Vec<Json> = options.iter().filter_map(|option| kind_of(option).cloned()).collect();
+        if kinds.len() == options.len() {
+            return self.check_member(node, &options, &kinds, path);
+        }
+        let names: Vec<Json> = options.iter().filter_map(|option| option.get("const").cloned()).collect();
+        if names.len() == options.len() {
+            return self.check_name(node, &names, path);
+        }
+        let wanted = match &node.value {
+            Value::List(_) => "array",
+            Value::Table(_) => "object",
+            _ => "string",
+        };
+        let chosen = options.iter().find(|option| type_of(option) == wanted).unwrap_or(&options[0]).clone();
+        self.check(node, &chosen, path)
+    }
+
+    /// A member of a family: its bare name, or a table with `kind`.
+    fn check_member(&mut self, node: &Node, options: &[Json], kinds: &[Json], path: &str) -> Json {
+        let kind = match &node.value {
+            Value::Text(name) => Some((name.clone(), node)),
+            Value::Table(fields) => fields.get("kind").and_then(|kind| match &kind.value {
+                Value::Text(name) => Some((name.clone(), kind)),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let names = || kinds.iter().filter_map(Json::as_str);
+        let Some((name, at)) = kind else {
+            let list = names().collect::<Vec<_>>().join(", ");
+            return self.complain(node, path, format!("{}: expected one of {list}, or a table with `kind`", node.shown()));
+        };
+        let Some(index) = names().position(|known| known == name) else {
+            self.problems.0.push(Problem::unknown(format!("{}: {path}", at.place), "name", &name, names()));
+            return Json::Null;
+        };
+        let whole = match &node.value {
+            Value::Table(_) => node.clone(),
+            _ => Node { place: node.place.clone(), value: Value::Table([("kind".to_owned(), node.clone())].into()) },
+        };
+        self.check_table(&whole, &options[index], path)
+    }
+
+    fn check_name(&mut self, node: &Node, names: &[Json], path: &str) -> Json {
+        let known = || names.iter().filter_map(Json::as_str);
+        match &node.value {
+            Value::Text(name) if known().any(|known| known == name) => json!(name),
+            Value::Text(name) => {
+                self.problems.0.push(Problem::unknown(format!("{}: {path}", node.place), "value", name, known()));
+                Json::Null
+            }
+            _ => self.complain(node, path, format!("{}: expected one of {}", node.shown(), known().collect::<Vec<_>>().join(", "))),
+        }
+    }
+
+    fn check_table(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
+        let Value::Table(fields) = &node.value else {
+            return self.complain(node, path, format!("{}: expected a table", node.shown()));
+        };
+        let empty = Map::new();
+        let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
+        let mut value = Map::new();
+        for (key, field) in fields {
+            let field_path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match properties.get(key) {
+                Some(property) => {
+                    let checked = self.check(field, property, &field_path);
+                    value.insert(key.clone(), checked);
+                }
+                None => {
+                    let what = if path.is_empty() { "field or section" } else { "field" };
+                    let place = if path.is_empty() { field.place.clone() } else { format!("{}: {path}", field.place) };
+                    self.problems.0.push(Problem::unknown(place, what, key, properties.keys().map(String::as_str)));
+                }
+            }
+        }
+        let required = schema.get("required").and_then(Json::as_array).cloned().unwrap_or_default();
+        for key in required.iter().filter_map(Json::as_str).filter(|key| !fields.contains_key(*key)) {
+            let expected = properties.get(key).map(|property| self.expectation(property)).unwrap_or_default();
+            let field_path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            self.problems.add(format!("{}: {field_path}", node.place), format!("missing: expected {expected}"));
+        }
+        Json::Object(value)
+    }
+
+    /// What a field accepts, in a few words.
+    fn expectation(&self, schema: &Json) -> String {
+        let schema = self.resolve(schema);
+        if let (Some(unit), Some(example)) = (schema.get("x-unit").and_then(Json::as_str), schema.get("x-example").and_then(Json::as_str)) {
+            return format!("{unit} such as {example}");
+        }
+        let options = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Json::as_array);
+        if let Some(options) = options {
+            let names: Vec<String> =
+                options.iter().map(|option| kind_of(option).or(option.get("const")).and_then(Json::as_str).map_or_else(|| self.expectation(option), str::to_owned)).collect();
+            return names.join(" or ");
+        }
+        if let Some(names) = schema.get("enum").and_then(Json::as_array) {
+            return names.iter().filter_map(Json::as_str).collect::<Vec<_>>().join(" or ");
+        }
+        match type_of(schema) {
+            "object" => "a table".to_owned(),
+            "array" => "a list".to_owned(),
+            "boolean" => "true or false".to_owned(),
+            "string" => "a string".to_owned(),
+            kind => match range_of(schema) {
+                (Some(low), Some(high)) => format!("a number from {low} to {high}"),
+                _ => format!("a {kind}"),
+            },
+        }
+    }
+
+    fn check_list(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
+        let Value::List(items) = &node.value else {
+            return self.complain(node, path, format!("{}: expected a list", node.shown()));
+        };
+        let item_schema = schema.get("items").cloned().unwrap_or(json!({}));
+        items.iter().enumerate().map(|(index, item)| self.check(item, &item_schema, &format!("{path}[{index}]"))).collect()
+    }
+
+    fn check_number(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
+        let is_integer = type_of(schema) == "integer";
+        let (low, high) = range_of(schema);
+        let value = match &node.value {
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) if !is_integer && number.is_finite() => *number,
+            _ => {
+                let expected = self.expectation(schema);
+                return self.complain(node, path, format!("{}: expected {expected}", node.shown()));
+            }
+        };
+        if low.is_some_and(|low| value < low) || high.is_some_and(|high| value > high) {
+            let bound = |bound: Option<f64>| bound.map_or_else(String::new, |bound| bound.to_string());
+            return self.complain(node, path, format!("{}: expected {}..={}", node.shown(), bound(low), bound(high)));
+        }
+        match &node.value {
+            Value::Integer(number) if is_integer => json!(number),
+            _ => json!(value),
+        }
+    }
+
+    fn check_text(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
+        let unit = schema.get("x-unit").and_then(Json::as_str);
+        let Value::Text(text) = &node.value else {
+            let expected = self.expectation(schema);
+            let unit = if unit.is_some() && matches!(node.value, Value::Integer(_) | Value::Float(_)) { " has no unit" } else { "" };
+            return self.complain(node, path, format!("{}{unit}: expected {expected}", node.shown()));
+        };
+        if let Some(Err(complaint)) = unit.map(|unit| kit::units::check_unit_string(unit, text)) {
+            return self.complain(node, path, format!("\"{text}\": {complaint}"));
+        }
+        json!(text)
+    }
+}
+
+/// The type that a schema names; the one beside `null` where it names two.
+fn type_of(schema: &Json) -> &str {
+    match schema.get("type") {
+        Some(Json::String(name)) => name,
+        Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).find(|name| *name != "null").unwrap_or(""),
+        _ => if schema.get("properties").is_some() { "object" } else { "" },
+    }
+}
+
+/// The constant `kind` of a family member's schema.
+fn kind_of(schema: &Json) -> Option<&Json> {
+    schema.get("properties")?.get("kind")?.get("const")
+}
+
+fn range_of(schema: &Json) -> (Option<f64>, Option<f64>) {
+    (schema.get("minimum").and_then(Json::as_f64), schema.get("maximum").and_then(Json::as_f64))
+}

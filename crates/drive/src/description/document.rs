@@ -1,0 +1,219 @@
+//! A description's text as a tree of values that know where they stand.
+
+use crate::presets;
+use kit::{Problem, Problems};
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub place: String,
+    pub value: Value,
+}
+
+/// A value as TOML has it.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    List(Vec<Node>),
+    Table(BTreeMap<String, Node>),
+    Other(&'static str),
+}
+
+impl Node {
+    /// The value as an error shows it.
+    pub fn shown(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("\"{text}\""),
+            Value::Integer(number) => number.to_string(),
+            Value::Float(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            Value::List(items) => format!("a list of {}", items.len()),
+            Value::Table(_) => "a table".to_owned(),
+            Value::Other(what) => (*what).to_owned(),
+        }
+    }
+}
+
+/// A description, merged with its base and overrides.
+pub(super) struct Document {
+    pub root: Node,
+    name: String,
+}
+
+impl Document {
+    pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Document, Problems> {
+        let mut root = parse(name, text)?;
+        if let Value::Table(fields) = &mut root.value
+            && let Some(base) = fields.remove("base")
+        {
+            let Value::Text(base_name) = &base.value else {
+                return Err(Problems::one(base.place.clone(), format!("base = {}: expected the name of a preset", base.shown())));
+            };
+            let Some(preset) = presets::find(base_name) else {
+                return Err(Problem::unknown(base.place.clone(), "preset", base_name, presets::names()).into());
+            };
+            let mut under = parse(&format!("preset {base_name}"), preset.text)?;
+            merge(&mut under, root);
+            root = under;
+        }
+        let mut problems = Problems::default();
+        for set in sets {
+            if let Err(problem) = apply(&mut root, set) {
+                problems.0.push(problem);
+            }
+        }
+        problems.or(Document { root, name: name.to_owned() })
+    }
+
+    /// Puts a line before each problem whose place is the name of a field.
+    pub fn locate(&self, problems: Problems) -> Problems {
+        let located = problems.0.into_iter().map(|problem| {
+            let place = find(&self.root, &problem.place).map_or_else(|| self.name.clone(), |node| node.place.clone());
+            Problem { place: format!("{place}: {}", problem.place), ..problem }
+        });
+        Problems(located.collect())
+    }
+}
+
+/// The value at a dotted path, or the nearest table above it that exists.
+fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
+    let mut node = root;
+    for key in path.split('.') {
+        let (key, index) = split_index(key).unwrap_or((key, None));
+        let Value::Table(fields) = &node.value else { break };
+        let Some(next) = fields.get(key) else { break };
+        node = next;
+        if let (Some(index), Value::List(items)) = (index, &node.value) {
+            node = items.get(index).unwrap_or(node);
+        }
+    }
+    Some(node)
+}
+
+fn parse(name: &str, text: &str) -> Result<Node, Problems> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        Problems::one(format!("{name}:{line}"), format!("not TOML: {}", error.message()))
+    })?;
+    let lines = Lines { name, text };
+    Ok(Node { place: name.to_owned(), value: lines.table(table.get_ref()) })
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Turns parsed values into nodes with places.
+struct Lines<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Lines<'_> {
+    fn table(&self, table: &DeTable<'_>) -> Value {
+        let fields = table.iter().map(|(key, value)| {
+            let mut node = self.node(value);
+            // A field's place is its key: that of a table is its header.
+            node.place = format!("{}:{}", self.name, line_of(self.text, key.span().start));
+            (key.get_ref().to_string(), node)
+        });
+        Value::Table(fields.collect())
+    }
+
+    fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
+        let place = format!("{}:{}", self.name, line_of(self.text, value.span().start));
+        let value = match value.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => {
+                i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).map_or(Value::Other("a number beyond 64 bits"), Value::Integer)
+            }
+            DeValue::Float(number) => number.as_str().replace('_', "").parse().map_or(Value::Other("a number"), Value::Float),
+            DeValue::Boolean(flag) => Value::Bool(*flag),
+            DeValue::Array(items) => Value::List(items.iter().map(|item| self.node(item)).collect()),
+            DeValue::Table(table) => self.table(table),
+            DeValue::Datetime(_) => Value::Other("a date"),
+        };
+        Node { place, value }
+    }
+}
+
+/// Lays `over` on `under`: tables are merged field by field, everything else is replaced. Lists of named tables are merged by name.
+fn merge(under: &mut Node, over: Node) {
+    match (&mut under.value, over.value) {
+        (Value::Table(below), Value::Table(above)) => {
+            for (key, node) in above {
+                match below.get_mut(&key) {
+                    Some(existing) => merge(existing, node),
+                    None => {
+                        below.insert(key, node);
+                    }
+                }
+            }
+        }
+        (_, value) => under.value = value,
+    }
+    under.place = over.place;
+}
+
+/// Applies one `KEY=VALUE`: the value is TOML, or else a string.
+fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
+    let place = format!("--set {set}");
+    let Some((path, text)) = set.split_once('=') else {
+        return Err(Problem::new(place, "expected KEY=VALUE, such as flash.channels=16"));
+    };
+    let (path, text) = (path.trim(), text.trim());
+    let source = format!("value = {text}");
+    let value = match DeTable::parse(&source) {
+        Ok(table) if table.get_ref().len() == 1 => match (Lines { name: "", text: "" }).table(table.get_ref()) {
+            Value::Table(mut fields) => fields.remove("value").map_or(Value::Text(text.to_owned()), |node| node.value),
+            _ => Value::Text(text.to_owned()),
+        },
+        _ => Value::Text(text.to_owned()),
+    };
+    let mut node = root;
+    let keys: Vec<&str> = path.split('.').collect();
+    for (depth, key) in keys.iter().enumerate() {
+        let Some((key, index)) = split_index(key) else {
+            return Err(Problem::new(place, format!("`{key}` is not a field: expected KEY or KEY[INDEX]")));
+        };
+        let Value::Table(fields) = &mut node.value else {
+            return Err(Problem::new(place, format!("`{}` is not a table", keys[..depth].join("."))));
+        };
+        let blank = || Node { place: place.clone(), value: Value::Table(BTreeMap::new()) };
+        let missing_list = index.is_some() && !fields.contains_key(key);
+        node = fields.entry(key.to_owned()).or_insert_with(blank);
+        if let Some(index) = index {
+            let length = if let Value::List(items) = &node.value { items.len() } else { 0 };
+            match &mut node.value {
+                Value::List(items) if index < items.len() && !missing_list => node = &mut items[index],
+                _ => return Err(Problem::new(place, format!("`{key}[{index}]`: expected an index below {length}"))),
+            }
+        }
+    }
+    *node = placed(value, &place);
+    Ok(())
+}
+
+/// A value all of whose parts stand at `place`.
+fn placed(value: Value, place: &str) -> Node {
+    let value = match value {
+        Value::List(items) => Value::List(items.into_iter().map(|item| placed(item.value, place)).collect()),
+        Value::Table(fields) => Value::Table(fields.into_iter().map(|(key, node)| (key, placed(node.value, place))).collect()),
+        other => other,
+    };
+    Node { place: place.to_owned(), value }
+}
+
+/// `name` or `name[3]`.
+fn split_index(key: &str) -> Option<(&str, Option<usize>)> {
+    match key.split_once('[') {
+        None => Some((key, None)),
+        Some((name, rest)) => Some((name, Some(rest.strip_suffix(']')?.parse().ok()?))),
+    }
+}

@@ -1,0 +1,332 @@
+//! Replaying a workload on a drive.
+
+use crate::router::Drive;
+use kit::{HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
+use std::collections::VecDeque;
+use workload::{Job, Pacing, Request, Workload};
+
+/// Requests fetched from a source at once: also how far ahead the drive may look into its map.
+const BATCH: usize = 32;
+/// Arrivals of an open-loop job that may wait in the event queue at one instant before the loop looks at the clock again.
+const ARRIVALS_AT_ONCE: usize = 1 << 20;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The workload ended.
+    Complete,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// A job being replayed.
+struct Running {
+    job: Job,
+    batch: Vec<Request>,
+    next: usize,
+    exhausted: bool,
+    /// Submitted and not completed.
+    in_flight: u32,
+    submitted: u64,
+    submitted_bytes: u64,
+    started: Option<SimTime>,
+    last_submission: SimTime,
+    last_recorded: SimTime,
+    /// Closed loop with think time: instants at which places become free again.
+    thinking: VecDeque<SimTime>,
+    measured: bool,
+}
+
+impl Running {
+    fn new(job: Job) -> Running {
+        Running {
+            job,
+            batch: Vec::with_capacity(BATCH),
+            next: 0,
+            exhausted: false,
+            in_flight: 0,
+            submitted: 0,
+            submitted_bytes: 0,
+            started: None,
+            last_submission: SimTime::ZERO,
+            last_recorded: SimTime::ZERO,
+            thinking: VecDeque::new(),
+            measured: false,
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.exhausted && self.in_flight == 0
+    }
+}
+
+/// Replays the jobs of a workload.
+pub struct RunLoop {
+    jobs: Vec<Running>,
+    wave: u32,
+    /// Commands that the drive refused, because they were not in its range.
+    pub rejected: u64,
+    /// Largest number of commands in flight.
+    pub most_in_flight: u64,
+    backlog: Backlog,
+    hints: Vec<Lpn>,
+}
+
+/// Whether an open loop's backlog grows: commands in flight, sampled at arrivals.
+#[derive(Clone, Debug, Default)]
+struct Backlog {
+    /// (time, in flight) at every `stride`-th arrival.
+    samples: Vec<(u64, u64)>,
+    stride: u64,
+    seen: u64,
+}
+
+impl Backlog {
+    fn note(&mut self, now: SimTime, in_flight: u64) {
+        self.stride = self.stride.max(1);
+        if self.seen % self.stride == 0 {
+            self.samples.push((now.0, in_flight));
+            if self.samples.len() == 4096 {
+                let mut keep = false;
+                self.samples.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+                self.stride *= 2;
+            }
+        }
+        self.seen += 1;
+    }
+
+    /// Whether the mean of each eighth of the last half exceeds that of the one before: the backlog grows to the end.
+    fn grows(&self) -> bool {
+        let Some((first, last)) = self.samples.first().zip(self.samples.last()) else { return false };
+        let half = first.0 + (last.0 - first.0) / 2;
+        let tail: Vec<u64> = self.samples.iter().filter(|(at, _)| *at >= half).map(|(_, n)| *n).collect();
+        if tail.len() < 16 {
+            return false;
+        }
+        let quarter = |index: usize| {
+            let part = &tail[index * tail.len() / 4..(index + 1) * tail.len() / 4];
+            part.iter().sum::<u64>() as f64 / part.len() as f64
+        };
+        let means = [quarter(0), quarter(1), quarter(2), quarter(3)];
+        means.windows(2).all(|pair| pair[1] > pair[0]) && means[3] > 1.2 * means[0] && means[3] > 64.0
+    }
+}
+
+impl RunLoop {
+    /// A loop over the jobs of `workload`.
+    pub fn new(workload: Workload) -> RunLoop {
+        RunLoop {
+            jobs: workload.jobs.into_iter().map(Running::new).collect(),
+            wave: 0,
+            rejected: 0,
+            most_in_flight: 0,
+            backlog: Backlog::default(),
+            hints: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// Whether the backlog of an open loop was still growing over the last half.
+    pub fn is_saturated(&self) -> bool {
+        self.jobs.iter().any(|running| running.job.pacing == Pacing::Open) && self.backlog.grows()
+    }
+
+    /// Runs to the end, or until `go_on` (asked every few thousand steps) says no.
+    pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
+        let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
+        drive.record(!ramped);
+        let mut steps = 0u32;
+        let mut completed = 0u64;
+        let mut done = Vec::with_capacity(BATCH);
+        loop {
+            let wake = self.submit_due(drive)?;
+            let next = match (wake, drive.next_event()) {
+                (Some(wake), Some(event)) => wake.min(event),
+                (Some(at), None) | (None, Some(at)) => at,
+                (None, None) => {
+                    assert!(self.pending_arrivals() == 0, "the drive has stalled with {} commands in flight", self.pending_arrivals());
+                    break;
+                }
+            };
+            if wake.is_none() && drive.commands_in_flight() == 0 && self.pending_arrivals() == 0 && self.wave_has_ended() {
+                break;
+            }
+            // Up to the next submission the drive runs by itself.
+            let until = wake.unwrap_or(SimTime::FOREVER);
+            done.clear();
+            done.extend_from_slice(drive.advance(until.max(next)));
+            for completion in &done {
+                self.completed(completion.tag, completion.completed);
+            }
+            completed += done.len() as u64;
+            steps += 1;
+            if steps % 4096 == 0 && !go_on(drive, completed) {
+                return Ok(End::Stopped);
+            }
+        }
+        go_on(drive, completed);
+        Ok(End::Complete)
+    }
+
+    fn pending_arrivals(&self) -> u32 {
+        self.jobs.iter().map(|running| running.in_flight).sum()
+    }
+
+    fn wave_has_ended(&self) -> bool {
+        self.jobs.iter().all(|running| running.job.wave > self.wave || running.has_ended())
+            && self.jobs.iter().all(|running| running.job.wave <= self.wave)
+    }
+
+    #[inline]
+    fn completed(&mut self, tag: u32, at: SimTime) {
+        let running = &mut self.jobs[tag as usize];
+        running.in_flight -= 1;
+        if running.job.think_time > Nanos::ZERO {
+            running.thinking.push_back(at + running.job.think_time);
+        }
+    }
+
+    /// Submits everything that is due; the next instant at which something will be, if a clock decides it.
+    fn submit_due(&mut self, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
+        let now = drive.now();
+        while self.jobs.iter().any(|running| running.job.wave > self.wave)
+            && self.jobs.iter().all(|running| running.job.wave > self.wave || running.has_ended())
+        {
+            self.wave += 1;
+        }
+        let mut wake: Option<SimTime> = None;
+        for index in 0..self.jobs.len() {
+            if self.jobs[index].job.wave != self.wave || self.jobs[index].exhausted {
+                continue;
+            }
+            let running = &mut self.jobs[index];
+            let start = *running.started.get_or_insert(now + running.job.start_delay);
+            if !running.measured && running.job.ramp_time > Nanos::ZERO && now >= start + running.job.ramp_time {
+                running.measured = true;
+                drive.record(true);
+            }
+            if start > now {
+                wake = earlier(wake, start);
+                continue;
+            }
+            if let Some(at) = self.submit_from(index, start, drive)? {
+                wake = earlier(wake, at);
+            }
+        }
+        Ok(wake)
+    }
+
+    /// Submits what one job may submit now, or, in an open loop, up to its next arrival.
+    fn submit_from(&mut self, index: usize, start: SimTime, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
+        let now = drive.now();
+        for _ in 0..ARRIVALS_AT_ONCE {
+            if !self.may_submit(index, now, drive) {
+                return Ok(self.jobs[index].thinking.front().copied());
+            }
+            let Some(request) = self.peek(index, drive)? else { return Ok(None) };
+            let running = &mut self.jobs[index];
+            let mut at = match running.job.pacing {
+                Pacing::Open => start + Nanos(request.at.0),
+                Pacing::Gaps if running.submitted > 0 => running.last_submission + request.at.since(running.last_recorded),
+                Pacing::Gaps => start + Nanos(request.at.0),
+                Pacing::Closed { .. } => now,
+            };
+            if running.submitted > 0 {
+                at = at.max(running.last_submission + running.gap());
+            }
+            if running.job.limits.runtime.is_some_and(|runtime| at > start + runtime) {
+                running.exhausted = true;
+                return Ok(None);
+            }
+            // An open loop's next arrival is submitted ahead, with all others of its instant, so that it takes its place among the events of that
+            // instant; everything else is submitted when its time has come.
+            let ahead = running.job.pacing == Pacing::Open;
+            if at > now && !ahead {
+                return Ok(Some(at));
+            }
+            if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
+                return Ok(Some(running.last_submission));
+            }
+            self.submit_one(index, request, at.max(now), drive);
+        }
+        Ok(Some(now + Nanos(1)))
+    }
+
+    /// Whether a closed loop has a free place, and a gap-preserving replay a device that takes more.
+    #[inline]
+    fn may_submit(&mut self, index: usize, now: SimTime, drive: &Drive) -> bool {
+        let running = &mut self.jobs[index];
+        while running.thinking.front().is_some_and(|at| *at <= now) {
+            running.thinking.pop_front();
+        }
+        match running.job.pacing {
+            Pacing::Closed { depth } => running.in_flight + (running.thinking.len() as u32) < depth,
+            Pacing::Gaps => !drive.is_full(),
+            Pacing::Open => true,
+        }
+    }
+
+    fn submit_one(&mut self, index: usize, request: Request, at: SimTime, drive: &mut Drive) {
+        let running = &mut self.jobs[index];
+        running.next += 1;
+        running.submitted += 1;
+        running.submitted_bytes += request.length.0;
+        running.last_submission = at;
+        running.last_recorded = request.at;
+        let limits = running.job.limits;
+        running.exhausted |= limits.requests.is_some_and(|most| running.submitted >= most)
+            || limits.bytes.is_some_and(|most| running.submitted_bytes >= most);
+        let fits = request.offset.0 + request.length.0 <= drive.user_bytes() && (request.length.0 > 0 || request.op == Op::Flush);
+        if !fits {
+            self.rejected += 1;
+            return;
+        }
+        running.in_flight += 1;
+        let in_flight = drive.commands_in_flight();
+        if running.job.pacing == Pacing::Open {
+            self.backlog.note(at, in_flight);
+        }
+        self.most_in_flight = self.most_in_flight.max(in_flight + 1);
+        drive.submit(HostCommand { op: request.op, tag: index as u32, offset: request.offset, length: request.length }, at);
+    }
+
+    /// The job's next request; with each new batch the drive is told what is coming.
+    #[inline]
+    fn peek(&mut self, index: usize, drive: &mut Drive) -> Result<Option<Request>, Problems> {
+        let running = &mut self.jobs[index];
+        if running.exhausted {
+            return Ok(None);
+        }
+        if running.next == running.batch.len() {
+            running.batch.clear();
+            running.next = 0;
+            running.job.source.fill(&mut running.batch, BATCH)?;
+            if running.batch.is_empty() {
+                running.exhausted = true;
+                return Ok(None);
+            }
+            self.hints.clear();
+            self.hints.extend(running.batch.iter().map(|request| Lpn((request.offset.0 / UNIT_BYTES) as u32)));
+            let writes = running.batch.iter().any(|request| request.op == Op::Write);
+            drive.hint(&self.hints, writes);
+        }
+        Ok(Some(self.jobs[index].batch[self.jobs[index].next]))
+    }
+}
+
+impl Running {
+    /// Least time between the last submission and the next.
+    fn gap(&self) -> Nanos {
+        let by_bytes = match (self.job.bytes_per_second, self.next.checked_sub(1).and_then(|last| self.batch.get(last))) {
+            (0, _) | (_, None) => Nanos::ZERO,
+            (rate, Some(last)) => kit::Rate(rate).time_for(last.length),
+        };
+        self.job.submission_gap.max(by_bytes)
+    }
+}
+
+fn earlier(known: Option<SimTime>, at: SimTime) -> Option<SimTime> {
+    Some(known.map_or(at, |known| known.min(at)))
+}

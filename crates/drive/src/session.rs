@@ -1,0 +1,365 @@
+//! One run from request to results, for the command line and Python.
+
+use crate::description::{Description, PreconditionMethod};
+use crate::router::Drive;
+use crate::run_loop::{End, RunLoop};
+use crate::statistics::{CommandRow, TimelineRow};
+use crate::steady::{SteadyState, WINDOW};
+use crate::summary::{self, RunFacts};
+use ftl::{Precondition, Preconditioned};
+use kit::{Nanos, Op, Problem, Problems, Record, SimTime};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use workload::{Input, Options};
+
+/// A drive's text and what messages call it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveText {
+    /// A preset's name or a file's path.
+    pub name: String,
+    /// The description.
+    pub text: String,
+}
+
+/// What to keep beside the summary.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keep {
+    /// Every command.
+    pub commands: bool,
+    /// What every die and channel did, and when.
+    pub spans: bool,
+}
+
+/// A run, as the command line and Python ask for it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// The drive.
+    pub drive: DriveText,
+    /// `KEY=VALUE` overrides.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The policy, in place of the description's.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Seed of all random streams.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+    /// The starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
+    #[serde(default)]
+    pub precondition: Option<String>,
+    /// Options of the workload.
+    #[serde(default)]
+    pub workload: Options,
+    /// What to keep beside the summary.
+    #[serde(default)]
+    pub record: Keep,
+    /// Run until steady by the SNIA rule, then measure for five rounds.
+    #[serde(default)]
+    pub steady_state: bool,
+    /// Length of a round of the SNIA rule, such as `"1s"`.
+    #[serde(default)]
+    pub steady_round: Option<String>,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+/// A saved drive to begin with, and where to save it in the end.
+#[derive(Default)]
+pub struct Files<'a> {
+    /// A saved drive, with its name for messages.
+    pub load: Option<(String, Box<dyn Read + 'a>)>,
+    /// Where the drive is saved after the run.
+    pub save: Option<&'a mut dyn Write>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// `precondition`, `run`, `shutdown` or `save`.
+    pub stage: &'static str,
+    /// Simulated time \[ns\].
+    pub simulated_ns: u64,
+    /// Commands completed.
+    pub commands: u64,
+    /// The share that is done, where it is known.
+    pub fraction: Option<f64>,
+}
+
+/// A span of a channel or die, for the timeline export.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// `channel 0`, `die 5`.
+    pub track: (bool, u32),
+    /// What it did.
+    pub name: &'static str,
+    /// Why; for a channel, the die at the other end.
+    pub reason: String,
+    /// From \[ns\].
+    pub begin: SimTime,
+    /// To \[ns\].
+    pub end: SimTime,
+}
+
+/// Everything a run leaves.
+pub struct Outcome {
+    /// `summary.json`.
+    pub summary: Value,
+    /// `drive.toml`: the description, every field resolved.
+    pub drive_toml: String,
+    /// `workload.toml`: the workload, every option resolved.
+    pub workload_toml: String,
+    /// What the user should know, one line each.
+    pub notes: Vec<String>,
+    /// Latency histogram: operation, low edge, high edge, count.
+    pub latency: Vec<(Op, u64, u64, u64)>,
+    /// Timeline rows with the start of each \[ns\].
+    pub timeline: Vec<(u64, TimelineRow)>,
+    /// Width of a timeline row \[ns\].
+    pub timeline_width_ns: u64,
+    /// Every command, if asked for.
+    pub commands: Option<Vec<CommandRow>>,
+    /// Spans, if asked for.
+    pub spans: Option<Vec<Span>>,
+    /// Seconds of wall time that the set-up took.
+    pub setup_s: f64,
+}
+
+/// Reads the description that a request names, with its overrides.
+pub fn description(request: &RunRequest) -> Result<Description, Problems> {
+    let mut description = Description::read(&request.drive.name, &request.drive.text, &request.set)?;
+    if let Some(policy) = &request.policy {
+        let names = ftl::PolicyConfig::NAMES;
+        if !names.contains(&policy.as_str()) {
+            return Err(Problem::unknown("--policy", "policy", policy, names.iter().copied()).into());
+        }
+        description = Description::read(&request.drive.name, &request.drive.text, &with_policy(&request.set, policy))?;
+    }
+    if let Some(method) = &request.precondition {
+        let known = [
+            ("none", PreconditionMethod::None),
+            ("fill", PreconditionMethod::Fill),
+            ("random", PreconditionMethod::Random),
+            ("steady", PreconditionMethod::Steady),
+        ];
+        let Some((_, method)) = known.iter().find(|(name, _)| name == method) else {
+            return Err(Problem::unknown("--precondition", "starting state", method, known.iter().map(|(name, _)| *name)).into());
+        };
+        description.state.precondition = *method;
+    }
+    Ok(description)
+}
+
+fn with_policy(sets: &[String], policy: &str) -> Vec<String> {
+    sets.iter().cloned().chain([format!("policy.kind={policy}")]).collect()
+}
+
+/// Runs a workload on a drive. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly with
+/// partial results. Bad input is reported before time 0.
+pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, Problems> {
+    let description = description(request)?;
+    let round = steady_round(request)?;
+    let mut options = request.workload.clone();
+    options.seed = request.seed;
+    let workload = workload::open(input, description.user_bytes(), &options)?;
+    let (notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
+
+    let mut watch = Watch::new(progress);
+    let mut drive = Drive::new(&description, request.seed)
+        .map_err(|error| Problems::one(request.drive.name.clone(), format!("its tables do not fit into memory: {error}")))?;
+    let starting_state = prepare(&mut drive, &description, &mut files, &mut watch)?;
+    drive.adopt();
+    let setup_s = watch.seconds();
+
+    if request.record.commands {
+        drive.statistics.log = Some(Vec::new());
+    }
+    drive.journal().enable(request.record.spans);
+    let mut spans = request.record.spans.then(Vec::new);
+    let mut run_loop = RunLoop::new(workload);
+    let mut search = round.map(Search::new);
+    let loop_start = watch.seconds();
+    let mut stopped_early = false;
+    let end = run_loop.run(&mut drive, &mut |drive, completed| {
+        if let Some(spans) = &mut spans {
+            collect_spans(drive, spans);
+        }
+        if search.as_mut().is_some_and(|search| search.is_over(drive)) {
+            stopped_early = true;
+            return false;
+        }
+        watch.tell("run", drive.now().0, completed, None)
+    })?;
+    let workload_end = drive.now();
+    let wall_s = watch.seconds() - loop_start;
+    let complete = end == End::Complete || stopped_early;
+    let shutdown_ns = (description.state.graceful_shutdown && complete).then(|| {
+        drive.shut_down(&mut |now| watch.tell("shutdown", now.0, 0, None));
+        drive.now().since(workload_end).0
+    });
+    if let Some(spans) = &mut spans {
+        collect_spans(&mut drive, spans);
+    }
+    let facts = RunFacts {
+        drive_name: &request.drive.name,
+        workload_name: &input.name,
+        seed: request.seed,
+        complete,
+        wall_s,
+        rejected: run_loop.rejected,
+        saturated: run_loop.is_saturated(),
+        most_in_flight: run_loop.most_in_flight,
+        steady: search.as_ref().map(|search| &search.state),
+        starting_state,
+        workload_end,
+        shutdown_ns,
+    };
+    let outcome = Outcome {
+        summary: summary::summary(&facts, &description, &drive),
+        drive_toml: description.to_toml(),
+        workload_toml,
+        notes,
+        latency: summary::latency_rows(&drive.statistics),
+        timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
+        timeline_width_ns: drive.statistics.timeline.width_ns(),
+        commands: drive.statistics.log.take(),
+        spans,
+        setup_s,
+    };
+    if let Some(to) = files.save {
+        watch.tell("save", drive.now().0, 0, None);
+        drive.quiesce();
+        let now = drive.now();
+        drive.ftl().save(now, to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))?;
+    }
+    Ok(outcome)
+}
+
+fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
+    if !request.steady_state {
+        return Ok(None);
+    }
+    let text = request.steady_round.as_deref().unwrap_or("1s");
+    match text.parse::<Nanos>() {
+        Ok(round) if round > Nanos::ZERO => Ok(Some(round.0)),
+        Ok(_) => Err(Problems::one("--steady-round", "0: expected a duration above zero")),
+        Err(complaint) => Err(Problems::one("--steady-round", complaint)),
+    }
+}
+
+/// Brings the drive to its starting state, and says what that is.
+fn prepare(drive: &mut Drive, description: &Description, files: &mut Files<'_>, watch: &mut Watch<'_>) -> Result<Value, Problems> {
+    let state = &description.state;
+    if let Some((name, from)) = &mut files.load {
+        drive.ftl_mut().load(from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
+        return Ok(json!({"method": "load", "file": name}));
+    }
+    let method = match state.precondition {
+        PreconditionMethod::None => Precondition::None,
+        PreconditionMethod::Fill => Precondition::Fill,
+        PreconditionMethod::Random => Precondition::Random { passes: state.overwrite_passes },
+        PreconditionMethod::Steady => Precondition::Steady,
+    };
+    let how = Preconditioned { method, age: state.age, pe_cycles: state.pe_cycles };
+    let done = drive
+        .ftl_mut()
+        .precondition(&how, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
+        .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
+    if !done {
+        return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));
+    }
+    let mode = &description.flash.write_modes;
+    let old_mode = mode.iter().find(|mode| mode.name == "normal").map_or("", |mode| mode.name.as_str());
+    let passes = (state.precondition == PreconditionMethod::Random).then_some(state.overwrite_passes);
+    Ok(json!({
+        "method": state.precondition,
+        "overwrite_passes": passes,
+        "mapped_units": drive.ftl().mapped_units(),
+        "free_blocks": drive.ftl().free_blocks(),
+        "write_mode_of_old_data": old_mode,
+        "age_of_old_data_ns": state.age.0,
+        "pe_cycles": state.pe_cycles,
+        "access_history": "none",
+    }))
+}
+
+/// Steady-state search while a run goes on.
+struct Search {
+    state: SteadyState,
+    next: u64,
+    counted: u64,
+    measure_until: Option<u64>,
+}
+
+impl Search {
+    fn new(round_ns: u64) -> Search {
+        Search { state: SteadyState::new(round_ns), next: round_ns, counted: 0, measure_until: None }
+    }
+
+    /// Looks at the clock; true when the measurement after the steady state is over.
+    fn is_over(&mut self, drive: &mut Drive) -> bool {
+        let now = drive.now().0;
+        if let Some(until) = self.measure_until {
+            return now >= until;
+        }
+        if now < self.next {
+            return false;
+        }
+        let total: u64 = drive.statistics.sums.iter().map(kit::Sums::count).sum();
+        let rounds = (now - self.next) / self.state.round_ns + 1;
+        let iops = (total - self.counted) as f64 * 1e9 / (rounds * self.state.round_ns) as f64;
+        self.counted = total;
+        self.next += rounds * self.state.round_ns;
+        if self.state.add(iops) {
+            drive.restart_measurement();
+            self.measure_until = Some(now + WINDOW as u64 * self.state.round_ns);
+        }
+        false
+    }
+}
+
+/// Asks the caller whether to go on, about ten times a second.
+struct Watch<'a> {
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+    clock: crate::wall::Clock,
+    told_s: f64,
+    go_on: bool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(progress: &'a mut dyn FnMut(&Progress) -> bool) -> Watch<'a> {
+        Watch { progress, clock: crate::wall::Clock::start(), told_s: 0.0, go_on: true }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.clock.seconds()
+    }
+
+    fn tell(&mut self, stage: &'static str, simulated_ns: u64, commands: u64, fraction: Option<f64>) -> bool {
+        let now = self.seconds();
+        if now - self.told_s >= 0.1 {
+            self.told_s = now;
+            self.go_on = (self.progress)(&Progress { stage, simulated_ns, commands, fraction });
+        }
+        self.go_on
+    }
+}
+
+fn collect_spans(drive: &mut Drive, spans: &mut Vec<Span>) {
+    for record in drive.journal().records.drain(..) {
+        match record {
+            Record::DieSpan { die, name, reason, begin, end } => {
+                spans.push(Span { track: (false, die.0), name, reason: reason.name().to_owned(), begin, end });
+            }
+            Record::BusSpan { channel, die, name, begin, end } => {
+                spans.push(Span { track: (true, channel.0), name, reason: format!("die {}", die.0), begin, end });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The results of a run as one JSON document, and as tables.
+
+use crate::description::Description;
+use crate::router::Drive;
+use crate::statistics::Statistics;
+use crate::steady::SteadyState;
+use kit::reason::REASON_COUNT;
+use kit::{BlockId, Cause, Histogram, Op, Reason, SimTime, Sums};
+use serde_json::{Map, Value, json};
+
+/// Version of the document's form.
+pub const SCHEMA_VERSION: u32 = 1;
+/// Samples that must lie beyond a percentile for it to be stated.
+const BEYOND: u64 = 10;
+
+/// What the caller knows about the run.
+pub struct RunFacts<'a> {
+    /// The drive's name, as the user gave it.
+    pub drive_name: &'a str,
+    /// The workload's name.
+    pub workload_name: &'a str,
+    /// The run's seed.
+    pub seed: u64,
+    /// The run ended by itself.
+    pub complete: bool,
+    /// Wall-clock seconds of the event loop.
+    pub wall_s: f64,
+    /// Commands refused.
+    pub rejected: u64,
+    /// The backlog of an open loop was still growing.
+    pub saturated: bool,
+    /// Largest number of commands in flight.
+    pub most_in_flight: u64,
+    /// Steady-state detection, if it was asked for.
+    pub steady: Option<&'a SteadyState>,
+    /// The state the run began with.
+    pub starting_state: Value,
+    /// When the workload ended, before any shutdown.
+    pub workload_end: SimTime,
+    /// How long the shutdown took \[ns\], if there was one.
+    pub shutdown_ns: Option<u64>,
+}
+
+/// The summary of a run: every key always there, numbers `null` where nothing was measured.
+pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
+    let statistics = &drive.statistics;
+    let span_ns = facts.workload_end.since(statistics.start).0;
+    let (all_sums, all_histogram) = statistics.all();
+    let (flash, ftl) = statistics.since_start(drive.flash(), drive.ftl());
+    let by_op = |op: Op| statistics.sums[op as usize].count();
+    let units: u64 = ftl.units_programmed.iter().sum();
+    let per_second = |amount: u64| if span_ns > 0 { json!(amount as f64 * 1e9 / span_ns as f64) } else { Value::Null };
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "status": if facts.complete { "complete" } else { "partial" },
+        "drive": facts.drive_name,
+        "workload": facts.workload_name,
+        "policy": description.policy.kind,
+        "seed": facts.seed,
+        "simulated_ns": span_ns,
+        "wall_s": facts.wall_s,
+        "commands": Op::ALL.iter().map(|op| (op.name().to_owned(), json!(by_op(*op)))).collect::<Map<_, _>>(),
+        "rejected": facts.rejected,
+        "latency": {
+            "all": latency(&all_sums, &all_histogram),
+            "read": latency(&statistics.sums[0], &statistics.histograms[0]),
+            "write": latency(&statistics.sums[1], &statistics.histograms[1]),
+            "trim": latency(&statistics.sums[2], &statistics.histograms[2]),
+            "flush": latency(&statistics.sums[3], &statistics.histograms[3]),
+        },
+        "throughput": {
+            "iops": per_second(all_sums.count()),
+            "read_bytes_per_s": per_second(statistics.bytes[0]),
+            "write_bytes_per_s": per_second(statistics.bytes[1]),
+            "read_bytes": statistics.bytes[0],
+            "write_bytes": statistics.bytes[1],
+            "most_in_flight": facts.most_in_flight,
+        },
+        "causes": {
+            "all": causes(&all_sums),
+            "read": causes(&statistics.sums[0]),
+            "write": causes(&statistics.sums[1]),
+        },
+        "flash": {
+            "reads": by_reason(&flash.reads),
+            "programs": by_reason(&ftl.units_programmed),
+            "erases": by_reason(&flash.erases),
+            "operations": {"read": flash.operations[0], "program": flash.operations[1], "erase": flash.operations[2], "copyback": flash.operations[3]},
+            "suspensions": flash.suspensions,
+        },
+        "host_units_written": ftl.host_units,
+        "write_amplification": if ftl.host_units > 0 { json!(units as f64 / ftl.host_units as f64) } else { Value::Null },
+        "unmapped_reads": ftl.unmapped_reads,
+        "buffer": {"absorbed_units": ftl.absorbed, "read_hits": ftl.buffer_hits, "reads_in_flight": ftl.reads_in_flight},
+        "relocation_skipped": ftl.relocation_skipped,
+        "collections": ftl.collections,
+        "modes": modes(description, &flash, &ftl),
+        "wear": wear(drive),
+        "effective_wear": effective_wear(drive),
+        "energy": {},
+        "utilisation": utilisation(drive, facts.workload_end),
+        "reliability": reliability(drive, &ftl),
+        "policy_stats": policy_stats(drive),
+        "declared_state_bits_per_unit": drive.ftl().declared_bits(),
+        "starting_state": facts.starting_state,
+        "shutdown_ns": facts.shutdown_ns,
+        "steady": facts.steady,
+        "saturated": facts.saturated,
+    })
+}
+
+fn latency(sums: &Sums, histogram: &Histogram) -> Value {
+    let percentile = |fraction: f64| histogram.percentile(fraction, BEYOND);
+    json!({
+        "count": sums.count(),
+        "mean_ns": sums.mean(),
+        "stddev_ns": sums.stddev(),
+        "min_ns": histogram.min(),
+        "p50_ns": percentile(0.5),
+        "p90_ns": percentile(0.9),
+        "p99_ns": percentile(0.99),
+        "p99_9_ns": percentile(0.999),
+        "p99_99_ns": percentile(0.9999),
+        "max_ns": histogram.max(),
+    })
+}
+
+/// Mean nanoseconds by cause, of those that were charged anything; they sum to the mean latency.
+fn causes(sums: &Sums) -> Value {
+    let count = sums.count() as f64;
+    let charged = Cause::ALL.iter().map(|cause| (cause.name(), sums.cause_ns(*cause as usize))).filter(|(_, ns)| *ns > 0);
+    Value::Object(charged.map(|(name, ns)| (name.to_owned(), json!(ns as f64 / count))).collect())
+}
+
+fn by_reason(counts: &[u64; REASON_COUNT]) -> Value {
+    let some = Reason::ALL.iter().map(|reason| (reason.name(), counts[*reason as usize])).filter(|(_, count)| *count > 0);
+    Value::Object(some.map(|(name, count)| (name.to_owned(), json!(count))).collect())
+}
+
+fn modes(description: &Description, flash: &flash::Counters, ftl: &ftl::FtlCounters) -> Value {
+    let write_names = description.flash.write_modes.iter().map(|mode| mode.name.clone());
+    let write: Map<String, Value> = write_names.enumerate().map(|(index, name)| (name, json!(ftl.units_by_mode[index]))).collect();
+    let erase: Map<String, Value> =
+        description.erase_mode_names().into_iter().enumerate().map(|(index, name)| (name, json!(flash.erase_modes[index]))).collect();
+    let host_write: Map<String, Value> =
+        description.flash.write_modes.iter().enumerate().map(|(index, mode)| (mode.name.clone(), json!(ftl.host_units_by_mode[index]))).collect();
+    json!({"write": write, "erase": erase, "read": {"normal": flash.operations[0]}, "host_write": host_write})
+}
+
+fn wear(drive: &Drive) -> Value {
+    let store = &drive.ftl().store;
+    let mut sums = (0u64, 0u128, u32::MAX, 0u32);
+    let blocks = store.geometry.block_count;
+    for block in (0..blocks).map(BlockId) {
+        let count = store.erase_count(block);
+        sums = (sums.0 + u64::from(count), sums.1 + u128::from(count) * u128::from(count), sums.2.min(count), sums.3.max(count));
+    }
+    let mean = sums.0 as f64 / f64::from(blocks);
+    let variance = (u128::from(blocks) * sums.1 - u128::from(sums.0) * u128::from(sums.0)) as f64 / f64::from(blocks) / f64::from(blocks);
+    json!({"mean": mean, "max": sums.3, "min": sums.2, "stddev": variance.sqrt()})
+}
+
+fn effective_wear(drive: &Drive) -> Value {
+    let store = &drive.ftl().store;
+    let blocks = store.geometry.block_count;
+    let (mut total, mut most) = (0.0, 0.0f64);
+    for block in (0..blocks).map(BlockId) {
+        let wear = store.effective_wear(block);
+        total += wear;
+        most = most.max(wear);
+    }
+    json!({"mean": total / f64::from(blocks), "max": most})
+}
+
+fn utilisation(drive: &Drive, end: SimTime) -> Value {
+    let busy = drive.flash().utilisation(end, drive.statistics.busy_at_start());
+    let mut all = Map::new();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    all.insert("channels".to_owned(), json!(mean(&busy.channels)));
+    all.insert("dies".to_owned(), json!(mean(&busy.dies)));
+    all.insert("dies_writing".to_owned(), json!(mean(&busy.writing)));
+    for (index, share) in busy.channels.iter().enumerate() {
+        all.insert(format!("channel_{index}"), json!(share));
+    }
+    for (index, share) in busy.dies.iter().enumerate() {
+        all.insert(format!("die_{index}"), json!(share));
+    }
+    Value::Object(all)
+}
+
+fn reliability(drive: &Drive, ftl: &ftl::FtlCounters) -> Value {
+    let (misses, margin) = drive.ftl().retention_report();
+    json!({
+        "uncorrectable": 0,
+        "retries": 0,
+        "soft_levels": 0,
+        "uber": null,
+        "deadline_misses": misses,
+        "at_risk_pages": 0,
+        "min_retention_margin_ns": margin,
+        "retention_refusals": ftl.retention_refusals,
+    })
+}
+
+fn policy_stats(drive: &Drive) -> Value {
+    Value::Object(drive.ftl().policy_stats().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect())
+}
+
+/// The latency histograms as columns: operation, low edge, high edge, count.
+pub fn latency_rows(statistics: &Statistics) -> Vec<(Op, u64, u64, u64)> {
+    Op::ALL
+        .iter()
+        .flat_map(|op| statistics.histograms[*op as usize].buckets().map(|bucket| (*op, bucket.low, bucket.high, bucket.count)))
+        .collect()
+}

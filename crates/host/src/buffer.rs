@@ -1,0 +1,124 @@
+//! The write buffer.
+
+use kit::{Bytes, CommandId, Nanos, Problems, SimTime, UNIT_BYTES};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// When a write is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferPolicy {
+    /// When its data is programmed. Units that do not fill a program are padded at once.
+    None,
+    /// When the buffer has taken it. A unit that is written again while it waits is replaced in place.
+    WriteBack,
+}
+
+/// The `[buffer]` section of a drive's description.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BufferConfig {
+    /// When a write is acknowledged.
+    pub policy: BufferPolicy,
+    /// Data it holds, until it is programmed. Needed for `write_back`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// After so long without a write, what does not fill a program is padded and programmed. Needed for `write_back`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_after: Option<Nanos>,
+}
+
+impl BufferConfig {
+    /// What is inconsistent in the section; `program_units` mapping units make one program.
+    pub fn problems(&self, program_units: u32, problems: &mut Problems) {
+        if self.policy == BufferPolicy::None {
+            return;
+        }
+        let least = u64::from(program_units) * UNIT_BYTES;
+        match self.capacity {
+            None => problems.add("buffer.capacity", "missing: policy `write_back` needs it, such as \"32MiB\""),
+            Some(capacity) if capacity.0 < least || capacity.0 / UNIT_BYTES > 1 << 23 => {
+                problems.add("buffer.capacity", format!("{capacity}: expected at least {least}B, one program, and at most 32GiB"));
+            }
+            Some(_) => {}
+        }
+        if self.flush_after.is_none() {
+            problems.add("buffer.flush_after", "missing: policy `write_back` needs it, such as \"1ms\"");
+        }
+    }
+
+    /// Mapping units it holds; zero without a buffer.
+    pub fn units(&self) -> u64 {
+        if self.policy == BufferPolicy::None { 0 } else { self.capacity.map_or(0, |capacity| capacity.0 / UNIT_BYTES) }
+    }
+}
+
+/// A command that waits for space, in order of arrival.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    command: CommandId,
+    taken: u32,
+    since: SimTime,
+}
+
+/// Space in the write buffer and the commands that wait for it.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    capacity: u64,
+    used: u64,
+    waiting: VecDeque<Waiting>,
+}
+
+impl Buffer {
+    /// The buffer of a validated description; without capacity it is never used.
+    pub fn new(config: &BufferConfig) -> Buffer {
+        Buffer { capacity: config.units(), used: 0, waiting: VecDeque::with_capacity(64) }
+    }
+
+    /// Whether writes are acknowledged by the buffer.
+    pub fn is_present(&self) -> bool {
+        self.capacity > 0
+    }
+
+    /// Units it holds.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Units it can hold.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Whether commands wait for space.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// A write command brings its units.
+    pub fn arrive(&mut self, command: CommandId, now: SimTime) {
+        self.waiting.push_back(Waiting { command, taken: 0, since: now });
+    }
+
+    /// Takes the next unit of the oldest command if there is space: the command, and the number of the unit within it.
+    pub fn take_unit(&mut self) -> Option<(CommandId, u32)> {
+        if self.used == self.capacity {
+            return None;
+        }
+        let front = self.waiting.front_mut()?;
+        self.used += 1;
+        front.taken += 1;
+        Some((front.command, front.taken - 1))
+    }
+
+    /// The oldest command has brought all its units: since when it had been at the buffer.
+    pub fn front_done(&mut self) -> SimTime {
+        self.waiting.pop_front().expect("a command whose unit was taken is at the front").since
+    }
+
+    /// Units have left the buffer.
+    pub fn release(&mut self, units: u32) {
+        self.used -= u64::from(units);
+    }
+}

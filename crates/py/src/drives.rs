@@ -1,0 +1,36 @@
+//! Drives: presets, policies, and what is said of a description.
+
+use crate::errors::refuse;
+use crate::facts::facts;
+use drive::{Description, presets as known};
+use pyo3::prelude::*;
+
+/// Name, title and text of every preset.
+#[pyfunction]
+pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
+    known::PRESETS.iter().map(|preset| (preset.name, preset.title(), preset.text)).collect()
+}
+
+/// Name and summary of every mode policy.
+#[pyfunction]
+pub fn policies() -> Vec<(&'static str, &'static str)> {
+    ftl::policy::PolicyConfig::summaries()
+}
+
+/// The JSON Schema of a drive's description.
+#[pyfunction]
+pub fn schema() -> String {
+    Description::schema().to_string()
+}
+
+/// A description with every field resolved (TOML).
+#[pyfunction]
+pub fn check(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
+    Description::read(name, text, &sets).map(|description| description.to_toml()).map_err(refuse)
+}
+
+/// What follows from a description, as JSON.
+#[pyfunction]
+pub fn describe(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
+    Description::read(name, text, &sets).map(|description| facts(name, &description).to_string()).map_err(refuse)
+}

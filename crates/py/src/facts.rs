@@ -1,0 +1,118 @@
+//! What follows from a drive's description: capacities, parallelism, bounds, modes, memory. For `ssdlab show`.
+
+use drive::Description;
+use flash::Timing;
+use kit::{Geometry, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
+use serde_json::{Value, json};
+
+/// The facts, in the order in which they are shown.
+pub fn facts(name: &str, description: &Description) -> Value {
+    let geometry = description.geometry();
+    let user_units = description.user_bytes() / UNIT_BYTES;
+    json!({
+        "name": name,
+        "title": description.title,
+        "policy": description.policy.kind,
+        "precondition": description.state.precondition,
+        "user_bytes": description.user_bytes(),
+        "physical_bytes": geometry.physical_bytes(),
+        "overprovisioning": description.ftl.overprovisioning,
+        "channels": geometry.shape.channels,
+        "chips": geometry.chip_count,
+        "dies_working_at_once": geometry.die_count,
+        "planes_per_program": geometry.shape.planes_per_program,
+        "blocks": geometry.block_count,
+        "block_bytes": u64::from(geometry.units_per_block) * UNIT_BYTES,
+        "program_bytes": u64::from(geometry.units_per_stripe) * UNIT_BYTES,
+        "map_memory_bytes": map_bytes(&geometry, user_units),
+        "bounds": bounds(description, &geometry),
+        "write_modes": write_modes(description, &geometry),
+        "erase_modes": erase_modes(description, &geometry),
+    })
+}
+
+/// 4 bytes a unit for each direction of the map, and a bit for its validity.
+fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
+    4 * user_units + 4 * geometry.unit_count() + geometry.unit_count() / 8
+}
+
+/// What no workload can exceed: 4 KiB reads spread evenly over the dies, and whole programs in the mode `normal`.
+fn bounds(description: &Description, geometry: &Geometry) -> Value {
+    let timing = Timing::new(&description.flash, geometry.units_per_stripe);
+    let shape = &geometry.shape;
+    let read = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
+    let senses = page_types(geometry).map(|page_type| timing.array(&Operation { page_type, ..read }));
+    let (read_bus, read_array) = (bus(&timing, &read), mean(senses));
+    let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
+    let program = program(geometry, normal);
+    let (program_bus, program_array) = (bus(&timing, &program), mean(program_times(&timing, geometry, &program)));
+    let per_second = |bytes: u64, bus: f64, array: f64| {
+        let by_channel = f64::from(shape.channels) / bus;
+        let by_die = f64::from(geometry.die_count) / (bus + array);
+        by_channel.min(by_die) * bytes as f64 * 1e9
+    };
+    json!({
+        "read_at_depth_1_ns": read_bus + read_array,
+        "random_read_bytes_per_s": per_second(UNIT_BYTES, read_bus, read_array),
+        "random_read_iops": per_second(1, read_bus, read_array),
+        "program_ns": program_array,
+        "write_bytes_per_s": per_second(u64::from(program.units) * UNIT_BYTES, program_bus, program_array),
+    })
+}
+
+fn write_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
+    let timing = Timing::new(&description.flash, geometry.units_per_stripe);
+    let (wear, rated) = (description.state.pe_cycles, description.flash.rated_pe_cycles);
+    let modes = description.flash.write_modes.iter().enumerate();
+    modes
+        .map(|(index, mode)| {
+            let program = program(geometry, index);
+            json!({
+                "name": mode.name,
+                "program_ns": mean(program_times(&timing, geometry, &program)),
+                "retention_ns": mode.retention_at(wear, rated).map(|limit| limit.0),
+            })
+        })
+        .collect()
+}
+
+fn erase_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
+    let timing = Timing::new(&description.flash, geometry.units_per_stripe);
+    let erase =
+        |index: usize| Operation { kind: OperationKind::Erase, pages: 1, mode: ModeId(index as u8), ..Operation::default() };
+    let wear = |index: usize| description.flash.erase_modes.get(index).map_or(1.0, |mode| mode.wear);
+    let names = description.erase_mode_names().into_iter().enumerate();
+    names.map(|(index, name)| json!({"name": name, "erase_ns": timing.array(&erase(index)).0, "wear": wear(index)})).collect()
+}
+
+/// A program of a whole stripe in a write mode.
+fn program(geometry: &Geometry, mode: usize) -> Operation {
+    Operation {
+        kind: OperationKind::Program,
+        units: geometry.units_per_stripe,
+        pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
+        mode: ModeId(mode as u8),
+        ..Operation::default()
+    }
+}
+
+/// Times of a program in the array: one where a program takes a whole wordline, else one for each page type.
+fn program_times(timing: &Timing, geometry: &Geometry, program: &Operation) -> impl Iterator<Item = Nanos> {
+    let types = if geometry.shape.pages_per_program > 1 { 1 } else { geometry.shape.bits_per_cell };
+    (0..types).map(|page_type| timing.array(&Operation { page_type, ..*program }))
+}
+
+fn page_types(geometry: &Geometry) -> std::ops::Range<u32> {
+    0..geometry.shape.bits_per_cell
+}
+
+/// Time of an operation on its channel \[ns\].
+fn bus(timing: &Timing, operation: &Operation) -> f64 {
+    (timing.command(operation).0 + timing.data(operation).0) as f64
+}
+
+/// Mean \[ns\].
+fn mean(times: impl Iterator<Item = Nanos>) -> f64 {
+    let (sum, count) = times.fold((0, 0u32), |(sum, count), time| (sum + time.0, count + 1));
+    sum as f64 / f64::from(count)
+}

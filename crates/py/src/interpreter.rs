@@ -1,0 +1,10 @@
+//! Leaving the interpreter to others while the engine works.
+
+use crate::errors::refuse;
+use kit::Problems;
+use pyo3::prelude::*;
+
+/// Does `work` with the interpreter released. The only place that releases it.
+pub fn without<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Problems> + Send) -> PyResult<T> {
+    py.detach(work).map_err(refuse)
+}

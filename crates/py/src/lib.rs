@@ -1,0 +1,25 @@
+//! The Python module `ssdlab._engine`: the engine's functions, converted. One place releases the interpreter
+//! ([`interpreter::without`]), one maps errors ([`errors`]). No logic here.
+
+mod columns;
+mod drives;
+mod errors;
+mod facts;
+mod interpreter;
+mod runs;
+mod traces;
+
+use pyo3::prelude::*;
+
+/// The engine of ssdlab.
+#[pymodule]
+mod _engine {
+    #[pymodule_export]
+    use crate::drives::{check, describe, policies, presets, schema};
+    #[pymodule_export]
+    use crate::errors::InputError;
+    #[pymodule_export]
+    use crate::runs::{Outcome, run};
+    #[pymodule_export]
+    use crate::traces::{trace_convert, trace_fit, trace_info};
+}

@@ -1,0 +1,178 @@
+//! A run: asked for in JSON, watched by a Python function, handed back as texts and columns.
+
+use crate::columns::Columns;
+use crate::errors::refuse_at;
+use crate::interpreter::without;
+use crate::traces::file;
+use drive::session::{self, Files, Progress, RunRequest, Span};
+use drive::{CommandRow, TimelineRow};
+use kit::{Cause, Op, Problems};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use workload::Input;
+
+/// What a run hands back.
+#[pyclass(frozen, get_all)]
+pub struct Outcome {
+    /// The text of `summary.json`.
+    summary_json: String,
+    /// The drive's complete description (TOML).
+    drive_toml: String,
+    /// The workload as it was resolved (TOML).
+    workload_toml: String,
+    /// What the user should know.
+    notes: Vec<String>,
+    /// Whether Ctrl-C ended the run.
+    interrupted: bool,
+    /// Seconds of wall time that the set-up took.
+    setup_s: f64,
+    /// The latency histogram.
+    latency: Py<PyDict>,
+    /// How things went over time.
+    timeline: Py<PyDict>,
+    /// Every command, if asked for.
+    commands: Option<Py<PyDict>>,
+    /// What channels and dies did, if asked for.
+    spans: Option<Py<PyDict>>,
+}
+
+/// Runs a workload on a drive.
+#[pyfunction]
+pub fn run(
+    py: Python<'_>,
+    request_json: &str,
+    workload_path: Option<&str>,
+    workload_text: Option<&str>,
+    load_path: Option<&str>,
+    save_path: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
+    let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
+    let input = match (workload_path, workload_text) {
+        (Some(path), _) => file(path),
+        (None, text) => Input::text("text", text.unwrap_or_default()),
+    };
+    let mut raised = None;
+    let ended = without(py, || {
+        let mut on_progress = |now: &Progress| {
+            raised = Python::attach(|py| report(py, progress.as_ref(), now)).transpose();
+            raised.is_none()
+        };
+        let mut save = save_path.map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
+        let load = load_path.map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
+        let files = Files {
+            load: load_path.zip(load).map(|(path, file)| (path.to_owned(), Box::new(file) as Box<dyn Read>)),
+            save: save.as_mut().map(|file| file as &mut dyn Write),
+        };
+        let outcome = session::run(&request, &input, files, &mut on_progress)?;
+        save.map_or(Ok(()), |mut file| file.flush()).map_err(unwritable)?;
+        Ok(outcome)
+    });
+    let interrupted = match raised {
+        Some(Err(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) && ended.is_ok() => true,
+        Some(Err(error)) => return Err(error),
+        Some(Ok(())) | None => false,
+    };
+    convert(py, ended?, interrupted)
+}
+
+/// Tells Python how far the run is. `None`: go on; a value: stop, because of an error or because it was asked for.
+fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: &Progress) -> PyResult<Option<()>> {
+    py.check_signals()?;
+    let Some(progress) = progress else { return Ok(None) };
+    let fields = PyDict::new(py);
+    fields.set_item("stage", now.stage)?;
+    fields.set_item("simulated_ns", now.simulated_ns)?;
+    fields.set_item("commands", now.commands)?;
+    fields.set_item("fraction", now.fraction)?;
+    Ok((!progress.call1(py, (fields,))?.extract::<bool>(py)?).then_some(()))
+}
+
+fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyResult<Outcome> {
+    Ok(Outcome {
+        summary_json: format!("{:#}\n", outcome.summary),
+        drive_toml: outcome.drive_toml,
+        workload_toml: outcome.workload_toml,
+        notes: outcome.notes,
+        interrupted,
+        setup_s: outcome.setup_s,
+        latency: latency(py, &outcome.latency)?,
+        timeline: timeline(py, &outcome.timeline, outcome.timeline_width_ns)?,
+        commands: outcome.commands.map(|rows| commands(py, &rows)).transpose()?,
+        spans: outcome.spans.map(|rows| spans(py, &rows)).transpose()?,
+    })
+}
+
+fn latency(py: Python<'_>, rows: &[(Op, u64, u64, u64)]) -> PyResult<Py<PyDict>> {
+    let columns = Columns::new(py);
+    columns.codes("op", rows.iter().map(|row| row.0 as u32), op_names())?;
+    columns.u64("low_ns", rows.iter().map(|row| row.1))?;
+    columns.u64("high_ns", rows.iter().map(|row| row.2))?;
+    columns.u64("count", rows.iter().map(|row| row.3))?;
+    Ok(columns.0.unbind())
+}
+
+fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyResult<Py<PyDict>> {
+    let columns = Columns::new(py);
+    let numbers: [(&str, fn(&TimelineRow) -> u64); 9] = [
+        ("reads", |row| row.reads),
+        ("writes", |row| row.writes),
+        ("read_bytes", |row| row.read_bytes),
+        ("write_bytes", |row| row.write_bytes),
+        ("latency_max_ns", |row| row.latency_ns_max),
+        ("units_programmed", |row| row.units_programmed),
+        ("host_units", |row| row.host_units),
+        ("free_blocks", |row| row.free_blocks),
+        ("write_queue", |row| row.write_queue),
+    ];
+    columns.u64("time_ns", rows.iter().map(|row| row.0))?;
+    for (name, number) in numbers {
+        columns.u64(name, rows.iter().map(|row| number(&row.1)))?;
+    }
+    // Little's law: the latencies of what was completed in a span, over the span.
+    columns.f64("queue_depth", rows.iter().map(|row| row.1.latency_ns as f64 / width_ns as f64))?;
+    Ok(columns.0.unbind())
+}
+
+fn commands(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> {
+    let columns = Columns::new(py);
+    columns.codes("op", rows.iter().map(|row| row.op as u32), op_names())?;
+    columns.u64("job", rows.iter().map(|row| u64::from(row.tag)))?;
+    columns.u64("offset", rows.iter().map(|row| row.offset))?;
+    columns.u64("length", rows.iter().map(|row| row.length))?;
+    columns.u64("submitted_ns", rows.iter().map(|row| row.submitted.0))?;
+    columns.u64("completed_ns", rows.iter().map(|row| row.completed.0))?;
+    for &cause in Cause::ALL {
+        columns.u64(&format!("{}_ns", cause.name()), rows.iter().map(|row| row.causes.get(cause).0))?;
+    }
+    Ok(columns.0.unbind())
+}
+
+fn spans(py: Python<'_>, rows: &[Span]) -> PyResult<Py<PyDict>> {
+    let columns = Columns::new(py);
+    columns.strings("track", rows.iter().map(|row| track(row.track)))?;
+    columns.strings("name", rows.iter().map(|row| row.name.to_owned()))?;
+    columns.strings("reason", rows.iter().map(|row| row.reason.clone()))?;
+    columns.u64("begin_ns", rows.iter().map(|row| row.begin.0))?;
+    columns.u64("end_ns", rows.iter().map(|row| row.end.0))?;
+    Ok(columns.0.unbind())
+}
+
+fn track((is_channel, number): (bool, u32)) -> String {
+    format!("{} {number}", if is_channel { "channel" } else { "die" })
+}
+
+fn op_names() -> Vec<String> {
+    Op::ALL.iter().map(|op| op.name().to_owned()).collect()
+}
+
+fn unwritable(error: std::io::Error) -> Problems {
+    Problems::one("--save", format!("the file cannot be written: {error}"))
+}
+
+fn unreadable(error: std::io::Error) -> Problems {
+    Problems::one("--load", format!("the file cannot be read: {error}"))
+}

@@ -1,0 +1,62 @@
+//! Traces: what is in one, the same in another format, and a look-alike of one.
+
+use crate::errors::refuse_at;
+use crate::interpreter::without;
+use kit::{Problem, Problems};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+use workload::{Input, Options, lookalike, trace};
+
+/// Requests over which a look-alike is measured beside its trace.
+const COMPARED: u64 = 1_000_000;
+
+/// The workload in the file at `path`.
+pub fn file(path: &str) -> Input {
+    let owned = path.to_owned();
+    Input { name: path.to_owned(), open: Arc::new(move || Ok(Box::new(File::open(&owned)?))) }
+}
+
+fn options(text: &str) -> PyResult<Options> {
+    serde_json::from_str(text).map_err(|error| refuse_at("workload options", error))
+}
+
+/// What is in a trace, as JSON.
+#[pyfunction]
+pub fn trace_info(py: Python<'_>, path: &str, options_json: &str) -> PyResult<String> {
+    let options = options(options_json)?;
+    let info = without(py, || trace::info(&file(path), &options))?;
+    Ok(json!(info).to_string())
+}
+
+/// Writes a trace to `out_path` in another format; returns what was read, as JSON.
+#[pyfunction]
+pub fn trace_convert(py: Python<'_>, path: &str, format: &str, out_path: &str, options_json: &str) -> PyResult<String> {
+    let options = options(options_json)?;
+    let refused = |error: std::io::Error| Problems::from(Problem::new(out_path, error.to_string()));
+    let info = without(py, || {
+        let mut out = BufWriter::new(File::create(out_path).map_err(refused)?);
+        let info = trace::convert(&file(path), &options, format, &mut out)?;
+        out.flush().map_err(refused)?;
+        Ok(info)
+    })?;
+    Ok(json!(info).to_string())
+}
+
+/// Fits a look-alike to a trace; returns its TOML, and both measured in the same way, as JSON.
+#[pyfunction]
+pub fn trace_fit(py: Python<'_>, path: &str, options_json: &str) -> PyResult<(String, String)> {
+    let options = options(options_json)?;
+    let input = file(path);
+    let (text, notes, measured) = without(py, || {
+        let mut whole = trace::open(&input, u64::MAX, &options)?;
+        let (text, fit) = lookalike::fit(&mut *whole.jobs[0].source, lookalike::FitInput { name: path.to_owned() })?;
+        let mut original = trace::open(&input, u64::MAX, &options)?;
+        let mut alike = lookalike::open(path, &text, u64::MAX, 1)?;
+        let measured = lookalike::compare(&mut *original.jobs[0].source, &mut *alike.jobs[0].source, COMPARED)?;
+        Ok((text, fit.notes, measured))
+    })?;
+    Ok((text, json!({ "notes": notes, "trace": measured.a, "look_alike": measured.b }).to_string()))
+}

@@ -1,0 +1,160 @@
+//! Resolved jobs become sources, and the text that records them.
+
+use super::options::Distribution;
+use super::resolve::Resolved;
+use crate::generator::{BlockPlan, BlockSource};
+use crate::{Job, Limits, Pacing, Workload};
+use kit::{Bytes, Nanos, Rng};
+use serde::Serialize;
+
+/// What is stored as `workload.toml`.
+#[derive(Serialize)]
+struct Record {
+    kind: &'static str,
+    user_capacity: Bytes,
+    job: Vec<JobRecord>,
+}
+
+/// Every value of one job, after defaults.
+#[derive(Serialize)]
+struct JobRecord {
+    name: String,
+    stream: u16,
+    wave: u32,
+    rw: &'static str,
+    read_share: f64,
+    write_share: f64,
+    trim_share: f64,
+    random_distribution: String,
+    random_map: bool,
+    iodepth: u32,
+    ioengine: String,
+    offset: Bytes,
+    size: Bytes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    io_size: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number_ios: Option<u64>,
+    time_based: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime_with_ramp: Option<Nanos>,
+    ramp_time: Nanos,
+    thinktime: Nanos,
+    startdelay: Nanos,
+    bytes_per_second: u64,
+    submission_gap: Nanos,
+    // Text, because a TOML integer has 63 bits.
+    seed: String,
+    seed_streams: String,
+    block: Vec<BlockRecord>,
+}
+
+/// One block size of one operation.
+#[derive(Serialize)]
+struct BlockRecord {
+    op: &'static str,
+    size: Bytes,
+    percent: f64,
+}
+
+/// Makes the jobs, clones apart, and the record.
+pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<String>) -> Workload {
+    let mut jobs = Vec::new();
+    let mut record = Record { kind: "fio", user_capacity: Bytes(user_bytes), job: Vec::new() };
+    for job in resolved {
+        for clone in 0..job.options.numjobs {
+            let index = jobs.len();
+            let stream = u16::try_from(index).expect("the number of jobs was checked");
+            let (seed, streams) = match job.options.randseed {
+                Some(own) => (own, format!("fio.clone.{clone}")),
+                None => (seed, format!("fio.job.{index}")),
+            };
+            let name = if job.options.numjobs == 1 { job.name.clone() } else { format!("{}.{clone}", job.name) };
+            let made = make(job, name, stream, seed, &streams);
+            record.job.push(describe(job, &made, stream, seed, streams));
+            jobs.push(made);
+        }
+    }
+    let resolved = toml::to_string(&record).expect("a record of plain values is TOML");
+    Workload { jobs, resolved, notes }
+}
+
+fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> Job {
+    let plan = BlockPlan {
+        offset: job.offset,
+        region_bytes: job.region_bytes,
+        unit: job.unit,
+        ops: job.ops(),
+        sizes: job.size_mixes(),
+        place: job.spread.clone(),
+        stream,
+        requests_max: job.requests_max,
+        bytes_max: job.bytes_max,
+    };
+    let (low, high) = job.options.delay_ns;
+    let delay = if low == high {
+        low
+    } else {
+        low + Rng::stream(seed, &format!("{streams}.delay")).below((high - low).saturating_add(1))
+    };
+    Job {
+        name,
+        source: Box::new(BlockSource::new(plan, seed, streams)),
+        pacing: Pacing::Closed { depth: job.depth },
+        limits: Limits { requests: job.requests_max, bytes: job.bytes_max, runtime: job.runtime_ns.map(Nanos) },
+        think_time: Nanos(job.options.think_ns),
+        submission_gap: Nanos(job.gap_ns),
+        bytes_per_second: job.bytes_per_second,
+        start_delay: Nanos(delay),
+        ramp_time: Nanos(job.options.ramp_ns),
+        wave: job.wave,
+    }
+}
+
+fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: String) -> JobRecord {
+    let ops = ["read", "write", "trim"];
+    let blocks = (0..3).filter(|&op| job.shares[op] > 0.0).flat_map(|op| {
+        job.sizes[op].iter().map(move |(bytes, percent)| BlockRecord { op: ops[op], size: Bytes(*bytes), percent: *percent })
+    });
+    let random = job.options.rw.random;
+    JobRecord {
+        name: made.name.clone(),
+        stream,
+        wave: job.wave,
+        rw: job.options.rw.name,
+        read_share: job.shares[0],
+        write_share: job.shares[1],
+        trim_share: job.shares[2],
+        random_distribution: if random { distribution(&job.options.distribution) } else { "none".to_owned() },
+        random_map: random && job.options.distribution == Distribution::Random && !job.options.norandommap,
+        iodepth: job.depth,
+        ioengine: job.options.engine.unwrap_or("asynchronous").to_owned(),
+        offset: Bytes(job.offset),
+        size: Bytes(job.region_bytes),
+        io_size: job.bytes_max.map(Bytes),
+        number_ios: job.requests_max,
+        time_based: job.options.time_based,
+        runtime_with_ramp: job.runtime_ns.map(Nanos),
+        ramp_time: made.ramp_time,
+        thinktime: made.think_time,
+        startdelay: made.start_delay,
+        bytes_per_second: made.bytes_per_second,
+        submission_gap: made.submission_gap,
+        seed: seed.to_string(),
+        seed_streams,
+        block: blocks.collect(),
+    }
+}
+
+fn distribution(distribution: &Distribution) -> String {
+    match distribution {
+        Distribution::Random => "random".to_owned(),
+        Distribution::Zipf(theta) => format!("zipf:{theta}"),
+        Distribution::Pareto(h) => format!("pareto:{h}"),
+        Distribution::Normal(percent) => format!("normal:{percent}"),
+        Distribution::Zoned(lists) => {
+            let one = |list: &Vec<(f64, u64)>| list.iter().map(|(a, s)| format!("{a}/{s}")).collect::<Vec<_>>().join(":");
+            format!("zoned:{}", lists.iter().map(one).collect::<Vec<_>>().join(","))
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The honoured keys of one section, with fio's defaults, as values.
+
+use super::parse::Entry;
+use super::value::{self, Amount, Split};
+use crate::generator::Zone;
+use kit::{Op, Problem, Problems};
+
+/// The `rw` key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its name, as resolved.
+    pub name: &'static str,
+    /// The operation; `None` where reads and writes are mixed.
+    pub op: Option<Op>,
+    /// Random places, or sequential ones.
+    pub random: bool,
+}
+
+/// Values of `rw` (HOWTO, "I/O type"); `readwrite` is another name of `rw`.
+pub const PATTERNS: &[(&str, Pattern)] = &[
+    ("read", Pattern { name: "read", op: Some(Op::Read), random: false }),
+    ("write", Pattern { name: "write", op: Some(Op::Write), random: false }),
+    ("randread", Pattern { name: "randread", op: Some(Op::Read), random: true }),
+    ("randwrite", Pattern { name: "randwrite", op: Some(Op::Write), random: true }),
+    ("rw", Pattern { name: "rw", op: None, random: false }),
+    ("readwrite", Pattern { name: "rw", op: None, random: false }),
+    ("randrw", Pattern { name: "randrw", op: None, random: true }),
+    ("trim", Pattern { name: "trim", op: Some(Op::Trim), random: false }),
+    ("randtrim", Pattern { name: "randtrim", op: Some(Op::Trim), random: true }),
+];
+
+/// Engines that fio can drive with several requests in flight, then those that cannot.
+const ENGINES: &[&str] = &["libaio", "io_uring", "posixaio", "sync", "psync"];
+
+/// The `random_distribution` key (HOWTO, "I/O type").
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// Uniform.
+    Random,
+    /// Zipf with this exponent.
+    Zipf(f64),
+    /// Self-similar with this skew.
+    Pareto(f64),
+    /// Normal with this standard deviation, percent of the region.
+    Normal(f64),
+    /// Shares of accesses to shares of the region, by operation: (access percent, size percent).
+    Zoned([Vec<(f64, u64)>; 3]),
+}
+
+/// The value of every honoured key.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `rw`; fio's default is `read`.
+    pub rw: Pattern,
+    /// `bs` by operation \[bytes\].
+    pub bs: [u64; 3],
+    /// `bssplit` by operation: sizes with percentages.
+    pub bssplit: Option<[Vec<(u64, f64)>; 3]>,
+    /// `iodepth`.
+    pub iodepth: u32,
+    /// `numjobs`.
+    pub numjobs: u32,
+    /// `size`; none is the drive's capacity beyond `offset`.
+    pub size: Option<Amount>,
+    /// `io_size`; none is `size`.
+    pub io_size: Option<Amount>,
+    /// `number_ios`.
+    pub number_ios: Option<u64>,
+    /// `offset`.
+    pub offset: Amount,
+    /// `runtime` \[ns\].
+    pub runtime_ns: Option<u64>,
+    /// `time_based`.
+    pub time_based: bool,
+    /// `ramp_time` \[ns\].
+    pub ramp_ns: u64,
+    /// `rwmixread`, or 100 less `rwmixwrite`: the later line wins.
+    pub read_percent: u64,
+    /// `random_distribution`.
+    pub distribution: Distribution,
+    /// `norandommap`.
+    pub norandommap: bool,
+    /// `randseed`.
+    pub randseed: Option<u64>,
+    /// `rate` by operation \[bytes/s\], zero unlimited.
+    pub rate: [u64; 3],
+    /// `rate_iops` by operation, zero unlimited.
+    pub rate_iops: [u64; 3],
+    /// `thinktime` \[ns\].
+    pub think_ns: u64,
+    /// `startdelay` \[ns\], bounds of a range.
+    pub delay_ns: (u64, u64),
+    /// `stonewall`.
+    pub stonewall: bool,
+    /// `ioengine`, where given.
+    pub engine: Option<&'static str>,
+    /// Lines of keys that later complaints refer to: (key, line).
+    lines: Vec<(String, usize)>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            rw: PATTERNS[0].1,
+            bs: [4096; 3],
+            bssplit: None,
+            iodepth: 1,
+            numjobs: 1,
+            size: None,
+            io_size: None,
+            number_ios: None,
+            offset: Amount::Bytes(0),
+            runtime_ns: None,
+            time_based: false,
+            ramp_ns: 0,
+            read_percent: 50,
+            distribution: Distribution::Random,
+            norandommap: false,
+            randseed: None,
+            rate: [0; 3],
+            rate_iops: [0; 3],
+            think_ns: 0,
+            delay_ns: (0, 0),
+            stonewall: false,
+            engine: None,
+            lines: Vec::new(),
+        }
+    }
+}
+
+impl Options {
+    /// True where the engine takes one request at a time.
+    pub fn synchronous(&self) -> bool {
+        matches!(self.engine, Some("sync" | "psync"))
+    }
+
+    /// The line that set `key` last, or `otherwise`.
+    pub fn line_of(&self, key: &str, otherwise: usize) -> usize {
+        self.lines.iter().rev().find(|(name, _)| name == key).map_or(otherwise, |(_, line)| *line)
+    }
+
+    /// Takes one line over; a value that cannot be read is a problem at `place`.
+    pub fn apply(&mut self, place: &str, entry: &Entry<'_>, problems: &mut Problems) {
+        let canonical = if entry.key == "blocksize" { "bs" } else { entry.key };
+        self.lines.push((canonical.to_owned(), entry.line));
+        if let Err(problem) = self.set(place, canonical, entry.value) {
+            problems.0.push(problem);
+        }
+    }
+
+    fn set(&mut self, place: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
+        let text = value.unwrap_or("");
+        let named = |why: String| Problem::new(place, format!("{key}: {why}"));
+        match key {
+            "rw" => self.rw = pattern(place, text)?,
+            "ioengine" => self.engine = Some(engine(place, text)?),
+            "bs" => self.bs = value::by_operation(text, &4096, block_bytes).map_err(named)?,
+            "bssplit" => self.bssplit = Some(value::by_operation(text, &vec![(4096, 100.0)], block_split).map_err(named)?),
+            "iodepth" => self.iodepth = value::within(text, 1, 1 << 20).map_err(named)? as u32,
+            "numjobs" => self.numjobs = value::within(text, 1, 65_535).map_err(named)? as u32,
+            "size" => self.size = Some(share(text, 100).map_err(named)?),
+            "io_size" => self.io_size = Some(share(text, 1_000_000).map_err(named)?),
+            "number_ios" => self.number_ios = Some(value::within(text, 1, u64::MAX).map_err(named)?),
+            "offset" => self.offset = offset(text).map_err(named)?,
+            "runtime" => self.runtime_ns = Some(value::time(text, 1_000_000_000).map_err(named)?).filter(|ns| *ns > 0),
+            "ramp_time" => self.ramp_ns = value::time(text, 1_000_000_000).map_err(named)?,
+            "thinktime" => self.think_ns = value::time(text, 1_000).map_err(named)?,
+            "startdelay" => self.delay_ns = value::time_range(text, 1_000_000_000).map_err(named)?,
+            "rwmixread" => self.read_percent = value::within(text, 0, 100).map_err(named)?,
+            "rwmixwrite" => self.read_percent = 100 - value::within(text, 0, 100).map_err(named)?,
+            "random_distribution" => self.distribution = distribution(text).map_err(named)?,
+            "randseed" => self.randseed = Some(value::integer(text).map_err(named)?),
+            "rate" => self.rate = value::by_operation(text, &0, value::integer).map_err(named)?,
+            "rate_iops" => self.rate_iops = value::by_operation(text, &0, value::integer).map_err(named)?,
+            "time_based" => self.time_based = value::flag(value).map_err(named)?,
+            "norandommap" => self.norandommap = value::flag(value).map_err(named)?,
+            "stonewall" => self.stonewall = value::flag(value).map_err(named)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn pattern(place: &str, text: &str) -> Result<Pattern, Problem> {
+    if let Some((head, suffix)) = text.split_once(':') {
+        return Err(Problem::new(place, format!("rw: the suffix `:{suffix}` of `{text}` is refused: expected `{head}` alone")));
+    }
+    let found = PATTERNS.iter().find(|(name, _)| *name == text).map(|(_, pattern)| *pattern);
+    found.ok_or_else(|| Problem::unknown(place, "value of rw", text, PATTERNS.iter().map(|(name, _)| *name)))
+}
+
+fn engine(place: &str, text: &str) -> Result<&'static str, Problem> {
+    let found = ENGINES.iter().copied().find(|name| *name == text);
+    found.ok_or_else(|| Problem::unknown(place, "ioengine", text, ENGINES.iter().copied()))
+}
+
+fn block_bytes(text: &str) -> Result<u64, String> {
+    let bytes = value::integer(text)?;
+    if bytes == 0 || !bytes.is_multiple_of(kit::SECTOR_BYTES) || bytes > 1 << 32 {
+        return Err(format!("`{}` is {bytes} bytes: expected a multiple of {} up to 4g", text.trim(), kit::SECTOR_BYTES));
+    }
+    Ok(bytes)
+}
+
+fn block_split(text: &str) -> Result<Vec<(u64, f64)>, String> {
+    let parts: Split = value::split(text, block_bytes)?;
+    let percents = value::percentages(&parts.iter().map(|(_, percent)| *percent).collect::<Vec<_>>())?;
+    Ok(parts.iter().zip(percents).map(|((bytes, _), percent)| (*bytes, percent)).collect())
+}
+
+fn share(text: &str, percent_max: u64) -> Result<Amount, String> {
+    match value::amount(text)? {
+        Amount::Percent(percent) if percent == 0 || percent > percent_max => {
+            Err(format!("{percent} %: expected 1..={percent_max} %"))
+        }
+        Amount::Bytes(0) => Err("0 bytes: expected at least one block".to_owned()),
+        good => Ok(good),
+    }
+}
+
+fn offset(text: &str) -> Result<Amount, String> {
+    match value::amount(text)? {
+        Amount::Percent(percent) if percent > 99 => Err(format!("{percent} %: expected 0..=99 %")),
+        Amount::Bytes(bytes) if !bytes.is_multiple_of(kit::SECTOR_BYTES) => {
+            Err(format!("{bytes} bytes: expected a multiple of {}", kit::SECTOR_BYTES))
+        }
+        good => Ok(good),
+    }
+}
+
+fn distribution(text: &str) -> Result<Distribution, String> {
+    let (kind, parameters) = text.split_once(':').unwrap_or((text, ""));
+    if kind == "zoned" {
+        return value::by_operation(parameters, &vec![(100.0, 100)], zones).map(Distribution::Zoned);
+    }
+    if parameters.contains(':') {
+        return Err(format!(
+            "`{text}`: a centre is not supported, leave `:{}` out",
+            parameters.split_once(':').map_or("", |(_, c)| c)
+        ));
+    }
+    let number = |low: f64, high: f64, default: f64| match parameters.trim() {
+        "" => Ok(default),
+        digits => {
+            let good = digits.parse::<f64>().ok().filter(|n| *n > low && *n < high);
+            good.ok_or_else(|| format!("`{digits}`: expected a number between {low} and {high}"))
+        }
+    };
+    match kind {
+        "random" if parameters.is_empty() => Ok(Distribution::Random),
+        "zipf" => number(0.0, 100.0, 1.1).map(Distribution::Zipf),
+        "pareto" => number(0.0, 1.0, 0.2).map(Distribution::Pareto),
+        "normal" => number(0.0, 100.0, f64::NAN).and_then(|deviation| {
+            if deviation.is_nan() {
+                Err("normal needs a deviation, such as normal:20".to_owned())
+            } else {
+                Ok(Distribution::Normal(deviation))
+            }
+        }),
+        _ => Err(format!("`{text}`: expected random, zipf:theta, pareto:h, normal:deviation or zoned:access/size:...")),
+    }
+}
+
+fn zones(text: &str) -> Result<Vec<(f64, u64)>, String> {
+    let parts = value::split(text, |access| value::within(access, 0, 100))?;
+    let sizes: Vec<Option<u32>> = parts.iter().map(|(_, size)| *size).collect();
+    let sizes = value::percentages(&sizes).map_err(|why| format!("sizes of the zones: {why}"))?;
+    let access: u64 = parts.iter().map(|(access, _)| access).sum();
+    if access != 100 {
+        return Err(format!("shares of the accesses add up to {access}: expected 100"));
+    }
+    if sizes.iter().any(|size| *size < 1.0 || size.fract() != 0.0) {
+        return Err("sizes of the zones: expected whole percentages of at least 1".to_owned());
+    }
+    Ok(parts.iter().zip(sizes).map(|((access, _), size)| (*access as f64, size as u64)).collect())
+}
+
+/// The zones of `list` over `blocks` blocks; each has at least one block, or `None`.
+pub fn cut(list: &[(f64, u64)], blocks: u64) -> Option<Vec<Zone>> {
+    let mut percent = 0u64;
+    let edge = |percent: u64| (u128::from(blocks) * u128::from(percent) / 100) as u64;
+    list.iter()
+        .map(|(weight, size)| {
+            let first = edge(percent);
+            percent += size;
+            let blocks = edge(percent) - first;
+            (blocks > 0).then_some(Zone { weight: *weight, first, blocks })
+        })
+        .collect()
+}

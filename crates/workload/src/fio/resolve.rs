@@ -1,0 +1,240 @@
+//! From the keys of a section to a job that fits the drive.
+
+use super::options::{Distribution, Options, cut};
+use super::value::Amount;
+use crate::generator::{OpMix, Place as Spread, SizeMix};
+use kit::{Op, Problems};
+
+/// Where a section stands, for messages.
+pub struct Place<'a> {
+    /// The job file.
+    pub file: &'a str,
+    /// The section.
+    pub section: &'a str,
+    /// The line of its header.
+    pub line: usize,
+}
+
+impl Place<'_> {
+    fn of(&self, options: &Options, key: &str) -> String {
+        format!("{}:{}: [{}]", self.file, options.line_of(key, self.line), self.section)
+    }
+}
+
+/// A job as it will run, its clones apart.
+pub struct Resolved {
+    /// The section's name.
+    pub name: String,
+    /// The keys.
+    pub options: Options,
+    /// Requests in flight.
+    pub depth: u32,
+    /// First byte of the region.
+    pub offset: u64,
+    /// Bytes of the region, whole blocks.
+    pub region_bytes: u64,
+    /// Bytes to move; none with `time_based`.
+    pub bytes_max: Option<u64>,
+    /// Requests to submit; none with `time_based`.
+    pub requests_max: Option<u64>,
+    /// Limit of simulated time, the ramp included \[ns\].
+    pub runtime_ns: Option<u64>,
+    /// The smallest block in use \[bytes\].
+    pub unit: u64,
+    /// Lengths by operation: (bytes, percent).
+    pub sizes: [Vec<(u64, f64)>; 3],
+    /// Share of reads, writes, trims.
+    pub shares: [f64; 3],
+    /// Places.
+    pub spread: Spread,
+    /// Cap of the whole job \[bytes/s\], zero none.
+    pub bytes_per_second: u64,
+    /// Least gap of the whole job \[ns\], zero none.
+    pub gap_ns: u64,
+    /// Wave.
+    pub wave: u32,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Resolved {
+    /// The operation mix.
+    pub fn ops(&self) -> OpMix {
+        match self.options.rw.op {
+            Some(op) => OpMix::only(op),
+            None => OpMix::shares(self.shares[0], 0.0),
+        }
+    }
+
+    /// The size mixes by operation.
+    pub fn size_mixes(&self) -> [SizeMix; 3] {
+        self.sizes.each_ref().map(|parts| SizeMix::weighted(parts))
+    }
+}
+
+/// Resolves one section; problems are added, and `None` returned when the job cannot be made.
+pub fn resolve(place: &Place<'_>, options: &Options, user_bytes: u64, wave: u32, problems: &mut Problems) -> Option<Resolved> {
+    let before = problems.0.len();
+    let mut notes = Vec::new();
+    let shares = shares(options);
+    let sizes = sizes(options);
+    let active = || (0..3).filter(|&op| shares[op] > 0.0);
+    let unit = active().flat_map(|op| sizes[op].iter().map(|(bytes, _)| *bytes)).min().unwrap_or(512);
+    let largest = active().flat_map(|op| sizes[op].iter().map(|(bytes, _)| *bytes)).max().unwrap_or(512);
+    let (offset, region_bytes) = region(place, options, unit, user_bytes, problems, &mut notes)?;
+    if region_bytes < largest {
+        problems.add(
+            place.of(options, "size"),
+            format!("the region of {region_bytes} bytes at offset {offset} does not hold one block of {largest} bytes"),
+        );
+        return None;
+    }
+    if options.time_based && options.runtime_ns.is_none() {
+        problems.add(place.of(options, "time_based"), "time_based without runtime would never end: expected a runtime above 0");
+    }
+    let spread = spread(place, options, region_bytes / unit, problems);
+    let (bytes_per_second, gap_ns) = caps(place, options, &sizes, &shares, problems, &mut notes);
+    let depth = if options.synchronous() { 1 } else { options.iodepth };
+    if depth < options.iodepth {
+        notes.push(format!("{}: {} forces iodepth 1", place.of(options, "ioengine"), options.engine.unwrap_or("sync")));
+    }
+    let bytes_max = match options.io_size {
+        None => region_bytes,
+        Some(Amount::Bytes(bytes)) => bytes,
+        Some(Amount::Percent(percent)) => {
+            u64::try_from(u128::from(region_bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX).max(1)
+        }
+    };
+    let ends = !options.time_based;
+    (problems.0.len() == before).then(|| Resolved {
+        name: place.section.to_owned(),
+        options: options.clone(),
+        depth,
+        offset,
+        region_bytes,
+        bytes_max: ends.then_some(bytes_max),
+        requests_max: options.number_ios.filter(|_| ends),
+        runtime_ns: options.runtime_ns.map(|ns| ns.saturating_add(options.ramp_ns)),
+        unit,
+        sizes,
+        shares,
+        spread,
+        bytes_per_second,
+        gap_ns,
+        wave,
+        notes,
+    })
+}
+
+fn shares(options: &Options) -> [f64; 3] {
+    let read = options.read_percent as f64 / 100.0;
+    match options.rw.op {
+        Some(Op::Read) => [1.0, 0.0, 0.0],
+        Some(Op::Trim) => [0.0, 0.0, 1.0],
+        Some(_) => [0.0, 1.0, 0.0],
+        None => [read, 1.0 - read, 0.0],
+    }
+}
+
+fn sizes(options: &Options) -> [Vec<(u64, f64)>; 3] {
+    match &options.bssplit {
+        Some(split) => split.clone(),
+        None => options.bs.map(|bytes| vec![(bytes, 100.0)]),
+    }
+}
+
+/// Offset and size of the region: percentages of the capacity, the offset rounded up to a block (as fio does), the size
+/// down. Without `size`, all that lies beyond the offset.
+fn region(
+    place: &Place<'_>,
+    options: &Options,
+    unit: u64,
+    user_bytes: u64,
+    problems: &mut Problems,
+    notes: &mut Vec<String>,
+) -> Option<(u64, u64)> {
+    let percent = |percent: u64| (u128::from(user_bytes) * u128::from(percent) / 100) as u64;
+    let offset = match options.offset {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Percent(p) => percent(p).div_ceil(unit) * unit,
+    };
+    let size = match options.size {
+        None => user_bytes.saturating_sub(offset),
+        Some(Amount::Bytes(bytes)) => bytes,
+        // Rounding the offset up may push the last percent past the end.
+        Some(Amount::Percent(p)) if matches!(options.offset, Amount::Percent(q) if p + q <= 100) => {
+            percent(p).min(user_bytes.saturating_sub(offset))
+        }
+        Some(Amount::Percent(p)) => percent(p),
+    };
+    if offset.checked_add(size).is_none_or(|end| end > user_bytes) || offset >= user_bytes {
+        problems.add(
+            place.of(options, if options.size.is_some() { "size" } else { "offset" }),
+            format!("offset {offset} + size {size} bytes do not fit the drive's {user_bytes} bytes: lower one of them"),
+        );
+        return None;
+    }
+    let whole = size / unit * unit;
+    if whole < size && whole > 0 {
+        notes.push(format!(
+            "{}: {size} bytes are no multiple of the block of {unit}: the region is {whole} bytes",
+            place.of(options, "size")
+        ));
+    }
+    Some((offset, whole))
+}
+
+fn spread(place: &Place<'_>, options: &Options, blocks: u64, problems: &mut Problems) -> Spread {
+    if !options.rw.random {
+        return Spread::Sequential;
+    }
+    match &options.distribution {
+        Distribution::Random if options.norandommap => Spread::Uniform,
+        Distribution::Random => Spread::OncePerPass,
+        Distribution::Zipf(theta) => Spread::Zipf { theta: *theta },
+        Distribution::Pareto(h) => Spread::SelfSimilar { h: *h },
+        Distribution::Normal(percent) => Spread::Normal { deviation: percent / 100.0 },
+        Distribution::Zoned(lists) => {
+            let zones = lists.each_ref().map(|list| cut(list, blocks));
+            if zones.iter().any(Option::is_none) {
+                problems.add(
+                    place.of(options, "random_distribution"),
+                    format!("the region of {blocks} blocks is too small: every zone needs at least one block"),
+                );
+            }
+            Spread::Zoned { zones: zones.map(Option::unwrap_or_default) }
+        }
+    }
+}
+
+/// The caps of the whole job that let no direction exceed its own: bytes per second, and the gap between submissions \[ns\].
+fn caps(
+    place: &Place<'_>,
+    options: &Options,
+    sizes: &[Vec<(u64, f64)>; 3],
+    shares: &[f64; 3],
+    problems: &mut Problems,
+    notes: &mut Vec<String>,
+) -> (u64, u64) {
+    let mean = |op: usize| {
+        let total: f64 = sizes[op].iter().map(|(_, percent)| percent).sum();
+        sizes[op].iter().map(|(bytes, percent)| *bytes as f64 * percent).sum::<f64>() / total
+    };
+    let bytes: Vec<f64> = (0..3).map(|op| shares[op] * mean(op)).collect();
+    let all: f64 = bytes.iter().sum();
+    let cap = |limits: &[u64; 3], part: &dyn Fn(usize) -> f64| {
+        let held = (0..3).filter(|&op| limits[op] > 0 && part(op) > 0.0);
+        held.map(|op| if part(op) >= 1.0 { limits[op] as f64 } else { limits[op] as f64 / part(op) }).min_by(f64::total_cmp)
+    };
+    let rate = cap(&options.rate, &|op| bytes[op] / all);
+    let iops = cap(&options.rate_iops, &|op| shares[op]);
+    if rate.is_some() && iops.is_some() {
+        problems.add(place.of(options, "rate_iops"), "rate and rate_iops exclude each other, as in fio: expected one of them");
+    }
+    if options.rw.op.is_none() && (rate.is_some() || iops.is_some()) {
+        let key = if rate.is_some() { "rate" } else { "rate_iops" };
+        notes.push(format!("{}: {key} of a mixed job holds the whole job and keeps its mix", place.of(options, key)));
+    }
+    let gap = iops.map_or(0, |iops| libm::ceil(1e9 / iops) as u64);
+    (rate.map_or(0, |rate| (rate as u64).max(1)), gap)
+}

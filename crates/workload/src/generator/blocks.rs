@@ -1,0 +1,129 @@
+//! A job's requests: an operation, a length and a place each, until its budget is spent.
+
+use super::place::{Normal, OncePerPass, Placer, Ranked, SelfSimilar, Sequential, Uniform, Zoned};
+use super::{OpMix, Order, Place, SizeMix, Zipf};
+use crate::{Request, Source};
+use kit::{Bytes, Problems, Rng, SimTime};
+
+/// What a [`BlockSource`] generates.
+#[derive(Clone, Debug)]
+pub struct BlockPlan {
+    /// First byte of the region.
+    pub offset: u64,
+    /// Bytes of the region; requests stay inside it.
+    pub region_bytes: u64,
+    /// Grain of random places \[bytes\]: the smallest length in use. At most the region.
+    pub unit: u64,
+    /// Operations.
+    pub ops: OpMix,
+    /// Lengths by operation (read, write, trim).
+    pub sizes: [SizeMix; 3],
+    /// Places.
+    pub place: Place,
+    /// The stream number that the requests carry.
+    pub stream: u16,
+    /// Ends after this many requests.
+    pub requests_max: Option<u64>,
+    /// Ends with the request that reaches this many bytes.
+    pub bytes_max: Option<u64>,
+}
+
+/// The plan at work.
+pub struct BlockSource {
+    core: Core,
+    placer: AnyPlacer,
+}
+
+struct Core {
+    plan: BlockPlan,
+    op_rng: Rng,
+    size_rng: Rng,
+    requests_left: u64,
+    bytes_left: u64,
+}
+
+/// One variant per place, chosen once per batch.
+enum AnyPlacer {
+    Sequential(Sequential),
+    OncePerPass(OncePerPass),
+    Uniform(Uniform),
+    Ranked(Ranked),
+    SelfSimilar(SelfSimilar),
+    Normal(Normal),
+    Zoned(Zoned),
+}
+
+impl BlockSource {
+    /// The source of `plan`; its random streams are those of `seed` whose names begin with `name`.
+    pub fn new(plan: BlockPlan, seed: u64, name: &str) -> BlockSource {
+        assert!(plan.unit >= 1 && plan.region_bytes >= plan.unit, "a region holds at least one block");
+        let blocks = plan.region_bytes / plan.unit;
+        let mut keys = Rng::stream(seed, &format!("{name}.key"));
+        let rng = Rng::stream(seed, &format!("{name}.place"));
+        let (unit, key) = (plan.unit, keys.next_u64());
+        let placer = match &plan.place {
+            Place::Sequential => AnyPlacer::Sequential(Sequential { region_bytes: plan.region_bytes, next: [0; 4] }),
+            Place::OncePerPass => AnyPlacer::OncePerPass(OncePerPass { unit, pass: Order::new(blocks, key), index: 0, keys }),
+            Place::Uniform => AnyPlacer::Uniform(Uniform { unit, blocks, rng }),
+            Place::Zipf { theta } => {
+                AnyPlacer::Ranked(Ranked { unit, zipf: Zipf::new(blocks, *theta), scatter: Order::new(blocks, key), rng })
+            }
+            Place::SelfSimilar { h } => AnyPlacer::SelfSimilar(SelfSimilar {
+                unit,
+                power: libm::log(*h) / libm::log(1.0 - *h),
+                scatter: Order::new(blocks, key),
+                rng,
+            }),
+            Place::Normal { deviation } => AnyPlacer::Normal(Normal { unit, blocks, deviation: *deviation, rng }),
+            Place::Zoned { zones } => AnyPlacer::Zoned(Zoned::new(unit, zones, rng)),
+        };
+        let core = Core {
+            op_rng: Rng::stream(seed, &format!("{name}.operation")),
+            size_rng: Rng::stream(seed, &format!("{name}.size")),
+            requests_left: plan.requests_max.unwrap_or(u64::MAX),
+            bytes_left: plan.bytes_max.unwrap_or(u64::MAX),
+            plan,
+        };
+        BlockSource { core, placer }
+    }
+}
+
+impl Core {
+    fn run(&mut self, placer: &mut impl Placer, out: &mut Vec<Request>, limit: usize) {
+        let count = u64::try_from(limit).unwrap_or(u64::MAX).min(self.requests_left);
+        for _ in 0..count {
+            if self.bytes_left == 0 {
+                return;
+            }
+            let op = self.plan.ops.draw(&mut self.op_rng);
+            let wanted = self.plan.sizes[(op as usize).min(2)].draw(&mut self.size_rng);
+            let start = placer.place(op, wanted);
+            let length = wanted.min(self.plan.region_bytes - start);
+            self.requests_left -= 1;
+            self.bytes_left = self.bytes_left.saturating_sub(length);
+            out.push(Request {
+                at: SimTime::ZERO,
+                op,
+                stream: self.plan.stream,
+                offset: Bytes(self.plan.offset + start),
+                length: Bytes(length),
+            });
+        }
+    }
+}
+
+impl Source for BlockSource {
+    fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems> {
+        out.reserve(limit.min(1 << 16));
+        match &mut self.placer {
+            AnyPlacer::Sequential(placer) => self.core.run(placer, out, limit),
+            AnyPlacer::OncePerPass(placer) => self.core.run(placer, out, limit),
+            AnyPlacer::Uniform(placer) => self.core.run(placer, out, limit),
+            AnyPlacer::Ranked(placer) => self.core.run(placer, out, limit),
+            AnyPlacer::SelfSimilar(placer) => self.core.run(placer, out, limit),
+            AnyPlacer::Normal(placer) => self.core.run(placer, out, limit),
+            AnyPlacer::Zoned(placer) => self.core.run(placer, out, limit),
+        }
+        Ok(())
+    }
+}

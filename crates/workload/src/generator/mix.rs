@@ -1,0 +1,89 @@
+//! Weighted choices: operations and lengths.
+
+use kit::{Op, Rng};
+
+/// A probability as a bound on a uniform 64-bit number.
+fn bound(probability: f64) -> u64 {
+    // `as` saturates: a probability of 1 becomes the largest bound.
+    (probability.clamp(0.0, 1.0) * 18_446_744_073_709_551_616.0) as u64
+}
+
+/// Which operation a request is: read, write or trim, independently per request.
+#[derive(Clone, Copy, Debug)]
+pub struct OpMix {
+    fixed: Option<Op>,
+    read_below: u64,
+    write_below: u64,
+}
+
+impl OpMix {
+    /// Always `op`.
+    pub fn only(op: Op) -> OpMix {
+        OpMix { fixed: Some(op), read_below: 0, write_below: 0 }
+    }
+
+    /// Reads with probability `read`, trims with probability `trim`, writes otherwise.
+    pub fn shares(read: f64, trim: f64) -> OpMix {
+        let fixed = match (read, trim) {
+            (r, _) if r >= 1.0 => Some(Op::Read),
+            (_, t) if t >= 1.0 => Some(Op::Trim),
+            (r, t) if r <= 0.0 && t <= 0.0 => Some(Op::Write),
+            _ => None,
+        };
+        OpMix { fixed, read_below: bound(read), write_below: if trim <= 0.0 { u64::MAX } else { bound(1.0 - trim) } }
+    }
+
+    /// The next operation. Draws no random number where there is nothing to choose.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> Op {
+        if let Some(op) = self.fixed {
+            return op;
+        }
+        let number = rng.next_u64();
+        if number < self.read_below {
+            Op::Read
+        } else if number <= self.write_below {
+            Op::Write
+        } else {
+            Op::Trim
+        }
+    }
+}
+
+/// How long a request is \[bytes\].
+#[derive(Clone, Debug)]
+pub struct SizeMix {
+    last: u64,
+    choices: Vec<(u64, u64)>,
+}
+
+impl SizeMix {
+    /// Always `bytes`.
+    pub fn only(bytes: u64) -> SizeMix {
+        SizeMix { last: bytes, choices: Vec::new() }
+    }
+
+    /// Lengths \[bytes\] with weights, of which at least one must be positive.
+    pub fn weighted(parts: &[(u64, f64)]) -> SizeMix {
+        let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
+        assert!(total > 0.0, "a choice needs a positive weight");
+        let kept: Vec<&(u64, f64)> = parts.iter().filter(|(_, weight)| *weight > 0.0).collect();
+        let mut sum = 0.0;
+        let mut choices = Vec::with_capacity(kept.len());
+        for (bytes, weight) in &kept[..kept.len() - 1] {
+            sum += weight;
+            choices.push((bound(sum / total), *bytes));
+        }
+        SizeMix { last: kept[kept.len() - 1].0, choices }
+    }
+
+    /// The next length \[bytes\].
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        if self.choices.is_empty() {
+            return self.last;
+        }
+        let number = rng.next_u64();
+        self.choices.iter().find(|(below, _)| number < *below).map_or(self.last, |(_, bytes)| *bytes)
+    }
+}

@@ -1,0 +1,182 @@
+//! Where requests land inside a region.
+
+use super::{Order, Zipf};
+use kit::{Op, Rng};
+
+/// A zone of a zoned distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Zone {
+    /// Share of the accesses, any scale.
+    pub weight: f64,
+    /// First block.
+    pub first: u64,
+    /// Blocks, at least 1.
+    pub blocks: u64,
+}
+
+/// How requests are spread over the `blocks` aligned blocks of a region.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// Each operation's requests follow one another from the region's start, and begin again at its end. Reads, writes and
+    /// trims keep a position each, as fio's do.
+    Sequential,
+    /// Each block once per pass, in the order of a keyed bijection with a fresh key for each pass; one pass serves all
+    /// operations, as fio's one random map does. No bitmap is needed.
+    OncePerPass,
+    /// Each block with the same probability, independently.
+    Uniform,
+    /// Zipf over the blocks, the popular ones scattered over the region by a keyed bijection.
+    Zipf {
+        /// Exponent: the `k`-th most popular block is drawn in proportion to `k^-theta`.
+        theta: f64,
+    },
+    /// Self-similar (fio calls it pareto): a share `1 - h` of the accesses falls on a share `h` of the blocks, and again so
+    /// inside it (Gray and others, SIGMOD 1994). Scattered as in [`Place::Zipf`].
+    SelfSimilar {
+        /// The skew, between 0 and 1; 0.2 is the 80/20 rule.
+        h: f64,
+    },
+    /// Normal around the region's middle, wrapped at its ends.
+    Normal {
+        /// Standard deviation as a share of the region.
+        deviation: f64,
+    },
+    /// Uniform inside zones that are drawn by weight; the zones may differ by operation (read, write, trim).
+    Zoned {
+        /// The zones by operation, in the order of [`Op::ALL`].
+        zones: [Vec<Zone>; 3],
+    },
+}
+
+/// A place generator at work: static dispatch, so that the loop over a batch has no call through a pointer.
+pub(super) trait Placer: Send {
+    /// Start \[bytes from the region's start\] of a request of `length` bytes.
+    fn place(&mut self, op: Op, length: u64) -> u64;
+}
+
+pub(super) struct Sequential {
+    pub region_bytes: u64,
+    pub next: [u64; 4],
+}
+
+impl Placer for Sequential {
+    #[inline]
+    fn place(&mut self, op: Op, length: u64) -> u64 {
+        let next = &mut self.next[op as usize];
+        let start = if *next + length > self.region_bytes { 0 } else { *next };
+        *next = start + length;
+        start
+    }
+}
+
+pub(super) struct OncePerPass {
+    pub unit: u64,
+    pub pass: Order,
+    pub index: u64,
+    pub keys: Rng,
+}
+
+impl Placer for OncePerPass {
+    #[inline]
+    fn place(&mut self, _: Op, _: u64) -> u64 {
+        if self.index == self.pass.count() {
+            self.index = 0;
+            self.pass = Order::new(self.pass.count(), self.keys.next_u64());
+        }
+        let block = self.pass.at(self.index);
+        self.index += 1;
+        block * self.unit
+    }
+}
+
+pub(super) struct Uniform {
+    pub unit: u64,
+    pub blocks: u64,
+    pub rng: Rng,
+}
+
+impl Placer for Uniform {
+    #[inline]
+    fn place(&mut self, _: Op, _: u64) -> u64 {
+        self.rng.below(self.blocks) * self.unit
+    }
+}
+
+pub(super) struct Ranked {
+    pub unit: u64,
+    pub zipf: Zipf,
+    pub scatter: Order,
+    pub rng: Rng,
+}
+
+impl Placer for Ranked {
+    #[inline]
+    fn place(&mut self, _: Op, _: u64) -> u64 {
+        self.scatter.at(self.zipf.draw(&mut self.rng)) * self.unit
+    }
+}
+
+pub(super) struct SelfSimilar {
+    pub unit: u64,
+    pub power: f64,
+    pub scatter: Order,
+    pub rng: Rng,
+}
+
+impl Placer for SelfSimilar {
+    #[inline]
+    fn place(&mut self, _: Op, _: u64) -> u64 {
+        let share = libm::pow(self.rng.unit(), self.power);
+        let rank = ((self.scatter.count() as f64 * share) as u64).min(self.scatter.count() - 1);
+        self.scatter.at(rank) * self.unit
+    }
+}
+
+pub(super) struct Normal {
+    pub unit: u64,
+    pub blocks: u64,
+    pub deviation: f64,
+    pub rng: Rng,
+}
+
+impl Placer for Normal {
+    #[inline]
+    fn place(&mut self, _: Op, _: u64) -> u64 {
+        let blocks = self.blocks as f64;
+        let turn = 0.5 + self.rng.normal() * self.deviation;
+        let block = (turn - libm::floor(turn)) * blocks;
+        (block as u64).min(self.blocks - 1) * self.unit
+    }
+}
+
+pub(super) struct Zoned {
+    pub unit: u64,
+    pub zones: [Vec<(f64, Zone)>; 3],
+    pub rng: Rng,
+}
+
+impl Zoned {
+    pub(super) fn new(unit: u64, zones: &[Vec<Zone>; 3], rng: Rng) -> Zoned {
+        let zones = zones.each_ref().map(|list| {
+            let total: f64 = list.iter().map(|zone| zone.weight).sum();
+            let mut sum = 0.0;
+            list.iter()
+                .map(|zone| {
+                    sum += zone.weight / total;
+                    (sum, *zone)
+                })
+                .collect()
+        });
+        Zoned { unit, zones, rng }
+    }
+}
+
+impl Placer for Zoned {
+    #[inline]
+    fn place(&mut self, op: Op, _: u64) -> u64 {
+        let list = &self.zones[(op as usize).min(2)];
+        let draw = self.rng.unit();
+        let zone = list.iter().find(|(below, zone)| draw < *below && zone.weight > 0.0).unwrap_or(&list[list.len() - 1]).1;
+        (zone.first + self.rng.below(zone.blocks)) * self.unit
+    }
+}

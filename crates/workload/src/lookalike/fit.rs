@@ -1,0 +1,312 @@
+//! Measures a trace and writes it as a description.
+
+use super::history::{FRESH_JUMP, FRESH_RUN, History, RETURN, RUN, RUNS};
+use super::model::{Arrival, Behaviour, Description, Kind, Sizes};
+use super::quantiles::{rounded, table};
+use super::space::Space;
+use super::{FitInput, cascade};
+use crate::{Request, Source};
+use kit::{Bytes, Op, Problems};
+use std::collections::BTreeMap;
+
+/// The most requests a fit holds in memory (40 bytes each).
+pub const REQUESTS_MAX: usize = 4_000_000;
+/// Classes of progress, each half as long as the one before, the last half first.
+pub const PROGRESS: usize = 8;
+/// Sizes that are kept one by one; the rest is kept as [`REST_SIZES`] means.
+const OWN_SIZES: usize = 8;
+const REST_SIZES: usize = 3;
+/// A fresh jump within this many bytes of the last request's end is near.
+const NEAR_BYTES: i64 = 4 << 20;
+
+/// Reads at most [`REQUESTS_MAX`] requests.
+pub fn collect(source: &mut dyn Source) -> Result<Vec<Request>, Problems> {
+    let mut requests = Vec::new();
+    loop {
+        let before = requests.len();
+        source.fill(&mut requests, 4096.min(REQUESTS_MAX - before))?;
+        if requests.len() == before || requests.len() == REQUESTS_MAX {
+            return Ok(requests);
+        }
+    }
+}
+
+/// The description of `requests`, of which there is at least one, with a length above 0.
+pub fn describe(requests: &[Request], input: &FitInput) -> Description {
+    let extent = extent_bytes(requests);
+    let space = Space::new(requests, extent.max(64 << 10));
+    let (packed, grain) = (space.bytes(), space.grain());
+    // Room to spare, so that new data finds holes of its size until the end.
+    let region = (packed + packed / 4).div_ceil(grain) * grain;
+    let mut gauge = Gauge::new(packed, extent, requests.len());
+    for (index, request) in requests.iter().enumerate() {
+        gauge.take(index, request, &space);
+    }
+    let mut times: Vec<u64> = requests.iter().map(|request| request.at.0).collect();
+    times.sort_unstable();
+    let span_known = times[0] < times[times.len() - 1];
+    let even = Arrival { window: kit::Nanos(1_000_000_000), windows: vec![10_000], halves: vec![vec![0.0; 4]; 22] };
+    let [read, write, trim] = gauge.ops.map(OpGauge::behaviour);
+    Description {
+        kind: Kind::Lookalike,
+        name: input.name.clone(),
+        fitted_requests: requests.len() as u64,
+        offset: Bytes(0),
+        region: Bytes(region),
+        extent: Bytes(extent),
+        speed: 1.0,
+        requests: Some(requests.len() as u64),
+        runtime: None,
+        phases: gauge.phases.map(|count| rounded(count / gauge.phases.iter().sum::<f64>().max(1.0))).to_vec(),
+        transitions: gauge.transitions.iter().map(|row| shares(row)).collect(),
+        arrival: if span_known { cascade::fit(&times) } else { even },
+        read,
+        write,
+        trim,
+    }
+}
+
+/// The power of two at the median size, from 4 KiB to 1 MiB.
+fn extent_bytes(requests: &[Request]) -> u64 {
+    let mut sizes: Vec<u64> = requests.iter().map(|request| request.length.0).filter(|length| *length > 0).collect();
+    sizes.sort_unstable();
+    sizes.get(sizes.len() / 2).copied().unwrap_or(4096).next_power_of_two().clamp(4 << 10, 1 << 20)
+}
+
+fn shares(counts: &[f64]) -> Vec<f64> {
+    let total: f64 = counts.iter().sum();
+    counts.iter().map(|count| if total > 0.0 { rounded(count / total) } else { 0.0 }).collect()
+}
+
+/// The shares without the zeroes at the end.
+fn short(counts: &[f64]) -> Vec<f64> {
+    let mut list = shares(counts);
+    list.truncate(list.iter().rposition(|share| *share > 0.0).map_or(0, |last| last + 1));
+    list
+}
+
+/// The class of request `index` of `count`: 0 in the last half, 1 in the quarter before, ...
+pub fn progress(index: u64, count: u64) -> usize {
+    let mut class = 0;
+    while class + 1 < PROGRESS && index < count >> (class + 1) {
+        class += 1;
+    }
+    class
+}
+
+/// Counts while a trace goes by.
+struct Gauge {
+    history: History,
+    count: usize,
+    last_op: Option<Op>,
+    transitions: [[f64; 4]; 4],
+    phases: [f64; 8],
+    ops: [OpGauge; 3],
+}
+
+/// Counts of one operation.
+#[derive(Default)]
+struct OpGauge {
+    requests: f64,
+    kinds: [[f64; 4]; 4],
+    last_kind: Option<usize>,
+    /// Entries into another extent by whether the one before was touched, and by progress: all, and into untouched ones.
+    entries: [[[f64; 2]; PROGRESS]; 2],
+    /// Lengths of runs through untouched data that have ended \[KiB\].
+    rooms: Vec<f64>,
+    /// Starts of the fresh runs that go on, by their present ends.
+    growing: BTreeMap<u64, u64>,
+    run_index: [[f64; RUNS]; 2],
+    /// Sizes by kind.
+    sizes: [BTreeMap<u64, u64>; 4],
+    /// By progress: jumps, and fresh ones.
+    fresh: [[f64; 2]; PROGRESS],
+    distances: [Vec<f64>; 2],
+    /// Returns to extents in which a request began, and those to the same sector.
+    starts: [f64; 2],
+    /// Requests that begin where an earlier one began, and those of the same size.
+    same_size: [f64; 2],
+    near: Vec<f64>,
+    places: Vec<f64>,
+}
+
+impl Gauge {
+    fn new(region: u64, extent: u64, count: usize) -> Gauge {
+        Gauge {
+            history: History::new(region, extent),
+            count,
+            last_op: None,
+            transitions: [[0.0; 4]; 4],
+            phases: [0.0; 8],
+            ops: Default::default(),
+        }
+    }
+
+    fn take(&mut self, index: usize, request: &Request, space: &Space) {
+        let op = request.op;
+        if let Some(last) = self.last_op {
+            self.transitions[last as usize][op as usize] += 1.0;
+        }
+        self.last_op = Some(op);
+        let length = request.length.0;
+        if op == Op::Flush || length == 0 {
+            return;
+        }
+        let start = space.place(request.offset.0);
+        let run = self.history.run_at(op, start);
+        let found = self.history.find(op, start);
+        let gauge = &mut self.ops[op as usize];
+        gauge.requests += 1.0;
+        if let Some((_, touch, _)) =
+            found.filter(|(_, touch, _)| touch.sectors > 0 && sector_in(start, &self.history) == touch.sector)
+        {
+            gauge.same_size[0] += 1.0;
+            gauge.same_size[1] += f64::from(u8::from(u64::from(touch.sectors) * kit::SECTOR_BYTES == length));
+        }
+        let class = progress(index as u64, self.count as u64);
+        let kind = match run {
+            Some((kind, index)) => {
+                gauge.run_index[kind - FRESH_RUN][index] += 1.0;
+                gauge.enter(&self.history, kind, start, length, class);
+                kind
+            }
+            None => {
+                self.phases[(start % 4096 / 512) as usize] += 1.0;
+                gauge.jump(&self.history, op, start, class, space.bytes())
+            }
+        };
+        *gauge.sizes[kind].entry(length).or_default() += 1;
+        gauge.grow(kind, start, length);
+        if let Some(last) = gauge.last_kind {
+            gauge.kinds[last][kind] += 1.0;
+        }
+        gauge.last_kind = Some(kind);
+        self.history.record(op, start, length, run);
+    }
+}
+
+fn sector_in(start: u64, history: &History) -> u16 {
+    (start % history.extent_bytes() / kit::SECTOR_BYTES) as u16
+}
+
+impl OpGauge {
+    /// A request that continues a run.
+    fn enter(&mut self, history: &History, kind: usize, start: u64, length: u64, class: usize) {
+        if let Some(entered) = history.entered(start, length) {
+            let entries = &mut self.entries[kind - FRESH_RUN][class];
+            entries[0] += 1.0;
+            entries[1] += f64::from(u8::from(!history.touched(entered)));
+        }
+    }
+
+    /// Follows the lengths of fresh runs; memory is bounded because old ones are taken as ended.
+    fn grow(&mut self, kind: usize, start: u64, length: u64) {
+        let begin = match kind {
+            FRESH_JUMP => start,
+            FRESH_RUN => self.growing.remove(&start).unwrap_or(start),
+            _ => return,
+        };
+        if self.growing.len() > 1024 {
+            self.rooms.extend(std::mem::take(&mut self.growing).iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
+        }
+        self.growing.insert(start + length, begin);
+    }
+
+    /// A request that jumps; returns its kind.
+    fn jump(&mut self, history: &History, op: Op, start: u64, class: usize, region: u64) -> usize {
+        self.fresh[class][0] += 1.0;
+        match history.find(op, start) {
+            Some((written, touch, distance)) => {
+                self.distances[usize::from(written)].push(distance as f64);
+                if touch.sectors > 0 {
+                    self.starts[0] += 1.0;
+                    self.starts[1] += f64::from(u8::from(touch.sector == sector_in(start, history)));
+                }
+                RETURN
+            }
+            None => {
+                self.fresh[class][1] += 1.0;
+                let gap = history.last_end(op).map_or(i64::MAX, |end| start as i64 - end as i64);
+                if gap.abs() <= NEAR_BYTES {
+                    self.near.push(gap as f64 / 1024.0);
+                } else {
+                    self.places.push(start as f64 / region as f64);
+                }
+                FRESH_JUMP
+            }
+        }
+    }
+
+    fn behaviour(mut self) -> Option<Behaviour> {
+        if self.requests == 0.0 {
+            return None;
+        }
+        let part = |part: f64, all: f64| if all > 0.0 { rounded(part / all) } else { 0.0 };
+        let returns = (self.distances[0].len() + self.distances[1].len()) as f64;
+        let (near, far) = (self.near.len() as f64, self.places.len() as f64);
+        self.rooms.extend(self.growing.iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
+        // Where a class has next to no cases, the mean over all classes stands in.
+        let by_class = |classes: &[[f64; 2]; PROGRESS]| -> Vec<f64> {
+            let (all, hits) = classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class[0], sum.1 + class[1]));
+            let shares = classes.iter().map(|class| if class[0] >= 10.0 { part(class[1], class[0]) } else { part(hits, all) });
+            let mut shares: Vec<f64> = shares.collect();
+            // One entry says as much as many equal ones.
+            shares.dedup_by(|later, earlier| all < 10.0 && later == earlier);
+            shares
+        };
+        let (jumps, fresh) = self.fresh.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class[0], sum.1 + class[1]));
+        // A rare operation gets short tables.
+        let levels = if self.requests < 2000.0 { 9 } else { 25 };
+        let growth = by_class(&self.fresh).iter().map(|share| part(share * jumps, fresh)).collect();
+        Some(Behaviour {
+            kinds: self.kinds.iter().map(|row| shares(row)).collect(),
+            growth,
+            fresh_stays: by_class(&self.entries[0]),
+            fresh_begins: by_class(&self.entries[1]),
+            room: table(&mut self.rooms, levels / 2 + 1),
+            fresh_runs: short(&self.run_index[0]),
+            runs: short(&self.run_index[1]),
+            fresh_jump_sizes: sizes(&self.sizes[FRESH_JUMP]),
+            return_sizes: sizes(&self.sizes[RETURN]),
+            fresh_run_sizes: sizes(&self.sizes[FRESH_RUN]),
+            run_sizes: sizes(&self.sizes[RUN]),
+            to_written: part(self.distances[1].len() as f64, returns),
+            written_distances: table(&mut self.distances[1], levels),
+            read_distances: table(&mut self.distances[0], levels),
+            at_start: part(self.starts[0], returns),
+            same_start: part(self.starts[1], self.starts[0]),
+            same_size: part(self.same_size[1], self.same_size[0]),
+            near: part(near, near + far),
+            near_jumps: table(&mut self.near, levels / 2 + 1),
+            places: table(&mut self.places, levels),
+        })
+    }
+}
+
+/// The most frequent sizes one by one, the others as the means of a few groups, so that the mean size is kept.
+fn sizes(counts: &BTreeMap<u64, u64>) -> Sizes {
+    let total: u64 = counts.values().sum();
+    let mut by_count: Vec<(u64, u64)> = counts.iter().map(|(bytes, count)| (*bytes, *count)).collect();
+    by_count.sort_by_key(|(bytes, count)| (std::cmp::Reverse(*count), *bytes));
+    let mut rest = by_count.split_off(by_count.len().min(OWN_SIZES));
+    rest.sort_unstable();
+    let rest_total: u64 = rest.iter().map(|(_, count)| count).sum();
+    // Means keep the alignment that all the grouped sizes share, up to a page.
+    let grain = rest.iter().fold(4096, |grain, (bytes, _)| grain.min(1u64 << bytes.trailing_zeros())).max(512);
+    let mut groups = vec![(0u128, 0u64); REST_SIZES];
+    let mut seen = 0;
+    for (bytes, count) in rest {
+        let group = &mut groups[(seen * REST_SIZES as u64 / rest_total.max(1)) as usize];
+        *group = (group.0 + u128::from(bytes) * u128::from(count), group.1 + count);
+        seen += count;
+    }
+    for (bytes, count) in groups.into_iter().filter(|(_, count)| *count > 0) {
+        let mean = (bytes / u128::from(count)) as u64;
+        by_count.push((((mean + grain / 2) / grain).max(1) * grain, count));
+    }
+    by_count.sort_unstable();
+    Sizes {
+        bytes: by_count.iter().map(|(bytes, _)| Bytes(*bytes)).collect(),
+        weights: by_count.iter().map(|(_, count)| rounded(*count as f64 / total as f64)).collect(),
+    }
+}

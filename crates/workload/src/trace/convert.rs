@@ -1,0 +1,82 @@
+//! A trace written in another format.
+
+use super::format::{self, Format, Raw, Writer};
+use super::options::{Address, Options};
+use super::place::Placement;
+use super::replay::Replay;
+use super::scan::{TraceInfo, scan};
+use crate::{Input, Source};
+use kit::{Op, Problem, Problems};
+use std::io::Write;
+
+/// Requests read, and bytes written, at a time.
+const BATCH: usize = 4096;
+
+/// Reads `input` and writes what the options select to `out` in `target_format`. Filter, slice, time scale and repetition
+/// apply; of the address options only `compact` can, for want of a drive. Streams keep their own address spaces where
+/// the format names streams (as numbers, in the order of first appearance), else they are laid out as the options say.
+/// Trims and flushes are left out, with a note, where the format has no code for them.
+pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut dyn Write) -> Result<TraceInfo, Problems> {
+    let target = format::named(target_format).ok_or_else(|| {
+        Problem::unknown(
+            "format",
+            "trace format",
+            target_format,
+            format::all().filter(|format| writable(*format)).map(Format::name),
+        )
+    })?;
+    let Writer::Lines { line, streams, ops, header } = target.writer() else {
+        let names: Vec<&str> = format::all().filter(|format| writable(*format)).map(Format::name).collect();
+        return Err(Problems::one(
+            "format",
+            format!("`{}` can be read but not written: expected one of {}", target.name(), names.join(", ")),
+        ));
+    };
+    let plan = options.plan()?;
+    if matches!(plan.address, Address::Wrap | Address::Scale) {
+        return Err(Problems::one(
+            "address",
+            format!("`{}` needs a drive: expected `error` or `compact` for a conversion", options.address),
+        ));
+    }
+    let scan = scan(input, options.format.as_deref(), &plan)?;
+    let placement = Placement::unbounded(&scan, &plan, *streams);
+    let mut info = scan.info.clone();
+    let mut source = Replay::new(input, scan, &plan, placement)?;
+    let (mut requests, mut text) = (Vec::with_capacity(BATCH), Vec::new());
+    let mut left_out = [0u64; 4];
+    header(&mut text, info.by_stream.len());
+    loop {
+        requests.clear();
+        source.fill(&mut requests, BATCH)?;
+        for request in &requests {
+            if !ops.contains(&request.op) {
+                left_out[request.op as usize] += 1;
+                continue;
+            }
+            let raw =
+                Raw { at_ns: request.at.0, op: request.op, offset: request.offset.0, length: request.length.0, stream: (0, 0) };
+            line(&mut text, &raw, request.stream);
+        }
+        out.write_all(&text).map_err(|error| Problems::one("out", format!("cannot be written: {error}")))?;
+        text.clear();
+        if requests.is_empty() {
+            break;
+        }
+    }
+    for op in Op::ALL {
+        let count = left_out[op as usize];
+        if count > 0 {
+            info.notes.push(format!(
+                "{count} requests of kind {} were left out: {} has no code for them",
+                op.name(),
+                target.name()
+            ));
+        }
+    }
+    Ok(info)
+}
+
+fn writable(format: &dyn Format) -> bool {
+    matches!(format.writer(), Writer::Lines { .. })
+}

@@ -1,0 +1,122 @@
+//! Which format a trace is in: from its content, never from its name.
+//!
+//! A format *fits* if its parser takes every line of the first 64 KiB, finds a request among them, and nothing that the
+//! format says of the lines as a whole speaks against it (times with or without decimals, TABs). Of several that fit,
+//! the first in the family's list is chosen whose units are plausible (each format says what it asks for); the others
+//! that fit are reported as `format_candidates`. If none fits, the one that takes most of the lines is chosen when it
+//! takes at least half of them: its reader then names the line that is wrong.
+
+use super::format::columns::Table;
+use super::format::{self, Format, Line, Parser, Raw};
+use super::lines::Head;
+use super::reader::first_line;
+use crate::Input;
+use kit::{Problem, Problems};
+
+/// The format of one trace, decided.
+pub struct Chosen {
+    /// Its name; `columns` for a table that the user describes.
+    pub name: &'static str,
+    /// Formats that fit as well.
+    pub candidates: Vec<&'static str>,
+    /// Whether the format has times.
+    pub timed: bool,
+    /// Steps of the clock beyond this are the clock being set \[ns\].
+    pub clock_set_ns: Option<u64>,
+    /// A parser at the first line, from which others are made.
+    pub parser: Box<dyn Parser>,
+}
+
+impl Chosen {
+    fn of(format: &'static dyn Format, head: &Head, candidates: Vec<&'static str>) -> Chosen {
+        let (name, timed, clock_set_ns) = (format.name(), format.timed(), format.clock_set_ns());
+        Chosen { name, candidates, timed, clock_set_ns, parser: format.parser(&head.lines) }
+    }
+}
+
+/// How one format reads the head.
+struct Fit {
+    format: &'static dyn Format,
+    taken: usize,
+    refused: usize,
+    parsed: Vec<Raw>,
+}
+
+impl Fit {
+    fn of(format: &'static dyn Format, head: &Head) -> Fit {
+        let mut parser = format.parser(&head.lines);
+        let mut fit = Fit { format, taken: 0, refused: 0, parsed: Vec::new() };
+        let mut raw = Raw::default();
+        for line in head.lines.iter().filter(|line| !line.trim_ascii().is_empty()) {
+            match parser.line(line, &mut raw) {
+                Ok(kind) => {
+                    fit.taken += 1;
+                    fit.parsed.extend((kind == Line::Request).then_some(raw));
+                }
+                Err(_) => fit.refused += 1,
+            }
+            // A format that takes none of the first lines is not the one; its faults need not all be found.
+            if fit.taken == 0 && fit.refused >= 8 {
+                break;
+            }
+        }
+        fit
+    }
+}
+
+/// Decides the format of `input`: as described by `table` or named by the user, else recognised.
+pub fn choose(input: &Input, named: Option<&str>, table: Option<&Table>) -> Result<Chosen, Problems> {
+    let head = Head::of(input)?;
+    if head.lines.iter().all(|line| line.trim_ascii().is_empty()) && head.whole {
+        return Err(Problems::one(&input.name, "empty: expected a trace, a fio job file or a workload description"));
+    }
+    if let Some(table) = table {
+        let parser = Box::new(table.parser());
+        return Ok(Chosen { name: "columns", candidates: Vec::new(), timed: true, clock_set_ns: None, parser });
+    }
+    if let Some(name) = named {
+        let names = || format::all().map(Format::name);
+        let format = format::named(name).ok_or_else(|| Problem::unknown("format", "trace format", name, names()))?;
+        return Ok(Chosen::of(format, &head, Vec::new()));
+    }
+    recognise(input, &head)
+}
+
+fn recognise(input: &Input, head: &Head) -> Result<Chosen, Problems> {
+    let fits: Vec<Fit> = format::all().map(|format| Fit::of(format, head)).collect();
+    let whole: Vec<&Fit> =
+        fits.iter().filter(|fit| fit.refused == 0 && !fit.parsed.is_empty() && fit.format.fits(&head.lines)).collect();
+    let best = whole.iter().find(|fit| fit.format.plausible(&fit.parsed)).or(whole.first());
+    if let Some(best) = best {
+        let others = whole.iter().map(|fit| fit.format.name()).filter(|name| *name != best.format.name()).collect();
+        return Ok(Chosen::of(best.format, head, others));
+    }
+    // Nothing fits: a header without requests, or a trace with a wrong line among the first.
+    let lines = head.lines.iter().filter(|line| !line.trim_ascii().is_empty()).count();
+    let nearly = |fit: &&Fit| fit.taken * 2 >= lines && (fit.refused == 0 || !fit.parsed.is_empty());
+    let best = fits.iter().filter(nearly).fold(None::<&Fit>, |best, fit| match best {
+        Some(best) if best.taken >= fit.taken => Some(best),
+        _ => Some(fit),
+    });
+    match best {
+        Some(best) => Ok(Chosen::of(best.format, head, Vec::new())),
+        None => Err(unknown(input, head)),
+    }
+}
+
+fn unknown(input: &Input, head: &Head) -> Problems {
+    let place = format!("{}:1", input.name);
+    if head.lines.iter().any(|line| line.contains(&0)) {
+        return Problems::one(place, "binary data: expected text, plain or compressed with gzip or Zstandard");
+    }
+    let names: Vec<&str> = format::all().map(Format::name).collect();
+    Problems::one(
+        place,
+        format!(
+            "the format is not recognised: found {}, expected a fio job file, a workload description or a trace in one of the formats {} \
+             (name it with `--format`, or describe a table with `--columns`)",
+            first_line(&head.lines),
+            names.join(", ")
+        ),
+    )
+}

@@ -1,0 +1,98 @@
+//! Which 4 KiB pages were touched: bitmaps of 16 MiB regions, made when first touched.
+
+use std::collections::BTreeMap;
+
+/// Bytes of a page, the grain of the footprint.
+pub const PAGE_BYTES: u64 = 4096;
+/// Pages of a region, as a power of two: 16 MiB.
+const REGION_BITS: u32 = 12;
+const WORDS: usize = 1 << (REGION_BITS - 6);
+/// Regions found by index: those of the first 8 TiB of a stream. Others are found in a map.
+const DIRECT: u64 = 1 << 19;
+
+/// The pages touched by one stream.
+#[derive(Default)]
+pub struct Footprint {
+    /// Bitmap number plus 1, by region; 0: not touched.
+    direct: Vec<u32>,
+    far: BTreeMap<u64, u32>,
+    bitmaps: Vec<[u64; WORDS]>,
+    pages: u64,
+}
+
+impl Footprint {
+    /// Marks the pages that `length` bytes from `offset` touch; `length` is at least 1.
+    #[inline]
+    pub fn touch(&mut self, offset: u64, length: u64) {
+        let last = (offset + length - 1) / PAGE_BYTES;
+        let mut page = offset / PAGE_BYTES;
+        while page <= last {
+            let region = page >> REGION_BITS;
+            let end = last.min((region << REGION_BITS) | ((1 << REGION_BITS) - 1));
+            let bitmap = self.bitmap(region);
+            self.pages += mark(&mut self.bitmaps[bitmap], page as usize % (WORDS * 64), end as usize % (WORDS * 64));
+            page = end + 1;
+        }
+    }
+
+    #[inline]
+    fn bitmap(&mut self, region: u64) -> usize {
+        if region < DIRECT {
+            let region = region as usize;
+            if region >= self.direct.len() {
+                self.direct.resize(region + 1, 0);
+            }
+            if self.direct[region] == 0 {
+                self.bitmaps.push([0; WORDS]);
+                self.direct[region] = self.bitmaps.len() as u32;
+            }
+            return self.direct[region] as usize - 1;
+        }
+        let bitmaps = &mut self.bitmaps;
+        let number = self.far.entry(region).or_insert_with(|| {
+            bitmaps.push([0; WORDS]);
+            bitmaps.len() as u32
+        });
+        *number as usize - 1
+    }
+
+    /// Distinct bytes: touched pages times 4096.
+    pub fn bytes(&self) -> u64 {
+        self.pages * PAGE_BYTES
+    }
+}
+
+/// Sets bits `first..=last`; how many were clear.
+#[inline]
+fn mark(bitmap: &mut [u64; WORDS], first: usize, last: usize) -> u64 {
+    let mut added = 0;
+    for (index, word) in bitmap.iter_mut().enumerate().take(last / 64 + 1).skip(first / 64) {
+        let from = if index == first / 64 { first % 64 } else { 0 };
+        let to = if index == last / 64 { last % 64 } else { 63 };
+        let bits = (u64::MAX << from) & (u64::MAX >> (63 - to));
+        added += u64::from((bits & !*word).count_ones());
+        *word |= bits;
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn counts_what_a_set_of_pages_counts() {
+        let (mut footprint, mut set) = (Footprint::default(), BTreeSet::new());
+        let mut state = 1u64;
+        for round in 0..2000u64 {
+            let random = kit::Rng::stream(round, "footprint").next_u64();
+            state = state.wrapping_add(random);
+            let base = [0, 1 << 30, 9 << 40][(state % 3) as usize];
+            let (offset, length) = (base + state % (40 << 20), 1 + random % (if round % 50 == 0 { 40 << 20 } else { 70_000 }));
+            footprint.touch(offset, length);
+            set.extend(offset / 4096..=(offset + length - 1) / 4096);
+        }
+        assert_eq!(footprint.bytes(), set.len() as u64 * 4096);
+    }
+}

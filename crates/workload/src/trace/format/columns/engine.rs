@@ -1,0 +1,359 @@
+//! The reader of any table: walks the columns of a line once, parsing those that have a role.
+
+use super::{Codes, Column, Columns, Header, Separator};
+use crate::trace::fields::{self, Fault};
+use crate::trace::format::{Line, Parser, Raw};
+use kit::Op;
+
+/// What a column is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing.
+    Skip,
+    /// Arrival: the power of ten that makes it nanoseconds, and whether it is an integer.
+    Time(u32, bool),
+    /// Operation.
+    Op,
+    /// First byte, in units of so many bytes.
+    Offset(u64),
+    /// Length, in units of so many bytes.
+    Size(u64),
+    /// The first column of the stream's name, of so many columns.
+    Stream(usize),
+    /// The column that tells arrivals from other events.
+    Event,
+    /// The column whose beginning makes the request a trim.
+    Trim,
+}
+
+/// How a table's lines are read: the roles of its columns, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Steps {
+    pub(super) separator: Separator,
+    pub(super) roles: Vec<Role>,
+    pub(super) columns_min: usize,
+    pub(super) columns_max: usize,
+    pub(super) codes: Codes,
+    pub(super) events: &'static [(&'static str, bool)],
+    pub(super) trim_prefix: &'static str,
+}
+
+/// A parser of tables.
+pub struct Engine {
+    steps: Option<Steps>,
+    format: Option<&'static Columns>,
+    /// Whether a table without a format has a header.
+    header: bool,
+    first: bool,
+}
+
+impl Engine {
+    /// The parser of a table that the user describes; a first line that does not parse is a fault like any other.
+    /// Where it has a `header`, the first line is passed over.
+    pub fn described(steps: Steps, header: bool) -> Engine {
+        Engine { steps: Some(steps), format: None, header, first: true }
+    }
+
+    /// The parser of one of the known formats.
+    pub fn of(format: &'static Columns) -> Engine {
+        let steps = (format.header != Header::Names).then(|| {
+            format.steps(|column| match column {
+                Column::At(number) => Some(usize::from(number)),
+                Column::Named(_) => None,
+            })
+        });
+        let steps = steps.map(|steps| steps.expect("only a table with a header of names has named columns"));
+        Engine { steps, format: Some(format), header: false, first: true }
+    }
+
+    /// Reads the first line; false: it is a request like the others.
+    #[cold]
+    fn read_header(&mut self, line: &[u8]) -> Result<bool, Fault> {
+        self.first = false;
+        match self.format.map(|format| format.header) {
+            Some(Header::Line(header)) => Ok(line.trim_ascii().eq_ignore_ascii_case(header.as_bytes())),
+            Some(Header::Names) => {
+                let format = self.format.expect("just matched");
+                let Some(names) = line.strip_prefix(b"#") else {
+                    return Err(Fault::new("header", line, "a line of column names that starts with `#`"));
+                };
+                let names: Vec<&[u8]> = names.split(|byte| *byte == b',').map(strip_type).collect();
+                let steps = format.steps(|column| match column {
+                    Column::At(number) => Some(usize::from(number)),
+                    Column::Named(name) => names.iter().position(|found| *found == name.as_bytes()).map(|at| at + 1),
+                });
+                let mut steps = steps.map_err(|name| Fault::new("header", line, format!("a column called {name}")))?;
+                (steps.columns_min, steps.columns_max) = (names.len(), names.len());
+                self.steps = Some(steps);
+                Ok(true)
+            }
+            Some(Header::None) => Ok(false),
+            None => Ok(self.header),
+        }
+    }
+}
+
+/// A column's name without the suffix that gives its type (`ELAPSED_USECS.D`).
+fn strip_type(name: &[u8]) -> &[u8] {
+    let name = name.trim_ascii();
+    name.strip_suffix(b".I").or_else(|| name.strip_suffix(b".D")).or_else(|| name.strip_suffix(b".S")).unwrap_or(name)
+}
+
+impl Parser for Engine {
+    #[inline]
+    fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+        if self.first && self.read_header(line)? {
+            return Ok(Line::Text);
+        }
+        let Some(steps) = &self.steps else {
+            return Err(Fault::new("line", line, "a header of column names before it"));
+        };
+        match steps.separator {
+            Separator::Byte(byte) => steps.line(Byte(byte), line, raw),
+            Separator::Blanks => steps.line(Blanks, line, raw),
+        }
+    }
+
+    fn restart(&self) -> Box<dyn Parser> {
+        Box::new(match (self.format, &self.steps) {
+            (Some(format), _) => Engine::of(format),
+            (None, steps) => Engine { steps: steps.clone(), format: None, header: self.header, first: true },
+        })
+    }
+}
+
+/// How columns are parted; a type, so that the inner loop is compiled for each.
+trait Part: Copy {
+    /// Where the first column starts.
+    fn start(self, line: &[u8]) -> usize;
+    /// Where the column that starts at `from` ends.
+    fn end(self, line: &[u8], from: usize) -> usize;
+    /// Whether this byte ends a column.
+    fn parts(self, byte: u8) -> bool;
+    /// Where the next column starts, after one that ends at `end`; past the line: there is none.
+    fn next(self, line: &[u8], end: usize) -> usize;
+}
+
+#[derive(Clone, Copy)]
+struct Byte(u8);
+
+impl Part for Byte {
+    #[inline(always)]
+    fn start(self, _: &[u8]) -> usize {
+        0
+    }
+    #[inline(always)]
+    fn end(self, line: &[u8], from: usize) -> usize {
+        fields::find(self.0, &line[from..]).map_or(line.len(), |at| from + at)
+    }
+    #[inline(always)]
+    fn parts(self, byte: u8) -> bool {
+        byte == self.0
+    }
+    #[inline(always)]
+    fn next(self, _: &[u8], end: usize) -> usize {
+        end + 1
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Blanks;
+
+impl Blanks {
+    #[inline(always)]
+    fn skip(self, line: &[u8], mut at: usize) -> usize {
+        while at < line.len() && self.parts(line[at]) {
+            at += 1;
+        }
+        at
+    }
+}
+
+impl Part for Blanks {
+    #[inline(always)]
+    fn start(self, line: &[u8]) -> usize {
+        self.skip(line, 0)
+    }
+    #[inline(always)]
+    fn end(self, line: &[u8], from: usize) -> usize {
+        line[from..].iter().position(|byte| self.parts(*byte)).map_or(line.len(), |at| from + at)
+    }
+    #[inline(always)]
+    fn parts(self, byte: u8) -> bool {
+        byte == b' ' || byte == b'\t'
+    }
+    #[inline(always)]
+    fn next(self, line: &[u8], end: usize) -> usize {
+        let at = self.skip(line, end);
+        if at == line.len() { at + 1 } else { at }
+    }
+}
+
+/// What a line has said so far, beside the request.
+struct Seen {
+    arrival: bool,
+    trim: bool,
+    other_code: bool,
+}
+
+impl Steps {
+    #[inline(always)]
+    fn line<P: Part>(&self, part: P, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+        let mut at = part.start(line);
+        let mut seen = Seen { arrival: true, trim: false, other_code: false };
+        let mut stream_left = 0;
+        raw.stream = (0, 0);
+        for role in &self.roles {
+            if at > line.len() {
+                return Err(self.miscounted(part, line));
+            }
+            let end = match *role {
+                Role::Offset(unit) => {
+                    let (value, end) = number(part, line, at, "offset")?;
+                    raw.offset = scaled(value, unit, "offset", &line[at..end])?;
+                    end
+                }
+                Role::Size(unit) => {
+                    let (value, end) = number(part, line, at, "size")?;
+                    raw.length = scaled(value, unit, "size", &line[at..end])?;
+                    end
+                }
+                Role::Time(power, whole) => time(part, line, at, power, whole, raw)?,
+                Role::Skip => part.end(line, at),
+                Role::Op | Role::Event | Role::Trim => {
+                    let end = part.end(line, at);
+                    self.word(*role, line[at..end].trim_ascii(), raw, &mut seen)?;
+                    end
+                }
+                Role::Stream(columns) => {
+                    raw.stream.0 = at;
+                    stream_left = columns;
+                    part.end(line, at)
+                }
+            };
+            if stream_left > 0 {
+                raw.stream.1 = end;
+                stream_left -= 1;
+            }
+            at = part.next(line, end);
+        }
+        self.count_rest(part, line, at)?;
+        if seen.trim {
+            raw.op = Op::Trim;
+        }
+        Ok(if seen.arrival && !seen.other_code { Line::Request } else { Line::Other })
+    }
+
+    /// Checks that the columns after the last one used are as many as they should be.
+    #[inline(always)]
+    fn count_rest<P: Part>(&self, part: P, line: &[u8], mut at: usize) -> Result<(), Fault> {
+        if self.columns_max == usize::MAX && self.columns_min <= self.roles.len() {
+            return Ok(());
+        }
+        let mut count = self.roles.len();
+        while at <= line.len() {
+            count += 1;
+            at = part.next(line, part.end(line, at));
+        }
+        // A separator after the last column is legal: some tools write one.
+        let spare = usize::from(count == self.columns_max + 1 && line.last().is_some_and(|byte| part.parts(*byte)));
+        if count - spare < self.columns_min || count - spare > self.columns_max {
+            Err(self.miscounted(part, line))
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn miscounted<P: Part>(&self, part: P, line: &[u8]) -> Fault {
+        let mut count = 0;
+        let mut at = part.start(line);
+        while at <= line.len() && !line.is_empty() {
+            count += 1;
+            at = part.next(line, part.end(line, at));
+        }
+        let expected = if self.columns_max == self.columns_min {
+            self.columns_min.to_string()
+        } else {
+            format!("at least {}", self.columns_min.max(self.roles.len()))
+        };
+        Fault::new("line", line, format!("{expected} columns instead of {count}"))
+    }
+
+    /// A column of words.
+    #[inline(always)]
+    fn word(&self, role: Role, field: &[u8], raw: &mut Raw, seen: &mut Seen) -> Result<(), Fault> {
+        match role {
+            Role::Op => match self.codes.op(field) {
+                Some(Some(op)) => raw.op = op,
+                Some(None) => seen.other_code = true,
+                None => return Err(Fault::new("operation", field, self.codes.expected())),
+            },
+            Role::Event => match self.events.iter().find(|(name, _)| name.as_bytes() == field) {
+                Some((_, arrival)) => seen.arrival = *arrival,
+                None => return Err(Fault::new("event", field, one_of(self.events.iter().map(|(name, _)| *name)))),
+            },
+            _ => seen.trim = field.starts_with(self.trim_prefix.as_bytes()),
+        }
+        Ok(())
+    }
+}
+
+/// `a, b or c`.
+pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}
+
+/// The unsigned integer in the column that starts at `at`, and the column's end.
+#[inline(always)]
+fn number<P: Part>(part: P, line: &[u8], at: usize, what: &'static str) -> Result<(u64, usize), Fault> {
+    let (value, count) = fields::digits(&line[at..]);
+    let end = at + count;
+    if (1..=19).contains(&count) && (end == line.len() || part.parts(line[end])) {
+        return Ok((value, end));
+    }
+    padded_number(part, line, at, what)
+}
+
+/// The same with blanks around it.
+#[cold]
+fn padded_number<P: Part>(part: P, line: &[u8], at: usize, what: &'static str) -> Result<(u64, usize), Fault> {
+    let end = part.end(line, at);
+    let field = line[at..end].trim_ascii();
+    let value = fields::integer(field).ok_or_else(|| Fault::new(what, field, "an unsigned integer"))?;
+    Ok((value, end))
+}
+
+#[inline(always)]
+fn time<P: Part>(part: P, line: &[u8], at: usize, power: u32, whole: bool, raw: &mut Raw) -> Result<usize, Fault> {
+    let end = if whole {
+        let (value, end) = number(part, line, at, "time")?;
+        match value.checked_mul(10u64.pow(power)) {
+            Some(ns) => raw.at_ns = ns,
+            None => return Err(Fault::new("time", &line[at..end], "a time of less than 584 years")),
+        }
+        end
+    } else {
+        let end = part.end(line, at);
+        let field = line[at..end].trim_ascii();
+        let Some(ns) = fields::decimal(field, power) else {
+            return Err(Fault::new("time", field, "a non-negative number, less than 584 years"));
+        };
+        raw.at_ns = ns;
+        end
+    };
+    Ok(end)
+}
+
+#[inline(always)]
+fn scaled(value: u64, unit: u64, what: &'static str, field: &[u8]) -> Result<u64, Fault> {
+    match value.checked_mul(unit) {
+        Some(bytes) => Ok(bytes),
+        None => Err(Fault::new(what, field, "a number of bytes below 2^64")),
+    }
+}

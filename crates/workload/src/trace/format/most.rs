@@ -1,0 +1,78 @@
+//! MOST, the mobile storage analyser's annotated blkparse (Lee and Won, EMSOFT 2012): columns between TABs, padded with
+//! blanks: seconds, action, RWBS, sector, sectors, pid, process, block class and, at times, a file's name.
+//!
+//! A request of size 0 is a flush.
+
+use super::block_layer::{Arrival, operation};
+use super::{Format, Line, Parser, Raw};
+use crate::trace::fields::{self, Fault};
+use kit::Op::{self, Flush, Read, Write};
+
+/// The format.
+pub struct Most;
+
+struct Text {
+    arrival: Arrival,
+}
+
+impl Parser for Text {
+    fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
+        let mut columns = line.split(|byte| *byte == b'\t').map(<[u8]>::trim_ascii);
+        let mut next = || columns.next().unwrap_or_default();
+        let (time, action, flags, sector, sectors, pid) = (next(), next(), next(), next(), next(), next());
+        raw.at_ns = fields::decimal(time, 9).ok_or_else(|| Fault::new("time", time, "seconds"))?;
+        let arrival = self.arrival.is(action)?;
+        let (op, _) = operation(flags)?;
+        let bytes = |field: &[u8]| fields::integer(field).and_then(|sectors| sectors.checked_mul(kit::SECTOR_BYTES));
+        raw.offset = bytes(sector).ok_or_else(|| Fault::new("sector", sector, "a sector number"))?;
+        raw.length = bytes(sectors).ok_or_else(|| Fault::new("sectors", sectors, "a number of sectors"))?;
+        fields::integer(pid).ok_or_else(|| Fault::new("pid", pid, "a process number"))?;
+        if columns.next().is_none() {
+            return Err(Fault::new("line", line, "at least 7 columns between TABs"));
+        }
+        raw.stream = (0, 0);
+        if raw.length == 0 {
+            (raw.op, raw.offset) = (Flush, 0);
+        } else if let Some(op) = op {
+            raw.op = op;
+        }
+        Ok(if arrival && (op.is_some() || raw.length == 0) { Line::Request } else { Line::Other })
+    }
+
+    fn restart(&self) -> Box<dyn Parser> {
+        Box::new(Text { arrival: self.arrival.right() })
+    }
+
+    fn misread(&self) -> bool {
+        self.arrival.misread()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.arrival.note()
+    }
+}
+
+impl Format for Most {
+    fn name(&self) -> &'static str {
+        "most"
+    }
+    fn about(&self) -> &'static str {
+        "MOST annotated blkparse (Lee and Won, EMSOFT 2012): Q lines are the requests, or D lines where there is no Q; size 0 is a flush."
+    }
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+    fn parser(&self, head: &[Vec<u8>]) -> Box<dyn Parser> {
+        let actions = head.iter().filter_map(|line| line.split(|byte| *byte == b'\t').nth(1)).map(<[u8]>::trim_ascii);
+        Box::new(Text { arrival: Arrival::guessed(actions) })
+    }
+    fn sample(&self) -> &'static str {
+        "    0.000000000\tA\tWS\t23004888\t   8\t4767\t     IntentService[]\tM\n\
+         \x20   0.000111615\tQ\tWS\t23004888\t   8\t4767\t     IntentService[]\tM\n\
+         \x20   0.000204740\tQ\tWBS\t       0\t   0\t 135\t         flush-179:0\tM\n\
+         \x20   0.000304740\tQ\tRA\t 4800240\t  24\t 135\t         flush-179:0\tD\t/data/cache/data_1\n"
+    }
+    fn expected(&self) -> &'static [(u64, Op, u64, u64, &'static str)] {
+        &[(0, Write, 11_778_502_656, 4096, "0"), (93_125, Flush, 0, 0, "0"), (193_125, Read, 2_457_722_880, 12_288, "0")]
+    }
+}

@@ -1,0 +1,249 @@
+//! What a user may say about how a trace is read and replayed, and the same as checked values.
+
+use super::format::columns::Table;
+use kit::{Nanos, Problem, Problems};
+use serde::{Deserialize, Serialize};
+
+/// Every option of a workload, as the command line or a description gives it. Words are checked by [`Options::plan`],
+/// which reports everything wrong at once. fio jobs and synthetic models use [`Options::seed`] only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// The trace's format by name; absent: recognised from the content.
+    pub format: Option<String>,
+    /// A table that no format describes, such as `time=1:us,op=4,offset=5:B,size=6:B` (columns count from 1).
+    pub columns: Option<String>,
+    /// What happens to addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
+    pub address: String,
+    /// Where several streams of one trace lie: `stack` (one after the other, at the next multiple of 1 MiB) or
+    /// `overlay` (all start at byte 0).
+    pub layout: String,
+    /// The streams to replay, by label; empty: all.
+    pub streams: Vec<String>,
+    /// How many times faster than recorded: recorded times are divided by it. 2 is twice as fast.
+    pub time_scale: f64,
+    /// How often the selection is replayed. A repetition starts one mean gap after the last arrival of the one before;
+    /// its addresses are the same.
+    pub repeat: u32,
+    /// A part of the trace: requests `a..b` (counted from 0, trims and flushes too) or times `10s..20s` since the first
+    /// request. Either side may be left out; the end is not included.
+    pub slice: Option<String>,
+    /// `open` (at recorded arrivals), `gaps` (at recorded gaps after the previous submission) or `closed:DEPTH`. Absent:
+    /// `open`, or `closed:1` for a trace without times.
+    pub replay: Option<String>,
+    /// Refuse any step back in time.
+    pub strict_time: bool,
+    /// The most requests of one pass (after filter and slice).
+    pub max_requests: Option<u64>,
+    /// The run's seed. Traces do not use it.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            format: None,
+            columns: None,
+            address: "error".to_owned(),
+            layout: "stack".to_owned(),
+            streams: Vec::new(),
+            time_scale: 1.0,
+            repeat: 1,
+            slice: None,
+            replay: None,
+            strict_time: false,
+            max_requests: None,
+            seed: 1,
+        }
+    }
+}
+
+/// What to do with addresses past the drive's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Refuse the trace.
+    Error,
+    /// Modulo the drive's capacity.
+    Wrap,
+    /// Linearly, so that the largest address becomes the drive's end.
+    Scale,
+    /// Regions of 1 MiB, renumbered in the order of first touch.
+    Compact,
+}
+
+/// Where several streams lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One after the other.
+    Stack,
+    /// All from byte 0.
+    Overlay,
+}
+
+/// When requests are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// At recorded arrivals.
+    Open,
+    /// At recorded gaps.
+    Gaps,
+    /// With at most this many in flight.
+    Closed(u32),
+}
+
+/// Which part of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slice {
+    /// All of it.
+    All,
+    /// Requests by index, from 0, end excluded.
+    Requests(u64, u64),
+    /// Times since the first request \[ns\], end excluded.
+    Times(u64, u64),
+}
+
+/// [`Options`] as checked values.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The described table, if one is.
+    pub table: Option<Table>,
+    /// Past the drive's end.
+    pub address: Address,
+    /// Several streams.
+    pub layout: Layout,
+    /// Part.
+    pub slice: Slice,
+    /// Pacing, where it is said.
+    pub replay: Option<Replay>,
+    /// Labels of the streams to replay; empty: all.
+    pub streams: Vec<String>,
+    /// Any step back is an error.
+    pub strict_time: bool,
+    /// Most requests of a pass.
+    pub max_requests: u64,
+    /// Passes.
+    pub repeat: u32,
+    /// Recorded times are divided by it.
+    pub time_scale: f64,
+}
+
+const ADDRESSES: &[(&str, Address)] =
+    &[("error", Address::Error), ("wrap", Address::Wrap), ("scale", Address::Scale), ("compact", Address::Compact)];
+const LAYOUTS: &[(&str, Layout)] = &[("stack", Layout::Stack), ("overlay", Layout::Overlay)];
+
+impl Options {
+    /// The options as values, or everything wrong with them.
+    pub fn plan(&self) -> Result<Plan, Problems> {
+        let mut problems = Problems::default();
+        let address = word("address", &self.address, ADDRESSES, &mut problems).unwrap_or(Address::Error);
+        let layout = word("layout", &self.layout, LAYOUTS, &mut problems).unwrap_or(Layout::Stack);
+        if !(self.time_scale.is_finite() && self.time_scale > 0.0) {
+            problems.add(
+                "time_scale",
+                format!("{} is not a factor: expected a number above 0, such as 2 (twice as fast)", self.time_scale),
+            );
+        }
+        if self.repeat == 0 {
+            problems.add("repeat", "0: expected 1 or more");
+        }
+        if self.max_requests == Some(0) {
+            problems.add("max_requests", "0: expected 1 or more");
+        }
+        let mut keep = |result: Result<(), Problem>| problems.0.extend(result.err());
+        let slice = self.slice.as_deref().map_or(Ok(Slice::All), parse_slice);
+        keep(slice.as_ref().map(drop).map_err(Clone::clone));
+        let replay = self.replay.as_deref().map(parse_replay).transpose();
+        keep(replay.as_ref().map(drop).map_err(Clone::clone));
+        let table = self.columns.as_deref().map(Table::parse).transpose();
+        keep(table.as_ref().map(drop).map_err(|why| Problem::new("columns", why.clone())));
+        if self.columns.is_some() && self.format.is_some() {
+            problems.add("columns", "given together with `format`: expected one of the two");
+        }
+        problems.or(())?;
+        Ok(Plan {
+            table: table.unwrap_or_default(),
+            address,
+            layout,
+            slice: slice.unwrap_or(Slice::All),
+            replay: replay.unwrap_or_default(),
+            streams: self.streams.clone(),
+            strict_time: self.strict_time,
+            max_requests: self.max_requests.unwrap_or(u64::MAX),
+            repeat: self.repeat,
+            time_scale: self.time_scale,
+        })
+    }
+}
+
+fn word<T: Copy>(place: &str, name: &str, words: &[(&str, T)], problems: &mut Problems) -> Option<T> {
+    let found = words.iter().find(|(word, _)| *word == name).map(|(_, value)| *value);
+    if found.is_none() {
+        problems.0.push(Problem::unknown(place, "value", name, words.iter().map(|(word, _)| *word)));
+    }
+    found
+}
+
+fn parse_slice(text: &str) -> Result<Slice, Problem> {
+    let complaint = |why: String| {
+        Problem::new("slice", format!("`{text}`: {why}: expected requests such as 1000..2000 or times such as 10s..20s"))
+    };
+    let (from, to) = text.split_once("..").ok_or_else(|| complaint("no `..`".to_owned()))?;
+    let (from, to) = (from.trim(), to.trim());
+    let is_count = |side: &str| side.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let counts = is_count(from) && is_count(to);
+    let side = |side: &str, absent: u64| -> Result<u64, Problem> {
+        match (side, counts) {
+            ("", _) => Ok(absent),
+            (side, true) => side.replace('_', "").parse().map_err(|_| complaint(format!("`{side}` is not a number that fits"))),
+            (side, false) => side.parse::<Nanos>().map(|span| span.0).map_err(complaint),
+        }
+    };
+    let (from, to) = (side(from, 0)?, side(to, u64::MAX)?);
+    if from >= to {
+        return Err(complaint("empty".to_owned()));
+    }
+    Ok(if counts { Slice::Requests(from, to) } else { Slice::Times(from, to) })
+}
+
+fn parse_replay(text: &str) -> Result<Replay, Problem> {
+    match (text, text.strip_prefix("closed:").map(str::parse::<u32>)) {
+        ("open", _) => Ok(Replay::Open),
+        ("gaps", _) => Ok(Replay::Gaps),
+        (_, Some(Ok(depth))) if depth >= 1 => Ok(Replay::Closed(depth)),
+        (_, Some(_)) => Err(Problem::new("replay", format!("`{text}`: expected a depth of 1 or more, such as closed:32"))),
+        _ => Err(Problem::unknown("replay", "value", text, ["open", "gaps", "closed:DEPTH"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_requests_or_times() {
+        assert_eq!(parse_slice("10..20").ok(), Some(Slice::Requests(10, 20)));
+        assert_eq!(parse_slice("..2_000").ok(), Some(Slice::Requests(0, 2000)));
+        assert_eq!(parse_slice("10s..20s").ok(), Some(Slice::Times(10_000_000_000, 20_000_000_000)));
+        assert_eq!(parse_slice("500ms..").ok(), Some(Slice::Times(500_000_000, u64::MAX)));
+        for bad in ["10", "20..10", "5..5", "10s..20", "a..b", "1..99999999999999999999"] {
+            assert!(parse_slice(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let options = Options {
+            address: "warp".into(),
+            layout: "stak".into(),
+            time_scale: -1.0,
+            repeat: 0,
+            slice: Some("x".into()),
+            replay: Some("closed:0".into()),
+            columns: Some("time=0".into()),
+            ..Options::default()
+        };
+        let text = options.plan().expect_err("seven problems").to_string();
+        assert_eq!(text.lines().count(), 7, "{text}");
+        assert!(text.contains("did you mean `wrap`?"), "{text}");
+    }
+}

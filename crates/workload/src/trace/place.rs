@@ -1,0 +1,148 @@
+//! Where a record's bytes lie on the drive: the layout of the streams, then the cure for addresses past the end.
+
+use super::groups::{Compaction, REGION_BYTES};
+use super::options::{Address, Layout, Plan};
+use super::reader::Record;
+use super::scan::Scan;
+use crate::Request;
+use kit::{Bytes, Op, Problems, SimTime, UNIT_BYTES};
+
+enum Map {
+    /// As recorded.
+    Same,
+    /// Modulo the capacity.
+    Wrap,
+    /// Units of 4 KiB, from so many to so many; what lies within a unit stays.
+    Scale { from: u64, to: u64 },
+    /// Regions in the order of first touch.
+    Compact(Compaction),
+}
+
+/// Maps records to requests, one to one.
+pub struct Placement {
+    bases: Vec<u64>,
+    ends: Vec<u64>,
+    capacity: u64,
+    map: Map,
+}
+
+impl Placement {
+    /// The placement of a scanned trace on a drive of `user_bytes`; an error where it does not fit.
+    pub fn new(scan: &Scan, plan: &Plan, user_bytes: u64) -> Result<Placement, Problems> {
+        let capacity = user_bytes - user_bytes % UNIT_BYTES;
+        let extent = scan.info.extent_bytes;
+        if capacity == 0 {
+            return Err(Problems::one("address", format!("the drive has {user_bytes} bytes: expected at least 4096")));
+        }
+        let map = match plan.address {
+            Address::Compact => {
+                let regions = scan.groups.count();
+                if u128::from(regions) * u128::from(REGION_BYTES) > u128::from(capacity) {
+                    return Err(Problems::one(
+                        "address",
+                        format!(
+                            "compact: the trace touches {regions} regions of 1 MiB, {} bytes; the drive has {user_bytes}: \
+                             expected a larger drive, a slice, fewer streams, `--address wrap` or `--address scale`",
+                            u128::from(regions) * u128::from(REGION_BYTES)
+                        ),
+                    ));
+                }
+                compaction(scan, plan)
+            }
+            _ if extent <= capacity => Map::Same,
+            Address::Wrap => Map::Wrap,
+            Address::Scale => Map::Scale { from: extent.div_ceil(UNIT_BYTES), to: capacity / UNIT_BYTES },
+            Address::Error => return Err(too_large(scan, user_bytes)),
+        };
+        let ends = scan.info.by_stream.iter().map(|stream| stream.max_address_bytes).collect();
+        Ok(Placement { bases: scan.bases.clone(), ends, capacity, map })
+    }
+
+    /// A placement without a drive, for conversion: in the layout, or each stream from byte 0.
+    pub fn unbounded(scan: &Scan, plan: &Plan, apart: bool) -> Placement {
+        let compact = plan.address == Address::Compact;
+        let bases = if apart && !compact { vec![0; scan.bases.len()] } else { scan.bases.clone() };
+        let ends = scan.info.by_stream.iter().map(|stream| stream.max_address_bytes).collect();
+        let map = if compact { compaction(scan, plan) } else { Map::Same };
+        Placement { bases, ends, capacity: u64::MAX, map }
+    }
+
+    /// Whether the record is one that the scan saw; if not, the file has changed since.
+    #[inline]
+    fn knows(&self, record: &Record) -> bool {
+        self.ends.get(usize::from(record.stream)).is_some_and(|end| record.offset + record.length <= *end)
+    }
+
+    /// The request of `record`, at `at`; `None`: the scan did not see it.
+    #[inline]
+    pub fn place(&mut self, record: &Record, at: SimTime) -> Option<Request> {
+        let Record { op, stream, length, .. } = *record;
+        if op == Op::Flush {
+            return Some(Request { at, op, stream, offset: Bytes(0), length: Bytes(0) });
+        }
+        if !self.knows(record) {
+            return None;
+        }
+        let offset = self.bases[usize::from(stream)] + record.offset;
+        let (offset, length) = match &mut self.map {
+            Map::Same => (offset, length),
+            Map::Wrap => fit(offset % self.capacity, length, self.capacity),
+            Map::Scale { from, to } => {
+                let unit = u128::from(offset / UNIT_BYTES) * u128::from(*to) / u128::from(*from);
+                let unit = u64::try_from(unit).expect("a scaled unit lies on the drive");
+                fit(unit * UNIT_BYTES + offset % UNIT_BYTES, length, self.capacity)
+            }
+            Map::Compact(compaction) => (compaction.place(offset)?, length),
+        };
+        Some(Request { at, op, stream, offset: Bytes(offset), length: Bytes(length) })
+    }
+}
+
+/// The groups of the scan, where the layout puts them.
+fn compaction(scan: &Scan, plan: &Plan) -> Map {
+    let base = |space: u16| match plan.layout {
+        Layout::Overlay => 0,
+        Layout::Stack => scan.bases[usize::from(space)] / REGION_BYTES,
+    };
+    Map::Compact(Compaction::of(scan.groups.iter().map(|(space, first, count)| (base(space) + first, count))))
+}
+
+/// A range that starts below `capacity`, moved back by whole units where it would end past it. Only a range longer than
+/// the drive (a trim) is cut.
+fn fit(offset: u64, length: u64, capacity: u64) -> (u64, u64) {
+    let length = length.min(capacity);
+    let over = (offset + length).saturating_sub(capacity).next_multiple_of(UNIT_BYTES);
+    let offset = offset.saturating_sub(over);
+    (offset, length.min(capacity - offset))
+}
+
+fn too_large(scan: &Scan, user_bytes: u64) -> Problems {
+    let largest = scan.info.by_stream.iter().max_by_key(|stream| stream.max_address_bytes);
+    let stream = largest.map_or("", |stream| &stream.stream);
+    let several = match scan.info.streams {
+        1 => String::new(),
+        count => format!(" and {count} streams together take {} bytes", scan.info.extent_bytes),
+    };
+    Problems::one(
+        "address",
+        format!(
+            "the trace's largest address is byte {} (stream {stream}){several}; the drive has {user_bytes} bytes: \
+             expected a larger drive, or \
+             --address wrap (modulo the capacity), --address scale (linearly) or --address compact (only the 1 MiB regions in use)",
+            scan.info.max_address_bytes.saturating_sub(1)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_across_the_end_moves_back_by_whole_units() {
+        assert_eq!(fit(4096, 4096, 8192), (4096, 4096));
+        assert_eq!(fit(7168, 4096, 8192), (3072, 4096));
+        assert_eq!(fit(4096, 1 << 40, 8192), (0, 8192));
+        assert_eq!(fit(512, 8192, 8192), (0, 8192));
+    }
+}

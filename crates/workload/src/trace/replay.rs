@@ -1,0 +1,104 @@
+//! A scanned trace as a source of requests.
+
+use super::options::Plan;
+use super::place::Placement;
+use super::scan::Scan;
+use super::select::Selection;
+use crate::{Input, Request, Source};
+use kit::{Problems, SimTime};
+
+/// Streams the selection of a trace, pass after pass.
+pub struct Replay {
+    input: Input,
+    scan: Scan,
+    plan: Plan,
+    placement: Placement,
+    selection: Option<Selection>,
+    /// Passes begun.
+    passes: u32,
+    /// From the start of a pass to the start of the next \[ns\].
+    period_ns: u64,
+    /// The first time of the selection, since the trace's first \[ns\].
+    first_ns: Option<u64>,
+}
+
+/// From the start of one pass to that of the next: the span and one mean gap \[ns\].
+pub fn period_ns(scan: &Scan) -> u64 {
+    let span = scan.info.span_ns;
+    span.saturating_add(span.checked_div(scan.records - 1).unwrap_or(0))
+}
+
+impl Replay {
+    /// The source of a scanned trace; an error where its times do not fit.
+    pub fn new(input: &Input, scan: Scan, plan: &Plan, placement: Placement) -> Result<Replay, Problems> {
+        let period_ns = period_ns(&scan);
+        let end_ns = u128::from(period_ns) * u128::from(plan.repeat);
+        if end_ns >= 1 << 63 || end_ns as f64 / plan.time_scale >= (1u64 << 63) as f64 {
+            return Err(Problems::one(
+                "repeat",
+                format!("{} passes of {} s do not fit 292 years", plan.repeat, period_ns / 1_000_000_000),
+            ));
+        }
+        Ok(Replay {
+            input: input.clone(),
+            scan,
+            plan: plan.clone(),
+            placement,
+            selection: None,
+            passes: 0,
+            period_ns,
+            first_ns: None,
+        })
+    }
+
+    /// The next request; `None`: the last pass has ended.
+    #[inline]
+    fn next(&mut self) -> Result<Option<Request>, Problems> {
+        loop {
+            let Some(selection) = &mut self.selection else {
+                if self.passes == self.plan.repeat {
+                    return Ok(None);
+                }
+                self.passes += 1;
+                self.first_ns = None;
+                self.selection = Some(Selection::open(&self.input, &self.scan.chosen, &self.plan)?);
+                continue;
+            };
+            let Some(record) = selection.next()? else {
+                self.selection = None;
+                continue;
+            };
+            let since_ns = record.at_ns - *self.first_ns.get_or_insert(record.at_ns);
+            let recorded_ns = since_ns + u64::from(self.passes - 1) * self.period_ns;
+            let at = SimTime(scaled(recorded_ns, self.plan.time_scale));
+            let known = if since_ns <= self.scan.info.span_ns { self.placement.place(&record, at) } else { None };
+            return match known {
+                Some(request) => Ok(Some(request)),
+                None => Err(self.changed(record.line)),
+            };
+        }
+    }
+
+    #[cold]
+    fn changed(&self, line: u64) -> Problems {
+        let place = format!("{}:{line}", self.input.name);
+        Problems::one(place, "the file has changed since it was scanned: expected it to stay as it is during a run")
+    }
+}
+
+/// A recorded time on the replay's scale, rounded to the nearest nanosecond. Times keep their order.
+fn scaled(ns: u64, time_scale: f64) -> u64 {
+    if time_scale == 1.0 { ns } else { libm::round(ns as f64 / time_scale) as u64 }
+}
+
+impl Source for Replay {
+    fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems> {
+        for _ in 0..limit {
+            match self.next()? {
+                Some(request) => out.push(request),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,294 @@
+//! One pass over a trace before it is used: every line is checked, and what there is is counted.
+
+use super::detect::{self, Chosen};
+use super::footprint::{Footprint, PAGE_BYTES};
+use super::groups::{Groups, REGION_BYTES};
+use super::options::{Address, Layout, Plan};
+use super::reader::{Record, Skipped};
+use super::select::Selection;
+use crate::Input;
+use kit::{Nanos, Op, Problem, Problems};
+use serde::Serialize;
+
+/// What is in a trace: in the part that the options select, after every line of the file has been checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceInfo {
+    /// The format that it was read in.
+    pub format: String,
+    /// Formats that fit as well and were not chosen.
+    pub format_candidates: Vec<String>,
+    /// Reads and writes.
+    pub requests: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Lines of the file that are no request.
+    pub skipped: Skipped,
+    /// Records of the file that came after one of a later time.
+    pub reordered: u64,
+    /// Settings of the clock that were put right, in the file.
+    pub clock_sets: u64,
+    /// Records of the file that were widened to whole sectors.
+    pub widened: u64,
+    /// Lines of the file.
+    pub lines: u64,
+    /// From the first arrival to the last, trims and flushes included \[ns\].
+    pub span_ns: u64,
+    /// The longest time between two arrivals \[ns\].
+    pub longest_gap_ns: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Bytes trimmed.
+    pub trim_bytes: u64,
+    /// Distinct 4 KiB pages read or written, times 4096; each stream is its own address space.
+    pub footprint_bytes: u64,
+    /// Streams (devices, volumes, files).
+    pub streams: u64,
+    /// The first byte after the largest address of any stream.
+    pub max_address_bytes: u64,
+    /// What all streams take together in the chosen layout \[bytes\].
+    pub extent_bytes: u64,
+    /// Mean length of a read \[bytes\]; none without reads.
+    pub mean_read_bytes: Option<f64>,
+    /// Mean length of a write \[bytes\]; none without writes.
+    pub mean_write_bytes: Option<f64>,
+    /// Share of reads and writes whose start or end is not a multiple of 4 KiB.
+    pub unaligned_share: Option<f64>,
+    /// Stream by stream, in the order of first appearance.
+    pub by_stream: Vec<StreamInfo>,
+    /// What the user should know about how it was read.
+    pub notes: Vec<String>,
+}
+
+/// One stream of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StreamInfo {
+    /// Its label.
+    pub stream: String,
+    /// Reads and writes.
+    pub requests: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Distinct pages read or written, in bytes.
+    pub footprint_bytes: u64,
+    /// The first byte after its largest address.
+    pub max_address_bytes: u64,
+}
+
+/// A trace that has been scanned.
+pub struct Scan {
+    /// What is in it.
+    pub info: TraceInfo,
+    /// How it is read.
+    pub chosen: Chosen,
+    /// Records of the selection, of any operation.
+    pub records: u64,
+    /// The first byte of each stream in the layout.
+    pub bases: Vec<u64>,
+    /// Regions touched, where addresses are compacted; each stream is its own space unless they are overlaid.
+    pub groups: Groups,
+}
+
+#[derive(Default)]
+struct Tally {
+    ops: [u64; 4],
+    bytes: [u64; 4],
+    first_ns: Option<u64>,
+    last_ns: u64,
+    longest_gap_ns: u64,
+    unaligned: u64,
+    streams: Vec<(StreamInfo, Footprint)>,
+    groups: Option<Groups>,
+    overlay: bool,
+}
+
+impl Tally {
+    #[inline]
+    fn add(&mut self, record: &Record) {
+        let op = record.op as usize;
+        self.ops[op] += 1;
+        self.bytes[op] += record.length;
+        if self.first_ns.is_some() {
+            self.longest_gap_ns = self.longest_gap_ns.max(record.at_ns - self.last_ns);
+        } else {
+            self.first_ns = Some(record.at_ns);
+        }
+        self.last_ns = record.at_ns;
+        let stream = usize::from(record.stream);
+        if self.streams.len() <= stream {
+            self.streams.resize_with(stream + 1, Default::default);
+        }
+        let (info, footprint) = &mut self.streams[stream];
+        if record.op == Op::Flush {
+            return;
+        }
+        info.max_address_bytes = info.max_address_bytes.max(record.offset + record.length);
+        if record.op != Op::Trim {
+            info.requests += 1;
+            *(if record.op == Op::Read { &mut info.read_bytes } else { &mut info.write_bytes }) += record.length;
+            self.unaligned += u64::from(!(record.offset | record.length).is_multiple_of(PAGE_BYTES));
+            footprint.touch(record.offset, record.length);
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.touch(if self.overlay { 0 } else { record.stream }, record.offset, record.length);
+        }
+    }
+}
+
+/// Scans `input`.
+pub fn scan(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Scan, Problems> {
+    let mut chosen = detect::choose(input, named, plan.table.as_ref())?;
+    let (mut selection, mut tally) = pass(input, &chosen, plan)?;
+    if selection.reorder().reader().parser().misread() {
+        chosen.parser = selection.reorder().reader().parser().restart();
+        (selection, tally) = pass(input, &chosen, plan)?;
+    }
+    chosen.parser = selection.reorder().reader().parser().restart();
+    check_streams(&selection, plan)?;
+    let records: u64 = tally.ops.iter().sum();
+    if records == 0 {
+        let complaint = if selection.any() {
+            "no request is selected: expected a slice that holds some"
+        } else {
+            "no requests: expected some"
+        };
+        return Err(Problems::one(&input.name, complaint));
+    }
+    Ok(summary(chosen, &selection, tally, plan))
+}
+
+/// Reads the whole trace once.
+fn pass(input: &Input, chosen: &Chosen, plan: &Plan) -> Result<(Selection, Tally), Problems> {
+    let mut selection = Selection::open(input, chosen, plan)?;
+    let mut tally = Tally { overlay: plan.layout == Layout::Overlay, ..Tally::default() };
+    if plan.address == Address::Compact {
+        tally.groups = Some(Groups::default());
+    }
+    while let Some(record) = selection.next()? {
+        tally.add(&record);
+    }
+    selection.check_rest()?;
+    Ok((selection, tally))
+}
+
+/// Refuses names of streams that the trace does not have.
+fn check_streams(selection: &Selection, plan: &Plan) -> Result<(), Problems> {
+    let streams = selection.reorder().reader().streams();
+    let mut problems = Problems::default();
+    for name in plan.streams.iter().filter(|name| !streams.labels().contains(name)) {
+        let all: Vec<String> = streams.all_labels().collect();
+        problems.0.push(Problem::unknown("streams", "stream", name, all.iter().map(String::as_str)));
+    }
+    problems.or(())
+}
+
+/// The first byte of each stream, and what they take together.
+fn lay_out(ends: impl Iterator<Item = u64>, layout: Layout) -> (Vec<u64>, u64) {
+    let mut bases = Vec::new();
+    let mut extent = 0u64;
+    for end in ends {
+        match layout {
+            Layout::Overlay => {
+                bases.push(0);
+                extent = extent.max(end);
+            }
+            Layout::Stack => {
+                let base = extent.next_multiple_of(REGION_BYTES);
+                bases.push(base);
+                extent = base + end;
+            }
+        }
+    }
+    (bases, extent)
+}
+
+fn summary(chosen: Chosen, selection: &Selection, mut tally: Tally, plan: &Plan) -> Scan {
+    let reorder = selection.reorder();
+    let reader = reorder.reader();
+    let labels = reader.streams().labels();
+    // Streams that only the rest of the file has are not part of the selection.
+    let by_stream: Vec<StreamInfo> = std::mem::take(&mut tally.streams)
+        .into_iter()
+        .zip(labels)
+        .map(|((info, footprint), label)| StreamInfo { stream: label.clone(), footprint_bytes: footprint.bytes(), ..info })
+        .collect();
+    let (bases, extent_bytes) = lay_out(by_stream.iter().map(|stream| stream.max_address_bytes), plan.layout);
+    let [reads, writes, trims, flushes] = tally.ops;
+    let [read_bytes, write_bytes, trim_bytes, _] = tally.bytes;
+    let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / count as f64);
+    let counts = reader.counts();
+    let mut info = TraceInfo {
+        format: chosen.name.to_owned(),
+        format_candidates: chosen.candidates.iter().map(|name| (*name).to_owned()).collect(),
+        requests: reads + writes,
+        reads,
+        writes,
+        trims,
+        flushes,
+        skipped: counts.skipped,
+        reordered: reorder.reordered(),
+        clock_sets: counts.clock_sets,
+        widened: counts.widened,
+        lines: reader.line_count(),
+        span_ns: tally.last_ns - tally.first_ns.unwrap_or(0),
+        longest_gap_ns: tally.longest_gap_ns,
+        read_bytes,
+        write_bytes,
+        trim_bytes,
+        footprint_bytes: by_stream.iter().map(|stream| stream.footprint_bytes).sum(),
+        streams: by_stream.len() as u64,
+        max_address_bytes: by_stream.iter().map(|stream| stream.max_address_bytes).max().unwrap_or(0),
+        extent_bytes,
+        mean_read_bytes: mean(read_bytes, reads),
+        mean_write_bytes: mean(write_bytes, writes),
+        unaligned_share: mean(tally.unaligned, reads + writes),
+        by_stream,
+        notes: Vec::new(),
+    };
+    info.notes = notes(&info, &chosen, reader.parser().note());
+    Scan { info, chosen, records: reads + writes + trims + flushes, bases, groups: tally.groups.unwrap_or_default() }
+}
+
+fn notes(info: &TraceInfo, chosen: &Chosen, parser: Option<String>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !info.format_candidates.is_empty() {
+        let others = info.format_candidates.join(", ");
+        notes.push(format!("read as {}; {others} would fit as well (fix it with --format)", chosen.name));
+    }
+    notes.extend(parser);
+    let mut count = |number: u64, text: &str| {
+        if number > 0 {
+            notes.push(format!("{number} {text}"));
+        }
+    };
+    count(info.skipped.zero_length, "requests of no bytes were left out");
+    count(info.widened, "requests were widened to whole sectors of 512 bytes");
+    count(info.reordered, "records came after one of a later time and were put in order");
+    count(info.clock_sets, "settings of the clock were put right: time goes on from where it had come to");
+    if info.longest_gap_ns > 600_000_000_000 {
+        let seconds = Nanos(info.longest_gap_ns / 1_000_000_000 * 1_000_000_000);
+        notes.push(format!("the longest gap between arrivals is {seconds}"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_stacked_at_whole_mebibytes() {
+        let ends = [5000, 0, 3 << 20, 512];
+        assert_eq!(lay_out(ends.into_iter(), Layout::Stack), (vec![0, 1 << 20, 1 << 20, 4 << 20], (4 << 20) + 512));
+        assert_eq!(lay_out(ends.into_iter(), Layout::Overlay), (vec![0; 4], 3 << 20));
+    }
+}

@@ -1,0 +1,395 @@
+//! fio job files: each key's meaning, what is refused, and how the requests behave.
+
+use kit::{Nanos, Op, Problems};
+use proptest::prelude::*;
+use workload::{Job, Pacing, Request, Workload, fio};
+
+const MIB: u64 = 1 << 20;
+
+fn open(text: &str) -> Workload {
+    fio::open("job.fio", text, 64 * MIB, 1).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn refused(text: &str) -> Problems {
+    fio::open("job.fio", text, 64 * MIB, 1).err().unwrap_or_else(|| panic!("accepted: {text}"))
+}
+
+fn only(text: &str) -> Job {
+    let mut workload = open(text);
+    assert_eq!(workload.jobs.len(), 1);
+    workload.jobs.remove(0)
+}
+
+fn take(job: &mut Job, count: usize) -> Vec<Request> {
+    let mut out = Vec::new();
+    job.source.fill(&mut out, count).expect("generated");
+    out
+}
+
+fn offsets(requests: &[Request]) -> Vec<u64> {
+    requests.iter().map(|r| r.offset.0).collect()
+}
+
+#[test]
+fn defaults_are_those_of_fio() {
+    let mut job = only("[job]\n");
+    assert_eq!((job.name.as_str(), job.pacing, job.wave), ("job", Pacing::Closed { depth: 1 }, 0));
+    assert_eq!(job.limits.bytes, Some(64 * MIB));
+    let requests = take(&mut job, 100_000);
+    assert_eq!(requests.len(), 16_384, "the stream ends when size is moved");
+    assert!(requests.iter().enumerate().all(|(i, r)| r.op == Op::Read && r.offset.0 == i as u64 * 4096 && r.length.0 == 4096));
+}
+
+#[test]
+fn every_refused_key_is_in_one_message_with_line_and_nearest_name() {
+    let text = "[global]\nverify=crc32c\niodpeth=4\n[a]\nbuffer_pattern=1\nbsrange=1k-4k\nbs=5\nrw=randraed\nsize\n\
+        readwrite=read\n[b]\nrunntime=3\n";
+    let message = refused(text).to_string();
+    for part in [
+        "job.fio:2: fio key `verify`",
+        "job.fio:3: fio key `iodpeth`",
+        "did you mean `iodepth`?",
+        "job.fio:5: fio key `buffer_pattern`",
+        "job.fio:6: fio key `bsrange`",
+        "did you mean `bssplit`?",
+        "job.fio:7: bs: `5` is 5 bytes",
+        "job.fio:8: unknown value of rw `randraed`",
+        "did you mean `randread`?",
+        "job.fio:9: `size` needs a value",
+        "job.fio:10: fio key `readwrite`",
+        "did you mean `rw`?",
+        "job.fio:12: fio key `runntime`",
+        "did you mean `runtime`?",
+        "honoured: rw, bs,",
+    ] {
+        assert!(message.contains(part), "`{part}` missing in:\n{message}");
+    }
+}
+
+#[test]
+fn ignored_keys_are_named_in_one_note() {
+    let workload = open(
+        "[global]\nioengine=libaio\ndirect=1\nfilename=/dev/sdx\ngroup_reporting\nthread\ninvalidate=1\n[j]\ncpus_allowed=0-3\n",
+    );
+    assert_eq!(
+        workload.notes,
+        ["job.fio: read and ignored: ioengine, filename, direct, group_reporting, invalidate, thread, cpus_allowed"]
+    );
+    let unknown = refused("[j]\nioengine=libaoi\n").to_string();
+    assert!(unknown.contains("did you mean `libaio`?"), "{unknown}");
+}
+
+#[test]
+fn every_rw_value_has_its_operations() {
+    let cases = [
+        ("read", vec![Op::Read]),
+        ("write", vec![Op::Write]),
+        ("randread", vec![Op::Read]),
+        ("randwrite", vec![Op::Write]),
+        ("trim", vec![Op::Trim]),
+        ("randtrim", vec![Op::Trim]),
+        ("rw", vec![Op::Read, Op::Write]),
+        ("readwrite", vec![Op::Read, Op::Write]),
+        ("randrw", vec![Op::Read, Op::Write]),
+    ];
+    for (value, ops) in cases {
+        let requests = take(&mut only(&format!("[j]\nrw={value}\n")), 1000);
+        let mut seen: Vec<Op> = requests.iter().map(|r| r.op).collect();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen, ops, "{value}");
+        let sequential = requests.windows(2).filter(|w| w[1].offset.0 == w[0].offset.0 + 4096).count();
+        assert_eq!(sequential < 100, value.starts_with("rand") || value == "rw" && sequential < 100, "{value}");
+    }
+    let message = refused("[j]\nrw=randread:8\n").to_string();
+    assert!(message.contains("suffix `:8`"), "{message}");
+}
+
+#[test]
+fn mixed_sequential_keeps_a_position_per_direction() {
+    let requests = take(&mut only("[j]\nrw=rw\nrwmixread=30\n"), 8000);
+    for op in [Op::Read, Op::Write] {
+        let own: Vec<u64> = requests.iter().filter(|r| r.op == op).map(|r| r.offset.0).collect();
+        assert!(own.iter().enumerate().all(|(i, &offset)| offset == i as u64 * 4096), "{op:?}");
+    }
+    let reads = requests.iter().filter(|r| r.op == Op::Read).count();
+    assert!((2250..2550).contains(&reads), "{reads} of 8000 reads; 30 % expected");
+}
+
+#[test]
+fn a_random_pass_touches_each_block_once_and_passes_differ() {
+    for (rw, bytes) in [("randread", 4096u64), ("randrw", 8192)] {
+        let text = format!("[j]\nrw={rw}\nbs={bytes}\nsize=12m\noffset=8m\nio_size=36m\n");
+        let requests = take(&mut only(&text), 1_000_000);
+        let blocks = (12 * MIB / bytes) as usize;
+        assert_eq!(requests.len(), 3 * blocks);
+        let passes: Vec<Vec<u64>> = requests.chunks(blocks).map(offsets).collect();
+        for pass in &passes {
+            let mut sorted = pass.clone();
+            sorted.sort_unstable();
+            assert!(sorted.iter().enumerate().all(|(i, &offset)| offset == 8 * MIB + i as u64 * bytes), "each block once");
+        }
+        assert!(passes[0] != passes[1] && passes[1] != passes[2], "a fresh order for each pass");
+    }
+}
+
+#[test]
+fn norandommap_draws_independently() {
+    let requests = take(&mut only("[j]\nrw=randwrite\nnorandommap=1\n"), 16_384);
+    let mut blocks = offsets(&requests);
+    blocks.sort_unstable();
+    blocks.dedup();
+    let share = blocks.len() as f64 / 16_384.0;
+    assert!((share - 0.632).abs() < 0.015, "1 - 1/e of the blocks expected, found {share}");
+}
+
+#[test]
+fn io_size_beyond_size_wraps_and_below_it_stops() {
+    let around = offsets(&take(&mut only("[j]\nsize=1m\nio_size=2560k\nbs=256k\n"), 100));
+    assert_eq!(around, [0, 1, 2, 3, 0, 1, 2, 3, 0, 1].map(|block| block * 256 * 1024));
+    assert_eq!(take(&mut only("[j]\nsize=1m\nio_size=512k\nbs=256k\n"), 100).len(), 2);
+    assert_eq!(take(&mut only("[j]\nsize=1m\nio_size=300%\nbs=256k\n"), 100).len(), 12);
+    assert_eq!(take(&mut only("[j]\nsize=1m\nnumber_ios=3\n"), 100).len(), 3);
+}
+
+#[test]
+fn regions_in_percent_and_bytes() {
+    let requests = take(&mut only("[j]\noffset=25%\nsize=50%\nbs=1m\n"), 100);
+    assert_eq!((requests.len(), requests[0].offset.0), (32, 16 * MIB));
+    assert_eq!(take(&mut only("[j]\noffset=48m\nbs=1m\n"), 100).len(), 16, "without size, all beyond the offset");
+    let message = refused("[j]\noffset=32m\nsize=48m\n[k]\nsize=65m\n[l]\noffset=64m\n").to_string();
+    assert!(
+        message.contains("job.fio:3: [j]: offset 33554432 + size 50331648 bytes do not fit the drive's 67108864 bytes"),
+        "{message}"
+    );
+    assert!(message.contains("[k]") && message.contains("[l]"), "{message}");
+    assert!(refused("[j]\nbs=1m\nsize=512k\n").to_string().contains("does not hold one block"));
+}
+
+#[test]
+fn block_sizes_by_direction_and_split() {
+    let requests = take(&mut only("[j]\nrw=randrw\nbs=4k,16k\n"), 5000);
+    assert!(
+        requests
+            .iter()
+            .all(|r| r.length.0 == if r.op == Op::Read { 4096 } else { 16_384 } || r.offset.0 + r.length.0 == 64 * MIB)
+    );
+    let requests = take(&mut only("[j]\nrw=randread\nbssplit=4k/10:64k/50:32k/\nnorandommap\nio_size=4g\n"), 20_000);
+    for (bytes, share) in [(4096u64, 0.1), (65_536, 0.5), (32_768, 0.4)] {
+        let found = requests.iter().filter(|r| r.length.0 == bytes).count() as f64 / requests.len() as f64;
+        assert!((found - share).abs() < 0.015, "{bytes}: {found}");
+    }
+    assert!(requests.iter().all(|r| r.offset.0 % 4096 == 0 && r.offset.0 + r.length.0 <= 64 * MIB));
+    let requests = take(&mut only("[j]\nrw=randrw\nrwmixwrite=75\nbssplit=2k/50:4k/50,4k/90:8k/10\nio_size=4g\n"), 20_000);
+    let writes: Vec<_> = requests.iter().filter(|r| r.op == Op::Write).collect();
+    assert!((14_600..15_400).contains(&writes.len()));
+    assert!(writes.iter().all(|r| r.length.0 >= 4096 || r.offset.0 + r.length.0 == 64 * MIB));
+    assert!(refused("[j]\nbssplit=4k/60:8k/60\n").to_string().contains("add up to 120"));
+}
+
+#[test]
+fn the_later_mix_key_wins() {
+    let reads = |text: &str| take(&mut only(text), 4000).iter().filter(|r| r.op == Op::Read).count();
+    assert!((700..900).contains(&reads("[j]\nrw=randrw\nrwmixread=70\nrwmixwrite=80\n")));
+    assert!((2700..2900).contains(&reads("[j]\nrw=randrw\nrwmixwrite=80\nrwmixread=70\n")));
+    assert_eq!(reads("[j]\nrw=randrw\nrwmixread=100\n"), 4000);
+    assert!(refused("[j]\nrwmixread=150\n").to_string().contains("150 is out of range: expected 0..=100"));
+}
+
+/// Share of the accesses that the most popular `top` of `blocks` blocks get.
+fn top_share(requests: &[Request], blocks: usize, top: usize) -> f64 {
+    let mut hits = vec![0u64; blocks];
+    requests.iter().for_each(|r| hits[(r.offset.0 / 4096) as usize] += 1);
+    hits.sort_unstable_by(|a, b| b.cmp(a));
+    hits[..top].iter().sum::<u64>() as f64 / requests.len() as f64
+}
+
+#[test]
+fn zipf_and_pareto_shares_match_theory() {
+    let sample = |distribution: &str| {
+        let text = format!("[j]\nrw=randread\nsize=16m\nio_size=4g\nrandom_distribution={distribution}\n");
+        take(&mut only(&text), 400_000)
+    };
+    for theta in [0.8f64, 1.2] {
+        let norm: f64 = (1..=4096).map(|k| f64::from(k).powf(-theta)).sum();
+        let expected = (1..=40).map(|k| f64::from(k).powf(-theta)).sum::<f64>() / norm;
+        let found = top_share(&sample(&format!("zipf:{theta}")), 4096, 40);
+        assert!((found - expected).abs() < 0.01, "zipf {theta}: {found} against {expected}");
+    }
+    for h in [0.2f64, 0.1] {
+        let found = top_share(&sample(&format!("pareto:{h}")), 4096, (4096.0 * h) as usize);
+        assert!((found - (1.0 - h)).abs() < 0.012, "pareto {h}: {found}");
+    }
+}
+
+#[test]
+fn normal_and_zoned_lie_where_they_should() {
+    let sample = |distribution: &str| {
+        let text = format!("[j]\nrw=randread\nio_size=4g\nrandom_distribution={distribution}\n");
+        take(&mut only(&text), 100_000)
+    };
+    let near = |requests: &[Request], low: f64, high: f64| {
+        let inside = |r: &&Request| (low..high).contains(&(r.offset.0 as f64 / (64 * MIB) as f64));
+        requests.iter().filter(inside).count() as f64 / requests.len() as f64
+    };
+    let normal = sample("normal:10");
+    assert!((near(&normal, 0.4, 0.6) - 0.6827).abs() < 0.01);
+    assert!((near(&normal, 0.3, 0.7) - 0.9545).abs() < 0.01);
+    let zoned = sample("zoned:60/10:30/20:8/30:2/40");
+    for (low, high, share) in [(0.0, 0.1, 0.6), (0.1, 0.3, 0.3), (0.3, 0.6, 0.08), (0.6, 1.0, 0.02)] {
+        assert!((near(&zoned, low, high) - share).abs() < 0.01, "{low}..{high}");
+    }
+    for bad in
+        ["zipf:0", "zipf:1.2:0.5", "pareto:1", "normal", "zoned:60/10:30/20", "zoned_abs:60/1g", "gauss:3", "zoned:100/100:0/0"]
+    {
+        assert!(
+            refused(&format!("[j]\nrw=randread\nrandom_distribution={bad}\n")).to_string().contains("random_distribution"),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn times_and_limits() {
+    let job = only("[j]\nruntime=10\nramp_time=500ms\ntime_based\nthinktime=7\nstartdelay=2\nsize=1m\nio_size=2m\n");
+    assert_eq!(job.limits.runtime, Some(Nanos(10_500_000_000)), "the ramp comes on top of the runtime");
+    assert_eq!((job.limits.bytes, job.limits.requests), (None, None), "time_based repeats until the runtime ends");
+    assert_eq!((job.ramp_time, job.think_time, job.start_delay), (Nanos(500_000_000), Nanos(7000), Nanos(2_000_000_000)));
+    let job = only("[j]\nruntime=1m\nnumber_ios=1k\n");
+    assert_eq!((job.limits.runtime, job.limits.requests), (Some(Nanos(60_000_000_000)), Some(1024)));
+    let job = only("[j]\nstartdelay=1-3\n");
+    assert!((1_000_000_000..=3_000_000_000).contains(&job.start_delay.0));
+    assert!(refused("[j]\ntime_based\n").to_string().contains("job.fio:2: [j]: time_based without runtime"));
+}
+
+#[test]
+fn rates_become_caps() {
+    assert_eq!(only("[j]\nrate=1m\n").bytes_per_second, MIB);
+    assert_eq!(only("[j]\nrw=write\nrate=1m,2m\n").bytes_per_second, 2 * MIB);
+    assert_eq!(only("[j]\nrw=write\nrate=1m,\n").bytes_per_second, 0);
+    assert_eq!(only("[j]\nrate_iops=3\n").submission_gap, Nanos(333_333_334), "rounded up");
+    assert_eq!(only("[j]\nrate_iops=1k\n").submission_gap, Nanos(976_563), "fio's k is 1024 here as well");
+    let mixed = open("[j]\nrw=randrw\nrwmixread=75\nrate_iops=300,300\n");
+    assert_eq!(mixed.jobs[0].submission_gap, Nanos(2_500_000), "300 reads/s are 400 requests/s at 75 % reads");
+    assert!(mixed.notes[0].contains("keeps its mix"), "{:?}", mixed.notes);
+    assert!(refused("[j]\nrate=1m\nrate_iops=3\n").to_string().contains("exclude each other"));
+}
+
+#[test]
+fn global_sections_clones_and_waves() {
+    let text = "bs=1\n";
+    assert!(refused(text).to_string().contains("job.fio:1: `bs` stands before the first section"));
+    assert!(refused("[global]\nbs=4k\n").to_string().contains("no job"));
+    let workload = open(
+        "; comment\n[global]\niodepth=8\nbs=8k # trailing\n[a]\nrw=randread\nnumjobs=3\n[global]\niodepth=2\n[b]\n\
+            stonewall\n[c]\n[d]\nstonewall=1\nioengine=psync\niodepth=32\n",
+    );
+    let seen: Vec<_> = workload.jobs.iter().map(|j| (j.name.as_str(), j.pacing, j.wave)).collect();
+    let closed = |depth| Pacing::Closed { depth };
+    assert_eq!(
+        seen,
+        [
+            ("a.0", closed(8), 0),
+            ("a.1", closed(8), 0),
+            ("a.2", closed(8), 0),
+            ("b", closed(2), 1),
+            ("c", closed(2), 1),
+            ("d", closed(1), 2)
+        ]
+    );
+    assert!(workload.notes.iter().any(|note| note.contains("psync forces iodepth 1")), "{:?}", workload.notes);
+}
+
+#[test]
+fn seeds_and_clones() {
+    let first = |text: &str, seed: u64, job: usize| {
+        let mut workload = fio::open("j", text, 64 * MIB, seed).expect("valid");
+        offsets(&take(&mut workload.jobs[job], 50))
+    };
+    let (two, fixed) = ("[a]\nrw=randread\nnumjobs=2\n", "[x]\n[a]\nrw=randread\nrandseed=9\n");
+    assert_eq!(first(two, 1, 0), first(two, 1, 0));
+    assert_ne!(first(two, 1, 0), first(two, 2, 0), "the run's seed counts");
+    assert_ne!(first(two, 1, 0), first(two, 1, 1), "clones differ");
+    assert_eq!(first(fixed, 1, 1), first(fixed, 2, 1), "randseed wins");
+    assert_eq!(first(fixed, 1, 1), first("[a]\nrw=randread\nrandseed=9\n", 3, 0), "and does not depend on other jobs");
+    let streams: Vec<u16> = open(two).jobs.iter_mut().map(|job| take(job, 1)[0].stream).collect();
+    assert_eq!(streams, [0, 1]);
+}
+
+#[test]
+fn fio_units_that_surprise_are_noted() {
+    let workload = open("[j]\nsize=1MiB\nbs=512\n");
+    assert!(workload.notes[0].contains("powers of 1000"), "{:?}", workload.notes);
+    assert_eq!(workload.jobs[0].limits.bytes, Some(999_936), "1,000,000 bytes are 1953 sectors");
+}
+
+#[test]
+fn the_record_holds_every_resolved_value() {
+    let workload = open("[j]\nrw=randrw\nbssplit=4k/50:8k/50\nrandseed=18446744073709551615\nruntime=5\n");
+    let record: toml::Table = workload.resolved.parse().expect("TOML");
+    assert_eq!(record["kind"].as_str(), Some("fio"));
+    let job = record["job"][0].as_table().expect("a table");
+    for key in ["name", "wave", "rw", "iodepth", "offset", "size", "io_size", "runtime_with_ramp", "seed", "random_map", "block"]
+    {
+        assert!(job.contains_key(key), "{key} missing");
+    }
+    assert_eq!(
+        workload.resolved,
+        open("[j]\nrw=randrw\nbssplit=4k/50:8k/50\nrandseed=18446744073709551615\nruntime=5\n").resolved
+    );
+}
+
+const KINDS: &[&str] = &[
+    "rw=read",
+    "rw=rw\nbs=4k,8k",
+    "rw=randread",
+    "rw=randrw\nnorandommap",
+    "rw=randrw\nrandom_distribution=zipf:1.1",
+    "rw=randwrite\nrandom_distribution=pareto:0.3\nbssplit=4k/50:12k/50",
+    "rw=randread\nrandom_distribution=normal:9",
+    "rw=randrw\nrandom_distribution=zoned:50/10:50/90,90/50:10/50",
+];
+
+#[test]
+fn batches_do_not_matter() {
+    for kind in KINDS {
+        let text = format!("[j]\nsize=3m\nio_size=20m\n{kind}\n");
+        let whole = take(&mut only(&text), 1_000_000);
+        let mut parts = Vec::new();
+        let mut job = only(&text);
+        for limit in [1, 7, 32, 1000].iter().cycle() {
+            let before = parts.len();
+            job.source.fill(&mut parts, *limit).expect("generated");
+            assert!(parts.len() <= before + limit);
+            if parts.len() == before {
+                break;
+            }
+        }
+        assert_eq!(whole, parts, "{kind}");
+        assert!(whole.iter().all(|r| r.offset.0 + r.length.0 <= 3 * MIB && r.length.0 > 0), "{kind}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_text_is_answered(text in "\\PC{0,200}", user in 0u64..1 << 40) {
+        let _ = fio::open("x", &text, user, 1);
+    }
+
+    #[test]
+    fn any_value_of_a_known_key_is_answered(
+        pairs in proptest::collection::vec((0usize..23, "[0-9a-z%:/,.-]{0,12}"), 1..6),
+        user in prop_oneof![Just(0u64), Just(4096), Just(1 << 30), Just(u64::MAX)],
+    ) {
+        let lines: String = pairs.iter().map(|(key, value)| format!("{}={value}\n", fio::HONOURED[*key])).collect();
+        if let Ok(mut workload) = fio::open("x", &format!("[j]\nrw=randrw\n{lines}"), user, 1) {
+            for job in workload.jobs.iter_mut().take(3) {
+                for request in take(job, 100) {
+                    prop_assert!(request.offset.0 + request.length.0 <= user);
+                }
+            }
+        }
+    }
+}
