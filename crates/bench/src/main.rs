@@ -18,7 +18,7 @@ struct Scenario {
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 const SCENARIOS: &[Scenario] = &[
-    Scenario { name: "tiny-read", preset: "tiny", set: &["state.precondition=steady"], job: "rw=randread\nnorandommap=1\niodepth=8\nnumber_ios=2000000" },
+    Scenario { name: "tiny-read", preset: "tiny", set: &["state.precondition=steady"], job: "rw=randread\nnorandommap=1\niodepth=8\nio_size=8g" },
     Scenario { name: "tiny-write", preset: "tiny", set: &["state.precondition=steady"], job: "rw=randwrite\nnorandommap=1\niodepth=8\nio_size=10g" },
     Scenario { name: "read-qd32", preset: "ideal-512g", set: &[], job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=16000000" },
     Scenario { name: "write-qd32", preset: "ideal-512g", set: &[], job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000" },

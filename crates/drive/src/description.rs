@@ -165,11 +165,14 @@ impl Description {
         let timing = flash::Timing::new(&self.flash, geometry.units_per_stripe);
         let read = kit::Operation { kind: OperationKind::Read, units: 1, pages: 1, ..kit::Operation::default() };
         let program = kit::Operation { kind: OperationKind::Program, units: geometry.units_per_stripe, pages: 1, ..kit::Operation::default() };
+        let erase = kit::Operation { kind: OperationKind::Erase, pages: 1, ..kit::Operation::default() };
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
             erase_modes: self.erase_mode_names(),
             retention: self.flash.write_modes.iter().map(|mode| mode.retention_at(self.state.pe_cycles, self.flash.rated_pe_cycles)).collect(),
             move_time: timing.array(&read) + timing.array(&program),
+            program_time: timing.array(&program),
+            erase_time: timing.array(&erase),
             die_count: geometry.die_count,
             user_units: self.ftl.user_units(geometry),
         }

@@ -622,7 +622,8 @@ impl Ftl {
                 return answer;
             }
         }
-        let free = self.space.free_blocks(die);
+        // A drive that has not been written to has no reason to make space.
+        let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
         let collector = &self.collectors[die.index()];
         if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some()) && let Some(step) = self.collect(die, free < self.low, now, out) {
             return Some(step);
@@ -640,7 +641,7 @@ impl Ftl {
             return Some(program);
         }
         let collector = &self.collectors[die.index()];
-        if (free < self.low || collector.victim.is_some() || !collector.wanted.is_empty()) && let Some(step) = self.collect(die, free < self.low, now, out) {
+        if (free < self.low || collector.victim.is_some() && free < u32::MAX || !collector.wanted.is_empty()) && let Some(step) = self.collect(die, free < self.low, now, out) {
             return Some(step);
         }
         if self.needs.moves || self.draining {
@@ -942,7 +943,7 @@ impl Ftl {
     // ---------------------------------------------------------------- relocation
 
     #[inline]
-    fn relocation_stream(&self, mode: ModeId) -> usize {
+    pub(crate) fn relocation_stream(&self, mode: ModeId) -> usize {
         if self.config.separate_relocations || mode.0 != 0 { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
     }
 

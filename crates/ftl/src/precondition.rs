@@ -122,12 +122,20 @@ impl Ftl {
         let Some(victim) = self.victim.choose(&mut candidates) else { return false };
         self.store.take_victim(victim);
         self.store.look_ahead_block(victim);
+        self.move_untimed(die, victim, u64::MAX);
+        self.store.begin_erase(victim);
+        self.end_erase(victim, ModeId(0));
+        true
+    }
+
+    /// Moves the first `count` valid units of a block to the die's relocation frontier at once; where the next one would be.
+    fn move_untimed(&mut self, die: DieId, victim: BlockId, mut count: u64) -> Ppn {
         let mode = self.policy.mode_of_old_data();
-        let stream = if self.config.separate_relocations { usize::from(self.needs.host_streams) + mode.index() } else { 0 };
+        let stream = self.relocation_stream(mode);
         let target = Target { die, stream, mode, whom: For::Relocation };
         let mut at = self.store.geometry.first_of(victim);
         let end = Ppn(at.0 + self.store.geometry.units_per_block);
-        while let Some(from) = self.store.next_valid(at, end) {
+        while let Some(from) = self.store.next_valid(at, end).filter(|_| count > 0) {
             let lpn = self.store.lpn_at(from);
             let to = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
             self.store.invalidate(from);
@@ -135,10 +143,9 @@ impl Ftl {
             self.store.place(lpn, to);
             self.space.settle(&mut self.store, die, stream);
             at = Ppn(from.0 + 1);
+            count -= 1;
         }
-        self.store.begin_erase(victim);
-        self.end_erase(victim, ModeId(0));
-        true
+        at
     }
 
     /// Valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one die.
@@ -208,12 +215,54 @@ impl Ftl {
             }
         }
         for die in 0..geometry.die_count {
-            for _ in 0..rng.below(2 * u64::from(geometry.units_per_block)) {
-                let unit = rng.below(self.store.user_units);
-                self.write_untimed(Lpn(unit as u32), DieId(die));
-            }
+            self.spread_phase(DieId(die), rng);
         }
         Ok(true)
+    }
+
+    /// Puts a die at a random point of its cycle of host writes and collection. A one-pass layout leaves all dies in step, and a closed loop of writes
+    /// takes minutes of simulated time to spread them: write amplification is right from the first write, the tail is not.
+    fn spread_phase(&mut self, die: DieId, rng: &mut Rng) {
+        let units_per_block = self.store.geometry.units_per_block;
+        let write = |ftl: &mut Ftl, rng: &mut Rng| {
+            let unit = rng.below(ftl.store.user_units);
+            ftl.write_untimed(Lpn(unit as u32), die);
+        };
+        for _ in 0..rng.below(2 * u64::from(units_per_block)) {
+            write(self, rng);
+        }
+        // Share of its time that the die spends collecting, from what its next victim will cost and free.
+        let facts = &self.parameters.facts;
+        let mode_count = self.parameters.facts.write_modes.len() as u8;
+        let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
+        let Some(victim) = self.victim.choose(&mut candidates) else { return };
+        let stripe = f64::from(self.store.geometry.units_per_stripe);
+        let valid = f64::from(self.store.block(victim).valid);
+        let collecting = valid / stripe * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
+        let writing = (f64::from(units_per_block) - valid) / stripe * facts.program_time.0 as f64;
+        if !rng.chance(collecting / (collecting + writing)) {
+            return;
+        }
+        // Between two writes of the die: the last one made it collect, and it is somewhere on the way.
+        let mut bound = 4 * units_per_block;
+        while self.space.free_blocks(die) >= self.collect_below() && bound > 0 {
+            write(self, rng);
+            bound -= 1;
+        }
+        let moved = rng.below(valid as u64 + 1);
+        self.collect_partly(die, moved);
+    }
+
+    /// Takes a victim and moves its first `count` valid units, as a collection that is under way.
+    fn collect_partly(&mut self, die: DieId, count: u64) {
+        let mode_count = self.parameters.facts.write_modes.len() as u8;
+        let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
+        let Some(victim) = self.victim.choose(&mut candidates) else { return };
+        self.store.take_victim(victim);
+        let first = self.store.geometry.first_of(victim);
+        let cursor = self.move_untimed(die, victim, count);
+        self.collectors[die.index()].begin(victim, first, kit::Reason::Gc);
+        self.collectors[die.index()].cursor = cursor;
     }
 
     /// Leaves frontiers at a stripe's start, marks everything written as programmed, and dates it.

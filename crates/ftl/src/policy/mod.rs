@@ -44,6 +44,10 @@ pub struct Facts {
     pub retention: Vec<Option<Nanos>>,
     /// tR + tPROG in the `normal` mode: what moving one stripe costs a die.
     pub move_time: Nanos,
+    /// tPROG in the `normal` mode.
+    pub program_time: Nanos,
+    /// tBERS in the first erase mode.
+    pub erase_time: Nanos,
     /// Dies in the drive.
     pub die_count: u32,
     /// Logical units.
@@ -331,6 +335,8 @@ mod tests {
             erase_modes: vec!["normal".to_owned()],
             retention: vec![None, None],
             move_time: Nanos(650_000),
+            program_time: Nanos(600_000),
+            erase_time: Nanos(3_000_000),
             die_count: 4,
             user_units: 1000,
         };
