@@ -310,3 +310,28 @@ fn sizes(counts: &BTreeMap<u64, u64>) -> Sizes {
         weights: by_count.iter().map(|(_, count)| rounded(*count as f64 / total as f64)).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_halves_from_the_end() {
+        let classes: Vec<usize> = [1000, 500, 499, 250, 249, 125, 7, 0].map(|index| progress(index, 1000)).to_vec();
+        assert_eq!(classes, [0, 0, 1, 1, 2, 2, 6, 7]);
+        assert_eq!(progress(5000, 1000), 0, "beyond the fitted requests the last class goes on");
+    }
+
+    #[test]
+    fn rare_sizes_keep_their_mean_and_alignment() {
+        let counts: BTreeMap<u64, u64> = (1..=40u64).map(|i| (i * 1024, if i <= 5 { 100 } else { 1 })).collect();
+        let sizes = sizes(&counts);
+        assert!(sizes.bytes.len() <= OWN_SIZES + REST_SIZES);
+        let mean =
+            |pairs: Vec<(f64, f64)>| pairs.iter().map(|(b, w)| b * w).sum::<f64>() / pairs.iter().map(|(_, w)| w).sum::<f64>();
+        let all = mean(counts.iter().map(|(bytes, count)| (*bytes as f64, *count as f64)).collect());
+        let kept = mean(sizes.bytes.iter().zip(&sizes.weights).map(|(bytes, weight)| (bytes.0 as f64, *weight)).collect());
+        assert!((kept / all - 1.0).abs() < 0.02, "{kept} against {all}");
+        assert!(sizes.bytes.iter().all(|bytes| bytes.0.is_multiple_of(1024)));
+    }
+}

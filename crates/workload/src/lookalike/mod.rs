@@ -59,8 +59,17 @@ pub fn fit(requests: &mut dyn Source, input: FitInput) -> Result<(String, Fit), 
     if taken.iter().all(|request| request.at == taken[0].at) {
         notes.push(format!("{}: the trace has no times: the look-alike has 10,000 requests per second", input.name));
     }
-    let text = toml::to_string(&description).expect("a description of plain values is TOML");
-    Ok((text, Fit { description, notes }))
+    Ok((written(&description), Fit { description, notes }))
+}
+
+/// The TOML of a description; whole numbers in lists lose their `.0`, which would be a fifth of the text.
+fn written(description: &Description) -> String {
+    let long = toml::to_string(description).expect("a description of plain values is TOML");
+    let short = |line: &str| match line.contains(" = [") && !line.contains('"') {
+        true => line.replace(".0,", ",").replace(".0]", "]"),
+        false => line.to_owned(),
+    };
+    long.lines().map(|line| short(line) + "\n").collect()
 }
 
 /// Reads a look-alike for a drive of `user_bytes`; `name` is how messages call it, `seed` the run's.
@@ -88,8 +97,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         ramp_time: Nanos::ZERO,
         wave: 0,
     };
-    let resolved = toml::to_string(&model).expect("a description of plain values is TOML");
-    Ok(Workload { jobs: vec![job], resolved: format!("# Seed {seed}\n{resolved}"), notes })
+    Ok(Workload { jobs: vec![job], resolved: format!("# Seed {seed}\n{}", written(&model)), notes })
 }
 
 /// What the schema cannot say.

@@ -190,6 +190,10 @@ fn any_request() -> impl Strategy<Value = (u64, usize, u64, u64)> {
     (prop_oneof![Just(0u64), 0u64..1_000_000, 0u64..1 << 40], 0usize..4, 0u64..1 << 22, 0u64..300)
 }
 
+fn numbers() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec!["-1", "0", "1e300", "9223372036854775807", "0.5", "nan", "\"\""])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
@@ -213,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn a_mangled_description_is_answered(which in 0usize..400, number in prop_oneof![Just("-1"), Just("0"), Just("1e300"), Just("9223372036854775807"), Just("0.5"), Just("nan"), Just("\"\"")]) {
+    fn a_mangled_description_is_answered(which in 0usize..400, number in numbers()) {
         let requests = synthetic("pattern = \"random\"\nread_share = 0.5\narrival = \"poisson\"\nregion = \"1MiB\"\n", 300);
         let text = text_of(&requests);
         let mut fields: Vec<String> = text.split(' ').map(str::to_owned).collect();
@@ -222,6 +226,27 @@ proptest! {
         fields[at] = format!("{number}{tail}");
         if let Ok(mut workload) = open("w", &fields.join(" "), 8 * GIB, 1) {
             workload.jobs[0].source.fill(&mut Vec::new(), 200).expect("endless");
+        }
+    }
+}
+
+#[test]
+fn the_examples_open_and_keep_their_promises() {
+    let examples = [
+        (include_str!("../../../../examples/prxy-like.toml"), 0.02, 21.3),
+        (include_str!("../../../../examples/iozone-like.toml"), 0.0, 106.8),
+        (include_str!("../../../../examples/financial-like.toml"), 0.41, 38.5),
+        (include_str!("../../../../examples/telegram-like.toml"), 0.09, 33.7),
+    ];
+    for (text, reads, rate) in examples {
+        assert!(text.len() < 8192);
+        let mut one = open("example", text, 8 * GIB, 5).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut two = open("example", text, 8 * GIB, 6).unwrap_or_else(|problems| panic!("{problems}"));
+        let requests = one.jobs[0].limits.requests.expect("a limit");
+        let Comparison { a, b } = compare(&mut *one.jobs[0].source, &mut *two.jobs[0].source, requests).expect("measured");
+        for found in [a, b] {
+            assert!((found.read_share - reads).abs() < 0.02, "{}: reads {}", one.jobs[0].name, found.read_share);
+            close(found.rate.expect("timed"), rate, 0.05, &one.jobs[0].name);
         }
     }
 }

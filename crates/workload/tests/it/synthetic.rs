@@ -187,7 +187,8 @@ proptest! {
             Just("\"random\"".to_owned()),
             Just("\"random_no_repeat\"".to_owned()),
             (0.0f64..3.0).prop_map(|t| format!("{{ kind = \"zipf\", theta = {t:?} }}")),
-            (0.0f64..1.2, 0.0f64..1.2).prop_map(|(f, s)| format!("{{ kind = \"hot_cold\", hot_fraction = {f:?}, hot_share = {s:?} }}")),
+            (0.0f64..1.2, 0.0f64..1.2)
+                .prop_map(|(f, s)| format!("{{ kind = \"hot_cold\", hot_fraction = {f:?}, hot_share = {s:?} }}")),
         ],
         (read, trim) in (0.0f64..1.0, 0.0f64..0.5),
         size in 1u64..200, offset in 0u64..100, region in 0u64..100,

@@ -1,0 +1,86 @@
+# Everything that is done to this project. Each target sets up what it needs in .venv; `make help` lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# The engine is built again when any of these changed.
+ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo build test lint format bench lock clean tools
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## Build, run one workload under two policies, write a report.
+	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --out demo --force
+	@echo
+	@echo "The report: $(CURDIR)/demo/report.html"
+
+DEMO_DRIVE    ?= ofwar-64g
+DEMO_WORKLOAD ?= examples/prxy_0.toml
+
+build: $(VENV)/.stamp-engine ## Build the engine and install ssdlab in .venv.
+
+test: $(VENV)/.stamp-dev $(VENV)/.stamp-engine ## Run every test, in Rust and in Python.
+	cargo test --workspace --locked
+	$(BIN)/pytest
+
+lint: $(VENV)/.stamp-dev ## Check format, style and types.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check python tests/python
+	$(BIN)/ruff format --check python tests/python
+	$(BIN)/mypy
+
+format: $(VENV)/.stamp-dev ## Bring the sources into format.
+	cargo fmt --all
+	$(BIN)/ruff check --fix python tests/python
+	$(BIN)/ruff format python tests/python
+
+bench: build ## Measure the speed of the fixed scenarios; one line is added to the history.
+	$(BIN)/python bench/run.py
+
+lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
+	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_RUNTIME") maturin
+	{ sed -n 1p requirements.lock; $(VENV)/lock/bin/python -m pip freeze; } > $(VENV)/lock/runtime
+	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_DEV")
+	{ sed -n 1,2p requirements-dev.lock; $(VENV)/lock/bin/python -m pip freeze | grep -vxFf $(VENV)/lock/runtime; } \
+		> $(VENV)/lock/dev
+	mv $(VENV)/lock/runtime requirements.lock && mv $(VENV)/lock/dev requirements-dev.lock && rm -rf $(VENV)/lock
+
+export LIST_RUNTIME = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])
+export LIST_DEV = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])
+
+clean: ## Remove all that was made: builds, .venv, the demo.
+	rm -rf target $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python -name '*.so' -delete
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- what the targets stand on --------------------------------------------------------------------------------
+
+tools:
+	@command -v cargo >/dev/null || { echo "make: no cargo: install a Rust toolchain, 1.88 or later (https://rustup.rs)" >&2; exit 1; }
+	@cargo --version | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 88) }' \
+		|| { echo "make: $$(cargo --version) is too old: Rust 1.88 or later is needed (rustup update)" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "make: no $(PYTHON): install Python 3.11 or later, or set PYTHON=" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "make: $$($(PYTHON) --version) is too old: Python 3.11 or later is needed, or set PYTHON=" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "make: $(PYTHON) lacks its venv module: install it (Debian and Ubuntu: python3-venv)" >&2; exit 1; }
+
+$(VENV)/.stamp-run: requirements.lock | tools
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+$(VENV)/.stamp-dev: requirements-dev.lock $(VENV)/.stamp-run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	touch $@
+
+$(VENV)/.stamp-engine: $(ENGINE) $(VENV)/.stamp-run
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	touch $@

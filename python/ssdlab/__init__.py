@@ -1,0 +1,46 @@
+"""ssdlab, a laboratory for solid-state drives: from threshold voltage to tail latency.
+
+A drive and a workload in, a :class:`Result` out::
+
+    import ssdlab
+
+    result = ssdlab.run("tiny", "job.fio", policy="ofwar")
+    print(result.latency["read"].p99_ns, result.write_amplification)
+    result.save("out")
+
+Everything that the command line does is here too, under the same names.
+"""
+
+from ssdlab.comparison import Comparison
+from ssdlab.drives import Drive, Preset, check, describe, policies, presets, schema
+from ssdlab.errors import InputError, Interrupted
+from ssdlab.folder import load_comparison, load_result
+from ssdlab.results import Latency, Result
+from ssdlab.simulate import Progress, compare, run
+from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
+from ssdlab.workloads import Workload
+
+__all__ = [
+    "Comparison",
+    "Drive",
+    "InputError",
+    "Interrupted",
+    "Latency",
+    "Preset",
+    "Progress",
+    "Result",
+    "TraceFit",
+    "Workload",
+    "check",
+    "compare",
+    "describe",
+    "load_comparison",
+    "load_result",
+    "policies",
+    "presets",
+    "run",
+    "schema",
+    "trace_convert",
+    "trace_fit",
+    "trace_info",
+]

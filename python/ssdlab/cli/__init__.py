@@ -1,0 +1,84 @@
+"""The command line: one module per command; imports that take time are made inside the commands."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ssdlab.cli import check, compare, presets, report, run, schema, show, trace
+from ssdlab.cli.console import complain
+from ssdlab.errors import InputError
+
+__all__ = ["app", "main"]
+
+
+class Guarded(TyperGroup):
+    """The one place where errors become exit statuses: 2 bad input, 130 interrupted, 1 a fault of ours."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            complain(str(error))
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            raise typer.Exit(1) from None
+        except Exception as fault:
+            if hasattr(fault, "exit_code"):  # Typer's own: a misspelt command or option, an exit
+                raise
+            traceback.print_exc()
+            complain("this is a fault of ssdlab, not of its input: please report it with the lines above")
+            raise typer.Exit(1) from None
+        except BaseException as fault:
+            if type(fault).__name__ != "PanicException":
+                raise
+            complain(f"this is a fault of ssdlab's engine, not of its input: please report it: {fault}")
+            raise typer.Exit(1) from None
+
+
+app = typer.Typer(
+    name="ssdlab",
+    cls=Guarded,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A laboratory for solid-state drives: from threshold voltage to tail latency.",
+)
+app.command(name="run")(run.run)
+app.command(name="compare")(compare.compare)
+app.add_typer(trace.app, name="trace")
+app.command(name="presets")(presets.presets)
+app.command(name="show")(show.show)
+app.command(name="check")(check.check)
+app.command(name="schema")(schema.schema)
+app.command(name="report")(report.report)
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"ssdlab {installed('ssdlab')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The entry point."""
+    # A shell may start its background jobs with Ctrl-C ignored; a run must end cleanly all the same.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(app(prog_name="ssdlab"))

@@ -1,0 +1,19 @@
+"""``ssdlab check``: is a drive's description right?"""
+
+from __future__ import annotations
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.cli.console import print_json
+
+
+def check(drive: options.DriveArgument, settings: options.Set = None, json: options.Json = False) -> None:
+    """Check a drive's description: everything wrong with it at once, or `ok`."""
+    from ssdlab import drives
+
+    resolved = drives.check(drive, set=settings or ())
+    if json:
+        print_json({"drive": drive, "ok": True, "resolved": resolved})
+    else:
+        typer.echo(f"{drive}: ok")

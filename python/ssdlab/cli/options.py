@@ -1,0 +1,227 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from ssdlab.errors import InputError
+
+_SOURCE = "Workload"
+_START = "Starting state"
+_OUTPUT = "Output"
+
+DriveArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).")
+]
+WorkloadArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="WORKLOAD", help="A trace, a fio job file, or a workload TOML.")
+]
+TraceArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="FILE", help="A trace; .gz and .zst are read in place.")
+]
+
+Set: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a field of the drive, as flash.channels=16. Repeatable."
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
+]
+Precondition: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--precondition",
+        metavar="KIND",
+        help="none, fill, random or steady; the drive's own when absent.",
+        rich_help_panel=_START,
+    ),
+]
+Load: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--load", metavar="FILE", help="Start from an aged drive that --save wrote.", rich_help_panel=_START
+    ),
+]
+Save: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--save", metavar="FILE", help="Save the drive as the run leaves it.", rich_help_panel=_START
+    ),
+]
+
+Out: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Write the result folder; without it nothing is.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace the results in an existing folder.", rich_help_panel=_OUTPUT)
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress and no remarks.", rich_help_panel=_OUTPUT)
+]
+SteadyState: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--steady-state",
+        help="Run until steady by the SNIA rule, then measure for five rounds.",
+        rich_help_panel=_START,
+    ),
+]
+SteadyRound: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START
+    ),
+]
+
+Format: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="The trace's format, recognised when absent.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+RunFormat: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="The trace's format, recognised when absent; or `fio`: print the result as fio's JSON does.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Columns: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="SPEC",
+        help="Columns of a table of any format: time=1:us,op=4,offset=5:B,size=6:B.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Address: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOW",
+        help="Addresses past the drive's end: wrap, scale or compact.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Layout: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--layout",
+        metavar="HOW",
+        help="Where the devices of a trace lie: stack or overlay.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Streams: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--streams",
+        metavar="LIST",
+        help="Keep these devices of a trace, comma-separated.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+TimeScale: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--time-scale",
+        metavar="X",
+        help="Replay so many times faster than recorded.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Repeat: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--repeat", metavar="N", help="Play the trace so many times.", rich_help_panel=_SOURCE),
+]
+Slice: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--slice",
+        metavar="A..B",
+        help="Play these requests (0..1000) or times (10s..20s).",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Replay: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--replay",
+        metavar="HOW",
+        help="Pacing of a trace: open (at recorded times), gaps, or closed:DEPTH.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+MaxRequests: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-requests", metavar="N", min=1, help="End after so many requests.", rich_help_panel=_SOURCE
+    ),
+]
+StrictTime: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The files that a run shall write, checked before it starts."""
+
+    out: Path | None
+    force: bool
+    save: Path | None
+    timeline: Path | None = None
+    log_commands: Path | None = None
+
+    def check(self) -> None:
+        """Whether each can be written.
+
+        Raises:
+            InputError: one that cannot, or two that are the same.
+        """
+        from ssdlab.files import check_new_file, check_new_folder
+
+        if self.force and self.out is None:
+            raise InputError("--force: replaces the folder of --out, which is not given")
+        if self.out is not None:
+            check_new_folder(self.out, self.force)
+        files = [path for path in (self.save, self.timeline, self.log_commands) if path is not None]
+        for path in files:
+            check_new_file(path)
+        if len({path.resolve() for path in files}) < len(files):
+            raise InputError("--save, --timeline, --log-commands: two of them name the same file")
+        if self.log_commands is not None and not self.log_commands.name.endswith(
+            (".parquet", ".csv", ".csv.gz")
+        ):
+            raise InputError(
+                f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz"
+            )
+
+
+def labels(streams: str | None) -> list[str] | None:
+    """The labels of a comma-separated list."""
+    return None if streams is None else [label.strip() for label in streams.split(",")]

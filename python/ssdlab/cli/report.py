@@ -1,0 +1,42 @@
+"""``ssdlab report``: the page of a result folder, made again, or of several side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssdlab.cli.console import remark
+from ssdlab.errors import InputError
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Result or comparison folders.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The page; DIR/report.html for one folder, comparison.html for several, when absent.",
+        ),
+    ] = None,
+) -> None:
+    """Write the report of a result folder again, or one report that compares several."""
+    from ssdlab.comparison import Comparison
+    from ssdlab.files import new_file
+    from ssdlab.folder import load_comparison, load_result
+
+    page = out or (folders[0] / "report.html" if len(folders) == 1 else Path("comparison.html"))
+    if page.suffix not in (".html", ".htm"):
+        raise InputError(f"--out {page}: expected a name in .html")
+    runs = []
+    for folder in folders:
+        if (folder / "compare.json").is_file():
+            runs += load_comparison(folder).runs
+        else:
+            runs.append(load_result(folder))
+    with new_file(page) as path:
+        html = runs[0].report() if len(runs) == 1 else Comparison(runs).report()
+        path.write_text(html, encoding="utf-8")
+    remark(f"wrote {page}")

@@ -1,0 +1,138 @@
+"""``ssdlab trace``: what is in a trace, and what can be made from it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Look into a trace, convert it, or fit a look-alike to it.")
+
+_Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_help_panel="Output")
+
+
+@app.command()
+def info(
+    file: options.TraceArgument,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    layout: options.Layout = None,
+    streams: options.Streams = None,
+    slice: options.Slice = None,
+    strict_time: options.StrictTime = False,
+    json: options.Json = False,
+) -> None:
+    """Show what is in a trace: requests, bytes, time span, footprint, streams."""
+    from ssdlab import traces
+    from ssdlab.workloads import Workload
+
+    source = Workload(
+        file,
+        format=format,
+        columns=columns,
+        layout=layout,
+        streams=options.labels(streams),
+        slice=slice,
+        strict_time=strict_time or None,
+    )
+    facts = traces.trace_info(source)
+    if json:
+        print_json(facts)
+    else:
+        from ssdlab.cli import views
+
+        views.show_facts(standard_output(), facts)
+
+
+@app.command()
+def convert(
+    file: options.TraceArgument,
+    to: Annotated[str, typer.Option("--to", metavar="NAME", help="The format to write.")],
+    out: Annotated[Path, _Target],
+    format: options.Format = None,
+    columns: options.Columns = None,
+    address: options.Address = None,
+    layout: options.Layout = None,
+    streams: options.Streams = None,
+    time_scale: options.TimeScale = None,
+    repeat: options.Repeat = None,
+    slice: options.Slice = None,
+    strict_time: options.StrictTime = False,
+    json: options.Json = False,
+) -> None:
+    """Write a trace in another format."""
+    from ssdlab import traces
+    from ssdlab.files import new_file
+    from ssdlab.workloads import Workload
+
+    source = Workload(
+        file,
+        format=format,
+        columns=columns,
+        address=address,
+        layout=layout,
+        streams=options.labels(streams),
+        time_scale=time_scale,
+        repeat=repeat,
+        slice=slice,
+        strict_time=strict_time or None,
+    )
+    if out.exists() and Path(file).exists() and out.samefile(file):
+        raise InputError(f"--out {out}: the trace itself; choose another name")
+    with new_file(out) as path:
+        written = traces.trace_convert(source, path, to)
+    if json:
+        print_json(written)
+    else:
+        remark(f"wrote {out}")
+
+
+@app.command()
+def fit(
+    file: options.TraceArgument,
+    out: Annotated[Path | None, _Target] = None,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    address: options.Address = None,
+    layout: options.Layout = None,
+    streams: options.Streams = None,
+    slice: options.Slice = None,
+    strict_time: options.StrictTime = False,
+    json: options.Json = False,
+) -> None:
+    """Fit a look-alike to a trace: a small workload TOML that generates requests like it, endlessly."""
+    from ssdlab import traces
+    from ssdlab.files import new_file
+    from ssdlab.workloads import Workload
+
+    source = Workload(
+        file,
+        format=format,
+        columns=columns,
+        address=address,
+        layout=layout,
+        streams=options.labels(streams),
+        slice=slice,
+        strict_time=strict_time or None,
+    )
+    if out is not None and out.exists() and Path(file).exists() and out.samefile(file):
+        raise InputError(f"--out {out}: the trace itself; choose another name")
+    look_alike = traces.trace_fit(source)
+    if out is not None:
+        with new_file(out) as path:
+            path.write_text(look_alike.toml, encoding="utf-8")
+        remark(f"wrote {out}")
+    if json:
+        print_json({"toml": look_alike.toml, "closeness": look_alike.closeness})
+    elif out is None:
+        sys.stdout.write(look_alike.toml)
+    else:
+        from ssdlab.cli import views
+
+        views.show_facts(standard_output(), look_alike.closeness)

@@ -1,0 +1,186 @@
+"""Results as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ssdlab.report.content import (
+    LATENCY_COLUMNS,
+    comparison_rows,
+    flatten,
+    latency_text,
+    short,
+    shown,
+    warnings,
+)
+from ssdlab.units import count, duration, percent, scaled, significant
+
+if TYPE_CHECKING:
+    from ssdlab.comparison import Comparison
+    from ssdlab.results import Result
+
+
+def show_run(console: Console, result: Result) -> None:
+    """Everything one wants to see first of a run."""
+    _title(
+        console,
+        f"{short(result.drive)} · {short(result.workload)}",
+        f"policy {result.policy} · seed {result.seed}",
+        [result],
+    )
+    console.print(_latency(result))
+    console.print(_throughput(result))
+    for table in (_causes(result), _amplification(result), _policy(result)):
+        if table is not None:
+            console.print(table)
+
+
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """The runs side by side, with ratios to the first."""
+    runs = comparison.runs
+    _title(
+        console,
+        f"{short(runs[0].drive)} · {short(runs[0].workload)}",
+        f"seed {runs[0].seed} · ratios to {runs[0].policy}",
+        runs,
+    )
+    table = _table("", *(run.policy for run in runs))
+    for group, rows in comparison_rows(runs):
+        table.add_row(Text(group, style="dim"))
+        for row in rows:
+            cells = enumerate(zip(row.texts, row.values, strict=True))
+            table.add_row(
+                f"  {row.title}",
+                *(_with_ratio(text, value, row.values[0], index) for index, (text, value) in cells),
+            )
+        table.add_section()
+    console.print(table)
+    stats = [dict(flatten(run.summary["policy_stats"])) for run in runs]
+    names = list(dict.fromkeys(name for stat in stats for name in stat))
+    if names:
+        table = _table("policy", *(run.policy for run in runs))
+        for name in names:
+            table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
+        console.print(table)
+
+
+def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
+    """Named numbers; a list of tables as a table of its own."""
+    plain = _table("", "")
+    plain.show_header = False
+    lists: list[tuple[str, list[Mapping[str, Any]]]] = []
+    for name, value in facts.items():
+        if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+            lists.append((name, value))
+        else:
+            for leaf, number in flatten(value, name):
+                plain.add_row(_words(leaf), shown(leaf, number))
+    console.print(plain)
+    for name, rows in lists:
+        titles = list(dict.fromkeys(title for row in rows for title in row))
+        table = _table(*(_words(title) for title in titles), title=_words(name))
+        for row in rows:
+            table.add_row(*(shown(title, row.get(title)) for title in titles))
+        console.print(table)
+
+
+def _title(console: Console, title: str, subtitle: str, runs: Sequence[Result]) -> None:
+    simulated = max(run.simulated_ns for run in runs)
+    console.print(Text.assemble((title, "bold"), (f"   {subtitle} · {duration(simulated)} simulated", "dim")))
+    for run in runs:
+        for warning in warnings(run):
+            prefix = f"{run.policy}: " if len(runs) > 1 else ""
+            console.print(Text(f"{prefix}{warning}", style="bold red"))
+    console.print()
+
+
+def _latency(result: Result) -> Table:
+    table = _table("latency", "commands", *(title for _, title in LATENCY_COLUMNS))
+    for op, numbers in result.latency.items():
+        if numbers.count:
+            cells = (latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS)
+            table.add_row(op, count(numbers.count), *cells)
+    return table
+
+
+def _throughput(result: Result) -> Table:
+    table = _table("throughput", "IOPS", "read", "write")
+    table.add_row(
+        "",
+        scaled(result.iops, ""),
+        scaled(result.read_bytes_per_s, "B/s"),
+        scaled(result.write_bytes_per_s, "B/s"),
+    )
+    return table
+
+
+def _causes(result: Result) -> Table | None:
+    ops = [op for op in ("read", "write") if result.causes.get(op)]
+    names = {cause for op in ops for cause, span in result.causes[op].items() if span}
+    if not names:
+        return None
+    order = sorted(names, key=lambda cause: (-max(result.causes[op].get(cause, 0.0) for op in ops), cause))
+    table = _table("mean time by cause", *(title for op in ops for title in (op, "")))
+    for cause in order:
+        cells: list[str] = []
+        for op in ops:
+            span, whole = result.causes[op].get(cause, 0.0), sum(result.causes[op].values())
+            cells += [duration(span), percent(span / whole)] if span else ["", ""]
+        table.add_row(cause, *cells)
+    return table
+
+
+def _amplification(result: Result) -> Table | None:
+    shares = result.write_amplification_by_reason
+    if not shares:
+        return None
+    flash = result.summary["flash"]
+    table = _table(
+        "write amplification",
+        significant(result.write_amplification or 0.0),
+        "units programmed",
+        "flash reads",
+        "blocks erased",
+    )
+    reasons = dict.fromkeys(reason for kind in ("programs", "reads", "erases") for reason in flash[kind])
+    for reason in reasons:
+        counts = [flash[kind].get(reason, 0) for kind in ("programs", "reads", "erases")]
+        if any(counts):
+            share = significant(shares[reason]) if reason in shares else ""
+            table.add_row(f"  {reason}", share, *(count(number) for number in counts))
+    return table
+
+
+def _policy(result: Result) -> Table | None:
+    stats = flatten(result.summary["policy_stats"])
+    if not any(name for name, _ in stats):
+        return None
+    table = _table(f"policy {result.policy}", "")
+    for name, value in stats:
+        table.add_row(_words(name), shown(name, value))
+    return table
+
+
+def _table(*titles: str, title: str | None = None) -> Table:
+    """A table in the house style: the first column to the left, numbers to the right."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for index, heading in enumerate(titles):
+        table.add_column(heading, justify="left" if index == 0 else "right", no_wrap=True)
+    return table
+
+
+def _with_ratio(text: str, value: float | None, base: float | None, index: int) -> Text:
+    cell = Text(text)
+    if index and value is not None and base:
+        cell.append(f"  ×{significant(value / base, 3):>6}", style="dim")
+    return cell
+
+
+def _words(name: str) -> str:
+    return name.removesuffix("_ns").replace("_", " ")

@@ -1,0 +1,122 @@
+"""Drives: presets, description files, texts and dictionaries, and what the engine says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ssdlab import _engine, toml
+from ssdlab.errors import InputError, unknown_name
+from ssdlab.files import existing_file
+
+__all__ = ["Drive", "DriveLike", "Preset", "Settings", "check", "describe", "policies", "presets", "schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A drive that comes with ssdlab."""
+
+    #: The name by which it is called for.
+    name: str
+    #: What it is, in one line.
+    title: str
+    #: Its description, with the standing of each number.
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A drive's description, not yet checked."""
+
+    #: Preset or file name; messages begin with it.
+    name: str
+    #: The description (TOML).
+    text: str
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "drive.toml") -> Drive:
+        """A drive described by a TOML text; `name` is what messages call it."""
+        return cls(name, text)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, object], name: str = "drive") -> Drive:
+        """A drive described by a dictionary with the fields of a description."""
+        return cls(name, toml.document(fields))
+
+    @classmethod
+    def open(cls, drive: DriveLike) -> Drive:
+        """A drive from a preset's name, a file, or a dictionary.
+
+        Raises:
+            InputError: neither a preset nor a readable file.
+        """
+        if isinstance(drive, Drive):
+            return drive
+        if isinstance(drive, Mapping):
+            return cls.from_dict(drive)
+        name = fspath(drive)
+        for preset in presets():
+            if preset.name == name:
+                return cls(name, preset.text)
+        if not Path(name).exists() and Path(name).suffix != ".toml" and "/" not in name:
+            raise unknown_name("drive", name, [preset.name for preset in presets()])
+        try:
+            return cls(name, Path(existing_file(name)).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise InputError(f"{name}: not a text file; a drive is described in TOML") from None
+
+
+#: What stands for a drive: a preset's name, a path, a :class:`Drive`, or a dictionary.
+DriveLike: TypeAlias = str | PathLike[str] | Drive | Mapping[str, object]
+#: Fields to override: ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
+Settings: TypeAlias = Mapping[str, object] | Sequence[str]
+
+
+def setting_lines(settings: Settings) -> list[str]:
+    """Settings as the ``KEY=VALUE`` lines that the engine takes."""
+    if isinstance(settings, str):
+        raise InputError(f"set: expected a mapping or a list of KEY=VALUE, got the string {settings!r}")
+    if isinstance(settings, Mapping):
+        return [f"{name}={toml.value(value)}" for name, value in settings.items()]
+    return list(settings)
+
+
+def presets() -> list[Preset]:
+    """The drives that come with ssdlab."""
+    return [Preset(*row) for row in _engine.presets()]
+
+
+def policies() -> dict[str, str]:
+    """The mode policies: name to what it does, in one line."""
+    return dict(_engine.policies())
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a drive's description."""
+    fields: dict[str, Any] = json.loads(_engine.schema())
+    return fields
+
+
+def check(drive: DriveLike, *, set: Settings = ()) -> str:
+    """Checks a drive and returns its complete description (TOML).
+
+    Raises:
+        InputError: everything that is wrong with it, one line each.
+    """
+    source = Drive.open(drive)
+    return _engine.check(source.name, source.text, setting_lines(set))
+
+
+def describe(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
+    """What follows from a drive's description: capacities, parallelism, bounds, modes, memory.
+
+    Raises:
+        InputError: everything that is wrong with it, one line each.
+    """
+    source = Drive.open(drive)
+    facts: dict[str, Any] = json.loads(_engine.describe(source.name, source.text, setting_lines(set)))
+    return facts

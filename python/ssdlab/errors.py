@@ -1,0 +1,30 @@
+"""What can go wrong, as exceptions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab._engine import InputError
+
+if TYPE_CHECKING:
+    from ssdlab.comparison import Comparison
+    from ssdlab.results import Result
+
+__all__ = ["InputError", "Interrupted", "unknown_name"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run. What it had measured so far is in :attr:`result`, marked ``partial``."""
+
+    def __init__(self, result: Result | Comparison) -> None:
+        super().__init__("interrupted; the partial result is in `.result`")
+        self.result = result
+
+
+def unknown_name(what: str, name: str, valid: list[str]) -> InputError:
+    """An error for an unknown `name`, with the valid ones and the nearest of them."""
+    import difflib
+
+    near = difflib.get_close_matches(name, valid, n=1)
+    hint = f" (did you mean `{near[0]}`?)" if near else ""
+    return InputError(f"unknown {what} `{name}`: expected one of {', '.join(valid)}{hint}")

@@ -1,0 +1,132 @@
+"""Result folders: written byte for byte the same for the same run, and read back."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.comparison import Comparison
+from ssdlab.errors import InputError
+from ssdlab.files import write_folder
+from ssdlab.results import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["load_comparison", "load_result", "save_comparison", "save_result"]
+
+_RESULT_FILES = (
+    "drive.toml",
+    "workload.toml",
+    "summary.json",
+    "latency.parquet",
+    "timeline.parquet",
+    "report.html",
+)
+_COMPARISON_FILES = ("compare.json", "report.html")
+
+
+def save_result(result: Result, folder: str | PathLike[str], *, force: bool = False) -> Path:
+    """Writes a result folder and returns its path.
+
+    Raises:
+        InputError: it exists and is not empty (unless `force`), or cannot be made.
+    """
+    return write_folder(Path(folder), force, lambda path: _write_result(result, path), _ours)
+
+
+def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, force: bool = False) -> Path:
+    """Writes a comparison: ``compare.json``, ``report.html``, and a result folder per run.
+
+    Raises:
+        InputError: it exists and is not empty (unless `force`), or cannot be made.
+    """
+
+    def write(path: Path) -> None:
+        names = _folder_names(comparison)
+        for name, run in zip(names, comparison.runs, strict=True):
+            (path / name).mkdir()
+            _write_result(run, path / name)
+        text = json.dumps({**comparison.to_dict(), "folders": names}, indent=2)
+        (path / "compare.json").write_text(text + "\n", encoding="utf-8")
+        (path / "report.html").write_text(comparison.report(), encoding="utf-8")
+
+    return write_folder(Path(folder), force, write, _ours)
+
+
+def load_result(folder: str | PathLike[str]) -> Result:
+    """Reads a result folder.
+
+    Raises:
+        InputError: the folder is not one.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    path = Path(folder)
+    if not (path / "summary.json").is_file():
+        raise InputError(f"{path}: not a result folder: no summary.json in it")
+    try:
+        result = Result(
+            (path / "summary.json").read_text(encoding="utf-8"),
+            drive_toml=(path / "drive.toml").read_text(encoding="utf-8"),
+            workload_toml=(path / "workload.toml").read_text(encoding="utf-8"),
+            latency=parquet.read_table(path / "latency.parquet"),
+            timeline=parquet.read_table(path / "timeline.parquet"),
+        )
+        version = result.summary.get("schema_version")
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"{path}: a damaged result folder: {error}") from None
+    if version != 1:
+        raise InputError(f"{path}/summary.json: schema_version {version}: expected 1")
+    return result
+
+
+def load_comparison(folder: str | PathLike[str]) -> Comparison:
+    """Reads a folder that :meth:`ssdlab.Comparison.save` wrote.
+
+    Raises:
+        InputError: the folder is not one.
+    """
+    path = Path(folder)
+    try:
+        names = json.loads((path / "compare.json").read_text(encoding="utf-8"))["folders"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: not a comparison folder: no readable compare.json in it") from None
+    return Comparison([load_result(path / str(name)) for name in names])
+
+
+def _write_result(result: Result, path: Path) -> None:
+    (path / "drive.toml").write_text(result.drive_toml, encoding="utf-8")
+    (path / "workload.toml").write_text(result.workload_toml, encoding="utf-8")
+    (path / "summary.json").write_text(result.summary_json, encoding="utf-8")
+    write_parquet(result.latency_table(), path / "latency.parquet")
+    write_parquet(result.timeline_table(), path / "timeline.parquet")
+    (path / "report.html").write_text(result.report(), encoding="utf-8")
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Writes `table` with every setting that shapes the bytes stated."""
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(
+        table, path, version="2.6", compression="zstd", compression_level=3, row_group_size=1 << 20
+    )
+
+
+def _folder_names(comparison: Comparison) -> list[str]:
+    """The runs' folders: the policy, numbered where one occurs again."""
+    names: list[str] = []
+    for run in comparison.runs:
+        repeats = sum(run.policy == earlier.policy for earlier in comparison.runs[: len(names)])
+        names.append(f"{run.policy}-{repeats + 1}" if repeats else run.policy)
+    return names
+
+
+def _ours(entry: Path) -> bool:
+    """Whether an entry of a result or comparison folder was written here."""
+    if entry.is_dir():
+        return (entry / "summary.json").is_file()
+    return entry.name in _RESULT_FILES or entry.name in _COMPARISON_FILES

@@ -1,0 +1,287 @@
+"""The page's words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.units import count, duration, percent, ratio, scaled, significant, size
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: The columns of a table of latencies: field, title.
+LATENCY_COLUMNS = (
+    ("mean_ns", "mean"),
+    ("stddev_ns", "std. dev."),
+    ("min_ns", "min"),
+    ("p50_ns", "p50"),
+    ("p90_ns", "p90"),
+    ("p99_ns", "p99"),
+    ("p99_9_ns", "p99.9"),
+    ("p99_99_ns", "p99.99"),
+    ("max_ns", "max"),
+)
+
+
+def warnings(run: Result) -> list[str]:
+    """What must be known before any number is believed."""
+    found = []
+    if run.status != "complete":
+        found.append("partial: the run was stopped before its end")
+    if run.summary.get("saturated") is True:
+        found.append("saturated: the backlog was still growing at the end")
+    if run.summary.get("rejected"):
+        found.append(f"{count(run.summary['rejected'])} commands rejected")
+    if run.summary["reliability"].get("uncorrectable"):
+        found.append(f"{count(run.summary['reliability']['uncorrectable'])} uncorrectable reads")
+    return found
+
+
+def short(name: str) -> str:
+    """A drive's or workload's name without the folders before it."""
+    return name.rstrip("/").rsplit("/", 1)[-1] or name
+
+
+def headline(run: Result) -> list[list[tuple[str, str]]]:
+    """The numbers that come first, each with its name: a row of throughput, a row of latency."""
+    throughput = [
+        (scaled(run.iops, "IOPS"), "commands per second"),
+        (scaled(run.read_bytes_per_s, "B/s"), "read bandwidth"),
+        (scaled(run.write_bytes_per_s, "B/s"), "write bandwidth"),
+        (ratio(run.write_amplification), "write amplification"),
+    ]
+    latency: list[tuple[str, str]] = []
+    for op in ("read", "write"):
+        numbers = run.latency[op]
+        if numbers.count:
+            latency += [
+                (duration(numbers.mean_ns), f"mean {op}"),
+                (_tail(numbers.p99_ns), f"{op} p99"),
+                (_tail(numbers.p99_99_ns), f"{op} p99.99"),
+            ]
+    return [throughput, latency]
+
+
+def latency_table(run: Result) -> str:
+    """Latency by operation."""
+    head = ["", "commands", *(title for _, title in LATENCY_COLUMNS)]
+    rows = [
+        [
+            op,
+            count(numbers.count),
+            *(latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS),
+        ]
+        for op, numbers in run.latency.items()
+    ]
+    return table(head, rows)
+
+
+def cause_table(run: Result) -> str:
+    """Causes, the largest first, as times and shares."""
+    ops = [op for op in ("read", "write") if run.causes.get(op)]
+    names = {cause for op in ops for cause, span in run.causes[op].items() if span}
+    order = sorted(names, key=lambda cause: (-max(run.causes[op].get(cause, 0.0) for op in ops), cause))
+    head = ["cause", *(title for op in ops for title in (f"{op}, mean", f"{op}, share"))]
+    rows = []
+    for cause in order:
+        row = [cause]
+        for op in ops:
+            span, whole = run.causes[op].get(cause, 0.0), sum(run.causes[op].values())
+            row += [_micro(span), percent(span / whole)] if span else ["–", "–"]
+        rows.append(row)
+    rows.append(["sum", *(cell for op in ops for cell in (_micro(sum(run.causes[op].values())), "100.0 %"))])
+    return table(head, rows) if ops else ""
+
+
+def flash_table(run: Result) -> str:
+    """Flash operations, by their reason."""
+    flash = run.summary["flash"]
+    kinds = ("reads", "programs", "erases")
+    reasons = dict.fromkeys(reason for kind in kinds for reason, number in flash[kind].items() if number)
+    rows = [[reason, *(count(flash[kind].get(reason, 0)) for kind in kinds)] for reason in reasons]
+    rows.append(["all", *(count(_total(run, kind)) for kind in kinds)])
+    return table(["for", "flash reads", "units programmed", "blocks erased"], rows)
+
+
+def state_tables(run: Result) -> str:
+    """Starting state, policy, reliability and energy."""
+    summary = run.summary
+    blocks = [
+        ("Starting state", _pairs(summary["starting_state"])),
+        ("Policy", _pairs(summary["policy_stats"])),
+        ("Wear", _pairs({"erases": summary["wear"], "effective": summary["effective_wear"]})),
+        ("Reliability", _pairs(summary["reliability"])),
+        ("Energy", [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"])]),
+        (
+            "Commands",
+            _pairs(
+                {
+                    **run.commands,
+                    "rejected": summary["rejected"],
+                    "unmapped_reads": summary.get("unmapped_reads"),
+                }
+            ),
+        ),
+        ("Steady state", _pairs({"steady": summary["steady"], "saturated": summary["saturated"]})),
+    ]
+    cells = "".join(f"<div><h3>{title}</h3>{table(None, rows)}</div>" for title, rows in blocks if rows)
+    return f'<div class="columns">{cells}</div>'
+
+
+def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
+    """What each policy counted, one column a run."""
+    parts = []
+    for title, key in (
+        ("Policy", "policy_stats"),
+        ("Starting state", "starting_state"),
+        ("Reliability", "reliability"),
+    ):
+        columns = [dict(_pairs(run.summary[key])) for run in runs]
+        fields = list(dict.fromkeys(field for column in columns for field in column))
+        if fields:
+            rows = [[field, *(column.get(field, "–") for column in columns)] for field in fields]
+            parts.append(f"<h3>{title}</h3>" + table(["", *names], rows))
+    return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number of a comparison: its name, its value in each run, and how that is written."""
+
+    title: str
+    values: Sequence[float | None]
+    texts: Sequence[str]
+
+
+def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+    """Headline numbers of several runs, in named groups; numbers that no run has are left out."""
+    groups: list[tuple[str, list[Row]]] = []
+    for op in ("all", "read", "write"):
+        numbers = [run.latency[op] for run in runs]
+        rows = []
+        for field, title in LATENCY_COLUMNS:
+            values = [getattr(each, field) for each in numbers]
+            texts = [latency_text(value, each.count) for value, each in zip(values, numbers, strict=True)]
+            rows.append(Row(title, values, texts))
+        groups.append((f"{op} latency", rows))
+
+    def row(title: str, values: Sequence[float | None], text: Callable[[float | None], str]) -> Row:
+        return Row(title, values, [text(value) for value in values])
+
+    shares = [run.write_amplification_by_reason for run in runs]
+    rows = [
+        row("commands per second", [run.iops for run in runs], lambda value: scaled(value, "IOPS")),
+        row("read bandwidth", [run.read_bytes_per_s for run in runs], lambda value: scaled(value, "B/s")),
+        row("write bandwidth", [run.write_bytes_per_s for run in runs], lambda value: scaled(value, "B/s")),
+        row("write amplification", [run.write_amplification for run in runs], ratio),
+    ]
+    for reason in dict.fromkeys(reason for share in shares for reason in share):
+        rows.append(row(f"of it for {reason}", [share.get(reason) for share in shares], ratio))
+    rows += [
+        row("units programmed", [_total(run, "programs") for run in runs], count),
+        row("blocks erased", [_total(run, "erases") for run in runs], count),
+        row("simulated time", [run.simulated_ns for run in runs], duration),
+    ]
+    groups.append(("throughput and cost", rows))
+    known = [
+        (name, [row for row in rows if any(value is not None for value in row.values)])
+        for name, rows in groups
+    ]
+    return [(name, rows) for name, rows in known if rows]
+
+
+def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
+    """Headline numbers, one column a run, with ratios to the first."""
+    rows: list[list[str] | str] = []
+    for group, numbers in comparison_rows(runs):
+        rows.append(group)
+        for row in numbers:
+            cells = zip(row.texts, row.values, strict=True)
+            rows.append(
+                [
+                    row.title,
+                    *(
+                        _with_ratio(text, value, row.values[0], index)
+                        for index, (text, value) in enumerate(cells)
+                    ),
+                ]
+            )
+    return table(["", *names], rows, raw=True)
+
+
+def table(head: Sequence[str] | None, rows: Sequence[Sequence[str] | str], raw: bool = False) -> str:
+    """An HTML table; a row that is a string is a heading within it. `raw` cells are already HTML."""
+    width = len(head) if head else 2
+    shown = (lambda cell: cell) if raw else escape
+    body = "".join(
+        f'<tr class="group"><td colspan="{width}">{escape(row)}</td></tr>'
+        if isinstance(row, str)
+        else "<tr>" + "".join(f"<td>{shown(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    top = (
+        "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>"
+        if head
+        else ""
+    )
+    return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
+
+
+def flatten(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """The leaves of nested tables, with their names joined."""
+    if isinstance(value, Mapping):
+        return [leaf for name, item in value.items() for leaf in flatten(item, f"{prefix} {name}".strip())]
+    return [(prefix, value)]
+
+
+def shown(name: str, value: Any) -> str:
+    """A number of the summary with the unit that its name ends in."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int() | float() if name.endswith("_ns"):
+            return duration(value)
+        case int() | float() if name.endswith("_bytes"):
+            return size(value)
+        case int() | float() if name.endswith("_bytes_per_s"):
+            return scaled(value, "B/s")
+        case int():
+            return count(value)
+        case float():
+            return significant(value)
+        case list():
+            return ", ".join(shown(name, item) for item in value) or "–"
+    return str(value)
+
+
+def _pairs(value: Any) -> list[tuple[str, str]]:
+    return [(name.replace("_", " ").removesuffix(" ns"), shown(name, item)) for name, item in flatten(value)]
+
+
+def _tail(value: int | None) -> str:
+    return "n < 10" if value is None else duration(value)
+
+
+def latency_text(value: float | None, measured: int) -> str:
+    """A latency; where there is none, why."""
+    return duration(value) if value is not None else ("n < 10" if measured else "–")
+
+
+def _micro(ns: float) -> str:
+    return f"{significant(ns / 1000)} us"
+
+
+def _with_ratio(text: str, value: float | None, base: float | None, index: int) -> str:
+    """A cell of the comparison: the number and its ratio to the first run's."""
+    if index == 0 or not value or not base:
+        return escape(text)
+    return f"{escape(text)}<small>× {ratio(value / base, 3)}</small>"
+
+
+def _total(run: Result, kind: str) -> int:
+    return sum(run.summary["flash"][kind].values())

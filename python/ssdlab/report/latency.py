@@ -1,0 +1,183 @@
+"""Latency: its distribution on a probability axis, and the percentiles side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from ssdlab.report import style
+from ssdlab.units import duration
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: A percentile needs this many samples beyond it to mean anything.
+_SAMPLES_BEYOND = 10
+_TICKS = (0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999)
+_DASHES = {"read": "solid", "write": "dash"}
+
+
+def distribution(runs: Sequence[Result]) -> go.Figure:
+    """Share of commands that are no slower than a latency; a straight line is a log-normal distribution.
+
+    Dotted where fewer than ten samples lie beyond.
+    """
+    chart = style.figure(460)
+    names = style.run_names(runs)
+    lowest, highest = math.inf, 0.0
+    for index, run in enumerate(runs):
+        for op in ("read", "write"):
+            rows = _histogram(run, op)
+            if not rows:
+                continue
+            lowest, highest = min(lowest, rows[0][0]), max(highest, rows[-1][1])
+            single = len(runs) == 1
+            colour = style.OPERATIONS[op] if single else style.run_colour(index)
+            line = {"color": colour, "width": 2, "dash": "solid" if single else _DASHES[op]}
+            _add_curve(chart, rows, op if single else f"{names[index]}, {op}", line)
+    if not highest:
+        return style.note(chart, "no read or write was measured")
+    left, right = _margins(lowest, highest)
+    ticks, labels = time_ticks(left, right)
+    chart.update_xaxes(
+        type="log",
+        title_text="latency (logarithmic)",
+        tickvals=ticks,
+        ticktext=labels,
+        range=[math.log10(left), math.log10(right)],
+    )
+    chart.update_yaxes(
+        title_text="commands no slower (probability axis)",
+        tickvals=[_probit(percent / 100) for percent in _TICKS],
+        ticktext=[f"{percent:g} %" for percent in _TICKS],
+        range=[_probit(0.0008), _probit(0.999_993)],
+    )
+    return chart
+
+
+def percentiles(runs: Sequence[Result]) -> go.Figure:
+    """Mean and percentiles of each run, reads and writes, on a logarithmic axis."""
+    points = [("mean_ns", "mean"), ("p50_ns", "p50"), ("p90_ns", "p90"), ("p99_ns", "p99")]
+    points += [("p99_9_ns", "p99.9"), ("p99_99_ns", "p99.99"), ("max_ns", "max")]
+    chart = style.figure(400)
+    names = style.run_names(runs)
+    values: list[float] = []
+    for index, run in enumerate(runs):
+        labels: tuple[list[str], list[str]] = ([], [])
+        heights: list[float | None] = []
+        for op in ("read", "write"):
+            if run.latency[op].count:
+                labels[0].extend(f"{op}s" for _ in points)
+                labels[1].extend(title for _, title in points)
+                heights += [getattr(run.latency[op], field) for field, _ in points]
+        values += [height for height in heights if height]
+        chart.add_scatter(
+            x=list(labels),
+            y=heights,
+            mode="markers",
+            name=names[index],
+            marker={"color": style.run_colour(index), "size": 12, "symbol": "diamond-wide", "opacity": 0.9},
+            customdata=[duration(height) for height in heights],
+            hovertemplate="%{x}: %{customdata}<extra>" + names[index] + "</extra>",
+        )
+    if not values:
+        return style.note(chart, "no read or write was measured")
+    low, high = _margins(min(values), max(values))
+    ticks, labels_y = time_ticks(low, high)
+    chart.update_yaxes(type="log", tickvals=ticks, ticktext=labels_y, title_text="latency (logarithmic)")
+    chart.update_yaxes(range=[math.log10(low), math.log10(high)])
+    return chart
+
+
+def time_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
+    """Ticks of a logarithmic time axis from `low` to `high` [ns]: decades, or 1-2-5 where there are few."""
+    first, last = math.floor(math.log10(max(low, 1.0))), math.ceil(math.log10(max(high, 1.0)))
+    steps = (1, 2, 5) if last - first <= 5 else (1,)
+    ticks = [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
+    return ticks, [duration(tick, 1) for tick in ticks]
+
+
+def _margins(low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis from `low` to `high`: with a margin, and never too close together."""
+    margin = max(1.1, (16 * low / high) ** 0.5, (high / low) ** 0.04)
+    return low / margin, high * margin
+
+
+def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
+    """Rows ``(low, high, count)`` of one operation, in order, extremes exact."""
+    table = run.latency_table()
+    columns = (table.column(name).to_pylist() for name in ("op", "low_ns", "high_ns", "count"))
+    rows = [
+        (max(low, 1.0), max(high, 1.0), count)
+        for kind, low, high, count in zip(*columns, strict=True)
+        if kind == op
+    ]
+    if rows:
+        least, most = run.latency[op].min_ns, run.latency[op].max_ns
+        rows[0] = (max(rows[0][0], least or 1.0), rows[0][1], rows[0][2])
+        rows[-1] = (rows[-1][0], min(rows[-1][1], most or rows[-1][1]), rows[-1][2])
+    return rows
+
+
+def _add_curve(
+    chart: go.Figure, rows: list[tuple[float, float, int]], name: str, line: dict[str, Any]
+) -> None:
+    """One distribution: solid to the last percentile that means something, dotted beyond."""
+    total = sum(count for _, _, count in rows)
+    xs, ys = _curve(rows, total)
+    limit = _probit(1 - _SAMPLES_BEYOND / total) if total > _SAMPLES_BEYOND else -math.inf
+    split = next((index for index, y in enumerate(ys) if y > limit), len(ys))
+    if 0 < split < len(ys):
+        share = (limit - ys[split - 1]) / (ys[split] - ys[split - 1])
+        xs.insert(split, xs[split - 1] * (xs[split] / xs[split - 1]) ** share)
+        ys.insert(split, limit)
+        split += 1
+    for part, begin, end in (("solid", 0, split), ("tail", max(split - 1, 0), len(ys))):
+        if end - begin < 2:
+            continue
+        look = line if part == "solid" else {**line, "dash": "dot", "width": 1.2}
+        chart.add_scatter(
+            x=xs[begin:end],
+            y=ys[begin:end],
+            mode="lines",
+            line=look,
+            name=name,
+            legendgroup=name,
+            showlegend=part == "solid" or split < 2,
+            customdata=[
+                f"{duration(x)}<br>{100 * NormalDist().cdf(y):.4f} %"
+                for x, y in zip(xs[begin:end], ys[begin:end], strict=True)
+            ],
+            hovertemplate="%{customdata}<extra>" + name + "</extra>",
+        )
+
+
+def _curve(rows: list[tuple[float, float, int]], total: int) -> tuple[list[float], list[float]]:
+    """The distribution's corners, without those that a screen cannot tell from the last one kept."""
+    xs: list[float] = []
+    ys: list[float] = []
+
+    def add(x: float, share: float, always: bool) -> None:
+        y = _probit(min(max(share, 0.5 / total), 1 - 0.5 / total))
+        if always or not xs or abs(math.log10(x / xs[-1])) > 0.002 or abs(y - ys[-1]) > 0.02:
+            xs.append(x)
+            ys.append(y)
+
+    seen = 0
+    previous_high = 0.0
+    for index, (low, high, count) in enumerate(rows):
+        gap = low > previous_high * 1.005
+        add(low, seen / total, gap)
+        seen += count
+        last = index + 1 == len(rows) or rows[index + 1][0] > high * 1.005
+        add(high, seen / total, last)
+        previous_high = high
+    return xs, ys
+
+
+def _probit(share: float) -> float:
+    return NormalDist().inv_cdf(share)

@@ -1,0 +1,60 @@
+"""Which operating modes were used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from ssdlab.report import style
+from ssdlab.units import count
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+_SHADES = ("#2b6ea6", "#d0732a", "#2f8f6b", "#7a62a8", "#9a8432", "#a8456b", "#3d97a8", "#66727f")
+
+
+def shares(runs: Sequence[Result]) -> go.Figure:
+    """The share of each mode among writes, reads and erases."""
+    names = style.run_names(runs)
+    single = len(runs) == 1
+    bars: list[tuple[str, dict[str, int]]] = []
+    for kind in _kinds(runs):
+        for name, run in reversed([*zip(names, runs, strict=True)]):
+            used = {mode: number for mode, number in run.summary["modes"].get(kind, {}).items() if number}
+            if used:
+                bars.append((kind if single else f"{name} · {kind}", used))
+    chart = style.figure(130 + 40 * max(1, len(bars)), barmode="stack", bargap=0.35)
+    if not bars:
+        return style.note(chart, "no mode was used")
+    modes = list(dict.fromkeys(mode for _, used in reversed(bars) for mode in used))
+    for index, mode in enumerate(modes):
+        parts = [100 * used.get(mode, 0) / sum(used.values()) for _, used in bars]
+        chart.add_bar(
+            orientation="h",
+            y=[title for title, _ in bars],
+            x=parts,
+            name=mode,
+            marker={"color": _SHADES[index % len(_SHADES)], "line": {"color": "white", "width": 0.5}},
+            text=[f"{mode} {part:.1f} %" if part > 8 else "" for part in parts],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"size": 11},
+            customdata=[count(used.get(mode, 0)) for _, used in bars],
+            hovertemplate="%{y}: " + mode + " %{x:.3f} % (%{customdata})<extra></extra>",
+        )
+    chart.update_xaxes(title_text="share of operations (%)", range=[0, 100])
+    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
+    return chart
+
+
+def _kinds(runs: Sequence[Result]) -> list[str]:
+    """The kinds of modes to show, from the bottom up; of several runs, only where there was a choice."""
+    used = {
+        kind: {mode for run in runs for mode, number in run.summary["modes"].get(kind, {}).items() if number}
+        for kind in ("erase", "read", "write")
+    }
+    return [kind for kind, modes in used.items() if len(modes) > 1 or kind == "write" or len(runs) == 1]

@@ -1,0 +1,221 @@
+"""The page: headline numbers, figures and tables of one run, or of several side by side.
+
+Equal runs give equal pages: figures have fixed names, and no wall-clock time stands anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ssdlab.report import amplification, causes, content, latency, modes, style, timeline, utilisation, wear
+from ssdlab.units import duration, ratio, scaled
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from ssdlab.results import Result
+
+_LATENCY = (
+    "Share of commands that took no longer than a given time. The vertical axis is a probability axis: a "
+    "log-normal distribution is a straight line, and the tail has as much room as the body."
+)
+_DOTTED = "Dotted: fewer than ten commands lie beyond."
+_CAUSES = (
+    "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
+)
+_AMPLIFICATION = (
+    "What the flash programmed for each unit that the host wrote, split by the reason of the program."
+)
+_MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
+
+
+def single(run: Result) -> str:
+    """The report of one run."""
+    title = f"{content.short(run.drive)} under {content.short(run.workload)}"
+    subtitle = f"policy {run.policy} · seed {run.seed} · {duration(run.simulated_ns)} simulated"
+    body = [
+        _header("SSD simulation", title, subtitle, content.warnings(run)),
+        *(_cards(row) for row in content.headline(run) if row),
+        _section(
+            "Latency",
+            f"{_LATENCY} {_DOTTED}",
+            _figure(latency.distribution([run]), "latency"),
+            content.latency_table(run),
+        ),
+        _section(
+            "Where the time goes",
+            _CAUSES,
+            _figure(causes.stacked([run]), "causes"),
+            content.cause_table(run),
+        ),
+        _section(
+            "Over time",
+            "Rates and means over each step of simulated time.",
+            _figure(timeline.traffic([run]), "timeline"),
+        ),
+        _section(
+            "Utilisation",
+            "How much of the simulated time each channel and each die was busy.",
+            _figure(utilisation.busy([run]), "utilisation"),
+        ),
+        _section(
+            "Write amplification",
+            _AMPLIFICATION,
+            _figure(amplification.by_reason([run]), "amplification"),
+            content.flash_table(run),
+        ),
+        _section(
+            "Operating modes and wear",
+            _MODES,
+            _figure(modes.shares([run]), "modes"),
+            _figure(wear.spread([run]), "wear"),
+        ),
+        _section(
+            "State and policy",
+            "Where the run started from, what the policy counted, and what flash and ECC report.",
+            content.state_tables(run),
+        ),
+        _descriptions([run]),
+    ]
+    return _page(title, body)
+
+
+def several(runs: Sequence[Result]) -> str:
+    """The report of several runs, overlaid; numbers stand beside their ratio to the first run's."""
+    names = style.run_names(runs)
+    title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
+    drives, workloads = (
+        ", ".join(dict.fromkeys(content.short(getattr(run, field)) for run in runs))
+        for field in ("drive", "workload")
+    )
+    seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
+    warnings = [
+        f"{name}: {text}" for name, run in zip(names, runs, strict=True) for text in content.warnings(run)
+    ]
+    body = [
+        _header("SSD simulation: comparison", title, f"{drives} under {workloads} · seed {seeds}", warnings),
+        _cards(_gains(runs, names)),
+        _section(
+            "Side by side",
+            f"Small: the ratio to {names[0]}.",
+            content.comparison_table(runs, names),
+        ),
+        _section(
+            "Latency",
+            f"{_LATENCY} Reads solid, writes dashed. {_DOTTED}",
+            _figure(latency.distribution(runs), "latency"),
+            _figure(latency.percentiles(runs), "percentiles"),
+        ),
+        _section(
+            "Where the time goes",
+            _CAUSES,
+            _figure(causes.stacked(runs), "causes"),
+        ),
+        _section(
+            "Over time",
+            "Rates and means over each step of simulated time; reads solid, writes dotted.",
+            _figure(timeline.traffic(runs), "timeline"),
+        ),
+        _section(
+            "Utilisation",
+            "How much of the simulated time each channel and each die was busy, the busiest first.",
+            _figure(utilisation.busy(runs), "utilisation"),
+        ),
+        _section(
+            "Write amplification",
+            _AMPLIFICATION,
+            _figure(amplification.by_reason(runs), "amplification"),
+        ),
+        _section(
+            "Operating modes and wear",
+            _MODES,
+            _figure(modes.shares(runs), "modes"),
+            _figure(wear.spread(runs), "wear"),
+        ),
+        _section(
+            "Policies",
+            "What each policy counted, and where its run started from.",
+            content.policy_tables(runs, names),
+        ),
+        _descriptions(runs[:1]),
+    ]
+    return _page(title, body)
+
+
+def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Cards of a comparison: the first run's numbers, and the ratios of up to three others to them."""
+    first = runs[0]
+    cards: list[tuple[str, str]] = [
+        (duration(first.latency["all"].mean_ns), f"mean latency, {names[0]}"),
+        (scaled(first.iops, "IOPS"), f"throughput, {names[0]}"),
+    ]
+    for name, run in [*zip(names, runs, strict=True)][1:4]:
+        for label, value, base in (
+            ("mean latency", run.latency["all"].mean_ns, first.latency["all"].mean_ns),
+            ("p99.99", run.latency["all"].p99_99_ns, first.latency["all"].p99_99_ns),
+        ):
+            if value and base:
+                cards.append((f"× {ratio(value / base, 3)}", f"{label}, {name}"))
+    return cards
+
+
+def _page(title: str, body: Sequence[str]) -> str:
+    """A whole page around `body`."""
+    css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    from plotly.offline import get_plotlyjs
+
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)} · ssdlab</title>\n<style>\n{css}</style>\n"
+        f"<script>{get_plotlyjs()}</script>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n<footer>Made by ssdlab. The numbers are in summary.json, latency.parquet and timeline.parquet "
+        "beside this page.</footer>\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _header(eyebrow: str, title: str, subtitle: str, warnings: Sequence[str]) -> str:
+    badges = "".join(f'<span class="badge">{escape(text)}</span>' for text in warnings)
+    return (
+        f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>'
+        f'<p class="subtitle">{escape(subtitle)}</p>{badges}</header>'
+    )
+
+
+def _cards(cards: Sequence[tuple[str, str]]) -> str:
+    items = "".join(
+        f'<div class="card"><b>{escape(value)}</b><span>{escape(label)}</span></div>'
+        for value, label in cards
+    )
+    return f'<div class="cards">{items}</div>'
+
+
+def _section(title: str, caption: str, *parts: str) -> str:
+    return (
+        f'<section><h2>{escape(title)}</h2><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
+    )
+
+
+def _figure(chart: go.Figure, name: str) -> str:
+    """A figure with a fixed name; the library stands once in the page's head."""
+    html: str = chart.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=f"figure-{name}",
+        config={"displayModeBar": False, "responsive": True},
+    )
+    return html
+
+
+def _descriptions(runs: Sequence[Result]) -> str:
+    """The descriptions that the run was made of."""
+    blocks = "".join(
+        f"<details><summary>{name}</summary><pre>{escape(text)}</pre></details>"
+        for run in runs
+        for name, text in (("drive.toml", run.drive_toml), ("workload.toml", run.workload_toml))
+    )
+    return _section("Descriptions", "Everything that is needed to repeat this run.", blocks)

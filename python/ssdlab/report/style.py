@@ -1,0 +1,95 @@
+"""What the figures have in common: colours, fonts, axes, names of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+INK = "#1f2933"
+MUTED = "#66727f"
+GRID = "#e6e9ed"
+#: One colour per operation.
+OPERATIONS = {"read": "#2b6ea6", "write": "#d0732a", "all": "#5b6470"}
+#: One colour per run, where several are overlaid.
+RUNS = ("#4a5563", "#d0732a", "#2b6ea6", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8")
+
+FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+
+@cache
+def template() -> go.layout.Template:
+    """The house style: what every figure and every axis has unless it says otherwise."""
+    axis = {
+        "gridcolor": GRID,
+        "linecolor": "#b8c0c9",
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "tickfont": {"size": 12, "color": MUTED},
+        "title": {"font": {"size": 12, "color": MUTED}, "standoff": 12},
+    }
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.0,
+        "yanchor": "bottom",
+        "font": {"size": 12},
+        "traceorder": "normal",
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 13, "color": INK},
+            "paper_bgcolor": "white",
+            "plot_bgcolor": "white",
+            "margin": {"l": 70, "r": 24, "t": 36, "b": 56},
+            "hoverlabel": {"font": {"family": FONT, "size": 12}, "bgcolor": "white", "bordercolor": GRID},
+            "legend": legend,
+            "xaxis": {**axis, "showgrid": True, "showline": True},
+            "yaxis": {**axis, "showgrid": True, "showline": False, "ticklabelstandoff": 6},
+        }
+    )
+
+
+def figure(height: int, **layout: Any) -> go.Figure:
+    """An empty figure in the house style."""
+    return go.Figure(layout={"template": template(), "height": height, **layout})
+
+
+def panels(height: int, rows: int, columns: int, **arrangement: Any) -> go.Figure:
+    """An empty figure of several panels in the house style."""
+    chart = make_subplots(rows=rows, cols=columns, **arrangement)
+    chart.update_layout(template=template(), height=height)
+    return chart
+
+
+def note(chart: go.Figure, text: str) -> go.Figure:
+    """`chart` with a sentence in place of data."""
+    chart.update_layout(height=130, showlegend=False)
+    chart.add_annotation(
+        text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"color": MUTED}
+    )
+    chart.update_xaxes(visible=False)
+    chart.update_yaxes(visible=False)
+    return chart
+
+
+def run_names(runs: Sequence[Result]) -> list[str]:
+    """What tells the runs apart: those of policy, drive, workload and seed that differ; else a number."""
+    fields = [[str(getattr(run, field)) for run in runs] for field in ("policy", "drive", "workload", "seed")]
+    chosen = [values for values in fields if len(set(values)) > 1] or fields[:1]
+    names = [" · ".join(parts) for parts in zip(*chosen, strict=True)]
+    repeated = len(set(names)) < len(names)
+    return [f"{name} ({index + 1})" for index, name in enumerate(names)] if repeated else names
+
+
+def run_colour(index: int) -> str:
+    """The colour of the run at `index`."""
+    return RUNS[index % len(RUNS)]

@@ -1,0 +1,150 @@
+"""Traffic, waiting and free space over simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ssdlab.report import style
+from ssdlab.units import time_unit
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: Steps that a figure shows at most; more than these a screen cannot tell apart.
+_STEPS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A timeline, at most :data:`_STEPS` steps of it."""
+
+    #: Start of each step [ns].
+    start: np.ndarray[Any, Any]
+    #: Length of each step [ns].
+    length: np.ndarray[Any, Any]
+    #: Sums or readings of each step, by the table's column.
+    columns: dict[str, np.ndarray[Any, Any]]
+
+
+#: The columns that are shown, and how several rows become one.
+_MERGE: dict[str, Callable[..., Any]] = {
+    "reads": np.sum,
+    "writes": np.sum,
+    "read_bytes": np.sum,
+    "write_bytes": np.sum,
+    "queue_depth": np.mean,
+    "latency_max_ns": np.max,
+    "free_blocks": np.max,
+}
+
+
+def traffic(runs: Sequence[Result]) -> go.Figure:
+    """Bandwidth, commands, queue depth, slowest command and free blocks, step by step."""
+    timelines = [steps(run) for run in runs]
+    if not any(len(timeline.start) for timeline in timelines):
+        return style.note(style.figure(130), "nothing was measured")
+    longest = max(run.simulated_ns for run in runs)
+    size, unit = time_unit(max(longest, 1))
+    slowest = max(float(timeline.columns["latency_max_ns"].max(initial=0)) for timeline in timelines)
+    slow_size, slow_unit = time_unit(max(slowest, 1))
+    titles = (
+        "bandwidth (MB/s)",
+        "commands (1000/s)",
+        "queue depth",
+        f"slowest ({slow_unit})",
+        "free blocks",
+    )
+    chart = style.panels(90 + 135 * len(titles), len(titles), 1, shared_xaxes=True, vertical_spacing=0.03)
+    chart.update_layout(hovermode="x unified", margin_t=40)
+    names = style.run_names(runs)
+    single = len(runs) == 1
+    for index, timeline in enumerate(timelines):
+        seconds = timeline.length * 1e-9
+        colour = style.OPERATIONS["all"] if single else style.run_colour(index)
+        for op, dash in (("read", "solid"), ("write", "solid" if single else "dot")):
+            name = op if single else f"{names[index]}, {op}"
+            line = {"color": style.OPERATIONS[op] if single else colour, "width": 1.3, "dash": dash}
+            moved, done = timeline.columns[f"{op}_bytes"], timeline.columns[f"{op}s"]
+            if done.any():
+                _add(chart, 1, timeline.start / size, moved / seconds / 1e6, name, line)
+                _add(chart, 2, timeline.start / size, done / seconds / 1e3, name, line)
+        levels = (
+            timeline.columns["queue_depth"],
+            timeline.columns["latency_max_ns"] / slow_size,
+            timeline.columns["free_blocks"],
+        )
+        for row, values in enumerate(levels, 3):
+            line = {"color": colour, "width": 1.3}
+            _add(
+                chart,
+                row,
+                timeline.start / size,
+                values,
+                "all" if single else names[index],
+                line,
+                legend=False,
+            )
+    for row, title in enumerate(titles, 1):
+        chart.update_yaxes(title_text=title, rangemode="tozero", row=row, col=1)
+    chart.update_xaxes(title_text=f"simulated time ({unit})", row=len(titles), col=1)
+    return chart
+
+
+def steps(run: Result) -> Steps:
+    """The run's timeline, neighbouring rows merged so that few enough are left."""
+    table = run.timeline_table()
+    rows: dict[str, np.ndarray[Any, Any]] = {
+        name: np.asarray(table.column(name).to_numpy(), dtype=float) for name in ("time_ns", *_MERGE)
+    }
+    # Readings are taken when a command completes: a row without one has none.
+    idle = (rows["reads"] == 0) & (rows["writes"] == 0) & (rows["free_blocks"] == 0)
+    rows["free_blocks"] = np.where(idle, np.nan, rows["free_blocks"])
+    start = rows.pop("time_ns")
+    merge = -(-len(start) // _STEPS)
+    if merge > 1:
+        edges = np.arange(0, len(start), merge)
+        groups = np.split(np.arange(len(start)), edges[1:])
+        rows = {
+            name: np.array([_merged(name, values[group]) for group in groups])
+            for name, values in rows.items()
+        }
+        start = start[edges]
+    end = max(float(run.simulated_ns), float(start[-1]) + 1.0) if len(start) else 0.0
+    return Steps(start, np.maximum(np.diff(start, append=end), 1.0), rows)
+
+
+def _merged(name: str, values: np.ndarray[Any, Any]) -> float:
+    """One number for several rows of a column."""
+    known = values[~np.isnan(values)]
+    return float(_MERGE[name](known)) if len(known) else float("nan")
+
+
+def _add(
+    chart: go.Figure,
+    row: int,
+    times: np.ndarray[Any, Any],
+    values: np.ndarray[Any, Any],
+    name: str,
+    line: dict[str, object],
+    *,
+    legend: bool = True,
+) -> None:
+    """One series of steps."""
+    chart.add_scatter(
+        x=times,
+        y=values,
+        mode="lines",
+        line={**line, "shape": "hv"},
+        connectgaps=True,
+        name=name,
+        legendgroup=name,
+        showlegend=legend and row == 1,
+        hovertemplate="%{y:,.4~g}",
+        row=row,
+        col=1,
+    )

@@ -1,0 +1,104 @@
+"""How busy each channel and die was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from ssdlab.report import style
+from ssdlab.units import percent
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+_SCALE = [[0.0, "#f3f6f9"], [0.35, "#b9d2e6"], [0.7, "#5b9bd0"], [1.0, "#174a75"]]
+
+
+def busy(runs: Sequence[Result]) -> go.Figure:
+    """One run: a bar per channel beside a map of its dies. Several: the dies of each run, sorted."""
+    return _map(runs[0]) if len(runs) == 1 else _sorted(runs)
+
+
+def resources(run: Result, kind: str) -> list[float]:
+    """The busy fractions of all resources of a kind (``channel``, ``die``), by number."""
+    found = {
+        int(match[1]): float(fraction)
+        for name, fraction in run.summary["utilisation"].items()
+        if (match := re.fullmatch(rf"{kind}[ _](\d+)", name))
+    }
+    return [found[number] for number in sorted(found)]
+
+
+def _map(run: Result) -> go.Figure:
+    channels, dies = resources(run, "channel"), resources(run, "die")
+    if not channels or not dies:
+        return style.note(style.figure(130), "no utilisation was recorded")
+    per_channel = max(1, len(dies) // len(channels))
+    grid = [dies[first : first + per_channel] for first in range(0, len(dies), per_channel)]
+    height = 170 + 26 * len(channels)
+    chart = style.panels(height, 1, 2, shared_yaxes=True, column_widths=[0.32, 0.68], horizontal_spacing=0.04)
+    chart.update_layout(showlegend=False, bargap=0.25, margin_t=20)
+    labels = [f"channel {number}" for number in range(len(channels))]
+    chart.add_bar(
+        orientation="h",
+        y=labels,
+        x=[100 * fraction for fraction in channels],
+        marker_color="#5b9bd0",
+        text=[percent(fraction) for fraction in channels],
+        textposition="auto",
+        textangle=0,
+        hovertemplate="%{y}: %{x:.2f} %<extra></extra>",
+        row=1,
+        col=1,
+    )
+    few = per_channel <= 16
+    chart.add_heatmap(
+        z=[[100 * fraction for fraction in row] for row in grid],
+        y=labels,
+        x=list(range(per_channel)),
+        colorscale=_SCALE,
+        zmin=0,
+        zmax=100,
+        xgap=2,
+        ygap=2,
+        texttemplate="%{z:.0f}" if few else None,
+        textfont={"size": 11},
+        colorbar={"title": {"text": "busy, %", "font": {"size": 12}}, "thickness": 10, "outlinewidth": 0},
+        hovertemplate="%{y}, die %{x} of it: %{z:.2f} %<extra></extra>",
+        row=1,
+        col=2,
+    )
+    chart.update_yaxes(autorange="reversed", showgrid=False)
+    chart.update_xaxes(title_text="channel busy (%)", range=[0, 100], row=1, col=1)
+    step = max(1, per_channel // 16)
+    chart.update_xaxes(
+        title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2
+    )
+    return chart
+
+
+def _sorted(runs: Sequence[Result]) -> go.Figure:
+    chart = style.panels(340, 1, 2, horizontal_spacing=0.09)
+    for index, (name, run) in enumerate(zip(style.run_names(runs), runs, strict=True)):
+        for column, kind in enumerate(("channel", "die"), 1):
+            fractions = sorted(resources(run, kind), reverse=True)
+            chart.add_scatter(
+                x=list(range(1, len(fractions) + 1)),
+                y=[100 * fraction for fraction in fractions],
+                mode="lines+markers",
+                marker={"size": 4 if len(fractions) > 16 else 7},
+                line={"color": style.run_colour(index), "width": 1.6},
+                name=name,
+                legendgroup=name,
+                showlegend=column == 1,
+                hovertemplate="%{y:.2f} %<extra>" + name + "</extra>",
+                row=1,
+                col=column,
+            )
+            chart.update_xaxes(title_text=f"{kind}s, the busiest first", row=1, col=column)
+    chart.update_yaxes(rangemode="tozero")
+    chart.update_yaxes(title_text="busy (%)", row=1, col=1)
+    return chart

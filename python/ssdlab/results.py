@@ -1,0 +1,291 @@
+"""What a run measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+    import pyarrow as pa
+
+    from ssdlab._engine import Outcome
+
+__all__ = ["Latency", "Result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Latency of one kind of command [ns]; a percentile with fewer than ten samples beyond it is ``None``."""
+
+    #: Commands measured.
+    count: int
+    #: Mean, from exact sums.
+    mean_ns: float | None
+    #: Standard deviation of the population, from exact sums.
+    stddev_ns: float | None
+    #: Smallest.
+    min_ns: int | None
+    #: Median.
+    p50_ns: int | None
+    #: 90th percentile.
+    p90_ns: int | None
+    #: 99th percentile.
+    p99_ns: int | None
+    #: 99.9th percentile.
+    p99_9_ns: int | None
+    #: 99.99th percentile.
+    p99_99_ns: int | None
+    #: Largest.
+    max_ns: int | None
+
+    @classmethod
+    def from_summary(cls, numbers: Mapping[str, Any]) -> Latency:
+        """From an entry of ``summary["latency"]``."""
+        return cls(**{field.name: numbers[field.name] for field in fields(cls)})
+
+
+class Result:
+    """The result of one run: numbers, tables, figures, a report and a folder.
+
+    The numbers of :attr:`summary` are those of ``summary.json``; the properties name the ones most asked for.
+    """
+
+    def __init__(
+        self,
+        summary_json: str,
+        *,
+        drive_toml: str,
+        workload_toml: str,
+        latency: pa.Table,
+        timeline: pa.Table,
+        commands: pa.Table | None = None,
+        spans: pa.Table | None = None,
+        notes: tuple[str, ...] = (),
+        setup_s: float = 0.0,
+    ) -> None:
+        #: The text of ``summary.json``, as the engine wrote it.
+        self.summary_json = summary_json
+        #: The drive's complete description (TOML).
+        self.drive_toml = drive_toml
+        #: The workload as it was resolved (TOML).
+        self.workload_toml = workload_toml
+        #: What the user should know: an ignored key, a format chosen among several.
+        self.notes = notes
+        #: Wall-clock time of the set-up, in seconds; 0 for a result that was read from a folder.
+        self.setup_s = setup_s
+        self._latency = latency
+        self._timeline = timeline
+        self._commands = commands
+        self._spans = spans
+
+    @classmethod
+    def from_outcome(cls, outcome: Outcome) -> Result:
+        """From what the engine hands back."""
+        from ssdlab.tables import from_columns
+
+        return cls(
+            outcome.summary_json,
+            drive_toml=outcome.drive_toml,
+            workload_toml=outcome.workload_toml,
+            latency=from_columns(outcome.latency),
+            timeline=from_columns(outcome.timeline),
+            commands=None if outcome.commands is None else from_columns(outcome.commands),
+            spans=None if outcome.spans is None else from_columns(outcome.spans),
+            notes=tuple(outcome.notes),
+            setup_s=outcome.setup_s,
+        )
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Result {self.drive} · {self.workload} · {self.policy} · {self.status}>"
+
+    # -- numbers ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """All of ``summary.json``."""
+        summary: dict[str, Any] = json.loads(self.summary_json)
+        return summary
+
+    @property
+    def drive(self) -> str:
+        """The drive's name."""
+        return str(self.summary["drive"])
+
+    @property
+    def workload(self) -> str:
+        """The workload's name."""
+        return str(self.summary["workload"])
+
+    @property
+    def policy(self) -> str:
+        """The mode policy's name."""
+        return str(self.summary["policy"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random stream."""
+        return int(self.summary["seed"])
+
+    @property
+    def status(self) -> str:
+        """``complete``, or ``partial`` if the run was stopped."""
+        return str(self.summary["status"])
+
+    @property
+    def simulated_ns(self) -> int:
+        """Simulated time, in nanoseconds."""
+        return int(self.summary["simulated_ns"])
+
+    @property
+    def wall_s(self) -> float:
+        """Wall-clock time of the event loop, in seconds; the only number that differs between equal runs."""
+        return float(self.summary["wall_s"])
+
+    @property
+    def commands(self) -> dict[str, int]:
+        """Commands completed, by operation."""
+        return dict(self.summary["commands"])
+
+    @property
+    def iops(self) -> float | None:
+        """Commands completed per second of simulated time."""
+        return _number(self.summary["throughput"]["iops"])
+
+    @property
+    def read_bytes_per_s(self) -> float | None:
+        """Bytes read per second of simulated time."""
+        return _number(self.summary["throughput"]["read_bytes_per_s"])
+
+    @property
+    def write_bytes_per_s(self) -> float | None:
+        """Bytes written per second of simulated time."""
+        return _number(self.summary["throughput"]["write_bytes_per_s"])
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Units programmed per unit the host wrote; ``None`` without host writes."""
+        return _number(self.summary["write_amplification"])
+
+    @property
+    def write_amplification_by_reason(self) -> dict[str, float]:
+        """Write amplification, split by the reason of the programs; empty without host writes."""
+        programs = {reason: number for reason, number in self.summary["flash"]["programs"].items() if number}
+        total = sum(programs.values())
+        if self.write_amplification is None or not total:
+            return {}
+        return {reason: self.write_amplification * number / total for reason, number in programs.items()}
+
+    @cached_property
+    def latency(self) -> dict[str, Latency]:
+        """Latency of ``all``, ``read`` and ``write`` commands."""
+        return {kind: Latency.from_summary(numbers) for kind, numbers in self.summary["latency"].items()}
+
+    @property
+    def causes(self) -> dict[str, dict[str, float]]:
+        """Mean nanoseconds per cause of ``all``, ``read``, ``write`` commands; they add up to the mean."""
+        return dict(self.summary["causes"])
+
+    # -- tables ----------------------------------------------------------------------------------------------
+
+    def latency_table(self) -> pa.Table:
+        """The latency histogram: ``op, low_ns, high_ns, count``, one row per bucket that holds anything."""
+        return self._latency
+
+    def timeline_table(self) -> pa.Table:
+        """Traffic, queue depth and internal state over simulated time, at most 4096 rows."""
+        return self._timeline
+
+    def command_table(self) -> pa.Table | None:
+        """One row per command with its causes; ``None`` unless the run recorded commands."""
+        return self._commands
+
+    def span_table(self) -> pa.Table | None:
+        """What each channel and die did and when; ``None`` unless the run recorded spans."""
+        return self._spans
+
+    def latency_frame(self) -> pandas.DataFrame:
+        """:meth:`latency_table` as a pandas data frame (needs the extra ``pandas``)."""
+        return self._latency.to_pandas()
+
+    def timeline_frame(self) -> pandas.DataFrame:
+        """:meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``)."""
+        return self._timeline.to_pandas()
+
+    # -- figures ---------------------------------------------------------------------------------------------
+
+    def plot_latency(self) -> go.Figure:
+        """The latency distribution on a probability axis."""
+        from ssdlab.report import latency
+
+        return latency.distribution([self])
+
+    def plot_causes(self) -> go.Figure:
+        """Mean latency, split by cause."""
+        from ssdlab.report import causes
+
+        return causes.stacked([self])
+
+    def plot_timeline(self) -> go.Figure:
+        """Bandwidth, commands and queue depth over simulated time."""
+        from ssdlab.report import timeline
+
+        return timeline.traffic([self])
+
+    def plot_utilisation(self) -> go.Figure:
+        """How busy each channel and die was."""
+        from ssdlab.report import utilisation
+
+        return utilisation.busy([self])
+
+    def plot_write_amplification(self) -> go.Figure:
+        """Write amplification, split by the reason of the program."""
+        from ssdlab.report import amplification
+
+        return amplification.by_reason([self])
+
+    def plot_modes(self) -> go.Figure:
+        """How often each operating mode was used."""
+        from ssdlab.report import modes
+
+        return modes.shares([self])
+
+    def plot_wear(self) -> go.Figure:
+        """Program/erase cycles of the blocks: least, mean, most."""
+        from ssdlab.report import wear
+
+        return wear.spread([self])
+
+    # -- files -----------------------------------------------------------------------------------------------
+
+    def report(self) -> str:
+        """The report: one self-contained HTML page that works offline."""
+        from ssdlab.report import page
+
+        return page.single(self)
+
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
+        """Writes the result folder, beside and then renamed: it is never half there. Returns its path.
+
+        Raises:
+            InputError: the folder exists and is not empty (unless `force`), or cannot be made.
+        """
+        from ssdlab.folder import save_result
+
+        return save_result(self, folder, force=force)
+
+    def fio(self) -> dict[str, Any]:
+        """The numbers in the shape of ``fio --output-format=json``."""
+        from ssdlab.fio import document
+
+        return document(self)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,145 @@
+"""Running a drive under a workload."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from ssdlab import _engine, drives
+from ssdlab.comparison import Comparison
+from ssdlab.drives import Drive, DriveLike, Settings
+from ssdlab.errors import InputError, Interrupted, unknown_name
+from ssdlab.files import existing_file, new_file
+from ssdlab.results import Result
+from ssdlab.workloads import Workload, WorkloadLike
+
+__all__ = ["Progress", "compare", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    #: ``precondition``, ``run`` or ``shutdown``.
+    stage: str
+    #: Simulated time, in nanoseconds.
+    simulated_ns: int
+    #: Commands completed.
+    commands: int
+    #: Part of the stage that is done, 0 to 1; ``None`` where it cannot be known.
+    fraction: float | None
+
+
+#: Called about ten times a second; a run ends cleanly, marked ``partial``, when it returns ``False``.
+ProgressHook: TypeAlias = Callable[[Progress], bool | None]
+
+
+def run(
+    drive: DriveLike,
+    workload: WorkloadLike,
+    policy: str | None = None,
+    *,
+    set: Settings = (),
+    seed: int = 1,
+    precondition: str | None = None,
+    load: str | PathLike[str] | None = None,
+    save: str | PathLike[str] | None = None,
+    record_commands: bool = False,
+    record_spans: bool = False,
+    steady_state: bool = False,
+    steady_round: str | None = None,
+    progress: ProgressHook | None = None,
+) -> Result:
+    """Runs `workload` on `drive` and returns what was measured. The GIL is released while the engine runs.
+
+    Args:
+        drive: A preset's name, a description file, a :class:`~ssdlab.Drive`, or a dictionary of fields.
+        workload: A trace, fio job or workload file, or a :class:`~ssdlab.Workload` with options.
+        policy: The mode policy; the drive's own when absent.
+        set: Fields of the drive to override, as ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
+        seed: Seed of every random stream. Equal inputs and seeds give equal results, byte for byte.
+        precondition: ``none``, ``fill``, ``random`` or ``steady``; the drive's own when absent.
+        load: An aged drive to start from, saved by an earlier run.
+        save: Where to save the drive as the run leaves it.
+        record_commands: Keep a row per command (:meth:`~ssdlab.Result.command_table`).
+        record_spans: Keep what each channel and die did (:meth:`~ssdlab.Result.span_table`).
+        steady_state: Run until the SNIA rule finds a steady state, then measure for five rounds.
+        steady_round: Length of a round of that rule, as ``"1s"``.
+        progress: Called about ten times a second with a :class:`Progress`; return ``False`` to stop.
+
+    Raises:
+        InputError: everything that is wrong with the input, one line each.
+        Interrupted: Ctrl-C; the partial result is in its ``result``.
+    """
+    source, stream = Drive.open(drive), Workload.open(workload)
+    request = {
+        "drive": {"name": source.name, "text": source.text},
+        "set": drives.setting_lines(set),
+        "policy": policy,
+        "seed": seed,
+        "precondition": precondition,
+        "workload": stream.options(),
+        "record": {"commands": record_commands, "spans": record_spans},
+        "steady_state": steady_state,
+        "steady_round": steady_round,
+    }
+    loaded = None if load is None else existing_file(load)
+    hook = None if progress is None else _hook(progress)
+    with nullcontext() if save is None else new_file(Path(save)) as saved:
+        target = None if saved is None else str(saved)
+        outcome = _engine.run(json.dumps(request), stream.file, stream.text, loaded, target, hook)
+    result = Result.from_outcome(outcome)
+    if outcome.interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def compare(
+    drive: DriveLike,
+    workload: WorkloadLike,
+    policies: Sequence[str],
+    *,
+    save: str | PathLike[str] | None = None,
+    progress: Callable[[str], ProgressHook | None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Runs `workload` on `drive` once under each policy, from the same starting state and seed.
+
+    Args:
+        drive: As for :func:`run`.
+        workload: As for :func:`run`.
+        policies: The policies; ratios are taken to the first.
+        save: Where to save the drive as the first run leaves it.
+        progress: Called with each policy's name before its run; what it returns is that run's progress hook.
+        **options: As for :func:`run`.
+
+    Raises:
+        InputError: everything that is wrong with the input, one line each.
+        Interrupted: Ctrl-C; the runs so far, the last one partial, are in its ``result``.
+    """
+    if isinstance(policies, str) or not policies:
+        raise InputError("compare: give a list with at least one policy")
+    known = [*drives.policies()]
+    for policy in policies:
+        if policy not in known:
+            raise unknown_name("policy", policy, known)
+    runs: list[Result] = []
+    for index, policy in enumerate(policies):
+        hook = None if progress is None else progress(policy)
+        try:
+            runs.append(
+                run(drive, workload, policy, save=save if index == 0 else None, progress=hook, **options)
+            )
+        except Interrupted as stopped:
+            raise Interrupted(Comparison([*runs, cast(Result, stopped.result)])) from None
+    return Comparison(runs)
+
+
+def _hook(progress: ProgressHook) -> Callable[[dict[str, Any]], bool]:
+    """`progress` as the engine calls it."""
+    return lambda fields: progress(Progress(**fields)) is not False

@@ -1,0 +1,34 @@
+"""Columns from the engine as Arrow tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from ssdlab._engine import Column, Columns
+
+_TYPES: dict[str, pa.DataType] = {
+    "u8": pa.uint8(),
+    "u16": pa.uint16(),
+    "u32": pa.uint32(),
+    "u64": pa.uint64(),
+    "f64": pa.float64(),
+}
+
+
+def from_columns(columns: Columns) -> pa.Table:
+    """A table of the engine's columns; the numbers are not copied."""
+    return pa.table({name: _array(column) for name, column in columns.items()})
+
+
+def _array(column: Column) -> pa.Array[Any]:
+    """One column: numbers and strings as they are, codes with names as a dictionary array."""
+    if isinstance(column, list):
+        return pa.array(column, pa.string())
+    kind, data, *names = column
+    numbers: Any = pa.Array.from_buffers(
+        _TYPES[kind], len(data) * 8 // _TYPES[kind].bit_width, [None, pa.py_buffer(data)]
+    )
+    return pa.DictionaryArray.from_arrays(numbers, pa.array(names[0], pa.string())) if names else numbers

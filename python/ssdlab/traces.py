@@ -1,0 +1,67 @@
+"""What is in a trace, and what can be made from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+from ssdlab import _engine
+from ssdlab.errors import InputError
+from ssdlab.workloads import Workload, WorkloadLike
+
+__all__ = ["TraceFit", "trace_convert", "trace_fit", "trace_info"]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFit:
+    """A look-alike of a trace."""
+
+    #: The workload TOML that generates it, endlessly.
+    toml: str
+    #: How close it comes to its trace.
+    closeness: dict[str, Any]
+
+
+def trace_info(trace: WorkloadLike) -> dict[str, Any]:
+    """What is in a trace: format, requests, span, bytes, footprint, streams.
+
+    Raises:
+        InputError: the file cannot be read as a trace.
+    """
+    source = Workload.open(trace)
+    info: dict[str, Any] = json.loads(_engine.trace_info(_file(source), source.options_json()))
+    return info
+
+
+def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) -> dict[str, Any]:
+    """Writes a trace in another format to `out` and returns what was written.
+
+    Raises:
+        InputError: the trace cannot be read, the format cannot be written, or the file cannot be made.
+    """
+    source = Workload.open(trace)
+    written: dict[str, Any] = json.loads(
+        _engine.trace_convert(_file(source), format, fspath(out), source.options_json())
+    )
+    return written
+
+
+def trace_fit(trace: WorkloadLike) -> TraceFit:
+    """Fits a look-alike to a trace: arrivals, sizes, operations, reuse in space and time.
+
+    Raises:
+        InputError: the file cannot be read as a trace.
+    """
+    source = Workload.open(trace)
+    text, closeness = _engine.trace_fit(_file(source), source.options_json())
+    return TraceFit(text, json.loads(closeness))
+
+
+def _file(source: Workload) -> str:
+    """The trace's file."""
+    file = source.file
+    if file is None:
+        raise InputError("a trace is a file, not a text")
+    return file

@@ -1,0 +1,74 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+_TIMES = [(86_400e9, "d"), (3_600e9, "h"), (60e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]
+
+
+def significant(number: float, digits: int = 4) -> str:
+    """`number` with so many significant digits, without an exponent, thousands apart."""
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    return f"{number:,.{places}f}"
+
+
+def duration(ns: float | None, digits: int = 4) -> str:
+    """A time span, in the unit that suits it."""
+    if ns is None:
+        return "–"
+    for size, unit in _TIMES:
+        if abs(ns) >= size:
+            return (
+                f"{ns:.0f} ns"
+                if unit == "ns" and float(ns).is_integer()
+                else f"{significant(ns / size, digits)} {unit}"
+            )
+    return "0 ns" if ns == 0 else f"{significant(ns, digits)} ns"
+
+
+def time_unit(ns: float) -> tuple[float, str]:
+    """The unit for an axis that spans `ns`: its size in nanoseconds, and its name."""
+    return next(((size, unit) for size, unit in _TIMES if ns >= 2 * size), _TIMES[-1])
+
+
+def scaled(number: float | None, unit: str, digits: int = 4) -> str:
+    """`number` with a decimal prefix: ``1.5 GB/s``."""
+    if number is None:
+        return "–"
+    for size, prefix in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]:
+        if abs(number) >= size:
+            return f"{significant(number / size, digits)} {prefix}{unit}"
+    return f"{significant(number, digits)} {unit}".rstrip()
+
+
+def size(number: float | None) -> str:
+    """Bytes with a binary prefix: ``1.5 GiB``."""
+    if number is None:
+        return "–"
+    for exponent, prefix in [(4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")]:
+        if abs(number) >= 1024**exponent:
+            scaled_down = number / 1024**exponent
+            return (
+                f"{scaled_down:,.0f} {prefix}B"
+                if scaled_down == int(scaled_down)
+                else f"{significant(scaled_down)} {prefix}B"
+            )
+    return f"{number:,.0f} B"
+
+
+def count(number: float | None) -> str:
+    """A count, thousands apart."""
+    return "–" if number is None else f"{number:,.0f}"
+
+
+def ratio(number: float | None, digits: int = 4) -> str:
+    """A ratio."""
+    return "–" if number is None else significant(number, digits)
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction as a percentage."""
+    return "–" if fraction is None else f"{100 * fraction:.1f} %"

@@ -1,0 +1,70 @@
+"""What the tests share: the command line as a person types it, a small job, and one run of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+
+#: Reads and writes at depth 8, enough of them for a 99.9th percentile.
+JOB = """\
+[mixed]
+rw=randrw
+rwmixread=50
+bs=4k
+iodepth=8
+number_ios=20000
+norandommap=1
+"""
+
+#: The command as it was installed.
+SSDLAB = str(Path(sys.executable).with_name("ssdlab"))
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """A fio job file."""
+    path = tmp_path / "mixed.fio"
+    path.write_text(JOB)
+    return path
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Command:
+    """Runs `ssdlab ARGUMENTS` in an empty folder of its own."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+
+    def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [SSDLAB, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=folder,
+            env={**os.environ, "NO_COLOR": "1", "COLUMNS": "140"},
+            **options,
+        )
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def result() -> ssdlab.Result:
+    """One run, with its commands and spans recorded."""
+    workload = ssdlab.Workload.from_text(JOB)
+    return ssdlab.run("tiny", workload, record_commands=True, record_spans=True)
+
+
+@pytest.fixture(scope="session")
+def comparison() -> ssdlab.Comparison:
+    """Two policies under the same job."""
+    return ssdlab.compare("tiny", ssdlab.Workload.from_text(JOB), ["baseline", "ofwar"])

@@ -1,0 +1,144 @@
+"""Bad input: exit status 2, a message that names the place, no traceback, nothing written."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+import ssdlab
+
+MSR = "128166372003061629,hm,0,Read,383496192,32768,413\n128166372016853566,hm,0,Write,310983680,4096,1263\n"
+
+
+def refused(done, tmp_path, *words):
+    """Asserts that a command was refused with these words and left nothing behind."""
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert [*(tmp_path / "here").iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rum", "tiny", "JOB"], ["rum"]),
+        (["run", "tiny", "JOB", "--polcy", "ofwar"], ["--polcy"]),
+        (["run", "tiny"], ["WORKLOAD"]),
+        (["run", "tinny", "JOB"], ["unknown drive `tinny`", "did you mean `tiny`"]),
+        (["run", "drives/none.toml", "JOB"], ["drives/none.toml: no such file"]),
+        (["run", "tiny", "nothing.fio"], ["nothing.fio: no such file"]),
+        (["run", "tiny", "JOB", "--policy", "ofwra"], ["ofwra", "baseline", "ofwar"]),
+        (["run", "tiny", "JOB", "--precondition", "stead"], ["stead", "none", "fill", "random", "steady"]),
+        (["run", "tiny", "JOB", "--address", "wrap"], ["address", "traces only"]),
+        (["run", "tiny", "JOB", "--seed", "-1"], ["--seed"]),
+        (["run", "tiny", "JOB", "--seed", "one"], ["--seed"]),
+        (["run", "tiny", "JOB", "--load", "no.state"], ["no.state: no such file"]),
+        (["run", "tiny", "JOB", "--out", "no/where"], ["no/where", "does not exist"]),
+        (["run", "tiny", "JOB", "--save", "no/where.state"], ["no/where.state", "does not exist"]),
+        (["run", "tiny", "JOB", "--timeline", "."], ["folder"]),
+        (["run", "tiny", "JOB", "--log-commands", "log.txt"], ["log.txt", ".parquet"]),
+        (["run", "tiny", "JOB", "--force"], ["--force", "--out"]),
+        (["run", "tiny", "JOB", "--json", "--format", "fio"], ["--json"]),
+        (["run", "tiny", "JOB", "--set", "flash.channles=4"], ["channles", "channels"]),
+        (["run", "tiny", "JOB", "--set", "flash.channels"], ["flash.channels"]),
+        (["run", "tiny", "JOB", "--set", "flash.channels=0"], ["flash.channels", "0"]),
+        (["run", "tiny", "JOB", "--set", "flash.channels=-4"], ["flash.channels", "-4"]),
+        (["run", "tiny", "JOB", "--set", "flash.read_time=50"], ["read_time", "50"]),
+        (["run", "tiny", "JOB", "--set", "flash.read_time=50MB"], ["read_time", "50MB"]),
+        (["compare", "tiny", "JOB", "--policy", "baseline,,ofwar"], ["between the commas"]),
+        (["compare", "tiny", "JOB", "--policy", "baseline,ofwra"], ["ofwra", "did you mean `ofwar`"]),
+        (["compare", "tiny", "JOB"], ["--policy"]),
+        (["show", "tinny"], ["tinny"]),
+        (["presets", "tinny"], ["tinny", "did you mean `tiny`"]),
+        (["trace", "info", "none.csv"], ["none.csv: no such file"]),
+        (["trace", "look", "none.csv"], ["look"]),
+        (["report", "."], ["summary.json"]),
+    ],
+)
+def test_a_bad_command_is_refused(cli, job, tmp_path, arguments, words):
+    refused(cli(*(job if word == "JOB" else word for word in arguments)), tmp_path, *words)
+
+
+def test_a_folder_that_is_not_empty_is_kept(cli, job, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("ten years of work")
+    refused(cli("run", "tiny", job, "--out", out), tmp_path, "not empty", "--force")
+    assert [path.name for path in out.iterdir()] == ["thesis.tex"]
+
+
+def test_force_replaces_results_and_nothing_else(cli, job, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("ten years of work")
+    (out / "summary.json").write_text("old")
+    assert cli("run", "tiny", job, "--out", out, "--force").returncode == 0
+    assert (out / "thesis.tex").read_text() == "ten years of work"
+    assert ssdlab.load_result(out).status == "complete"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "mixed.fio", "out"]
+
+
+def test_a_file_in_the_place_of_a_folder(cli, job, tmp_path):
+    refused(cli("run", "tiny", job, "--out", job), tmp_path, "a file")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("channels", "channles"), ["channles", "channels"]),
+        (("[flash]", "[flush]"), ["flush"]),
+        (("[flash]", "[flash"), [":"]),
+    ],
+)
+def test_a_bad_description_names_its_file(cli, job, tmp_path, change, words):
+    text = next(preset.text for preset in ssdlab.presets() if preset.name == "tiny")
+    drive = tmp_path / "mine.toml"
+    drive.write_text(text.replace(*change, 1))
+    refused(cli("check", drive), tmp_path, "mine.toml:", *words)
+    refused(cli("run", drive, job), tmp_path, "mine.toml:", *words)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", ["empty.csv"]),
+        ("junk.csv", bytes(range(256)) * 40, ["junk.csv"]),
+        (
+            "bad.csv",
+            (MSR + "128166372026382245,hm,0,Raed,2822144,4096,1428\n").encode(),
+            ["bad.csv", "3", "Raed"],
+        ),
+        ("cut.csv.gz", gzip.compress(MSR.encode() * 1000, mtime=0)[:-60], ["cut.csv.gz"]),
+    ],
+)
+def test_a_bad_trace_names_its_line(cli, tmp_path, name, content, words):
+    trace = tmp_path / name
+    trace.write_bytes(content)
+    refused(cli("run", "tiny", trace, "--address", "wrap", "--out", "out"), tmp_path, *words)
+    refused(cli("trace", "info", trace), tmp_path, *words)
+
+
+def test_an_address_past_the_end_comes_with_the_cures(cli, tmp_path):
+    trace = tmp_path / "hm.csv"
+    trace.write_text(MSR)
+    refused(cli("run", "tiny", trace), tmp_path, "wrap", "scale", "compact")
+    refused(cli("run", "tiny", trace, "--address", "around"), tmp_path, "around", "wrap", "scale", "compact")
+    assert cli("run", "tiny", trace, "--address", "wrap").returncode == 0
+
+
+def test_every_unsupported_fio_key_is_named_at_once(cli, tmp_path):
+    job = tmp_path / "job.fio"
+    job.write_text("[job]\nrw=randread\nverify=crc32c\nzonemode=zbd\nnumber_ios=10\n")
+    refused(cli("run", "tiny", job), tmp_path, "verify", "zonemode")
+
+
+def test_python_raises_what_the_command_line_prints(job):
+    with pytest.raises(ssdlab.InputError, match="channles"):
+        ssdlab.run("tiny", job, set={"flash.channles": 4})
+    with pytest.raises(ValueError, match="ofwra"):
+        ssdlab.run("tiny", job, policy="ofwra")
+    with pytest.raises(ssdlab.InputError, match="either a path or a text"):
+        ssdlab.Workload(path=job, text="[job]")

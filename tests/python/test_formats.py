@@ -1,0 +1,70 @@
+"""What other tools read: fio's JSON, the timeline for Perfetto, the log of commands."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pyarrow.csv as csv
+import pyarrow.parquet as parquet
+import pytest
+
+
+def test_fio_json_has_fios_shape(cli, job):
+    done = cli("run", "tiny", job, "--format", "fio", "--quiet")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["fio version"].startswith("fio-3")
+    (only,) = document["jobs"]
+    read = only["read"]
+    assert read["total_ios"] + only["write"]["total_ios"] == 20_000
+    assert read["io_bytes"] == 4096 * read["total_ios"]
+    assert read["lat_ns"]["min"] <= read["lat_ns"]["mean"] <= read["lat_ns"]["max"]
+    percentiles = [*read["clat_ns"]["percentile"].items()]
+    assert [name for name, _ in percentiles][-3:] == ["99.900000", "99.950000", "99.990000"]
+    assert sorted(value for _, value in percentiles) == [value for _, value in percentiles]
+    assert only["trim"]["total_ios"] == 0
+
+
+def test_fio_json_agrees_with_the_summary(result):
+    read = result.fio()["jobs"][0]["read"]
+    assert read["lat_ns"]["mean"] == result.latency["read"].mean_ns
+    assert read["clat_ns"]["percentile"]["99.000000"] == result.latency["read"].p99_ns
+    assert read["clat_ns"]["percentile"]["50.000000"] == result.latency["read"].p50_ns
+
+
+@pytest.mark.parametrize("name", ["spans.json", "spans.json.gz"])
+def test_the_timeline_opens_in_perfetto(cli, job, tmp_path, name):
+    path = tmp_path / name
+    done = cli("run", "tiny", job, "--timeline", path, "--json")
+    assert done.returncode == 0, done.stderr
+    text = gzip.decompress(path.read_bytes()).decode() if name.endswith(".gz") else path.read_text()
+    events = json.loads(text)["traceEvents"]
+    names = {event["args"]["name"] for event in events if event["ph"] == "M"}
+    assert {"channels", "dies", "channel 0", "die 0"} <= names
+    spans = [event for event in events if event["ph"] == "X"]
+    assert {"pid", "tid", "ts", "dur", "name"} <= set(spans[0])
+    assert {event["pid"] for event in spans} == {1, 2}
+    simulated = json.loads(done.stdout)["simulated_ns"] / 1000
+    assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in spans)
+    assert max(event["ts"] + event["dur"] for event in spans) <= simulated + 1e-3
+
+
+def test_spans_of_one_resource_do_not_overlap(result):
+    ends: dict[str, int] = {}
+    table = result.span_table()
+    assert table is not None
+    for row in sorted(table.to_pylist(), key=lambda row: (row["track"], row["begin_ns"])):
+        assert row["begin_ns"] >= ends.get(row["track"], 0), row
+        ends[row["track"]] = row["end_ns"]
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz"])
+def test_the_log_has_a_row_per_command(cli, job, tmp_path, name):
+    path = tmp_path / name
+    done = cli("run", "tiny", job, "--log-commands", path)
+    assert done.returncode == 0, done.stderr
+    table = parquet.read_table(path) if name.endswith(".parquet") else csv.read_csv(path)
+    assert table.num_rows == 20_000
+    assert table.column_names[:6] == ["op", "job", "offset", "length", "submitted_ns", "completed_ns"]
+    assert set(table.column("op").to_pylist()) == {"read", "write"}

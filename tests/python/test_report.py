@@ -1,0 +1,80 @@
+"""The report."""
+
+from __future__ import annotations
+
+import re
+
+from ssdlab.units import duration, scaled
+
+FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
+
+
+def body(html: str) -> str:
+    """A page without the figure library."""
+    return re.sub(r"<script>.*?</script>", "", html, count=1, flags=re.DOTALL)
+
+
+def test_a_report_is_one_page_that_needs_no_network(result):
+    html = result.report()
+    assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=", body(html))
+    assert not re.search(r"<link\b|@import|url\(", body(html))
+    assert "Plotly.newPlot" in html
+
+
+def test_a_report_holds_every_figure_under_a_fixed_name(result, comparison):
+    for html in (result.report(), comparison.report()):
+        names = re.findall(r'<div id="figure-(\w+)"', html)
+        assert set(FIGURES) <= set(names)
+        assert len(names) == len(set(names))
+
+
+def test_a_report_states_the_headline_numbers(result):
+    html = body(result.report())
+    for text in (
+        scaled(result.iops, "IOPS"),
+        duration(result.latency["read"].mean_ns),
+        duration(result.latency["write"].max_ns),
+    ):
+        assert text in html
+
+
+def test_a_report_is_the_same_each_time(result, comparison):
+    assert result.report() == result.report()
+    assert comparison.report() == comparison.report()
+
+
+def test_wall_time_stands_nowhere(result):
+    assert str(result.wall_s) not in body(result.report())
+
+
+def test_a_partial_run_says_so(result):
+    from ssdlab import Result
+
+    partial = Result(
+        result.summary_json.replace('"complete"', '"partial"'),
+        drive_toml=result.drive_toml,
+        workload_toml=result.workload_toml,
+        latency=result.latency_table(),
+        timeline=result.timeline_table(),
+    )
+    assert partial.status == "partial"
+    assert "partial: the run was stopped" in partial.report()
+
+
+def test_names_are_escaped(result):
+    from ssdlab import Result
+
+    odd = Result(
+        result.summary_json,
+        drive_toml="# <script>alert(1)</script>",
+        workload_toml=result.workload_toml,
+        latency=result.latency_table(),
+        timeline=result.timeline_table(),
+    )
+    assert "<script>alert" not in body(odd.report())
+
+
+def test_a_comparison_overlays_its_runs(comparison):
+    html = comparison.report()
+    assert "baseline against ofwar" in html
+    assert '"name":"ofwar, write"' in html

@@ -1,0 +1,80 @@
+"""The commands that look into traces."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+import ssdlab
+
+KEYS = {
+    "format",
+    "requests",
+    "reads",
+    "writes",
+    "trims",
+    "flushes",
+    "span_ns",
+    "read_bytes",
+    "write_bytes",
+    "footprint_bytes",
+    "streams",
+}
+
+
+@pytest.fixture
+def trace(tmp_path):
+    """A small MSR trace: 200 writes, then 100 reads of what was written."""
+    start = 128_166_372_000_000_000
+    rows = [f"{start + 10_000 * i},host,0,Write,{i % 40 * 8192},8192,100" for i in range(200)]
+    rows += [f"{start + 10_000 * i},host,0,Read,{i % 40 * 8192},4096,100" for i in range(200, 300)]
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_info_counts(cli, trace):
+    done = cli("trace", "info", trace, "--json")
+    assert done.returncode == 0, done.stderr
+    info = json.loads(done.stdout)
+    assert set(info) >= KEYS
+    assert (info["requests"], info["reads"], info["writes"]) == (300, 100, 200)
+    assert (info["read_bytes"], info["write_bytes"]) == (100 * 4096, 200 * 8192)
+    assert info["footprint_bytes"] == 40 * 8192
+    assert info["span_ns"] == 299 * 1_000_000
+    assert "requests" in cli("trace", "info", trace).stdout
+
+
+def test_info_of_a_table_by_its_columns(cli, tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("".join(f"{i} w {8 * i} 8\n" for i in range(50)))
+    done = cli(
+        "trace", "info", path, "--columns", "time=1:us,op=2,offset=3:sector,size=4:sector,sep=blank", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["writes"] == 50
+
+
+def test_a_converted_trace_is_the_same_trace(cli, trace, tmp_path):
+    out = tmp_path / "copy.csv"
+    done = cli("trace", "convert", trace, "--to", "msr", "--out", out)
+    assert done.returncode == 0, done.stderr
+    ours, theirs = (ssdlab.trace_info(path) for path in (trace, out))
+    for key in KEYS - {"streams"}:
+        assert ours[key] == theirs[key], key
+
+
+def test_a_trace_is_not_converted_onto_itself(cli, trace):
+    before = trace.read_bytes()
+    assert cli("trace", "convert", trace, "--to", "msr", "--out", trace).returncode == 2
+    assert trace.read_bytes() == before
+
+
+def test_a_look_alike_is_a_workload(cli, trace, tmp_path):
+    out = tmp_path / "like.toml"
+    done = cli("trace", "fit", trace, "--out", out)
+    assert done.returncode == 0, done.stderr
+    tomllib.loads(out.read_text())
+    assert cli("trace", "fit", trace).stdout == out.read_text()
