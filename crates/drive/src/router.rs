@@ -7,7 +7,7 @@ use ftl::{Ftl, HostUnit};
 use host::{Buffer, HostInterface};
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, HostCommand, Ledger, Lpn, Op, Outbox, Owner, Part, SimTime, Slab, UNIT_BYTES,
+    Bytes, Cause, CommandId, Completion, Event, HostCommand, Ledger, Lpn, Nanos, Op, Outbox, Owner, Part, SimTime, Slab, UNIT_BYTES,
 };
 use std::collections::VecDeque;
 
@@ -16,8 +16,9 @@ use std::collections::VecDeque;
 struct Command {
     command: HostCommand,
     submitted: SimTime,
-    /// Where its time went before its parts were issued.
-    prefix: Ledger,
+    /// Where its time went before its parts were issued: waiting for a place in the device, and crossing the link.
+    queued: Nanos,
+    linked: Nanos,
     remaining: u32,
     recorded: bool,
 }
@@ -25,7 +26,7 @@ struct Command {
 impl Default for Command {
     fn default() -> Self {
         let command = HostCommand { op: Op::Flush, tag: 0, offset: Bytes(0), length: Bytes(0) };
-        Command { command, submitted: SimTime::ZERO, prefix: Ledger::default(), remaining: 0, recorded: false }
+        Command { command, submitted: SimTime::ZERO, queued: Nanos::ZERO, linked: Nanos::ZERO, remaining: 0, recorded: false }
     }
 }
 
@@ -91,7 +92,6 @@ pub struct Drive {
     pulling: bool,
     recording: bool,
     spare_parts: Vec<Part>,
-    spare_done: Vec<u32>,
     /// What has been measured.
     pub statistics: Statistics,
 }
@@ -120,7 +120,6 @@ impl Drive {
             pulling: true,
             recording: true,
             spare_parts: Vec::with_capacity(64),
-            spare_done: Vec::with_capacity(64),
             statistics: Statistics::default(),
             out,
         })
@@ -206,7 +205,8 @@ impl Drive {
         let state = &mut self.commands[slot];
         state.command = command;
         state.submitted = at;
-        state.prefix = Ledger::default();
+        state.queued = Nanos::ZERO;
+        state.linked = Nanos::ZERO;
         state.recorded = self.recording;
         if at == self.now {
             self.arrivals.push_back(CommandId(slot));
@@ -280,38 +280,34 @@ impl Drive {
     fn run_instant(&mut self, at: SimTime) {
         self.now = at;
         loop {
-            while let Some((time, class)) = self.out.events.peek() {
-                if time != at || class > Class::Arrival {
-                    break;
-                }
-                self.handle_next();
+            while let Some(event) = self.out.events.pop_at(at, Class::Arrival) {
+                self.handle(event);
             }
             while let Some(command) = self.arrivals.pop_front() {
                 self.arrive(command);
             }
+            // What dies start takes time: only a timer or an event of no duration can bring this instant anything more.
             if !self.out.ready.is_empty() {
                 self.dispatch_ready();
-                continue;
-            }
-            match self.out.events.peek() {
-                Some((time, _)) if time == at => self.handle_next(),
-                _ => break,
+            } else if let Some(event) = self.out.events.pop_at(at, Class::Timer) {
+                self.handle(event);
+            } else {
+                break;
             }
         }
     }
 
     #[inline]
-    fn handle_next(&mut self) {
-        let Some((_, _, event)) = self.out.events.pop() else { return };
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
             Event::Bus(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.process(command),
             Event::Delivered(slot) => {
-                let part = self.delivering[slot];
+                let mut part = self.delivering[slot];
                 self.delivering.release(slot);
-                self.part_delivered(&part);
+                self.part_delivered(part.command, &mut part.ledger);
             }
             Event::Timer(timer) => self.ftl.timer(timer, self.now, &mut self.out),
         }
@@ -344,7 +340,7 @@ impl Drive {
                 let pulled = if self.pulling { self.ftl.next(die, now, &mut self.out) } else { None };
                 if let Some(operation) = pulled {
                     self.ftl.set_busy(die);
-                    self.flash.start(operation, now, &mut self.out);
+                    self.flash.start(&operation, now, &mut self.out);
                 } else if self.flash.dispatch_any_read(die, now, &mut self.out) {
                     self.ftl.set_busy(die);
                     self.ftl.offer_again(now, &mut self.out);
@@ -359,57 +355,71 @@ impl Drive {
     #[inline]
     fn route(&mut self) {
         loop {
-            if !self.out.reads.is_empty() {
-                let mut index = 0;
-                while index < self.out.reads.len() {
-                    let operation = self.out.reads[index];
-                    self.flash.push_read(operation, self.now, &mut self.out);
-                    index += 1;
-                }
-                self.out.reads.clear();
-            }
             if !self.out.done.is_empty() {
                 self.route_done();
+            } else if !self.out.reads.is_empty() {
+                self.route_reads();
             } else if !self.out.parts.is_empty() {
                 self.route_parts();
             } else if self.out.buffer_released > 0 {
                 let units = std::mem::take(&mut self.out.buffer_released);
                 self.buffer.release(units);
                 self.fill_buffer();
-            } else if self.out.reads.is_empty() {
+            } else {
                 return;
             }
         }
     }
 
+    #[inline]
+    fn route_reads(&mut self) {
+        let mut index = 0;
+        while index < self.out.reads.len() {
+            let operation = self.out.reads[index];
+            self.flash.push_read(&operation, self.now, &mut self.out);
+            index += 1;
+        }
+        self.out.reads.clear();
+    }
+
+    #[inline]
     fn route_done(&mut self) {
-        let mut done = std::mem::replace(&mut self.out.done, std::mem::take(&mut self.spare_done));
-        for slot in done.drain(..) {
+        let mut index = 0;
+        while index < self.out.done.len() {
+            let slot = self.out.done[index];
+            index += 1;
             let op = self.flash.op(slot);
             self.ftl.operation_done(&op.operation, &op.ledger, self.now, &mut self.out);
             if let Owner::Command(command) = op.operation.owner {
-                let part = Part { command, ledger: op.ledger, units: op.operation.units };
-                self.out.parts.push(part);
+                let (ledger, units) = (op.ledger, op.operation.units);
+                self.deliver(command, ledger, units);
             }
             self.flash.release(slot);
         }
-        self.spare_done = done;
+        self.out.done.clear();
     }
 
+    #[inline]
     fn route_parts(&mut self) {
         let mut parts = std::mem::replace(&mut self.out.parts, std::mem::take(&mut self.spare_parts));
-        for mut part in parts.drain(..) {
-            if part.units == 0 || self.link_is_ideal {
-                self.part_delivered(&part);
-                continue;
-            }
-            let at = self.link.deliver(Bytes(u64::from(part.units) * UNIT_BYTES), self.now);
-            part.ledger.charge(Cause::Link, at.since(self.now));
-            let slot = self.delivering.take();
-            self.delivering[slot] = part;
-            self.out.events.push(at, Class::Done, Event::Delivered(slot));
+        for part in parts.drain(..) {
+            self.deliver(part.command, part.ledger, part.units);
         }
         self.spare_parts = parts;
+    }
+
+    /// A part's data, if it has any, crosses the link to the host.
+    #[inline]
+    fn deliver(&mut self, command: CommandId, mut ledger: Ledger, units: u32) {
+        if units == 0 || self.link_is_ideal {
+            self.part_delivered(command, &mut ledger);
+            return;
+        }
+        let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), self.now);
+        ledger.charge(Cause::Link, at.since(self.now));
+        let slot = self.delivering.take();
+        self.delivering[slot] = Part { command, ledger, units };
+        self.out.events.push(at, Class::Done, Event::Delivered(slot));
     }
 
     /// A command reaches the device: it takes a place there, or waits for one.
@@ -433,10 +443,10 @@ impl Drive {
             return;
         }
         let state = &mut self.commands[command.0];
-        state.prefix.charge(Cause::HostQueue, self.now.since(state.submitted));
+        state.queued = self.now.since(state.submitted);
         let brings = if state.command.op == Op::Write { state.command.length } else { Bytes(0) };
         let at = self.link.admit(brings, self.now);
-        state.prefix.charge(Cause::Link, at.since(self.now));
+        state.linked = at.since(self.now);
         if at == self.now {
             self.process(command);
             self.route();
@@ -470,7 +480,7 @@ impl Drive {
             Op::Trim => {
                 let (first, count) = units.inner();
                 self.ftl.trim(Lpn(first), count, self.now, &mut self.out);
-                self.complete(command, &Ledger::default());
+                self.complete(command, &mut Ledger::default());
             }
             Op::Flush => {
                 state.remaining = 1;
@@ -495,7 +505,7 @@ impl Drive {
                 let since = self.buffer.front_done();
                 let mut ledger = Ledger::default();
                 ledger.charge(Cause::BufferFull, self.now.since(since));
-                self.complete(command, &ledger);
+                self.complete(command, &mut ledger);
             }
         }
         self.out.signals.buffered_pages = self.buffer.used();
@@ -503,18 +513,20 @@ impl Drive {
 
     /// A part of a command is done, its data with the host. The part that is last is the critical one: its ledger is the command's.
     #[inline]
-    fn part_delivered(&mut self, part: &Part) {
-        let state = &mut self.commands[part.command.0];
+    fn part_delivered(&mut self, command: CommandId, ledger: &mut Ledger) {
+        let state = &mut self.commands[command.0];
         state.remaining -= 1;
         if state.remaining == 0 {
-            self.complete(part.command, &part.ledger);
+            self.complete(command, ledger);
         }
     }
 
+    /// A command is done; `ledger` is where its time went since it was in the device.
     #[inline]
-    fn complete(&mut self, command: CommandId, last: &Ledger) {
+    fn complete(&mut self, command: CommandId, ledger: &mut Ledger) {
         let state = &mut self.commands[command.0];
-        state.prefix.add(last);
+        ledger.charge(Cause::HostQueue, state.queued);
+        ledger.charge(Cause::Link, state.linked);
         let completion = Completion {
             tag: state.command.tag,
             op: state.command.op,
@@ -523,8 +535,10 @@ impl Drive {
             length: state.command.length,
         };
         if state.recorded {
-            self.statistics.record(&completion, state.command.offset, &state.prefix);
-            self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
+            self.statistics.record(&completion, state.command.offset, ledger);
+            if self.statistics.sample_due() {
+                self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
+            }
         }
         self.completions.push(completion);
         self.commands.release(command.0);

@@ -35,11 +35,20 @@ struct Running {
     /// Closed loop with think time: instants at which places become free again.
     thinking: VecDeque<SimTime>,
     measured: bool,
+    /// A closed loop that no clock holds back.
+    is_plain: bool,
 }
 
 impl Running {
     fn new(job: Job) -> Running {
+        let clockless = job.think_time == Nanos::ZERO && job.submission_gap == Nanos::ZERO && job.bytes_per_second == 0;
+        let is_plain = clockless
+            && matches!(job.pacing, Pacing::Closed { .. })
+            && job.limits.runtime.is_none()
+            && job.ramp_time == Nanos::ZERO
+            && job.start_delay == Nanos::ZERO;
         Running {
+            is_plain,
             job,
             batch: Vec::with_capacity(BATCH),
             next: 0,
@@ -140,27 +149,30 @@ impl RunLoop {
         let mut steps = 0u32;
         let mut completed = 0u64;
         let mut done = Vec::with_capacity(BATCH);
+        let mut wake = self.submit_due(drive)?;
         loop {
-            let wake = self.submit_due(drive)?;
-            let next = match (wake, drive.next_event()) {
-                (Some(wake), Some(event)) => wake.min(event),
-                (Some(at), None) | (None, Some(at)) => at,
-                (None, None) => {
-                    assert!(self.pending_arrivals() == 0, "the drive has stalled with {} commands in flight", self.pending_arrivals());
-                    break;
-                }
+            let event = match (drive.next_event(), wake) {
+                (Some(event), Some(wake)) => Some(event.min(wake)),
+                (event, wake) => event.or(wake),
+            };
+            let Some(event) = event else {
+                assert!(self.pending_arrivals() == 0, "the drive has stalled with {} commands in flight", self.pending_arrivals());
+                break;
             };
             if wake.is_none() && drive.commands_in_flight() == 0 && self.pending_arrivals() == 0 && self.wave_has_ended() {
                 break;
             }
-            // Up to the next submission the drive runs by itself.
-            let until = wake.unwrap_or(SimTime::FOREVER);
+            // Up to the next submission that a clock decides, the drive runs by itself.
             done.clear();
-            done.extend_from_slice(drive.advance(until.max(next)));
-            for completion in &done {
-                self.completed(completion.tag, completion.completed);
-            }
+            done.extend_from_slice(drive.advance(wake.unwrap_or(SimTime::FOREVER).max(event)));
             completed += done.len() as u64;
+            let mut survey = wake.is_some_and(|at| at <= drive.now());
+            for completion in &done {
+                survey |= self.completed(completion.tag as usize, completion.completed, drive)?;
+            }
+            if survey {
+                wake = self.submit_due(drive)?;
+            }
             steps += 1;
             if steps % 4096 == 0 && !go_on(drive, completed) {
                 return Ok(End::Stopped);
@@ -179,13 +191,31 @@ impl RunLoop {
             && self.jobs.iter().all(|running| running.job.wave <= self.wave)
     }
 
+    /// A command of a job is done. A plain closed loop submits its next one at once; anything else wants all jobs looked at, and this says so.
     #[inline]
-    fn completed(&mut self, tag: u32, at: SimTime) {
-        let running = &mut self.jobs[tag as usize];
+    fn completed(&mut self, index: usize, at: SimTime, drive: &mut Drive) -> Result<bool, Problems> {
+        let running = &mut self.jobs[index];
         running.in_flight -= 1;
+        if running.is_plain && !running.exhausted {
+            return self.submit_plain(index, drive);
+        }
         if running.job.think_time > Nanos::ZERO {
             running.thinking.push_back(at + running.job.think_time);
         }
+        Ok(true)
+    }
+
+    /// Submits the next request of a plain closed loop; true if it has none left.
+    #[inline]
+    fn submit_plain(&mut self, index: usize, drive: &mut Drive) -> Result<bool, Problems> {
+        let running = &mut self.jobs[index];
+        if running.next == running.batch.len() && self.peek(index, drive)?.is_none() {
+            return Ok(true);
+        }
+        let running = &self.jobs[index];
+        let request = running.batch[running.next];
+        self.submit_one(index, &request, drive.now(), drive);
+        Ok(self.jobs[index].exhausted)
     }
 
     /// Submits everything that is due; the next instant at which something will be, if a clock decides it.
@@ -249,7 +279,7 @@ impl RunLoop {
             if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
                 return Ok(Some(running.last_submission));
             }
-            self.submit_one(index, request, at.max(now), drive);
+            self.submit_one(index, &request, at.max(now), drive);
         }
         Ok(Some(now + Nanos(1)))
     }
@@ -268,7 +298,8 @@ impl RunLoop {
         }
     }
 
-    fn submit_one(&mut self, index: usize, request: Request, at: SimTime, drive: &mut Drive) {
+    #[inline]
+    fn submit_one(&mut self, index: usize, request: &Request, at: SimTime, drive: &mut Drive) {
         let running = &mut self.jobs[index];
         running.next += 1;
         running.submitted += 1;

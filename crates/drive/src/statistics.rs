@@ -201,12 +201,16 @@ impl Statistics {
         }
     }
 
-    /// Notes the drive's counters in a row that has just begun.
+    /// Whether a row of the timeline has just begun.
     #[inline]
+    pub(crate) fn sample_due(&self) -> bool {
+        self.sample_due
+    }
+
+    /// Notes the drive's counters in a row that has just begun.
+    #[cold]
     pub(crate) fn sample(&mut self, now: SimTime, write_queue: u64, ftl: &Ftl) {
-        if !std::mem::take(&mut self.sample_due) {
-            return;
-        }
+        self.sample_due = false;
         let (units, host, free) =
             (ftl.counters.units_programmed.iter().sum::<u64>(), ftl.counters.host_units, ftl.free_blocks());
         let (base_units, base_host) = (self.ftl_at_start.units_programmed.iter().sum::<u64>(), self.ftl_at_start.host_units);

@@ -110,7 +110,7 @@ impl Flash {
     }
 
     /// Queues a read at its die.
-    pub fn push_read(&mut self, operation: Operation, now: SimTime, out: &mut Outbox) {
+    pub fn push_read(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         debug_assert_eq!(operation.kind, OperationKind::Read);
         let slot = self.new_op(operation, now);
         let die = &mut self.dies[operation.die.index()];
@@ -187,7 +187,7 @@ impl Flash {
 
     /// Starts an operation that was pulled for a free die.
     #[inline]
-    pub fn start(&mut self, operation: Operation, now: SimTime, out: &mut Outbox) {
+    pub fn start(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let slot = self.new_op(operation, now);
         self.begin(slot, now, out);
     }
@@ -258,10 +258,10 @@ impl Flash {
     }
 
     #[inline]
-    fn new_op(&mut self, operation: Operation, now: SimTime) -> u32 {
+    fn new_op(&mut self, operation: &Operation, now: SimTime) -> u32 {
         let slot = self.ops.take();
         let op = &mut self.ops[slot];
-        op.operation = operation;
+        op.operation = *operation;
         op.ledger = Ledger::default();
         op.enqueued = now;
         op.next = NONE;

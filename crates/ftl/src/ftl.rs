@@ -288,6 +288,13 @@ impl Ftl {
     /// Looks up the units of a host read and leaves the flash reads they need in the outbox. Returns the number of parts that will report: one for each
     /// flash read, and one for everything that is answered at once.
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
+        if count == 1
+            && let Mapped::At(ppn) = decode(self.store.l2p[first.index()])
+            && let Some(operation) = self.single_read(command, first, ppn, now, out)
+        {
+            out.reads.push(operation);
+            return 1;
+        }
         let geometry = self.store.geometry;
         let (mut parts, mut at_once) = (0, 0);
         let mut open: Option<Operation> = None;
@@ -344,6 +351,25 @@ impl Ftl {
             out.parts.push(Part { command, ledger: Ledger::default(), units: at_once });
         }
         parts
+    }
+
+    /// The read of a single durable unit: the common case, without the work of joining neighbours.
+    #[inline]
+    fn single_read(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        let geometry = &self.store.geometry;
+        let (block, unit) = geometry.split(ppn);
+        let (die, page_type, stripe) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.stripe_of(unit));
+        let record = &mut self.store.blocks[block.index()];
+        if stripe >= u32::from(record.programmed) {
+            return None;
+        }
+        record.pins += 1;
+        out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
+        if self.needs.reads {
+            self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
+        }
+        let owner = Owner::Command(command);
+        Some(Operation { kind: OperationKind::Read, reason: Reason::Host, die, first: ppn, units: 1, pages: 1, page_type, mode: ModeId(0), owner })
     }
 
     /// Where the data of a unit is.

@@ -26,6 +26,8 @@ const BUCKET_SHIFT: u32 = 10;
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
+/// The class stands above the insertion number.
+const CLASS_SHIFT: u32 = 56;
 
 #[derive(Clone, Copy, Debug)]
 struct Node<E> {
@@ -55,6 +57,8 @@ pub struct EventQueue<E> {
     near: usize,
     far: BinaryHeap<Reverse<Far>>,
     inserted: u64,
+    /// The earliest near event, if it is known.
+    first: u32,
 }
 
 impl<E: Copy> Default for EventQueue<E> {
@@ -68,6 +72,7 @@ impl<E: Copy> Default for EventQueue<E> {
             near: 0,
             far: BinaryHeap::new(),
             inserted: 0,
+            first: NONE,
         }
     }
 }
@@ -87,7 +92,7 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn push(&mut self, at: SimTime, class: Class, event: E) {
         debug_assert!(at.0 >> BUCKET_SHIFT >= self.base, "an event in the past");
-        let order = u64::from(class as u8) << 56 | self.inserted;
+        let order = u64::from(class as u8) << CLASS_SHIFT | self.inserted;
         self.inserted += 1;
         let node = self.allocate(Node { time: at.0, order, next: NONE, event });
         let bucket = at.0 >> BUCKET_SHIFT;
@@ -100,9 +105,10 @@ impl<E: Copy> EventQueue<E> {
 
     /// The instant and class of the next event.
     #[inline]
-    pub fn peek(&self) -> Option<(SimTime, Class)> {
+    pub fn peek(&mut self) -> Option<(SimTime, Class)> {
         if self.near > 0 {
-            let node = &self.nodes[self.heads[self.first_occupied()] as usize];
+            let first = self.find_first();
+            let node = &self.nodes[first as usize];
             return Some((SimTime(node.time), class_of(node.order)));
         }
         self.far.peek().map(|Reverse(far)| (SimTime(far.time), class_of(far.order)))
@@ -116,22 +122,60 @@ impl<E: Copy> EventQueue<E> {
             self.base = first.time >> BUCKET_SHIFT;
             self.bring_near();
         }
-        let slot = self.first_occupied();
-        let index = self.heads[slot];
+        let index = self.find_first();
+        Some(self.take(index))
+    }
+
+    /// Takes the next event if it happens at `at` and its class is not after `class`. Nothing earlier than `at` may be pending.
+    #[inline]
+    pub fn pop_at(&mut self, at: SimTime, class: Class) -> Option<E> {
+        // Most calls ask whether there is more at this instant, and there is not.
+        if self.first != NONE {
+            let node = &self.nodes[self.first as usize];
+            if node.time != at.0 || node.order >> CLASS_SHIFT > class as u64 {
+                return None;
+            }
+            return Some(self.take(self.first).2);
+        }
+        self.pop_unknown(at, class)
+    }
+
+    fn pop_unknown(&mut self, at: SimTime, class: Class) -> Option<E> {
+        let (time, next) = self.peek()?;
+        (time == at && next <= class).then(|| self.pop().expect("one was seen").2)
+    }
+
+    /// Takes the earliest near event out of its bucket.
+    #[inline]
+    fn take(&mut self, index: u32) -> (SimTime, Class, E) {
         let node = self.nodes[index as usize];
+        let bucket = node.time >> BUCKET_SHIFT;
+        let slot = bucket as usize % BUCKETS;
         self.heads[slot] = node.next;
+        // Buckets are sorted and this one is the earliest: what follows in it is the next of all.
+        self.first = node.next;
         if node.next == NONE {
             self.occupied[slot / 64] &= !(1 << (slot % 64));
         }
         self.near -= 1;
         self.nodes[index as usize].next = self.free;
         self.free = index;
-        let bucket = node.time >> BUCKET_SHIFT;
         if bucket > self.base {
             self.base = bucket;
-            self.bring_near();
+            if !self.far.is_empty() {
+                self.bring_near();
+            }
         }
-        Some((SimTime(node.time), class_of(node.order), node.event))
+        (SimTime(node.time), class_of(node.order), node.event)
+    }
+
+    /// The earliest near event; there is one.
+    #[inline]
+    fn find_first(&mut self) -> u32 {
+        if self.first == NONE {
+            self.first = self.heads[self.first_occupied()];
+        }
+        self.first
     }
 
     /// Moves far events that the calendar now reaches.
@@ -165,6 +209,9 @@ impl<E: Copy> EventQueue<E> {
         let key = self.key(node);
         let head = self.heads[slot];
         self.near += 1;
+        if self.first != NONE && key < self.key(self.first) {
+            self.first = node;
+        }
         if head == NONE || key < self.key(head) {
             self.nodes[node as usize].next = head;
             self.heads[slot] = node;
@@ -211,7 +258,7 @@ impl<E: Copy> EventQueue<E> {
 
 #[inline]
 fn class_of(order: u64) -> Class {
-    match order >> 56 {
+    match order >> CLASS_SHIFT {
         0 => Class::Done,
         1 => Class::Arrival,
         2 => Class::Dispatch,

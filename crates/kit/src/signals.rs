@@ -43,9 +43,13 @@ impl Signals {
     /// A die turns from one kind of work to another.
     #[inline]
     pub fn turn(&mut self, from: Work, to: Work, now: SimTime) {
-        self.dies_at[from as usize] = self.dies_at[from as usize].wrapping_sub(1);
-        self.dies_at[to as usize] = self.dies_at[to as usize].wrapping_add(1);
-        self.restate(now);
+        let (left, joined) = (self.dies_at[from as usize].wrapping_sub(1), self.dies_at[to as usize].wrapping_add(1));
+        self.dies_at[from as usize] = left;
+        self.dies_at[to as usize] = joined;
+        // Only the first die to turn to a kind of work, and the last to leave one, can change what the drive as a whole is doing.
+        if left == 0 || joined == 1 {
+            self.restate(now);
+        }
     }
 
     /// Recomputes what the drive as a whole is doing.

@@ -1,0 +1,258 @@
+//! What these tests share: a small drive with overrides, commands one at a time with where their time went, whole workloads, and the closed forms that
+//! the engine is compared with.
+
+use drive::session::{DriveText, Files, Keep, Outcome, RunRequest};
+use drive::{CommandRow, Description, Drive, RunLoop};
+use ftl::{Precondition, Preconditioned};
+use kit::{Bytes, Cause, HostCommand, Op, Problems, Record, SimTime, UNIT_BYTES};
+use serde_json::Value;
+use workload::{Input, Options};
+
+/// Bytes of a mapping unit.
+pub const UNIT: u64 = UNIT_BYTES;
+
+/// One die on one channel: nothing waits for anything else.
+pub const ONE_DIE: &[&str] = &["flash.channels=1", "flash.chips_per_channel=1"];
+
+/// The `tiny` preset with overrides.
+pub fn description(sets: &[&str]) -> Description {
+    read(sets).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The same, or what is wrong with it.
+pub fn read(sets: &[&str]) -> Result<Description, Problems> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    Description::read("test.toml", "base = \"tiny\"", &sets)
+}
+
+/// Overrides of two lists, the later ones last.
+pub fn with<'a>(first: &[&'a str], then: &[&'a str]) -> Vec<&'a str> {
+    [first, then].concat()
+}
+
+/// A drive under test, with a log of its commands.
+pub struct Rig {
+    /// The drive.
+    pub drive: Drive,
+    next_tag: u32,
+}
+
+impl Rig {
+    /// The `tiny` preset with overrides, in its starting state.
+    pub fn new(sets: &[&str]) -> Rig {
+        let description = description(sets);
+        let mut drive = Drive::new(&description, 1).expect("the tables fit");
+        let method = match description.state.precondition {
+            drive::description::PreconditionMethod::None => Precondition::None,
+            drive::description::PreconditionMethod::Fill => Precondition::Fill,
+            drive::description::PreconditionMethod::Random => Precondition::Random { passes: description.state.overwrite_passes },
+            drive::description::PreconditionMethod::Steady => Precondition::Steady,
+        };
+        let how = Preconditioned { method, age: description.state.age, pe_cycles: description.state.pe_cycles };
+        drive.ftl_mut().precondition(&how, &mut |_| true).expect("the tables fit");
+        drive.adopt();
+        drive.statistics.log = Some(Vec::new());
+        Rig { drive, next_tag: 0 }
+    }
+
+    /// The same with everything recorded that happens inside.
+    pub fn watched(sets: &[&str]) -> Rig {
+        let mut rig = Rig::new(sets);
+        rig.drive.journal().enable(true);
+        rig
+    }
+
+    /// Submits a command on bytes; its tag.
+    pub fn submit_bytes(&mut self, op: Op, offset: u64, length: u64, at: SimTime) -> u32 {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        self.drive.submit(HostCommand { op, tag, offset: Bytes(offset), length: Bytes(length) }, at);
+        tag
+    }
+
+    /// Submits a command on whole units; its tag.
+    pub fn submit(&mut self, op: Op, unit: u64, count: u64, at: SimTime) -> u32 {
+        self.submit_bytes(op, unit * UNIT, count * UNIT, at)
+    }
+
+    /// Runs until every command is done.
+    pub fn drain(&mut self) {
+        while self.rows().len() < self.next_tag as usize {
+            self.step();
+        }
+    }
+
+    /// Runs up to and including an instant, whatever completes on the way.
+    pub fn run_until(&mut self, until: SimTime) {
+        while self.drive.now() < until || self.drive.next_event().is_some_and(|at| at <= until) {
+            self.drive.advance(until);
+        }
+    }
+
+    /// Runs one instant.
+    pub fn step(&mut self) -> SimTime {
+        let at = self.drive.next_event().expect("something is to happen");
+        self.drive.advance(at);
+        at
+    }
+
+    /// Submits a command now, alone, and runs until it is done.
+    pub fn one_bytes(&mut self, op: Op, offset: u64, length: u64) -> CommandRow {
+        let tag = self.submit_bytes(op, offset, length, self.drive.now());
+        self.drain();
+        self.row(tag)
+    }
+
+    /// The same on whole units.
+    pub fn one(&mut self, op: Op, unit: u64, count: u64) -> CommandRow {
+        self.one_bytes(op, unit * UNIT, count * UNIT)
+    }
+
+    /// The commands that are done, in the order of completion.
+    pub fn rows(&self) -> &[CommandRow] {
+        self.drive.statistics.log.as_deref().unwrap_or_default()
+    }
+
+    /// The row of a command that is done.
+    pub fn row(&self, tag: u32) -> CommandRow {
+        *self.rows().iter().find(|row| row.tag == tag).unwrap_or_else(|| panic!("command {tag} is not done"))
+    }
+
+    /// Whether a command is done.
+    pub fn is_done(&self, tag: u32) -> bool {
+        self.rows().iter().any(|row| row.tag == tag)
+    }
+
+    /// What was recorded since the last call.
+    pub fn records(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.drive.journal().records)
+    }
+
+    /// A number of the policy's.
+    pub fn stat(&self, name: &str) -> u64 {
+        let found = self.drive.ftl().policy_stats().into_iter().find(|(known, _)| *known == name);
+        found.unwrap_or_else(|| panic!("no statistic {name}")).1 as u64
+    }
+
+    /// Units programmed for a reason.
+    pub fn programmed(&self, reason: kit::Reason) -> u64 {
+        self.drive.ftl().counters.units_programmed[reason as usize]
+    }
+
+    /// Reads, programs, erases and copybacks started so far.
+    pub fn operations(&self) -> [u64; 4] {
+        self.drive.flash().counters.operations
+    }
+
+    /// Replays a fio job (its keys, one a line).
+    pub fn replay(&mut self, keys: &str) {
+        let input = Input::text("job.fio", format!("[job]\n{keys}\n"));
+        let workload = workload::open(&input, self.drive.user_bytes(), &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        self.drive.statistics.log = None;
+        RunLoop::new(workload).run(&mut self.drive, &mut |_, _| true).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+
+    /// Units programmed per unit written by the host since the measurement began.
+    pub fn write_amplification(&self) -> f64 {
+        let (_, ftl) = self.drive.statistics.since_start(self.drive.flash(), self.drive.ftl());
+        ftl.units_programmed.iter().sum::<u64>() as f64 / ftl.host_units as f64
+    }
+}
+
+/// A span between two instants \[ns\].
+pub fn latency(row: &CommandRow) -> u64 {
+    row.completed.since(row.submitted).0
+}
+
+/// The latency of a command is the sum of these parts, and nothing else was charged.
+#[track_caller]
+pub fn assert_parts(what: &str, row: &CommandRow, parts: &[(Cause, u64)]) {
+    let charged: Vec<(Cause, u64)> =
+        Cause::ALL.iter().map(|cause| (*cause, row.causes.get(*cause).0)).filter(|(_, ns)| *ns > 0).collect();
+    let mut expected: Vec<(Cause, u64)> = parts.iter().copied().filter(|(_, ns)| *ns > 0).collect();
+    expected.sort_by_key(|(cause, _)| *cause);
+    assert_eq!(charged, expected, "{what}: causes");
+    assert_eq!(latency(row), parts.iter().map(|(_, ns)| ns).sum::<u64>(), "{what}: latency");
+}
+
+/// Nanoseconds that units take on the channel, rounded up once.
+pub fn transfer(units: u64, mega_transfers: u64) -> u64 {
+    (units * UNIT * 1000).div_ceil(mega_transfers)
+}
+
+/// A run through the same door as the command line's.
+pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str) -> Result<Outcome, Problems> {
+    let request = RunRequest {
+        drive: DriveText { name: "test.toml".to_owned(), text: drive.to_owned() },
+        set: sets.iter().map(|set| (*set).to_owned()).collect(),
+        policy: policy.map(str::to_owned),
+        seed: 1,
+        precondition: None,
+        workload: Options::default(),
+        record: Keep::default(),
+        steady_state: false,
+        steady_round: None,
+    };
+    drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
+}
+
+/// The summary of a fio job on the `tiny` preset with overrides.
+pub fn summary(sets: &[&str], keys: &str) -> Value {
+    let job = format!("[job]\n{keys}\n");
+    session("base = \"tiny\"", sets, None, &job).unwrap_or_else(|problems| panic!("{problems}")).summary
+}
+
+/// Throughput of a closed network of `dies` exponential single servers with mean service time `service`, visited at random with equal
+/// probability by `population` customers: exact mean-value analysis (Reiser and Lavenberg, J. ACM 27, 1980).
+pub fn mean_value_analysis(dies: u32, population: u32, service: f64) -> f64 {
+    let visits = 1.0 / f64::from(dies);
+    let (mut waiting, mut throughput) = (0.0, 0.0);
+    for customers in 1..=population {
+        let residence = service * (1.0 + waiting);
+        throughput = f64::from(customers) / residence;
+        waiting = throughput * visits * residence;
+    }
+    throughput
+}
+
+/// The principal branch of Lambert's W on `[-1/e, 0)`, by Halley's iteration.
+fn lambert_w(x: f64) -> f64 {
+    let mut w = -1.0 + (2.0 * (1.0 + std::f64::consts::E * x)).max(0.0).sqrt();
+    for _ in 0..100 {
+        let f = w * w.exp() - x;
+        let step = f / (w.exp() * (w + 1.0) - (w + 2.0) * f / (2.0 * w + 2.0));
+        w -= step;
+        if step.abs() < 1e-14 {
+            break;
+        }
+    }
+    w
+}
+
+/// Write amplification of FIFO (LRU) cleaning under uniform random writes, `alpha` being physical over user blocks: a / (a + W(-a e^-a))
+/// (Desnoyers, SYSTOR'12; FACTS 5.1).
+pub fn desnoyers_fifo(alpha: f64) -> f64 {
+    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
+}
+
+/// The same of greedy cleaning with `pages` pages in a block: FIFO's with k alpha, over k, where k = 1 + 1 / (2 pages) (FACTS 5.1).
+pub fn desnoyers_greedy(alpha: f64, pages: u32) -> f64 {
+    let k = 1.0 + 1.0 / (2.0 * f64::from(pages));
+    desnoyers_fifo(k * alpha) / k
+}
+
+#[test]
+fn the_closed_forms_have_their_published_values() {
+    // FACTS 5.1, table.
+    for (spare, fifo, greedy_64, greedy_256) in [(0.07, 7.82, 7.00, 7.60), (0.20, 3.19, 3.05, 3.15), (0.28, 2.48, 2.40, 2.46), (0.30, 2.36, 2.29, 2.35)] {
+        let alpha = 1.0 + spare;
+        assert!((desnoyers_fifo(alpha) - fifo).abs() < 0.006, "{spare}: {}", desnoyers_fifo(alpha));
+        assert!((desnoyers_greedy(alpha, 64) - greedy_64).abs() < 0.006, "{spare}: {}", desnoyers_greedy(alpha, 64));
+        assert!((desnoyers_greedy(alpha, 256) - greedy_256).abs() < 0.006, "{spare}: {}", desnoyers_greedy(alpha, 256));
+    }
+    // A balanced network has the closed form D Q / (S (Q + D - 1)).
+    for (dies, population) in [(1, 1), (4, 7), (64, 32)] {
+        let closed = f64::from(dies * population) / (3.0 * f64::from(population + dies - 1));
+        assert!((mean_value_analysis(dies, population, 3.0) - closed).abs() < 1e-12 * closed);
+    }
+}

@@ -1,0 +1,4 @@
+//! Integration tests of `drive`, one binary.
+
+mod closed_forms;
+mod common;
