@@ -15,12 +15,12 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## Build, run one workload under two policies, write a report.
-	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --out demo --force
+	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --out target/demo --force
 	@echo
-	@echo "The report: $(CURDIR)/demo/report.html"
+	@echo "The report: $(CURDIR)/target/demo/report.html"
 
 DEMO_DRIVE    ?= ofwar-64g
-DEMO_WORKLOAD ?= examples/prxy_0.toml
+DEMO_WORKLOAD ?= examples/financial-like.toml
 
 build: $(VENV)/.stamp-engine ## Build the engine and install ssdlab in .venv.
 
@@ -56,7 +56,7 @@ export LIST_RUNTIME = import tomllib; print(*tomllib.load(open("pyproject.toml",
 export LIST_DEV = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])
 
 clean: ## Remove all that was made: builds, .venv, the demo.
-	rm -rf target $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python -name '*.so' -delete
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -88,11 +88,15 @@ def run(
         "steady_state": steady_state,
         "steady_round": steady_round,
     }
-    loaded = None if load is None else existing_file(load)
     hook = None if progress is None else _hook(progress)
+    paths = {
+        "workload": stream.file,
+        "text": stream.text,
+        "load": None if load is None else existing_file(load),
+    }
     with nullcontext() if save is None else new_file(Path(save)) as saved:
-        target = None if saved is None else str(saved)
-        outcome = _engine.run(json.dumps(request), stream.file, stream.text, loaded, target, hook)
+        paths["save"] = None if saved is None else str(saved)
+        outcome = _engine.run(json.dumps(request), paths, hook)
     result = Result.from_outcome(outcome)
     if outcome.interrupted:
         raise Interrupted(result)

@@ -23,7 +23,14 @@ def test_help_names_every_command(cli):
 def test_run_prints_the_numbers_one_wants_first(cli, job):
     done = cli("run", "tiny", job)
     assert done.returncode == 0, done.stderr
-    for word in ("latency", "p99.99", "IOPS", "mean time by cause", "write amplification", "programs"):
+    for word in (
+        "latency",
+        "p99.99",
+        "IOPS",
+        "mean time by cause",
+        "write amplification",
+        "units programmed",
+    ):
         assert word in done.stdout
 
 

@@ -18,14 +18,54 @@ struct Scenario {
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 const SCENARIOS: &[Scenario] = &[
-    Scenario { name: "tiny-read", preset: "tiny", set: &["state.precondition=steady"], job: "rw=randread\nnorandommap=1\niodepth=8\nio_size=8g" },
-    Scenario { name: "tiny-write", preset: "tiny", set: &["state.precondition=steady"], job: "rw=randwrite\nnorandommap=1\niodepth=8\nio_size=10g" },
-    Scenario { name: "read-qd32", preset: "ideal-512g", set: &[], job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=16000000" },
-    Scenario { name: "write-qd32", preset: "ideal-512g", set: &[], job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000" },
-    Scenario { name: "mixed-70-30-qd32", preset: "ideal-512g", set: &[], job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000" },
-    Scenario { name: "read-qd1000", preset: "ideal-512g", set: &[], job: "rw=randread\nnorandommap=1\niodepth=1000\nio_size=64g\nnumber_ios=8000000" },
-    Scenario { name: "read-qd32-4t", preset: "ideal-512g", set: FOUR_TERABYTES, job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000" },
-    Scenario { name: "write-qd32-4t", preset: "ideal-512g", set: FOUR_TERABYTES, job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000" },
+    Scenario {
+        name: "tiny-read",
+        preset: "tiny",
+        set: &["state.precondition=steady"],
+        job: "rw=randread\nnorandommap=1\niodepth=8\nio_size=8g",
+    },
+    Scenario {
+        name: "tiny-write",
+        preset: "tiny",
+        set: &["state.precondition=steady"],
+        job: "rw=randwrite\nnorandommap=1\niodepth=8\nio_size=10g",
+    },
+    Scenario {
+        name: "read-qd32",
+        preset: "ideal-512g",
+        set: &[],
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=16000000",
+    },
+    Scenario {
+        name: "write-qd32",
+        preset: "ideal-512g",
+        set: &[],
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "mixed-70-30-qd32",
+        preset: "ideal-512g",
+        set: &[],
+        job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "read-qd1000",
+        preset: "ideal-512g",
+        set: &[],
+        job: "rw=randread\nnorandommap=1\niodepth=1000\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "read-qd32-4t",
+        preset: "ideal-512g",
+        set: FOUR_TERABYTES,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "write-qd32-4t",
+        preset: "ideal-512g",
+        set: FOUR_TERABYTES,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
 ];
 
 fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
@@ -46,7 +86,8 @@ fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
     let summary = &outcome.summary;
     let wall_s = summary["wall_s"].as_f64().unwrap_or(f64::NAN);
     let commands = summary["latency"]["all"]["count"].as_u64().unwrap_or(0);
-    let operations: u64 = ["read", "program", "erase", "copyback"].iter().filter_map(|kind| summary["flash"]["operations"][kind].as_u64()).sum();
+    let operations: u64 =
+        ["read", "program", "erase", "copyback"].iter().filter_map(|kind| summary["flash"]["operations"][kind].as_u64()).sum();
     Ok(json!({
         "scenario": scenario.name,
         "commands_per_s": (commands as f64 / wall_s).round(),

@@ -107,7 +107,7 @@ impl Description {
         if !problems.0.is_empty() {
             return problems;
         }
-        if self.flash.blocks_per_plane % self.ftl.superblock_blocks != 0 {
+        if !self.flash.blocks_per_plane.is_multiple_of(self.ftl.superblock_blocks) {
             problems.add(
                 "ftl.superblock_blocks",
                 format!("{}: expected a divisor of flash.blocks_per_plane = {}", self.ftl.superblock_blocks, self.flash.blocks_per_plane),

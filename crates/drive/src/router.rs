@@ -192,12 +192,13 @@ impl Drive {
         self.ftl.hint(units, writes);
     }
 
-    /// Submits a command that arrives `at`, which must not be in the past. One that arrives now is handled before any later event.
+    /// Submits a command that arrives `at`, which must not be in the past. One that arrives now is handled before any later event. Returns the number
+    /// by which the journal's records name the command until it is done.
     ///
     /// # Panics
     /// If the range is not in the drive, or empty where the command needs one.
     #[inline]
-    pub fn submit(&mut self, command: HostCommand, at: SimTime) {
+    pub fn submit(&mut self, command: HostCommand, at: SimTime) -> CommandId {
         assert!(at >= self.now, "a command cannot arrive in the past");
         let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
         assert!(command.op == Op::Flush || in_range, "{command:?} is not in a drive of {} bytes", self.user_bytes);
@@ -213,6 +214,7 @@ impl Drive {
         } else {
             self.out.events.push(at, Class::Arrival, Event::Arrival(CommandId(slot)));
         }
+        CommandId(slot)
     }
 
     /// When something happens next: now, if a command was submitted for now.
@@ -262,14 +264,13 @@ impl Drive {
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
         self.ftl.begin_shutdown(&mut self.out);
         let mut steps = 0u32;
-        loop {
-            let Some(at) = self.next_event() else { break };
+        while let Some(at) = self.next_event() {
             if self.flash.is_at_rest() && self.out.ready.is_empty() {
                 break;
             }
             self.run_instant(at);
             steps += 1;
-            if steps % 65_536 == 0 && !go_on(self.now) {
+            if steps.is_multiple_of(65_536) && !go_on(self.now) {
                 break;
             }
         }

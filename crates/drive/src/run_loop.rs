@@ -93,7 +93,7 @@ struct Backlog {
 impl Backlog {
     fn note(&mut self, now: SimTime, in_flight: u64) {
         self.stride = self.stride.max(1);
-        if self.seen % self.stride == 0 {
+        if self.seen.is_multiple_of(self.stride) {
             self.samples.push((now.0, in_flight));
             if self.samples.len() == 4096 {
                 let mut keep = false;
@@ -174,7 +174,7 @@ impl RunLoop {
                 wake = self.submit_due(drive)?;
             }
             steps += 1;
-            if steps % 4096 == 0 && !go_on(drive, completed) {
+            if steps.is_multiple_of(4096) && !go_on(drive, completed) {
                 return Ok(End::Stopped);
             }
         }

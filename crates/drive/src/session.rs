@@ -167,7 +167,7 @@ pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: 
     let mut options = request.workload.clone();
     options.seed = request.seed;
     let workload = workload::open(input, description.user_bytes(), &options)?;
-    let (notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
+    let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
 
     let mut watch = Watch::new(progress);
     let mut drive = Drive::new(&description, request.seed)
@@ -204,6 +204,12 @@ pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: 
     });
     if let Some(spans) = &mut spans {
         collect_spans(&mut drive, spans);
+    }
+    let unmapped = drive.ftl().counters.unmapped_reads;
+    if unmapped > 0 {
+        notes.push(format!(
+            "{unmapped} units were read that were never written: they cost no flash operation (--precondition fill gives every address data)"
+        ));
     }
     let facts = RunFacts {
         drive_name: &request.drive.name,

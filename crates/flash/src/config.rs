@@ -44,12 +44,15 @@ pub enum Interface {
 impl Interface {
     /// The fastest transfer rate of the interface.
     pub fn fastest(self) -> TransferRate {
-        TransferRate(1_000_000 * match self {
-            Interface::Sdr => 50,
-            Interface::NvDdr => 200,
-            Interface::NvDdr2 => 533,
-            Interface::NvDdr3 => 4800,
-        })
+        TransferRate(
+            1_000_000
+                * match self {
+                    Interface::Sdr => 50,
+                    Interface::NvDdr => 200,
+                    Interface::NvDdr2 => 533,
+                    Interface::NvDdr3 => 4800,
+                },
+        )
     }
 }
 
@@ -259,7 +262,7 @@ impl FlashConfig {
     /// What is inconsistent in the section, beyond the range of single fields.
     pub fn problems(&self, problems: &mut Problems) {
         let bits = self.cell.bits();
-        if self.page_size.0 == 0 || self.page_size.0 % UNIT_BYTES != 0 || self.page_size.0 > 1 << 20 {
+        if self.page_size.0 == 0 || !self.page_size.0.is_multiple_of(UNIT_BYTES) || self.page_size.0 > 1 << 20 {
             problems.add("flash.page_size", format!("{}: expected a multiple of 4KiB, at most 1MiB", self.page_size));
         }
         if self.concurrent_dies_per_chip != 1 && self.concurrent_dies_per_chip != self.dies_per_chip {
@@ -268,19 +271,25 @@ impl FlashConfig {
                 format!("{}: expected 1 or dies_per_chip = {}", self.concurrent_dies_per_chip, self.dies_per_chip),
             );
         }
-        if self.one_shot && self.pages_per_block % bits != 0 {
+        if self.one_shot && !self.pages_per_block.is_multiple_of(bits) {
             problems.add(
                 "flash.pages_per_block",
-                format!("{}: expected a multiple of {bits}, the pages of a wordline, because programs are one-shot", self.pages_per_block),
+                format!(
+                    "{}: expected a multiple of {bits}, the pages of a wordline, because programs are one-shot",
+                    self.pages_per_block
+                ),
             );
         }
         self.rate_problems(problems);
         for (field, times) in [("read_time", &self.read_time), ("program_time", &self.program_time)] {
             let given = times.all();
             if given.len() != 1 && given.len() != bits as usize {
-                problems.add(format!("flash.{field}"), format!("{} times: expected one, or {bits}, one for each page type", given.len()));
+                problems.add(
+                    format!("flash.{field}"),
+                    format!("{} times: expected one, or {bits}, one for each page type", given.len()),
+                );
             }
-            if given.iter().any(|time| *time == Nanos::ZERO) {
+            if given.contains(&Nanos::ZERO) {
                 problems.add(format!("flash.{field}"), "0ns: expected a time above zero");
             }
         }
@@ -321,7 +330,11 @@ impl FlashConfig {
             }
         }
         for (index, mode) in self.write_modes.iter().enumerate() {
-            if mode.retention.as_ref().is_some_and(|limits| limits.all().is_empty() || limits.all().iter().any(|limit| limit.0 == 0)) {
+            if mode
+                .retention
+                .as_ref()
+                .is_some_and(|limits| limits.all().is_empty() || limits.all().iter().any(|limit| limit.0 == 0))
+            {
                 problems.add(format!("flash.write_mode[{index}].retention"), "expected one or more times above zero");
             }
         }

@@ -9,7 +9,8 @@ use crate::timing::Timing;
 use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime, Slab, Work,
+    Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime,
+    Slab, Work,
 };
 
 /// An operation in the flash, with where its time went.
@@ -152,12 +153,7 @@ impl Flash {
             return Dispatch::Pull;
         }
         let since = |slot: u32| (slot != NONE).then(|| self.ops[slot].enqueued);
-        let choice = Choice {
-            now,
-            oldest_host_read: since(host),
-            oldest_relocation_read: since(relocation),
-            oldest_write,
-        };
+        let choice = Choice { now, oldest_host_read: since(host), oldest_relocation_read: since(relocation), oldest_write };
         match self.scheduler.choose(&choice) {
             Next::HostRead => self.start_waiting_read(die_id, true, now, out),
             Next::RelocationRead => self.start_waiting_read(die_id, false, now, out),
@@ -225,12 +221,14 @@ impl Flash {
     pub fn bus_event(&mut self, channel_id: ChannelId, now: SimTime, out: &mut Outbox) {
         let channel = &mut self.channels[channel_id.index()];
         channel.armed = false;
+        if channel.free_at() > now {
+            // Those who waited had left, and somebody took it at this very instant before others came.
+            self.arm(channel_id, out);
+            return;
+        }
         let Some(waiting) = channel.next() else { return };
         channel.take(now, waiting.hold);
-        if channel.has_waiting() {
-            channel.armed = true;
-            out.events.push(channel.free_at(), Class::Done, Event::Bus(channel_id));
-        }
+        self.arm(channel_id, out);
         let asked = waiting.since;
         self.granted(waiting.die, asked, waiting.hold, now, out);
     }
@@ -238,7 +236,9 @@ impl Flash {
     /// Shares of the time until `now` that dies and channels were busy.
     pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Utilisation {
         let span = now.since(since.at).0.max(1) as f64;
-        let writing = |reading: &Reading| reading[Work::HostProgram as usize] + reading[Work::RelocationProgram as usize] + reading[Work::Erase as usize];
+        let writing = |reading: &Reading| {
+            reading[Work::HostProgram as usize] + reading[Work::RelocationProgram as usize] + reading[Work::Erase as usize]
+        };
         let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
         let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
         Utilisation {
@@ -316,9 +316,18 @@ impl Flash {
             return;
         }
         channel.wait(die_id, now, hold, self.bus_ranks[phase as usize]);
-        if !channel.armed {
+        self.arm(ChannelId(channel_index), out);
+    }
+
+    /// Wakes those who wait for a channel when it becomes free: after everything else of that instant, so that a die which becomes free then has its
+    /// next command among those the channel chooses from. Otherwise that command waits for the data of a neighbour while its array rests, dies fall
+    /// into step, and a shared channel costs up to a third of the throughput.
+    #[inline]
+    fn arm(&mut self, channel_id: ChannelId, out: &mut Outbox) {
+        let channel = &mut self.channels[channel_id.index()];
+        if channel.has_waiting() && !channel.armed {
             channel.armed = true;
-            out.events.push(channel.free_at(), Class::Done, Event::Bus(ChannelId(channel_index)));
+            out.events.push(channel.free_at(), Class::Dispatch, Event::Bus(channel_id));
         }
     }
 
@@ -332,7 +341,8 @@ impl Flash {
             Phase::Command => {
                 let op = &mut self.ops[slot];
                 op.ledger.charge(Cause::BusWait, now.since(asked));
-                let data = if op.operation.kind == OperationKind::Program { self.timing.data(&op.operation) } else { Nanos::ZERO };
+                let data =
+                    if op.operation.kind == OperationKind::Program { self.timing.data(&op.operation) } else { Nanos::ZERO };
                 op.ledger.charge(Cause::BusCommand, hold - data);
                 op.ledger.charge(Cause::Transfer, data);
                 let array = array_time(&self.timing, &mut self.random_times, &op.operation);

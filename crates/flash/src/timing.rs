@@ -103,7 +103,8 @@ impl Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
         let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
         let page_types = config.cell.bits();
-        let erase_scales = if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
+        let erase_scales =
+            if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
         Timing {
             read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,

@@ -137,7 +137,10 @@ impl FtlConfig {
             if capacity.0 > most || capacity.0 < kit::UNIT_BYTES {
                 problems.add(
                     "ftl.user_capacity",
-                    format!("{capacity} does not fit: the flash leaves {most}B beside over-provisioning {}", self.overprovisioning),
+                    format!(
+                        "{capacity} does not fit: the flash leaves {most}B beside over-provisioning {}",
+                        self.overprovisioning
+                    ),
                 );
             }
         }
@@ -148,12 +151,18 @@ impl FtlConfig {
             );
         }
         if self.gc_critical_blocks <= self.reserve_blocks {
-            problems.add("ftl.gc_critical_blocks", format!("{}: expected more than reserve_blocks = {}", self.gc_critical_blocks, self.reserve_blocks));
+            problems.add(
+                "ftl.gc_critical_blocks",
+                format!("{}: expected more than reserve_blocks = {}", self.gc_critical_blocks, self.reserve_blocks),
+            );
         }
         if self.gc_low_blocks < self.gc_critical_blocks {
-            problems.add("ftl.gc_low_blocks", format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks));
+            problems.add(
+                "ftl.gc_low_blocks",
+                format!("{}: expected at least gc_critical_blocks = {}", self.gc_low_blocks, self.gc_critical_blocks),
+            );
         }
-        if geometry.shape.superblock > 1 && geometry.shape.blocks_per_plane % geometry.shape.superblock != 0 {
+        if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
         let user_blocks = self.user_units(geometry).div_ceil(u64::from(geometry.units_per_block) * u64::from(geometry.die_count));

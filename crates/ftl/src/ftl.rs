@@ -14,8 +14,8 @@ use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, DieId, Event, Geometry, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Part, Ppn,
-    ReadSource, Reason, Record, Rng, SimTime, Timer,
+    BlockId, Cause, CommandId, DieId, Event, Geometry, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Part,
+    Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
 };
 
 const NO_PLACE: u32 = u32::MAX;
@@ -112,6 +112,8 @@ struct Stripe {
     mode: ModeId,
     units: Vec<StripeUnit>,
     reason: Reason,
+    /// The host stream it is written through; none for relocated data.
+    stream: Option<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -154,8 +156,8 @@ pub struct Ftl {
     pub(crate) rng: Rng,
     pub(crate) collectors: Vec<Collector>,
     stripes: Vec<Stripe>,
-    moves: PageMoves,
-    writes: WriteQueue,
+    pub(crate) moves: PageMoves,
+    pub(crate) writes: WriteQueue,
     /// Dies with nothing to do, as bits by rank, and the rank after the one woken last.
     idle_ranks: Vec<u64>,
     rank_of: Vec<u32>,
@@ -196,7 +198,13 @@ impl Ftl {
         }
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
-        let stripe = || Stripe { first: Ppn(0), mode: ModeId(0), units: Vec::with_capacity(geometry.units_per_stripe as usize), reason: Reason::Host };
+        let stripe = || Stripe {
+            first: Ppn(0),
+            mode: ModeId(0),
+            units: Vec::with_capacity(geometry.units_per_stripe as usize),
+            reason: Reason::Host,
+            stream: None,
+        };
         let mut idle_ranks = vec![0u64; dies.div_ceil(64)];
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
         Ok(Ftl {
@@ -369,7 +377,17 @@ impl Ftl {
             self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
         }
         let owner = Owner::Command(command);
-        Some(Operation { kind: OperationKind::Read, reason: Reason::Host, die, first: ppn, units: 1, pages: 1, page_type, mode: ModeId(0), owner })
+        Some(Operation {
+            kind: OperationKind::Read,
+            reason: Reason::Host,
+            die,
+            first: ppn,
+            units: 1,
+            pages: 1,
+            page_type,
+            mode: ModeId(0),
+            owner,
+        })
     }
 
     /// Where the data of a unit is.
@@ -473,7 +491,9 @@ impl Ftl {
     fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let list = match self.config.write_allocation {
             WriteAllocation::Pull => 0,
-            WriteAllocation::Static => self.die_at[(self.writes.units[slot].lpn.0 % self.store.geometry.die_count) as usize].index(),
+            WriteAllocation::Static => {
+                self.die_at[(self.writes.units[slot].lpn.0 % self.store.geometry.die_count) as usize].index()
+            }
             WriteAllocation::RoundRobin => {
                 self.arrival_rank = (self.arrival_rank + 1) % self.store.geometry.die_count;
                 self.die_at[self.arrival_rank as usize].index()
@@ -498,7 +518,10 @@ impl Ftl {
     fn may_pull(&self, list: usize, _now: SimTime) -> bool {
         let waiting = self.writes.len(list);
         waiting >= u64::from(self.store.geometry.units_per_stripe)
-            || waiting > 0 && (self.parameters.buffer_flush_after.is_none() || self.draining || self.oldest_accepted(list) <= self.flush_until)
+            || waiting > 0
+                && (self.parameters.buffer_flush_after.is_none()
+                    || self.draining
+                    || self.oldest_accepted(list) <= self.flush_until)
     }
 
     fn oldest_accepted(&self, list: usize) -> u64 {
@@ -570,10 +593,10 @@ impl Ftl {
         }
         *word |= 1 << (rank % 64);
         self.idle_since[die.index()] = now;
-        if let Some(after) = self.config.gc_idle_after {
-            if self.space.free_blocks(die) < self.config.gc_idle_target_blocks {
-                out.events.push(now + after, Class::Timer, Event::Timer(Timer::Idle(die)));
-            }
+        if let Some(after) = self.config.gc_idle_after
+            && self.space.free_blocks(die) < self.config.gc_idle_target_blocks
+        {
+            out.events.push(now + after, Class::Timer, Event::Timer(Timer::Idle(die)));
         }
     }
 
@@ -643,31 +666,35 @@ impl Ftl {
 
     /// What an idle die should do next: a program, a read of its collection, an erase, or nothing.
     pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
-        if self.needs.moves {
-            if let Some(answer) = self.policy_first(die, now, out) {
-                return answer;
-            }
+        if self.needs.moves
+            && let Some(answer) = self.policy_first(die, now, out)
+        {
+            return answer;
         }
         // A drive that has not been written to has no reason to make space.
         let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
         let collector = &self.collectors[die.index()];
-        if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some()) && let Some(step) = self.collect(die, free < self.low, now, out) {
+        if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some())
+            && let Some(step) = self.collect(die, free < self.low, now, out)
+        {
             return Some(step);
         }
         let list = self.list_of(die);
-        if self.may_pull(list, now) {
-            if let Some(program) = self.program_host(die, list, now, out) {
-                if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
-                    self.wake_one(out);
-                }
-                return Some(program);
+        if self.may_pull(list, now)
+            && let Some(program) = self.program_host(die, list, now, out)
+        {
+            if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+                self.wake_one(out);
             }
+            return Some(program);
         }
         if let Some(program) = self.program_moves(die, now, out) {
             return Some(program);
         }
         let collector = &self.collectors[die.index()];
-        if (free < self.low || collector.victim.is_some() && free < u32::MAX || !collector.wanted.is_empty()) && let Some(step) = self.collect(die, free < self.low, now, out) {
+        if (free < self.low || collector.victim.is_some() && free < u32::MAX || !collector.wanted.is_empty())
+            && let Some(step) = self.collect(die, free < self.low, now, out)
+        {
             return Some(step);
         }
         if self.needs.moves || self.draining {
@@ -698,10 +725,10 @@ impl Ftl {
             return None;
         }
         // Space for the rewrites themselves is still made.
-        if self.space.free_blocks(die) <= self.config.reserve_blocks {
-            if let Some(step) = self.collect(die, true, now, out) {
-                return Some(Some(step));
-            }
+        if self.space.free_blocks(die) <= self.config.reserve_blocks
+            && let Some(step) = self.collect(die, true, now, out)
+        {
+            return Some(Some(step));
         }
         Some(self.program_moves(die, now, out))
     }
@@ -779,7 +806,7 @@ impl Ftl {
                     }
                     self.moves.ready.pop_front();
                     if self.still_valid(&page_move) {
-                        self.bind_moved(die, page_move.from, Ppn(place.0 + bound), page_move.reason, now, out);
+                        self.bind_moved(die, page_move.from, Ppn(place.0 + bound), now, out);
                         bound += 1;
                     } else {
                         self.counters.relocation_skipped += 1;
@@ -846,6 +873,7 @@ impl Ftl {
             return None;
         };
         self.begin_stripe(die, place, answer.mode, Reason::Host);
+        self.stripes[die.index()].stream = Some(answer.stream);
         self.collectors[die.index()].in_background = false;
         let mut bound = 0;
         while bound < stripe_units as u32 {
@@ -856,7 +884,7 @@ impl Ftl {
                 self.release_dropped(slot, now, out);
                 continue;
             }
-            self.bind_host(die, slot, Ppn(place.0 + bound), &answer, now, out);
+            self.bind_host(die, slot, Ppn(place.0 + bound), now, out);
             bound += 1;
         }
         self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
@@ -884,18 +912,19 @@ impl Ftl {
 
     /// The map changes here and nowhere else: the old copy is invalid, the new place is the unit's.
     #[inline]
-    fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, answer: &crate::policy::WriteAnswer, now: SimTime, out: &mut Outbox) {
+    fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
+        let (mode, stream) = (self.stripes[die.index()].mode, self.stripes[die.index()].stream);
         let unit = &self.writes.units[slot];
         let lpn = unit.lpn;
         let (kind, old) = match unit.writer {
             Writer::Command(command) => {
                 let mut waited = out.signals.clock.read(now);
                 waited.iter_mut().zip(&unit.reading).for_each(|(after, before)| *after -= before);
-                out.journal.note(|| Record::Bound { lpn, ppn, command, mode: answer.mode });
+                out.journal.note(|| Record::Bound { lpn, ppn, command, mode });
                 (UnitKind::Host { command, waited, filled_in: unit.filled_in }, self.store.l2p[lpn.index()])
             }
             Writer::Buffer => {
-                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode: answer.mode });
+                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
                 (UnitKind::Buffered { accepted: unit.accepted }, unit.prior)
             }
         };
@@ -912,7 +941,7 @@ impl Ftl {
         self.store.place(lpn, ppn);
         self.stripes[die.index()].units.push(StripeUnit { kind, superseded });
         if self.needs.placed {
-            let placed = Placed { lpn, ppn, mode: answer.mode, reason: Reason::Host, stream: Some(answer.stream) };
+            let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream };
             self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
         }
     }
@@ -923,6 +952,7 @@ impl Ftl {
         stripe.first = first;
         stripe.mode = mode;
         stripe.reason = reason;
+        stripe.stream = None;
     }
 
     /// The stripe's units are bound: the rest is padding, the frontier moves on, and the program can start.
@@ -1033,7 +1063,9 @@ impl Ftl {
             return self.victim.choose(&mut candidates);
         }
         let units = self.store.geometry.units_per_block;
-        let best = (0..mode_count).map(ModeId).filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
+        let best = (0..mode_count)
+            .map(ModeId)
+            .filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
         let candidates: Vec<Candidate> = best
             .filter(|(_, valid, _)| *valid < units)
             .map(|(block, valid, mode)| Candidate { block, valid, invalid: units - valid, mode })
@@ -1053,10 +1085,12 @@ impl Ftl {
         let (block, unit) = geometry.split(first);
         let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
         let row_end = Ppn(geometry.first_of(block).0 + (geometry.row_of(unit) + 1) * row_units);
-        if self.parameters.copyback && row_units == 1 && geometry.units_per_stripe == 1 {
-            if let Some(operation) = self.copy_back(die, first, now, out) {
-                return operation;
-            }
+        if self.parameters.copyback
+            && row_units == 1
+            && geometry.units_per_stripe == 1
+            && let Some(operation) = self.copy_back(die, first, now, out)
+        {
+            return operation;
         }
         let (mut units, mut planes) = (0, 0u64);
         let mut at = first;
@@ -1098,7 +1132,7 @@ impl Ftl {
         let place = self.space.advance(&mut self.store, target, 1, now)?;
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
         self.begin_stripe(die, place, mode, reason);
-        self.bind_moved(die, from, place, reason, now, out);
+        self.bind_moved(die, from, place, now, out);
         let program = self.finish_stripe(die, target.stream, 1, now, out);
         let (_, unit) = geometry.split(from);
         Some(Operation { kind: OperationKind::Copyback, page_type: geometry.page_type_of(unit), ..program })
@@ -1124,7 +1158,7 @@ impl Ftl {
         let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
         for index in 0..count {
             let from = self.collectors[die.index()].gathered[index as usize];
-            self.bind_moved(die, from, Ppn(place.0 + index), reason, now, out);
+            self.bind_moved(die, from, Ppn(place.0 + index), now, out);
         }
         self.collectors[die.index()].gathered.drain(..count as usize);
         Some(self.finish_stripe(die, target.stream, count, now, out))
@@ -1132,7 +1166,7 @@ impl Ftl {
 
     /// A unit moves: the map (or the buffer's unit that supersedes it) follows.
     #[inline]
-    fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, reason: Reason, now: SimTime, out: &mut Outbox) {
+    fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.store.lpn_at(from);
         self.store.invalidate(from);
         self.store.pin(from);
@@ -1147,7 +1181,7 @@ impl Ftl {
             }
         }
         self.store.place(lpn, to);
-        let mode = self.stripes[die.index()].mode;
+        let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
         self.stripes[die.index()].units.push(StripeUnit { kind: UnitKind::Moved, superseded: from.0 });
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.needs.placed {
@@ -1198,13 +1232,13 @@ impl Ftl {
         match operation.owner {
             Owner::Command(_) => self.host_read_done(operation, now, out),
             Owner::Fill(slot) => {
-                self.sensed(operation.first, out);
+                self.sensed(operation.first, operation.owner, out);
                 let unit = &mut self.writes.units[slot];
                 unit.filled_in = now.since(unit.since);
                 self.enqueue(slot, now, out);
             }
             Owner::Page(slot) => {
-                out.journal.note(|| Record::ReadSensed { ppn: operation.first });
+                out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
                 self.move_is_read(slot, out);
             }
             Owner::Stripe => self.stripe_done(operation, ledger, now, out),
@@ -1221,7 +1255,7 @@ impl Ftl {
             return;
         }
         for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
-            self.sensed(ppn, out);
+            self.sensed(ppn, operation.owner, out);
             if self.needs.reads {
                 let lpn = self.store.lpn_at(ppn);
                 self.call_policy(now, &out.signals, |policy, view| policy.read_done(lpn, ppn, view));
@@ -1230,8 +1264,8 @@ impl Ftl {
     }
 
     #[inline]
-    fn sensed(&mut self, ppn: Ppn, out: &mut Outbox) {
-        out.journal.note(|| Record::ReadSensed { ppn });
+    fn sensed(&mut self, ppn: Ppn, owner: Owner, out: &mut Outbox) {
+        out.journal.note(|| Record::ReadSensed { ppn, owner });
         self.unpin(ppn, out);
     }
 
@@ -1245,7 +1279,7 @@ impl Ftl {
     fn row_read(&mut self, die: DieId, out: &mut Outbox) {
         let mut read = std::mem::take(&mut self.collectors[die.index()].in_read);
         for &ppn in &read {
-            self.sensed(ppn, out);
+            self.sensed(ppn, Owner::Collector, out);
         }
         let collector = &mut self.collectors[die.index()];
         collector.reading = false;
@@ -1415,7 +1449,12 @@ impl Ftl {
     }
 
     #[inline]
-    pub(crate) fn call_policy<T>(&mut self, now: SimTime, signals: &kit::Signals, call: impl FnOnce(&mut dyn ModePolicy, &mut View<'_>) -> T) -> T {
+    pub(crate) fn call_policy<T>(
+        &mut self,
+        now: SimTime,
+        signals: &kit::Signals,
+        call: impl FnOnce(&mut dyn ModePolicy, &mut View<'_>) -> T,
+    ) -> T {
         call(&mut *self.policy, &mut View { now, signals, store: &self.store, bits: &mut self.bits })
     }
 }

@@ -4,6 +4,7 @@
 //! *pulled*: the router asks [`Ftl::next`] what an idle die should do, and only then are block, page and mode bound. All changes of the map happen at
 //! that instant. Relocations re-test validity then, and a block is erased only when nothing pins it.
 
+mod audit;
 mod collector;
 mod config;
 mod ftl;

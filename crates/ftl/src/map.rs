@@ -307,7 +307,10 @@ impl Store {
     /// A victim's erase begins.
     pub(crate) fn begin_erase(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
-        assert!(record.state == BlockState::Victim as u8 && record.valid == 0 && record.pins == 0, "{block:?} is not ready to be erased: {record:?}");
+        assert!(
+            record.state == BlockState::Victim as u8 && record.valid == 0 && record.pins == 0,
+            "{block:?} is not ready to be erased: {record:?}"
+        );
         record.state = BlockState::Erasing as u8;
     }
 

@@ -205,7 +205,10 @@ impl Ftl {
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
             for count in counts {
                 let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation };
-                let first = self.space.advance(&mut self.store, target, geometry.units_per_block, SimTime::ZERO).expect("an empty drive has blocks");
+                let first = self
+                    .space
+                    .advance(&mut self.store, target, geometry.units_per_block, SimTime::ZERO)
+                    .expect("an empty drive has blocks");
                 lay_down(&mut self.store, first, u32::from(count), &permutation, next, rng);
                 next += u64::from(count);
                 self.space.settle(&mut self.store, DieId(die), 0);

@@ -37,7 +37,9 @@ impl Retention {
     pub fn new(limits: Vec<Vec<Nanos>>, rated: u32, margin: Nanos, move_time_per_unit: f64) -> Retention {
         let most_owed = limits
             .iter()
-            .map(|classes| classes.iter().min().map_or(u64::MAX, |shortest| (shortest.0 as f64 / 2.0 / move_time_per_unit) as u64))
+            .map(|classes| {
+                classes.iter().min().map_or(u64::MAX, |shortest| (shortest.0 as f64 / 2.0 / move_time_per_unit) as u64)
+            })
             .collect();
         let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
         Retention { limits, rated, margin, classes, armed: None, most_owed, least_margin: None, misses: 0 }
@@ -80,7 +82,12 @@ impl Retention {
     /// The next block that is due, taken off its list.
     pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<BlockId> {
         self.drop_stale(store);
-        let queue = self.classes.iter_mut().flatten().filter(|queue| queue.front().is_some_and(|due| due.at <= now)).min_by_key(|queue| queue[0].at)?;
+        let queue = self
+            .classes
+            .iter_mut()
+            .flatten()
+            .filter(|queue| queue.front().is_some_and(|due| due.at <= now))
+            .min_by_key(|queue| queue[0].at)?;
         queue.pop_front().map(|due| due.block)
     }
 

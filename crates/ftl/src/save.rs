@@ -17,14 +17,22 @@ pub struct SavedState {
     numbers: [u64; 6],
 }
 
-const NAMES: [&str; 6] = ["blocks", "mapping units per block", "mapping units per program", "blocks per die", "user mapping units", "write modes"];
+const NAMES: [&str; 6] =
+    ["blocks", "mapping units per block", "mapping units per program", "blocks per die", "user mapping units", "write modes"];
 
 impl Ftl {
     fn saved_state(&self) -> SavedState {
         let g = &self.store.geometry;
         let modes = self.parameters.facts.write_modes.len() as u64;
         SavedState {
-            numbers: [g.block_count.into(), g.units_per_block.into(), g.units_per_stripe.into(), g.blocks_per_die.into(), self.store.user_units, modes],
+            numbers: [
+                g.block_count.into(),
+                g.units_per_block.into(),
+                g.units_per_stripe.into(),
+                g.blocks_per_die.into(),
+                self.store.user_units,
+                modes,
+            ],
         }
     }
 
@@ -43,7 +51,9 @@ impl Ftl {
         let mut closed: Vec<u32> = Vec::new();
         for die in (0..self.store.geometry.die_count).map(DieId) {
             // A block that is being collected goes first: it would have been collected next.
-            closed.extend(self.collectors[die.index()].victim.filter(|&b| self.store.block(b).state() == BlockState::Victim).map(|b| b.0));
+            closed.extend(
+                self.collectors[die.index()].victim.filter(|&b| self.store.block(b).state() == BlockState::Victim).map(|b| b.0),
+            );
             closed.extend(self.store.closed_blocks(die).map(|block| block.0));
         }
         closed.extend(self.space.open_blocks().map(|(_, block, _)| block.0));

@@ -39,7 +39,8 @@ impl BufferConfig {
         match self.capacity {
             None => problems.add("buffer.capacity", "missing: policy `write_back` needs it, such as \"32MiB\""),
             Some(capacity) if capacity.0 < least || capacity.0 / UNIT_BYTES > 1 << 23 => {
-                problems.add("buffer.capacity", format!("{capacity}: expected at least {least}B, one program, and at most 32GiB"));
+                problems
+                    .add("buffer.capacity", format!("{capacity}: expected at least {least}B, one program, and at most 32GiB"));
             }
             Some(_) => {}
         }

@@ -46,7 +46,8 @@ mod tests {
     fn agrees_with_hardware_division() {
         for d in [1, 2, 3, 5, 7, 64, 192, 255, 256, 257, 2304, 65535, 65536, 1_000_003, u32::MAX] {
             let divisor = Divisor::new(d);
-            let edges = (0..40u32).flat_map(|k| [d.wrapping_mul(k).wrapping_sub(1), d.wrapping_mul(k), d.wrapping_mul(k).wrapping_add(1)]);
+            let edges = (0..40u32)
+                .flat_map(|k| [d.wrapping_mul(k).wrapping_sub(1), d.wrapping_mul(k), d.wrapping_mul(k).wrapping_add(1)]);
             for n in edges.chain([0, 1, u32::MAX, u32::MAX - 1, 1 << 31]) {
                 assert_eq!(divisor.split(n), (n / d, n % d), "{n} / {d}");
             }

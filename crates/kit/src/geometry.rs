@@ -209,13 +209,7 @@ impl Geometry {
     pub fn place(&self, ppn: Ppn) -> Place {
         let (block, unit) = self.split(ppn);
         let plane = self.page_of(unit) % self.shape.planes_per_program;
-        Place {
-            block,
-            stripe: self.stripe_of(unit),
-            page_type: self.page_type_of(unit),
-            plane,
-            unit: unit % self.units_per_page,
-        }
+        Place { block, stripe: self.stripe_of(unit), page_type: self.page_type_of(unit), plane, unit: unit % self.units_per_page }
     }
 }
 
@@ -257,7 +251,10 @@ mod tests {
         assert_eq!(at(8), Place { block: BlockId(3), stripe: 0, page_type: 1, plane: 0, unit: 0 });
         assert_eq!(at(24), Place { block: BlockId(3), stripe: 1, page_type: 0, plane: 0, unit: 0 });
         assert_eq!(g.die_of(BlockId(29)), DieId(2));
-        assert_eq!((g.channel_of(DieId(3)), g.channel_of(DieId(4)), g.chip_of(DieId(5))), (ChannelId(0), ChannelId(1), ChipId(2)));
+        assert_eq!(
+            (g.channel_of(DieId(3)), g.channel_of(DieId(4)), g.chip_of(DieId(5))),
+            (ChannelId(0), ChannelId(1), ChipId(2))
+        );
         assert_eq!((g.group_of(BlockId(4)), g.group_of(BlockId(5)), g.group_of(BlockId(10))), (0, 1, 0));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::command::ReadSource;
 use crate::ids::{BlockId, ChannelId, CommandId, DieId, Lpn, ModeId, Ppn};
+use crate::operation::Owner;
 use crate::reason::Reason;
 use crate::units::SimTime;
 
@@ -86,6 +87,8 @@ pub enum Record {
     ReadSensed {
         /// The place.
         ppn: Ppn,
+        /// Who wanted it.
+        owner: Owner,
     },
     /// A unit was deallocated.
     Trimmed {

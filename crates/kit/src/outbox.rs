@@ -1,9 +1,9 @@
 //! What stages leave for the router.
 
+use crate::cause::Ledger;
 use crate::event::Event;
 use crate::ids::{CommandId, DieId};
 use crate::journal::Journal;
-use crate::cause::Ledger;
 use crate::operation::Operation;
 use crate::queue::EventQueue;
 use crate::signals::Signals;

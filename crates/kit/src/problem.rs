@@ -85,7 +85,12 @@ impl From<Problem> for Problems {
 /// The closest of `valid` to `name`, if it is close enough to be what was meant.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(2);
-    valid.into_iter().map(|candidate| (edit_distance(name, candidate), candidate)).filter(|(d, _)| *d <= limit).min().map(|(_, c)| c)
+    valid
+        .into_iter()
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, c)| c)
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) between two words.

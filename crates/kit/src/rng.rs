@@ -82,9 +82,18 @@ mod tests {
 
     #[test]
     fn streams_are_reproducible_and_apart() {
-        let first: Vec<u64> = { let mut r = Rng::stream(1, "ftl.gc"); (0..4).map(|_| r.next_u64()).collect() };
-        let again: Vec<u64> = { let mut r = Rng::stream(1, "ftl.gc"); (0..4).map(|_| r.next_u64()).collect() };
-        let other: Vec<u64> = { let mut r = Rng::stream(1, "ftl.wear"); (0..4).map(|_| r.next_u64()).collect() };
+        let first: Vec<u64> = {
+            let mut r = Rng::stream(1, "ftl.gc");
+            (0..4).map(|_| r.next_u64()).collect()
+        };
+        let again: Vec<u64> = {
+            let mut r = Rng::stream(1, "ftl.gc");
+            (0..4).map(|_| r.next_u64()).collect()
+        };
+        let other: Vec<u64> = {
+            let mut r = Rng::stream(1, "ftl.wear");
+            (0..4).map(|_| r.next_u64()).collect()
+        };
         assert_eq!(first, again);
         assert_ne!(first, other);
     }
@@ -95,7 +104,10 @@ mod tests {
         let n = 200_000;
         let mean = (0..n).map(|_| rng.exponential(3.0)).sum::<f64>() / f64::from(n);
         assert!((mean - 3.0).abs() < 0.05, "{mean}");
-        let counts = (0..n).fold([0u32; 6], |mut c, _| { c[rng.below(6) as usize] += 1; c });
+        let counts = (0..n).fold([0u32; 6], |mut c, _| {
+            c[rng.below(6) as usize] += 1;
+            c
+        });
         assert!(counts.iter().all(|&c| (c as f64 - 33_333.0).abs() < 900.0), "{counts:?}");
         let spread = (0..n).map(|_| rng.normal().powi(2)).sum::<f64>() / f64::from(n);
         assert!((spread - 1.0).abs() < 0.03, "{spread}");

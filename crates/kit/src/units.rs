@@ -189,7 +189,7 @@ fn scale_decimal(number: &str, scale: u64) -> Option<u64> {
 fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, suffixes: &[Suffix]) -> fmt::Result {
     let best = suffixes
         .iter()
-        .filter(|(name, scale)| value % scale == 0 && value >= *scale && *name != "µs" && !name.starts_with("KB"))
+        .filter(|(name, scale)| value.is_multiple_of(*scale) && value >= *scale && *name != "µs" && !name.starts_with("KB"))
         .max_by_key(|(_, scale)| *scale);
     let (name, scale) = best.copied().unwrap_or(suffixes[0]);
     write!(f, "{}{}", value / scale, name)

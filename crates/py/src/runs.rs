@@ -39,32 +39,41 @@ pub struct Outcome {
     spans: Option<Py<PyDict>>,
 }
 
+/// What a run reads and writes, as a Python dictionary names it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Paths {
+    /// The workload's file.
+    workload: Option<String>,
+    /// The workload's text, where it is no file.
+    text: Option<String>,
+    /// A saved drive to begin with.
+    load: Option<String>,
+    /// Where to save the drive.
+    save: Option<String>,
+}
+
 /// Runs a workload on a drive.
 #[pyfunction]
-pub fn run(
-    py: Python<'_>,
-    request_json: &str,
-    workload_path: Option<&str>,
-    workload_text: Option<&str>,
-    load_path: Option<&str>,
-    save_path: Option<&str>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Outcome> {
+pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let input = match (workload_path, workload_text) {
-        (Some(path), _) => file(path),
-        (None, text) => Input::text("text", text.unwrap_or_default()),
+    let input = match &paths.workload {
+        Some(path) => file(path),
+        None => Input::text("text", paths.text.clone().unwrap_or_default()),
     };
     let mut raised = None;
     let ended = without(py, || {
         let mut on_progress = |now: &Progress| {
-            raised = Python::attach(|py| report(py, progress.as_ref(), now)).transpose();
+            // Once stopped it stays stopped: the run still asks while it ends.
+            if raised.is_none() {
+                raised = Python::attach(|py| report(py, progress.as_ref(), now)).transpose();
+            }
             raised.is_none()
         };
-        let mut save = save_path.map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
-        let load = load_path.map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
+        let mut save = paths.save.as_ref().map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
+        let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
         let files = Files {
-            load: load_path.zip(load).map(|(path, file)| (path.to_owned(), Box::new(file) as Box<dyn Read>)),
+            load: paths.load.clone().zip(load).map(|(path, file)| (path, Box::new(file) as Box<dyn Read>)),
             save: save.as_mut().map(|file| file as &mut dyn Write),
         };
         let outcome = session::run(&request, &input, files, &mut on_progress)?;
@@ -117,21 +126,17 @@ fn latency(py: Python<'_>, rows: &[(Op, u64, u64, u64)]) -> PyResult<Py<PyDict>>
 
 fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyResult<Py<PyDict>> {
     let columns = Columns::new(py);
-    let numbers: [(&str, fn(&TimelineRow) -> u64); 9] = [
-        ("reads", |row| row.reads),
-        ("writes", |row| row.writes),
-        ("read_bytes", |row| row.read_bytes),
-        ("write_bytes", |row| row.write_bytes),
-        ("latency_max_ns", |row| row.latency_ns_max),
-        ("units_programmed", |row| row.units_programmed),
-        ("host_units", |row| row.host_units),
-        ("free_blocks", |row| row.free_blocks),
-        ("write_queue", |row| row.write_queue),
-    ];
+    let add = |name: &str, number: fn(&TimelineRow) -> u64| columns.u64(name, rows.iter().map(|row| number(&row.1)));
     columns.u64("time_ns", rows.iter().map(|row| row.0))?;
-    for (name, number) in numbers {
-        columns.u64(name, rows.iter().map(|row| number(&row.1)))?;
-    }
+    add("reads", |row| row.reads)?;
+    add("writes", |row| row.writes)?;
+    add("read_bytes", |row| row.read_bytes)?;
+    add("write_bytes", |row| row.write_bytes)?;
+    add("latency_max_ns", |row| row.latency_ns_max)?;
+    add("units_programmed", |row| row.units_programmed)?;
+    add("host_units", |row| row.host_units)?;
+    add("free_blocks", |row| row.free_blocks)?;
+    add("write_queue", |row| row.write_queue)?;
     // Little's law: the latencies of what was completed in a span, over the span.
     columns.f64("queue_depth", rows.iter().map(|row| row.1.latency_ns as f64 / width_ns as f64))?;
     Ok(columns.0.unbind())

@@ -42,7 +42,7 @@ fn kind(lines: &[Vec<u8>]) -> Kind {
     let mut section = false;
     for line in lines {
         let line = line.trim_ascii();
-        if line.is_empty() || line[0] == b'#' && !line.contains(&b',') || line[0] == b';' {
+        if line.is_empty() || line[0] == b'#' || line[0] == b';' {
             continue;
         }
         let key = line.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();

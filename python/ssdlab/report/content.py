@@ -75,6 +75,7 @@ def latency_table(run: Result) -> str:
             *(latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS),
         ]
         for op, numbers in run.latency.items()
+        if numbers.count
     ]
     return table(head, rows)
 

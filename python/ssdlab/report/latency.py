@@ -28,20 +28,21 @@ def distribution(runs: Sequence[Result]) -> go.Figure:
     """
     chart = style.figure(460)
     names = style.run_names(runs)
-    lowest, highest = math.inf, 0.0
+    single = len(runs) == 1
+    both = not single and all(any(run.latency[op].count for run in runs) for op in _DASHES)
+    curves = []
     for index, run in enumerate(runs):
         for op in ("read", "write"):
-            rows = _histogram(run, op)
-            if not rows:
-                continue
-            lowest, highest = min(lowest, rows[0][0]), max(highest, rows[-1][1])
-            single = len(runs) == 1
             colour = style.OPERATIONS[op] if single else style.run_colour(index)
-            line = {"color": colour, "width": 2, "dash": "solid" if single else _DASHES[op]}
-            _add_curve(chart, rows, op if single else f"{names[index]}, {op}", line)
-    if not highest:
-        return style.note(chart, "no read or write was measured")
-    left, right = _margins(lowest, highest)
+            line = {"color": colour, "width": 2, "dash": _DASHES[op] if both else "solid"}
+            curves.append((_histogram(run, op), op if single else f"{names[index]}, {op}", line))
+    edges = [edge for rows, _, _ in curves for low, high, _ in rows for edge in (low, high) if edge]
+    if not edges:
+        return style.note(chart, "no read or write that took any time was measured")
+    left, right = _margins(min(edges), max(edges))
+    for rows, name, line in curves:
+        # No time at all lies on the left edge: a logarithmic axis has no zero.
+        _add_curve(chart, [(max(low, left), max(high, left), count) for low, high, count in rows], name, line)
     ticks, labels = time_ticks(left, right)
     chart.update_xaxes(
         type="log",
@@ -112,13 +113,13 @@ def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
     table = run.latency_table()
     columns = (table.column(name).to_pylist() for name in ("op", "low_ns", "high_ns", "count"))
     rows = [
-        (max(low, 1.0), max(high, 1.0), count)
+        (float(low), float(high), count)
         for kind, low, high, count in zip(*columns, strict=True)
         if kind == op
     ]
     if rows:
         least, most = run.latency[op].min_ns, run.latency[op].max_ns
-        rows[0] = (max(rows[0][0], least or 1.0), rows[0][1], rows[0][2])
+        rows[0] = (max(rows[0][0], least or 0.0), rows[0][1], rows[0][2])
         rows[-1] = (rows[-1][0], min(rows[-1][1], most or rows[-1][1]), rows[-1][2])
     return rows
 
@@ -128,6 +129,8 @@ def _add_curve(
 ) -> None:
     """One distribution: solid to the last percentile that means something, dotted beyond."""
     total = sum(count for _, _, count in rows)
+    if not total:
+        return
     xs, ys = _curve(rows, total)
     limit = _probit(1 - _SAMPLES_BEYOND / total) if total > _SAMPLES_BEYOND else -math.inf
     split = next((index for index, y in enumerate(ys) if y > limit), len(ys))

@@ -26,6 +26,10 @@ _DOTTED = "Dotted: fewer than ten commands lie beyond."
 _CAUSES = (
     "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
 )
+_TIME = (
+    "What was completed in each step of simulated time. Queue depth is the mean number of commands in flight "
+    "by Little's law from those completed in the step; slowest is the longest latency among them."
+)
 _AMPLIFICATION = (
     "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 )
@@ -53,7 +57,7 @@ def single(run: Result) -> str:
         ),
         _section(
             "Over time",
-            "Rates and means over each step of simulated time.",
+            _TIME,
             _figure(timeline.traffic([run]), "timeline"),
         ),
         _section(
@@ -116,7 +120,7 @@ def several(runs: Sequence[Result]) -> str:
         ),
         _section(
             "Over time",
-            "Rates and means over each step of simulated time; reads solid, writes dotted.",
+            f"{_TIME} Reads solid, writes dotted.",
             _figure(timeline.traffic(runs), "timeline"),
         ),
         _section(

@@ -53,8 +53,8 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
     slowest = max(float(timeline.columns["latency_max_ns"].max(initial=0)) for timeline in timelines)
     slow_size, slow_unit = time_unit(max(slowest, 1))
     titles = (
-        "bandwidth (MB/s)",
-        "commands (1000/s)",
+        "bandwidth (B/s)",
+        "commands/s",
         "queue depth",
         f"slowest ({slow_unit})",
         "free blocks",
@@ -63,16 +63,17 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
     chart.update_layout(hovermode="x unified", margin_t=40)
     names = style.run_names(runs)
     single = len(runs) == 1
+    both = all(any(timeline.columns[f"{op}s"].any() for timeline in timelines) for op in ("read", "write"))
     for index, timeline in enumerate(timelines):
         seconds = timeline.length * 1e-9
         colour = style.OPERATIONS["all"] if single else style.run_colour(index)
-        for op, dash in (("read", "solid"), ("write", "solid" if single else "dot")):
+        for op, dash in (("read", "solid"), ("write", "dot" if both and not single else "solid")):
             name = op if single else f"{names[index]}, {op}"
             line = {"color": style.OPERATIONS[op] if single else colour, "width": 1.3, "dash": dash}
             moved, done = timeline.columns[f"{op}_bytes"], timeline.columns[f"{op}s"]
             if done.any():
-                _add(chart, 1, timeline.start / size, moved / seconds / 1e6, name, line)
-                _add(chart, 2, timeline.start / size, done / seconds / 1e3, name, line)
+                _add(chart, 1, timeline.start / size, moved / seconds, name, line)
+                _add(chart, 2, timeline.start / size, done / seconds, name, line)
         levels = (
             timeline.columns["queue_depth"],
             timeline.columns["latency_max_ns"] / slow_size,
@@ -90,7 +91,7 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
                 legend=False,
             )
     for row, title in enumerate(titles, 1):
-        chart.update_yaxes(title_text=title, rangemode="tozero", row=row, col=1)
+        chart.update_yaxes(title_text=title, rangemode="tozero", tickformat="~s", row=row, col=1)
     chart.update_xaxes(title_text=f"simulated time ({unit})", row=len(titles), col=1)
     return chart
 
@@ -106,16 +107,16 @@ def steps(run: Result) -> Steps:
     rows["free_blocks"] = np.where(idle, np.nan, rows["free_blocks"])
     start = rows.pop("time_ns")
     merge = -(-len(start) // _STEPS)
-    if merge > 1:
-        edges = np.arange(0, len(start), merge)
-        groups = np.split(np.arange(len(start)), edges[1:])
-        rows = {
-            name: np.array([_merged(name, values[group]) for group in groups])
-            for name, values in rows.items()
-        }
-        start = start[edges]
+    edges = [*range(0, len(start), max(merge, 1))]
     end = max(float(run.simulated_ns), float(start[-1]) + 1.0) if len(start) else 0.0
-    return Steps(start, np.maximum(np.diff(start, append=end), 1.0), rows)
+    if len(edges) > 1 and end - start[edges[-1]] < (start[edges[-1]] - start[edges[-2]]) / 2:
+        edges.pop()  # a last step that is cut short has no rate worth showing by itself
+    groups = np.split(np.arange(len(start)), edges[1:])
+    columns = {
+        name: np.array([_merged(name, values[group]) for group in groups]) for name, values in rows.items()
+    }
+    start = start[edges]
+    return Steps(start, np.diff(start, append=end), columns)
 
 
 def _merged(name: str, values: np.ndarray[Any, Any]) -> float:
@@ -144,7 +145,7 @@ def _add(
         name=name,
         legendgroup=name,
         showlegend=legend and row == 1,
-        hovertemplate="%{y:,.4~g}",
+        hovertemplate="%{y:.4~s}",
         row=row,
         col=1,
     )

@@ -98,7 +98,10 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
                 row=1,
                 col=column,
             )
-            chart.update_xaxes(title_text=f"{kind}s, the busiest first", row=1, col=column)
+            few = len(fractions) <= 16
+            chart.update_xaxes(
+                title_text=f"{kind}s, the busiest first", dtick=1 if few else None, row=1, col=column
+            )
     chart.update_yaxes(rangemode="tozero")
     chart.update_yaxes(title_text="busy (%)", row=1, col=1)
     return chart

@@ -19,9 +19,9 @@ def spread(runs: Sequence[Result]) -> go.Figure:
     names = style.run_names(runs)
     chart = style.figure(130 + 46 * len(runs))
     known = [(name, run.summary["wear"]) for name, run in zip(names, runs, strict=True)]
-    known = [(name, wear) for name, wear in known if wear.get("mean") is not None]
+    known = [(name, wear) for name, wear in known if wear.get("max")]
     if not known:
-        return style.note(chart, "no wear was recorded")
+        return style.note(chart, "no block has been erased since the drive was new")
     for name, wear in reversed(known):
         chart.add_scatter(
             x=[wear["min"], wear["max"]],

@@ -79,8 +79,12 @@ mod tests {
             let scheduler = SchedulerConfig::named(name).expect("listed").build(());
             for (host, relocation) in [(Some(SimTime(5)), None), (None, Some(SimTime(5))), (Some(SimTime(7)), Some(SimTime(3)))] {
                 for write in [None, Some(SimTime(1)), Some(SimTime(9))] {
-                    let choice =
-                        Choice { now: SimTime(10), oldest_host_read: host, oldest_relocation_read: relocation, oldest_write: write };
+                    let choice = Choice {
+                        now: SimTime(10),
+                        oldest_host_read: host,
+                        oldest_relocation_read: relocation,
+                        oldest_write: write,
+                    };
                     match scheduler.choose(&choice) {
                         Next::HostRead => assert!(host.is_some(), "{name}"),
                         Next::RelocationRead => assert!(relocation.is_some(), "{name}"),

@@ -4,7 +4,8 @@ use super::{BusPhase, Choice, Next, Scheduler};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reads before programs and erases, host reads before those of relocations; on the channel a read's phases before a program's data. The usual
+/// Reads before programs and erases, host reads before those of relocations; on the channel a read's command before a read's data, so that arrays are
+/// put to work early, and both before a program's data. The usual
 /// choice of controllers that care for read latency. A steady stream of reads to a die can starve its writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,8 +29,9 @@ impl Scheduler for ReadFirst {
 
     fn bus_rank(&self, phase: BusPhase) -> u8 {
         match phase {
-            BusPhase::ReadCommand | BusPhase::ReadData => 0,
-            BusPhase::ProgramData | BusPhase::Command => 1,
+            BusPhase::ReadCommand => 0,
+            BusPhase::ReadData => 1,
+            BusPhase::ProgramData | BusPhase::Command => 2,
         }
     }
 

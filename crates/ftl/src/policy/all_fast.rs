@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What it is, in one line.
-pub const SUMMARY: &str = "every host write in the `fast` mode and no rewrites: the bound of what fast writing can gain (it loses data)";
+pub const SUMMARY: &str =
+    "every host write in the `fast` mode and no rewrites: the bound of what fast writing can gain (it loses data)";
 
 /// Every host write in the `fast` mode, nothing ever rewritten: the bound of what fast writing can gain. Not a policy to run a drive with: data
 /// outlives its retention limit. Relocations write in the `normal` mode, as under `ofwar`.

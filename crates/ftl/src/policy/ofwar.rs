@@ -266,7 +266,10 @@ impl ModePolicy for Ofwar {
             let units = (first.0..first.0 + store.geometry.units_per_block).map(Ppn).filter(|&ppn| store.is_valid(ppn));
             let written = SimTime(u64::try_from(store.first_program(block)).unwrap_or(0));
             found.extend(units.map(|ppn| {
-                (store.first_program(block), Entry { lpn: store.lpn_at(ppn), ppn, erase_count: store.erase_count(block), written })
+                (
+                    store.first_program(block),
+                    Entry { lpn: store.lpn_at(ppn), ppn, erase_count: store.erase_count(block), written },
+                )
             }));
         }
         found.sort_by_key(|(age, entry)| (*age, entry.ppn));

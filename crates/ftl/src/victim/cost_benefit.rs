@@ -28,7 +28,10 @@ impl Victim for CostBenefit {
             let age = now.saturating_sub(store.first_program(block)).max(1) as f64;
             if used == 0.0 { f64::INFINITY } else { age * (1.0 - used) / (2.0 * used) }
         };
-        let best = store.closed_blocks(candidates.die).map(|block| (score(block), block)).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+        let best = store
+            .closed_blocks(candidates.die)
+            .map(|block| (score(block), block))
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
         candidates.frees_something(best.1).then_some(best.1)
     }
 }

@@ -1,0 +1,105 @@
+//! Whether the tables agree with each other: what tests ask after every run. Changes nothing, and walks over everything.
+
+use crate::ftl::Ftl;
+use crate::map::{BlockState, Mapped, decode};
+use kit::{BlockId, DieId, Lpn, ModeId, Ppn};
+
+impl Ftl {
+    /// Everything about the state of the data that contradicts itself; empty in a sound drive. `at_rest`: nothing is in flight, so nothing may be pinned.
+    pub fn audit(&self, at_rest: bool) -> Vec<String> {
+        let mut found = Vec::new();
+        self.audit_map(&mut found);
+        self.audit_blocks(at_rest, &mut found);
+        for die in (0..self.store.geometry.die_count).map(DieId) {
+            self.audit_die(die, &mut found);
+        }
+        found
+    }
+
+    /// The declared state of a unit, as the policy has set it.
+    pub fn declared_state(&self, lpn: Lpn) -> u8 {
+        self.bits.get(lpn)
+    }
+
+    /// Places where the map says that data is: for a unit in the write buffer, the older copy on flash.
+    fn mapped_place(&self, lpn: Lpn) -> Option<Ppn> {
+        let code = match decode(self.store.l2p[lpn.index()]) {
+            Mapped::Slot(slot) => decode(self.writes.units[slot].prior),
+            other => other,
+        };
+        match code {
+            Mapped::At(ppn) => Some(ppn),
+            Mapped::Nowhere | Mapped::Slot(_) => None,
+        }
+    }
+
+    fn audit_map(&self, found: &mut Vec<String>) {
+        let mut mapped = 0u64;
+        for lpn in (0..self.store.user_units as u32).map(Lpn) {
+            let Some(ppn) = self.mapped_place(lpn) else { continue };
+            mapped += 1;
+            if !self.store.is_valid(ppn) || self.store.lpn_at(ppn) != lpn {
+                found.push(format!(
+                    "{lpn:?} is mapped to {ppn:?}, which holds {:?} (valid: {})",
+                    self.store.lpn_at(ppn),
+                    self.store.is_valid(ppn)
+                ));
+            }
+        }
+        let valid: u64 = self.store.valid.iter().map(|word| u64::from(word.count_ones())).sum();
+        if valid != mapped || self.mapped_units() != mapped {
+            found.push(format!("{mapped} units are mapped, {valid} valid bits set, {} counted by mode", self.mapped_units()));
+        }
+    }
+
+    fn audit_blocks(&self, at_rest: bool, found: &mut Vec<String>) {
+        let geometry = &self.store.geometry;
+        let mut by_mode = [0u64; 16];
+        for block in (0..geometry.block_count).map(BlockId) {
+            let record = self.store.block(block);
+            let first = geometry.first_of(block).0;
+            let valid = (first..first + geometry.units_per_block).filter(|&ppn| self.store.is_valid(Ppn(ppn))).count();
+            by_mode[record.mode as usize % 16] += valid as u64;
+            let empty = matches!(record.state(), BlockState::Free | BlockState::Erasing);
+            if valid != usize::from(record.valid) || empty && valid > 0 {
+                found.push(format!("{block:?} has {valid} valid bits, its record: {record:?}"));
+            }
+            if at_rest && self.moves.in_flight == 0 && record.pins > 0 {
+                found.push(format!("{block:?} is pinned in a drive at rest: {record:?}"));
+            }
+        }
+        if by_mode != self.store.valid_by_mode {
+            found.push(format!("valid units by mode: {by_mode:?}, counted as {:?}", self.store.valid_by_mode));
+        }
+    }
+
+    fn audit_die(&self, die: DieId, found: &mut Vec<String>) {
+        let blocks = || self.store.geometry.blocks_of(die).map(BlockId);
+        let count = |state: BlockState| blocks().filter(|&block| self.store.block(block).state() == state).count();
+        let frontiers = self.space.open_blocks().filter(|(_, block, _)| self.store.geometry.die_of(*block) == die).count();
+        let victims = usize::from(self.collectors[die.index()].victim.is_some());
+        let listed = self.store.closed_blocks(die).filter(|&block| self.store.block(block).state() == BlockState::Closed).count();
+        let counted = [
+            ("free", count(BlockState::Free), self.space.free_blocks(die) as usize),
+            ("open", count(BlockState::Open), frontiers),
+            ("closed", count(BlockState::Closed), self.store.closed_count(die) as usize),
+            ("closed", count(BlockState::Closed), listed),
+            ("taken", count(BlockState::Victim) + count(BlockState::Erasing), victims),
+        ];
+        for (what, blocks, known) in counted.into_iter().filter(|(_, blocks, known)| blocks != known) {
+            found.push(format!("{die:?} has {blocks} {what} blocks, and knows of {known}"));
+        }
+        for mode in (0..self.parameters.facts.write_modes.len() as u8).map(ModeId) {
+            let least = blocks()
+                .filter(|&block| self.store.block(block).state() == BlockState::Closed && self.store.block(block).mode == mode.0)
+                .map(|block| self.store.block(block).valid)
+                .min();
+            let known = self.store.least_valid(die, mode).map(|(_, valid)| valid);
+            if least != known {
+                found.push(format!(
+                    "{die:?}: the least valid closed block of {mode:?} has {least:?} units, the index says {known:?}"
+                ));
+            }
+        }
+    }
+}
