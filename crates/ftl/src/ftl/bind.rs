@@ -1,0 +1,166 @@
+//! Host programs: binding waiting units to a place, a mode and a die.
+
+use super::*;
+
+impl Ftl {
+    /// Binds the oldest waiting units to one program on this die.
+    pub(super) fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        // A frontier that the policy might choose must be able to take them: with none, the write stays in the queue.
+        if !self.space.has_room(die) {
+            self.restate_space(now, out);
+            return None;
+        }
+        let stripe_units = self.store.geometry.units_per_stripe as usize;
+        self.scratch.clear();
+        let mut next = self.writes.head(list);
+        while let Some(slot) = next {
+            if self.scratch.len() == stripe_units {
+                break;
+            }
+            let unit = &self.writes.units[slot];
+            if !unit.dropped {
+                self.scratch.push(unit.lpn);
+            }
+            next = self.writes.after(slot);
+        }
+        if self.scratch.is_empty() {
+            self.drop_trimmed(list, now, out);
+            return None;
+        }
+        let units = std::mem::take(&mut self.scratch);
+        let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&units, view));
+        self.scratch = units;
+        if self.store.valid_by_mode[answer.mode.index()] >= self.retention.most_owed[answer.mode.index()] {
+            self.counters.retention_refusals += self.scratch.len() as u64;
+            answer.mode = self.parameters.facts.write_mode("normal");
+            answer.stream = 0;
+        }
+        let target = Target { die, stream: usize::from(answer.stream), mode: answer.mode, whom: For::Host };
+        let Some(place) = self.space.advance(&mut self.store, target, stripe_units as u32, now) else {
+            self.restate_space(now, out);
+            return None;
+        };
+        self.begin_stripe(die, place, answer.mode, Reason::Host);
+        self.stripes[die.index()].stream = Some(answer.stream);
+        self.collectors[die.index()].in_background = false;
+        let mut bound = 0;
+        while bound < stripe_units as u32 {
+            let Some(slot) = self.writes.pop(list) else { break };
+            out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
+            if self.writes.units[slot].dropped {
+                self.release_dropped(slot, now, out);
+                continue;
+            }
+            self.bind_host(die, slot, Ppn(place.0 + bound), now, out);
+            bound += 1;
+        }
+        self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
+        Some(self.finish_stripe(die, target.stream, bound, now, out))
+    }
+
+    /// Units trimmed while they waited leave the queue without being programmed.
+    pub(super) fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
+        while let Some(slot) = self.writes.head(list) {
+            if !self.writes.units[slot].dropped {
+                break;
+            }
+            self.writes.pop(list);
+            out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
+            self.release_dropped(slot, now, out);
+        }
+    }
+
+    pub(super) fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        let accepted = self.writes.units[slot].accepted;
+        self.writes.units.release(slot);
+        self.buffer_unit_done(accepted, now, out);
+    }
+
+    /// The map changes here and nowhere else: the old copy is invalid, the new place is the unit's.
+    #[inline]
+    pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
+        let (mode, stream) = (self.stripes[die.index()].mode, self.stripes[die.index()].stream);
+        let unit = &self.writes.units[slot];
+        let lpn = unit.lpn;
+        let (kind, old) = match unit.writer {
+            Writer::Command(command) => {
+                let mut waited = out.signals.clock.read(now);
+                waited.iter_mut().zip(&unit.reading).for_each(|(after, before)| *after -= before);
+                out.journal.note(|| Record::Bound { lpn, ppn, command, mode });
+                (UnitKind::Host { command, waited, filled_in: unit.filled_in }, self.store.l2p[lpn.index()])
+            }
+            Writer::Buffer => {
+                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
+                (UnitKind::Buffered { accepted: unit.accepted }, unit.prior)
+            }
+        };
+        self.writes.units.release(slot);
+        let superseded = match decode(old) {
+            Mapped::At(old) => {
+                self.store.invalidate(old);
+                self.store.pin(old);
+                old.0
+            }
+            Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
+        };
+        self.store.l2p[lpn.index()] = encode(ppn);
+        self.store.place(lpn, ppn);
+        self.stripes[die.index()].units.push(StripeUnit { kind, superseded });
+        if self.needs.placed {
+            let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream };
+            self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
+        }
+    }
+
+    pub(super) fn begin_stripe(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
+        let stripe = &mut self.stripes[die.index()];
+        debug_assert!(stripe.units.is_empty(), "a die programs one stripe at a time");
+        stripe.first = first;
+        stripe.mode = mode;
+        stripe.reason = reason;
+        stripe.stream = None;
+    }
+
+    /// The stripe's units are bound: the rest is padding, the frontier moves on, and the program can start.
+    pub(super) fn finish_stripe(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> Operation {
+        let geometry = self.store.geometry;
+        let stripe = &self.stripes[die.index()];
+        let (first, mode, reason) = (stripe.first, stripe.mode, stripe.reason);
+        for padding in bound..geometry.units_per_stripe {
+            self.store.p2l[(first.0 + padding) as usize] = PADDING;
+        }
+        self.counters.units_programmed[reason as usize] += u64::from(bound);
+        self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_stripe - bound);
+        self.counters.units_by_mode[mode.index()] += u64::from(bound);
+        while let Some(block) = self.space.opened.pop() {
+            self.retention.opened(&self.store, block);
+            self.arm_retention(now, out);
+        }
+        self.space.settle(&mut self.store, die, stream);
+        self.restate_space(now, out);
+        let (_, unit) = geometry.split(first);
+        Operation {
+            kind: OperationKind::Program,
+            reason,
+            die,
+            first,
+            units: geometry.units_per_stripe,
+            pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
+            page_type: geometry.page_type_of(unit),
+            mode,
+            owner: Owner::Stripe,
+        }
+    }
+
+    /// The drive-wide clock learns whether any die can take host data.
+    #[inline]
+    pub(super) fn restate_space(&mut self, now: SimTime, out: &mut Outbox) {
+        let none = self.space.rooms() == 0;
+        if none != out.signals.no_space {
+            out.signals.no_space = none;
+            out.signals.restate(now);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What an idle die should do next, and the policy's say in it.
+
+use super::*;
+
+impl Ftl {
+    /// What an idle die should do next: a program, a read of its collection, an erase, or nothing.
+    pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        if self.needs.moves
+            && let Some(answer) = self.policy_first(die, now, out)
+        {
+            return answer;
+        }
+        // A drive that has not been written to has no reason to make space.
+        let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
+        let collector = &self.collectors[die.index()];
+        if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some())
+            && let Some(step) = self.collect(die, free < self.low, now, out)
+        {
+            return Some(step);
+        }
+        let list = self.list_of(die);
+        if self.may_pull(list, now)
+            && let Some(program) = self.program_host(die, list, now, out)
+        {
+            if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+                self.wake_one(out);
+            }
+            return Some(program);
+        }
+        if let Some(program) = self.program_moves(die, now, out) {
+            return Some(program);
+        }
+        let collector = &self.collectors[die.index()];
+        if (free < self.low || collector.victim.is_some() && free < u32::MAX || !collector.wanted.is_empty())
+            && let Some(step) = self.collect(die, free < self.low, now, out)
+        {
+            return Some(step);
+        }
+        if self.needs.moves || self.draining {
+            self.offer_idle(die, now, out);
+        }
+        self.background(die, now, out)
+    }
+
+    /// A policy's urgent pages come before everything, and while there are any nothing else starts.
+    pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<Operation>> {
+        while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.urgent(view)) {
+            self.begin_move(page_move, true, out);
+        }
+        while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.forced(view)) {
+            self.begin_move(page_move, false, out);
+        }
+        self.arm_policy(now, out);
+        let hold = self.moves.urgent > 0;
+        if hold != out.signals.hold {
+            out.signals.hold = hold;
+            out.signals.restate(now);
+            if !hold {
+                // Everybody may start again.
+                (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+            }
+        }
+        if !hold {
+            return None;
+        }
+        // Space for the rewrites themselves is still made.
+        if self.space.free_blocks(die) <= self.config.reserve_blocks
+            && let Some(step) = self.collect(die, true, now, out)
+        {
+            return Some(Some(step));
+        }
+        Some(self.program_moves(die, now, out))
+    }
+
+    pub(super) fn arm_policy(&mut self, now: SimTime, out: &mut Outbox) {
+        let Some(at) = self.call_policy(now, &out.signals, |policy, view| policy.wake_at(view)) else { return };
+        if at > now && self.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
+            self.policy_armed = Some(at);
+            out.events.push(at, Class::Timer, Event::Timer(Timer::Policy));
+        }
+    }
+
+    /// An idle die tells the policy, which may want a page moved.
+    pub(super) fn offer_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        let channel = self.store.geometry.channel_of(die);
+        let quiet = out.signals.queued_write_pages == 0;
+        let idle = Idle {
+            channel: (quiet && out.signals.channel_busy_dies[channel.index()] == 0).then_some(channel),
+            drive: quiet && out.signals.busy_dies == 0 && out.signals.commands_in_flight == 0 && self.moves.in_flight == 0,
+        };
+        let page_move = if self.draining {
+            if self.moves.in_flight >= u64::from(self.store.geometry.die_count) {
+                return;
+            }
+            self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
+        } else {
+            self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view))
+        };
+        if let Some(page_move) = page_move {
+            self.begin_move(page_move, false, out);
+        }
+        self.arm_policy(now, out);
+    }
+
+    /// A page move begins with a read where the page is.
+    pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, out: &mut Outbox) {
+        if !self.store.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
+            self.counters.relocation_skipped += 1;
+            return;
+        }
+        self.moves.urgent += u64::from(urgent);
+        let slot = self.moves.begin(page_move, urgent);
+        self.store.pin(page_move.from);
+        let (block, unit) = self.store.geometry.split(page_move.from);
+        if self.store.geometry.stripe_of(unit) >= u32::from(self.store.block(block).programmed) {
+            // Its program has not completed: the controller still has the data.
+            self.move_is_read(slot, out);
+            return;
+        }
+        let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot));
+        out.reads.push(operation);
+    }
+
+    /// The page is in the controller. Its source stays pinned until it is bound, so that no later data can be taken for it.
+    pub(super) fn move_is_read(&mut self, slot: u32, out: &mut Outbox) {
+        self.moves.ready.push_back(slot);
+        self.wake_one(out);
+    }
+
+    /// Binds moved pages to this die's relocation frontier.
+    pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        while let Some(&slot) = self.moves.ready.front() {
+            let (first, _) = self.moves.get(slot);
+            let stripe = self.store.geometry.units_per_stripe;
+            if self.still_valid(&first) {
+                let target = Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Relocation };
+                let place = self.space.advance(&mut self.store, target, stripe, now)?;
+                self.begin_stripe(die, place, first.mode, first.reason);
+                let mut bound = 0;
+                while bound < stripe {
+                    let Some(&slot) = self.moves.ready.front() else { break };
+                    let (page_move, _) = self.moves.get(slot);
+                    if page_move.mode != first.mode || page_move.reason != first.reason {
+                        break;
+                    }
+                    self.moves.ready.pop_front();
+                    if self.still_valid(&page_move) {
+                        self.bind_moved(die, page_move.from, Ppn(place.0 + bound), now, out);
+                        bound += 1;
+                    } else {
+                        self.counters.relocation_skipped += 1;
+                    }
+                    self.finish_move(slot, out);
+                }
+                return Some(self.finish_stripe(die, target.stream, bound, now, out));
+            }
+            self.moves.ready.pop_front();
+            self.finish_move(slot, out);
+            self.counters.relocation_skipped += 1;
+        }
+        None
+    }
+
+    pub(super) fn finish_move(&mut self, slot: u32, out: &mut Outbox) {
+        let (page_move, urgent) = self.moves.get(slot);
+        self.unpin(page_move.from, out);
+        self.moves.urgent -= u64::from(urgent);
+        self.moves.end(slot);
+    }
+
+    pub(super) fn still_valid(&self, page_move: &PageMove) -> bool {
+        self.store.is_valid(page_move.from) && self.store.lpn_at(page_move.from) == page_move.lpn
+    }
+}

@@ -1,0 +1,236 @@
+//! Completions and timers.
+
+use super::*;
+
+impl Ftl {
+    /// A flash operation is done. `ledger` is where its time went since it was pushed or pulled.
+    pub fn operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+        match operation.owner {
+            Owner::Command(_) => self.host_read_done(operation, now, out),
+            Owner::Fill(slot) => {
+                self.sensed(operation.first, operation.owner, out);
+                let unit = &mut self.writes.units[slot];
+                unit.filled_in = now.since(unit.since);
+                self.enqueue(slot, now, out);
+            }
+            Owner::Page(slot) => {
+                out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
+                self.move_is_read(slot, out);
+            }
+            Owner::Stripe => self.stripe_done(operation, ledger, now, out),
+            Owner::Collector => match operation.kind {
+                OperationKind::Read => self.row_read(operation.die, out),
+                OperationKind::Erase => self.erased(operation, now, out),
+                OperationKind::Program | OperationKind::Copyback => unreachable!("programs belong to a stripe"),
+            },
+        }
+    }
+
+    pub(super) fn host_read_done(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        if operation.first.0 == NO_PLACE {
+            return;
+        }
+        for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
+            self.sensed(ppn, operation.owner, out);
+            if self.needs.reads {
+                let lpn = self.store.lpn_at(ppn);
+                self.call_policy(now, &out.signals, |policy, view| policy.read_done(lpn, ppn, view));
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn sensed(&mut self, ppn: Ppn, owner: Owner, out: &mut Outbox) {
+        out.journal.note(|| Record::ReadSensed { ppn, owner });
+        self.unpin(ppn, out);
+    }
+
+    #[inline]
+    pub(super) fn unpin(&mut self, ppn: Ppn, out: &mut Outbox) {
+        if let Some(block) = self.store.unpin(ppn) {
+            out.mark_ready(self.store.geometry.die_of(block));
+        }
+    }
+
+    pub(super) fn row_read(&mut self, die: DieId, out: &mut Outbox) {
+        let mut read = std::mem::take(&mut self.collectors[die.index()].in_read);
+        for &ppn in &read {
+            self.sensed(ppn, Owner::Collector, out);
+        }
+        let collector = &mut self.collectors[die.index()];
+        collector.reading = false;
+        collector.gathered.append(&mut read);
+        collector.in_read = read;
+    }
+
+    /// A program is done: its units are durable, and what they superseded may be erased.
+    pub(super) fn stripe_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+        let geometry = self.store.geometry;
+        let (block, unit) = geometry.split(operation.first);
+        let record = &mut self.store.blocks[block.index()];
+        let stripe = geometry.stripe_of(unit);
+        assert_eq!(u32::from(record.programmed), stripe, "{block:?} is programmed out of order");
+        record.programmed += 1;
+        out.journal.note(|| Record::Programmed { block, first: operation.first, count: geometry.units_per_stripe });
+        let mut units = std::mem::take(&mut self.stripes[operation.die.index()].units);
+        for unit in units.drain(..) {
+            if unit.superseded != NO_PLACE {
+                self.unpin(Ppn(unit.superseded), out);
+            }
+            match unit.kind {
+                UnitKind::Host { command, waited, filled_in } => {
+                    let mut part = *ledger;
+                    charge_wait(&mut part, &Reading::default(), &waited);
+                    part.charge(Cause::Rmw, filled_in);
+                    out.parts.push(Part { command, ledger: part, units: 0 });
+                }
+                UnitKind::Buffered { accepted } => self.buffer_unit_done(accepted, now, out),
+                UnitKind::Moved => {}
+            }
+        }
+        self.stripes[operation.die.index()].units = units;
+    }
+
+    /// A unit has left the buffer; flushes that waited for it count down.
+    pub(super) fn buffer_unit_done(&mut self, accepted: u64, now: SimTime, out: &mut Outbox) {
+        self.unfinished -= 1;
+        out.buffer_released += 1;
+        for flush in &mut self.flushes {
+            flush.outstanding -= u64::from(accepted <= flush.accepted);
+        }
+        let mut index = 0;
+        while index < self.flushes.len() {
+            if self.flushes[index].outstanding > 0 {
+                index += 1;
+                continue;
+            }
+            let flush = self.flushes.swap_remove(index);
+            let mut ledger = Ledger::default();
+            ledger.charge(Cause::Order, now.since(flush.since));
+            out.parts.push(Part { command: flush.command, ledger, units: 0 });
+        }
+    }
+
+    /// A block is free again; wear levelling may want a cold one moved.
+    pub(super) fn erased(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        let die = operation.die;
+        let block = self.store.geometry.block_of(operation.first);
+        self.end_erase(block, operation.mode);
+        let collector = &mut self.collectors[die.index()];
+        collector.victim = None;
+        collector.urgent = collector.wanted.iter().any(|(_, reason)| *reason == Reason::Reprogram);
+        out.journal.note(|| Record::Erased { block });
+        self.restate_space(now, out);
+        if self.wear_rule.is_static() && operation.reason != Reason::Wear {
+            self.level_wear(die, block);
+        }
+    }
+
+    pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
+        self.store.end_erase(block, self.parameters.erase_wear[mode.index()]);
+        self.space.put_free(&self.store, block, &*self.wear_rule);
+    }
+
+    pub(super) fn level_wear(&mut self, die: DieId, erased: BlockId) {
+        let blocks = self.store.geometry.blocks_of(die);
+        let (mut total, mut coldest) = (0u64, None);
+        for block in blocks.clone().map(BlockId) {
+            let count = self.store.erase_count(block);
+            total += u64::from(count);
+            if self.store.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| count < least) {
+                coldest = Some((count, block));
+            }
+        }
+        let Some((least, block)) = coldest else { return };
+        let die_mean = total as f64 / f64::from(blocks.end - blocks.start);
+        let erased = Wear { erase_count: self.store.erase_count(erased), die_mean };
+        if self.wear_rule.moves_cold(erased, Wear { erase_count: least, die_mean }) {
+            self.collectors[die.index()].wanted.push((block, Reason::Wear));
+        }
+    }
+
+    /// A timer fires.
+    pub fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
+        match timer {
+            Timer::Retention => self.retention_due(now, out),
+            Timer::Idle(die) => {
+                let after = self.config.gc_idle_after.unwrap_or_default();
+                if self.is_idle(die) && now.since(self.idle_since[die.index()]) >= after {
+                    self.collectors[die.index()].in_background = true;
+                    out.mark_ready(die);
+                }
+            }
+            Timer::Policy => {
+                self.policy_armed = None;
+                (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+            }
+            Timer::Flush => self.buffer_idle(now, out),
+        }
+    }
+
+    /// The buffer's flush timer: program what is left if no write came since, or look again later.
+    pub(super) fn buffer_idle(&mut self, now: SimTime, out: &mut Outbox) {
+        self.flush_armed = false;
+        let Some(after) = self.parameters.buffer_flush_after else { return };
+        if out.signals.queued_write_pages == 0 {
+            return;
+        }
+        let due = self.last_write + after;
+        if now >= due {
+            self.program_accepted(out);
+        } else {
+            self.flush_armed = true;
+            out.events.push(due, Class::Timer, Event::Timer(Timer::Flush));
+        }
+    }
+
+    /// Blocks whose retention limit is near are moved before anything else on their die.
+    pub(super) fn retention_due(&mut self, now: SimTime, out: &mut Outbox) {
+        self.retention.armed = None;
+        while let Some(block) = self.retention.take_due(&self.store, now) {
+            let die = self.store.geometry.die_of(block);
+            let collector = &mut self.collectors[die.index()];
+            collector.wanted.push((block, Reason::Reprogram));
+            collector.urgent = true;
+            out.mark_ready(die);
+        }
+        self.arm_retention(now, out);
+    }
+
+    pub(crate) fn arm_retention(&mut self, now: SimTime, out: &mut Outbox) {
+        let Some(at) = self.retention.next_due(&self.store) else { return };
+        if self.retention.armed.is_none_or(|armed| at < armed) {
+            self.retention.armed = Some(at);
+            out.events.push(at.max(now), Class::Timer, Event::Timer(Timer::Retention));
+        }
+    }
+
+    /// From now on the drive shuts down: everything that waits is programmed, and the policy has its pages moved.
+    pub fn begin_shutdown(&mut self, out: &mut Outbox) {
+        self.draining = true;
+        self.program_accepted(out);
+        (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+    }
+
+    /// Lets the policy look at the drive it now runs, and arms its timers.
+    pub fn adopt(&mut self, now: SimTime, out: &mut Outbox) {
+        let signals = out.signals.clone();
+        self.call_policy(now, &signals, |policy, view| policy.adopt(view));
+        self.retention.adopt(&self.store);
+        self.arm_retention(now, out);
+        self.restate_space(now, out);
+        if self.needs.moves {
+            self.arm_policy(now, out);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn call_policy<T>(
+        &mut self,
+        now: SimTime,
+        signals: &kit::Signals,
+        call: impl FnOnce(&mut dyn ModePolicy, &mut View<'_>) -> T,
+    ) -> T {
+        call(&mut *self.policy, &mut View { now, signals, store: &self.store, bits: &mut self.bits })
+    }
+}

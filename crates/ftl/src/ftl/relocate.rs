@@ -1,0 +1,232 @@
+//! Emptying blocks: victims, reads, moves, erases.
+
+use super::*;
+
+impl Ftl {
+    #[inline]
+    pub(crate) fn relocation_stream(&self, mode: ModeId) -> usize {
+        if self.config.separate_relocations || mode.0 != 0 { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
+    }
+
+    /// The next step of this die's collection; `for_space`: begin one if there is none.
+    pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, out) {
+            return None;
+        }
+        let stripe = self.store.geometry.units_per_stripe as usize;
+        let victim = self.collectors[die.index()].victim?;
+        let end = Ppn(self.store.geometry.first_of(victim).0 + self.store.geometry.units_per_block);
+        loop {
+            let collector = &self.collectors[die.index()];
+            let exhausted = self.store.next_valid(collector.cursor, end).is_none();
+            if collector.gathered.len() >= stripe || exhausted && !collector.gathered.is_empty() {
+                self.drop_overwritten(die);
+                let gathered = self.collectors[die.index()].gathered.len();
+                if gathered >= stripe || exhausted && gathered > 0 {
+                    return self.program_gathered(die, now, out);
+                }
+                continue;
+            }
+            if !exhausted {
+                return Some(self.read_row(die, end, now, out));
+            }
+            return self.erase_if_ready(die, victim, now, out);
+        }
+    }
+
+    /// Chooses a block to empty: one that somebody wants moved, or, for space, the victim rule's or the policy's choice.
+    pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> bool {
+        while let Some((block, reason)) = self.collectors[die.index()].wanted.pop() {
+            if self.store.block(block).state() == BlockState::Open {
+                let stream = self.space.stream_of(die, block).expect("an open block is a frontier");
+                self.space.give_up(&mut self.store, die, stream);
+            }
+            if self.store.block(block).state() == BlockState::Closed {
+                self.take_victim(die, block, reason);
+                return true;
+            }
+        }
+        if !for_space {
+            return false;
+        }
+        let Some(block) = self.choose_victim(die, now, out) else { return false };
+        self.counters.collections += 1;
+        self.take_victim(die, block, Reason::Gc);
+        true
+    }
+
+    pub(super) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason) {
+        self.store.take_victim(block);
+        self.sink ^= self.store.look_ahead_block(block);
+        self.collectors[die.index()].begin(block, self.store.geometry.first_of(block), reason);
+    }
+
+    pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<BlockId> {
+        let mode_count = self.parameters.facts.write_modes.len() as u8;
+        if !self.needs.scores {
+            let mut candidates = Candidates { store: &self.store, die, now, mode_count, rng: &mut self.rng };
+            return self.victim.choose(&mut candidates);
+        }
+        let units = self.store.geometry.units_per_block;
+        let best = (0..mode_count)
+            .map(ModeId)
+            .filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
+        let candidates: Vec<Candidate> = best
+            .filter(|(_, valid, _)| *valid < units)
+            .map(|(block, valid, mode)| Candidate { block, valid, invalid: units - valid, mode })
+            .collect();
+        let scored: Vec<(f64, BlockId)> = candidates
+            .iter()
+            .map(|candidate| (self.call_policy(now, &out.signals, |policy, view| policy.score(candidate, view)), candidate.block))
+            .collect();
+        scored.into_iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, block)| block)
+    }
+
+    /// Reads the valid units of the next row of the victim, all in one operation, or copies a page back within its plane.
+    pub(super) fn read_row(&mut self, die: DieId, end: Ppn, now: SimTime, out: &mut Outbox) -> Operation {
+        let geometry = self.store.geometry;
+        let collector = &self.collectors[die.index()];
+        let first = self.store.next_valid(collector.cursor, end).expect("the caller saw one");
+        let (block, unit) = geometry.split(first);
+        let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
+        let row_end = Ppn(geometry.first_of(block).0 + (geometry.row_of(unit) + 1) * row_units);
+        if self.parameters.copyback
+            && row_units == 1
+            && geometry.units_per_stripe == 1
+            && let Some(operation) = self.copy_back(die, first, now, out)
+        {
+            return operation;
+        }
+        let (mut units, mut planes) = (0, 0u64);
+        let mut at = first;
+        let reason = self.collectors[die.index()].reason;
+        while let Some(ppn) = self.store.next_valid(at, row_end) {
+            let (_, unit) = geometry.split(ppn);
+            planes |= 1 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
+            units += 1;
+            self.store.pin(ppn);
+            self.collectors[die.index()].in_read.push(ppn);
+            at = Ppn(ppn.0 + 1);
+        }
+        let collector = &mut self.collectors[die.index()];
+        collector.cursor = row_end;
+        collector.reading = true;
+        Operation {
+            kind: OperationKind::Read,
+            reason,
+            die,
+            first,
+            units,
+            pages: planes.count_ones(),
+            page_type: geometry.page_type_of(unit),
+            mode: ModeId(0),
+            owner: Owner::Collector,
+        }
+    }
+
+    /// Copies one page back, if the relocation frontier is in the same plane.
+    pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        let reason = self.collectors[die.index()].reason;
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
+        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation };
+        let geometry = self.store.geometry;
+        let frontier = self.space.frontier(die, target.stream).filter(|&block| self.store.block(block).mode == mode.0)?;
+        if geometry.group_of(frontier) != geometry.group_of(geometry.block_of(from)) {
+            return None;
+        }
+        let place = self.space.advance(&mut self.store, target, 1, now)?;
+        self.collectors[die.index()].cursor = Ppn(from.0 + 1);
+        self.begin_stripe(die, place, mode, reason);
+        self.bind_moved(die, from, place, now, out);
+        let program = self.finish_stripe(die, target.stream, 1, now, out);
+        let (_, unit) = geometry.split(from);
+        Some(Operation { kind: OperationKind::Copyback, page_type: geometry.page_type_of(unit), ..program })
+    }
+
+    /// Drops gathered units that the host has overwritten since they were read.
+    pub(super) fn drop_overwritten(&mut self, die: DieId) {
+        let store = &self.store;
+        let gathered = &mut self.collectors[die.index()].gathered;
+        let before = gathered.len();
+        gathered.retain(|ppn| store.is_valid(*ppn));
+        self.counters.relocation_skipped += (before - gathered.len()) as u64;
+    }
+
+    /// Binds gathered units to one program on this die.
+    pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        let reason = self.collectors[die.index()].reason;
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
+        let stripe = self.store.geometry.units_per_stripe;
+        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation };
+        let place = self.space.advance(&mut self.store, target, stripe, now)?;
+        self.begin_stripe(die, place, mode, reason);
+        let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
+        for index in 0..count {
+            let from = self.collectors[die.index()].gathered[index as usize];
+            self.bind_moved(die, from, Ppn(place.0 + index), now, out);
+        }
+        self.collectors[die.index()].gathered.drain(..count as usize);
+        Some(self.finish_stripe(die, target.stream, count, now, out))
+    }
+
+    /// A unit moves: the map (or the buffer's unit that supersedes it) follows.
+    #[inline]
+    pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
+        let lpn = self.store.lpn_at(from);
+        self.store.invalidate(from);
+        self.store.pin(from);
+        match decode(self.store.l2p[lpn.index()]) {
+            Mapped::Slot(slot) => {
+                debug_assert_eq!(self.writes.units[slot].prior, encode(from));
+                self.writes.units[slot].prior = encode(to);
+            }
+            _ => {
+                debug_assert_eq!(self.store.l2p[lpn.index()], encode(from), "a valid place is the one the map names");
+                self.store.l2p[lpn.index()] = encode(to);
+            }
+        }
+        self.store.place(lpn, to);
+        let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
+        self.stripes[die.index()].units.push(StripeUnit { kind: UnitKind::Moved, superseded: from.0 });
+        out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
+        if self.needs.placed {
+            let placed = Placed { lpn, ppn: to, mode, reason, stream: None };
+            self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
+        }
+    }
+
+    /// Erases the victim once nothing in it is valid or pinned.
+    pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        let record = self.store.block(victim);
+        if self.collectors[die.index()].reading || record.valid > 0 || record.pins > 0 {
+            return None;
+        }
+        self.retention.note_emptied(&self.store, victim, now);
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(victim, view));
+        self.store.begin_erase(victim);
+        let shape = &self.store.geometry.shape;
+        Some(Operation {
+            kind: OperationKind::Erase,
+            reason: self.collectors[die.index()].reason,
+            die,
+            first: self.store.geometry.first_of(victim),
+            units: 0,
+            pages: shape.planes_per_program * shape.superblock,
+            page_type: 0,
+            mode,
+            owner: Owner::Collector,
+        })
+    }
+
+    /// Collection on a die that has been idle for long enough, until it has the free blocks that are wanted or the host writes to it again.
+    pub(super) fn background(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+        if !self.collectors[die.index()].in_background {
+            return None;
+        }
+        if self.space.free_blocks(die) >= self.config.gc_idle_target_blocks {
+            self.collectors[die.index()].in_background = false;
+            return None;
+        }
+        self.collect(die, true, now, out)
+    }
+}

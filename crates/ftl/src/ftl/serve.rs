@@ -1,0 +1,381 @@
+//! Host commands: reads are looked up, writes and trims accepted, dies woken for what waits.
+
+use super::*;
+
+impl Ftl {
+    /// Looks up the units of a host read and leaves the flash reads they need in the outbox. Returns the number of parts that will report: one for each
+    /// flash read, and one for everything that is answered at once.
+    pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
+        if count == 1
+            && let Mapped::At(ppn) = decode(self.store.l2p[first.index()])
+            && let Some(operation) = self.single_read(command, first, ppn, now, out)
+        {
+            out.reads.push(operation);
+            return 1;
+        }
+        let geometry = self.store.geometry;
+        let (mut parts, mut at_once) = (0, 0);
+        let mut open: Option<Operation> = None;
+        let mut planes_seen = 0u64;
+        for lpn in (first.0..first.0 + count).map(Lpn) {
+            let source = self.resolve(lpn);
+            out.journal.note(|| Record::ReadResolved { command, lpn, source });
+            let ReadSource::Flash(ppn) = source else {
+                if source == ReadSource::Unmapped && self.config.unmapped_read == UnmappedRead::Flash {
+                    parts += 1;
+                    out.reads.push(self.unmapped_operation(command, lpn));
+                } else {
+                    at_once += 1;
+                }
+                continue;
+            };
+            self.store.pin(ppn);
+            if self.needs.reads {
+                self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
+            }
+            let (block, unit) = geometry.split(ppn);
+            let row = geometry.row_of(unit);
+            if let Some(operation) = &mut open {
+                // Neighbours on one row are sensed together; each further plane of the row is one page more.
+                let (open_block, open_unit) = geometry.split(operation.first);
+                if open_block == block && geometry.row_of(open_unit) == row && ppn.0 == operation.first.0 + operation.units {
+                    operation.units += 1;
+                    let page = 1u64 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
+                    operation.pages += u32::from(planes_seen & page == 0);
+                    planes_seen |= page;
+                    continue;
+                }
+                out.reads.push(*operation);
+            }
+            planes_seen = 1 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
+            parts += 1;
+            open = Some(Operation {
+                kind: OperationKind::Read,
+                reason: Reason::Host,
+                die: geometry.die_of(block),
+                first: ppn,
+                units: 1,
+                pages: 1,
+                page_type: geometry.page_type_of(unit),
+                mode: ModeId(0),
+                owner: Owner::Command(command),
+            });
+        }
+        if let Some(operation) = open {
+            out.reads.push(operation);
+        }
+        if at_once > 0 {
+            parts += 1;
+            out.parts.push(Part { command, ledger: Ledger::default(), units: at_once });
+        }
+        parts
+    }
+
+    /// The read of a single durable unit: the common case, without the work of joining neighbours.
+    #[inline]
+    pub(super) fn single_read(
+        &mut self,
+        command: CommandId,
+        lpn: Lpn,
+        ppn: Ppn,
+        now: SimTime,
+        out: &mut Outbox,
+    ) -> Option<Operation> {
+        let geometry = &self.store.geometry;
+        let (block, unit) = geometry.split(ppn);
+        let (die, page_type, stripe) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.stripe_of(unit));
+        let record = &mut self.store.blocks[block.index()];
+        if stripe >= u32::from(record.programmed) {
+            return None;
+        }
+        record.pins += 1;
+        out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
+        if self.needs.reads {
+            self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
+        }
+        let owner = Owner::Command(command);
+        Some(Operation {
+            kind: OperationKind::Read,
+            reason: Reason::Host,
+            die,
+            first: ppn,
+            units: 1,
+            pages: 1,
+            page_type,
+            mode: ModeId(0),
+            owner,
+        })
+    }
+
+    /// Where the data of a unit is.
+    #[inline]
+    pub(super) fn resolve(&mut self, lpn: Lpn) -> ReadSource {
+        match decode(self.store.l2p[lpn.index()]) {
+            Mapped::Nowhere => {
+                self.counters.unmapped_reads += 1;
+                ReadSource::Unmapped
+            }
+            Mapped::Slot(slot) => {
+                self.counters.buffer_hits += 1;
+                ReadSource::Buffer(slot)
+            }
+            Mapped::At(ppn) => {
+                let (block, unit) = self.store.geometry.split(ppn);
+                let durable = self.store.geometry.stripe_of(unit) < u32::from(self.store.block(block).programmed);
+                if durable || self.config.read_in_flight == ReadInFlight::Wait {
+                    return ReadSource::Flash(ppn);
+                }
+                self.counters.reads_in_flight += 1;
+                ReadSource::Controller(ppn)
+            }
+        }
+    }
+
+    pub(super) fn unmapped_operation(&self, command: CommandId, lpn: Lpn) -> Operation {
+        let die = self.die_at[(lpn.0 % self.store.geometry.die_count) as usize];
+        Operation {
+            kind: OperationKind::Read,
+            reason: Reason::Host,
+            die,
+            first: Ppn(NO_PLACE),
+            units: 1,
+            pages: 1,
+            page_type: 0,
+            mode: ModeId(0),
+            owner: Owner::Command(command),
+        }
+    }
+
+    /// A unit of a host write is in the controller.
+    pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) {
+        let HostUnit { command, lpn, whole, last, buffered } = *unit;
+        self.counters.host_units += 1;
+        self.last_write = now;
+        out.journal.note(|| Record::WriteAccepted { command, lpn });
+        let code = self.store.l2p[lpn.index()];
+        if let (true, Mapped::Slot(slot)) = (buffered, decode(code)) {
+            self.counters.absorbed += 1;
+            out.buffer_released += 1;
+            out.journal.note(|| Record::Buffered { command, lpn, slot });
+            return;
+        }
+        let writer = if buffered { Writer::Buffer } else { Writer::Command(command) };
+        let slot = self.writes.accept(lpn, writer, last);
+        out.signals.queued_write_requests += u64::from(last);
+        if buffered {
+            assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
+            self.writes.units[slot].prior = code;
+            self.store.l2p[lpn.index()] = SLOT_BASE + slot;
+            self.unfinished += 1;
+            out.journal.note(|| Record::Buffered { command, lpn, slot });
+        }
+        if let (false, Mapped::At(ppn)) = (whole, decode(code)) {
+            let (block, unit) = self.store.geometry.split(ppn);
+            if self.store.geometry.stripe_of(unit) < u32::from(self.store.block(block).programmed) {
+                self.writes.units[slot].since = now;
+                self.push_fill(slot, ppn, out);
+                return;
+            }
+        }
+        self.enqueue(slot, now, out);
+    }
+
+    /// The rest of a partly written unit is read first.
+    pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, out: &mut Outbox) {
+        self.store.pin(ppn);
+        let operation = self.read_operation(ppn, Reason::Rmw, Owner::Fill(slot));
+        out.reads.push(operation);
+    }
+
+    pub(super) fn read_operation(&self, ppn: Ppn, reason: Reason, owner: Owner) -> Operation {
+        let geometry = &self.store.geometry;
+        let (block, unit) = geometry.split(ppn);
+        Operation {
+            kind: OperationKind::Read,
+            reason,
+            die: geometry.die_of(block),
+            first: ppn,
+            units: 1,
+            pages: 1,
+            page_type: geometry.page_type_of(unit),
+            mode: ModeId(0),
+            owner,
+        }
+    }
+
+    /// A complete unit joins the write queue, and dies are woken for it.
+    #[inline]
+    pub(super) fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        let list = match self.config.write_allocation {
+            WriteAllocation::Pull => 0,
+            WriteAllocation::Static => {
+                self.die_at[(self.writes.units[slot].lpn.0 % self.store.geometry.die_count) as usize].index()
+            }
+            WriteAllocation::RoundRobin => {
+                self.arrival_rank = (self.arrival_rank + 1) % self.store.geometry.die_count;
+                self.die_at[self.arrival_rank as usize].index()
+            }
+        };
+        out.signals.queued_write_pages += 1;
+        self.writes.push(list, slot, now, out.signals.clock.read(now));
+        if self.may_pull(list, now) {
+            if self.config.write_allocation == WriteAllocation::Pull {
+                self.wake_one(out);
+            } else if self.is_idle(DieId(list as u32)) {
+                out.mark_ready(DieId(list as u32));
+            }
+        } else if let (Some(after), false) = (self.parameters.buffer_flush_after, self.flush_armed) {
+            self.flush_armed = true;
+            out.events.push(now + after, Class::Timer, Event::Timer(Timer::Flush));
+        }
+    }
+
+    /// Whether a program may be made of what waits in a list: a full stripe; or less where nobody expects more (no buffer, a flush, a shutdown).
+    #[inline]
+    pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
+        let waiting = self.writes.len(list);
+        waiting >= u64::from(self.store.geometry.units_per_stripe)
+            || waiting > 0
+                && (self.parameters.buffer_flush_after.is_none()
+                    || self.draining
+                    || self.oldest_accepted(list) <= self.flush_until)
+    }
+
+    pub(super) fn oldest_accepted(&self, list: usize) -> u64 {
+        self.writes.head(list).map_or(u64::MAX, |slot| self.writes.units[slot].accepted)
+    }
+
+    /// Marks the next idle die that could take host data as ready.
+    #[inline]
+    pub(super) fn wake_one(&mut self, out: &mut Outbox) {
+        let count = self.rank_of.len() as u32;
+        let mut rank = self.next_rank;
+        let mut left = count;
+        while left > 0 {
+            let word = self.idle_ranks[rank as usize / 64] >> (rank % 64);
+            if word == 0 {
+                let step = (64 - rank % 64).min(count - rank).min(left);
+                rank = (rank + step) % count;
+                left -= step;
+                continue;
+            }
+            let step = word.trailing_zeros();
+            if step >= left {
+                return;
+            }
+            rank += step;
+            left -= step;
+            let die = self.die_at[rank as usize];
+            let next = (rank + 1) % count;
+            if self.space.has_room(die) {
+                self.next_rank = next;
+                // No longer on offer: the next write wakes another.
+                self.set_busy(die);
+                out.mark_ready(die);
+                return;
+            }
+            rank = next;
+            left -= 1;
+        }
+    }
+
+    /// A die that was offered a write took something else: another idle die is woken for what still waits.
+    #[inline]
+    pub fn offer_again(&mut self, now: SimTime, out: &mut Outbox) {
+        if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+            self.wake_one(out);
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_idle(&self, die: DieId) -> bool {
+        let rank = self.rank_of[die.index()] as usize;
+        self.idle_ranks[rank / 64] >> (rank % 64) & 1 == 1
+    }
+
+    /// The die has something to do.
+    #[inline]
+    pub fn set_busy(&mut self, die: DieId) {
+        let rank = self.rank_of[die.index()] as usize;
+        self.idle_ranks[rank / 64] &= !(1 << (rank % 64));
+    }
+
+    /// The die has nothing to do: it is on offer for the next write, and may ask for background work later.
+    #[inline]
+    pub fn set_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        let rank = self.rank_of[die.index()] as usize;
+        let word = &mut self.idle_ranks[rank / 64];
+        if *word >> (rank % 64) & 1 == 1 {
+            return;
+        }
+        *word |= 1 << (rank % 64);
+        self.idle_since[die.index()] = now;
+        if let Some(after) = self.config.gc_idle_after
+            && self.space.free_blocks(die) < self.config.gc_idle_target_blocks
+        {
+            out.events.push(now + after, Class::Timer, Event::Timer(Timer::Idle(die)));
+        }
+    }
+
+    /// Deallocates whole units.
+    pub fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
+        for lpn in (first.0..first.0 + count).map(Lpn) {
+            self.counters.trimmed_units += 1;
+            let code = std::mem::replace(&mut self.store.l2p[lpn.index()], 0);
+            let place = match decode(code) {
+                Mapped::Nowhere => continue,
+                Mapped::At(ppn) => Some(ppn),
+                Mapped::Slot(slot) => {
+                    let unit = &mut self.writes.units[slot];
+                    unit.dropped = true;
+                    match decode(std::mem::replace(&mut unit.prior, 0)) {
+                        Mapped::At(ppn) => Some(ppn),
+                        Mapped::Nowhere | Mapped::Slot(_) => None,
+                    }
+                }
+            };
+            if let Some(ppn) = place {
+                self.store.invalidate(ppn);
+                self.wake_if_emptied(ppn, out);
+            }
+            out.journal.note(|| Record::Trimmed { lpn });
+            if self.needs.dropped {
+                self.call_policy(now, &out.signals, |policy, view| policy.dropped(lpn, view));
+            }
+        }
+    }
+
+    /// A victim that lost its last valid unit may now be ready to be erased.
+    pub(super) fn wake_if_emptied(&mut self, ppn: Ppn, out: &mut Outbox) {
+        let block = self.store.geometry.block_of(ppn);
+        if self.store.block(block).state() == BlockState::Victim {
+            out.mark_ready(self.store.geometry.die_of(block));
+        }
+    }
+
+    /// Every unit accepted so far is to be programmed; the command's part reports when they are.
+    pub fn flush(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) {
+        if self.unfinished == 0 {
+            out.parts.push(Part { command, ..Part::default() });
+            return;
+        }
+        let accepted = self.writes.accepted();
+        self.flushes.push(PendingFlush { command, accepted, outstanding: self.unfinished, since: now });
+        self.program_accepted(out);
+    }
+
+    /// Lets partial stripes be programmed for everything accepted so far.
+    pub(super) fn program_accepted(&mut self, out: &mut Outbox) {
+        self.flush_until = self.writes.accepted();
+        for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {
+            if self.writes.len(list) == 0 {
+                continue;
+            }
+            if self.config.write_allocation == WriteAllocation::Pull {
+                self.wake_one(out);
+            } else {
+                out.mark_ready(DieId(list as u32));
+            }
+        }
+    }
+}
