@@ -1,5 +1,8 @@
 # Everything that is done to this project. Each target sets up what it needs in .venv; `make help` lists them.
 
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -14,13 +17,14 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+DEMO_DRIVE    ?= ofwar-64g
+DEMO_WORKLOAD ?= examples/telegram-like.toml
+
 demo: build ## Build, run one workload under two policies, write a report.
+	@mkdir -p target
 	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --out target/demo --force
 	@echo
 	@echo "The report: $(CURDIR)/target/demo/report.html"
-
-DEMO_DRIVE    ?= ofwar-64g
-DEMO_WORKLOAD ?= examples/financial-like.toml
 
 build: $(VENV)/.stamp-engine ## Build the engine and install ssdlab in .venv.
 
@@ -40,8 +44,11 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	$(BIN)/ruff check --fix python tests/python
 	$(BIN)/ruff format python tests/python
 
-bench: build ## Measure the speed of the fixed scenarios; one line is added to the history.
-	$(BIN)/python bench/run.py
+bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/local/history.jsonl.
+	@mkdir -p bench/local
+	cargo run --release --locked -p bench | tee bench/local/latest.jsonl
+	@printf '{"machine":"%s","commit":"%s","scenarios":[%s]}\n' "$$(uname -n)" "$$(git rev-parse --short HEAD)" \
+		"$$(paste -sd, bench/local/latest.jsonl)" >> bench/local/history.jsonl
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
@@ -55,7 +62,7 @@ lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 export LIST_RUNTIME = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])
 export LIST_DEV = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])
 
-clean: ## Remove all that was made: builds, .venv, the demo.
+clean: ## Remove all that was made: builds, the demo, .venv.
 	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python -name '*.so' -delete
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -82,5 +89,5 @@ $(VENV)/.stamp-dev: requirements-dev.lock $(VENV)/.stamp-run
 	touch $@
 
 $(VENV)/.stamp-engine: $(ENGINE) $(VENV)/.stamp-run
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --locked
 	touch $@

@@ -20,8 +20,10 @@ class TraceFit:
 
     #: The workload TOML that generates it, endlessly.
     toml: str
-    #: How close it comes to its trace.
-    closeness: dict[str, Any]
+    #: The ``trace`` and its ``look_alike``, measured in the same way over as many requests.
+    closeness: dict[str, dict[str, Any]]
+    #: What the user should know.
+    notes: tuple[str, ...] = ()
 
 
 def trace_info(trace: WorkloadLike) -> dict[str, Any]:
@@ -56,7 +58,8 @@ def trace_fit(trace: WorkloadLike) -> TraceFit:
     """
     source = Workload.open(trace)
     text, closeness = _engine.trace_fit(_file(source), source.options_json())
-    return TraceFit(text, json.loads(closeness))
+    measured: dict[str, Any] = json.loads(closeness)
+    return TraceFit(text, notes=tuple(measured.pop("notes")), closeness=measured)
 
 
 def _file(source: Workload) -> str:

@@ -78,3 +78,7 @@ def test_a_look_alike_is_a_workload(cli, trace, tmp_path):
     assert done.returncode == 0, done.stderr
     tomllib.loads(out.read_text())
     assert cli("trace", "fit", trace).stdout == out.read_text()
+    fit = ssdlab.trace_fit(trace)
+    assert fit.toml == out.read_text()
+    assert fit.closeness["trace"]["requests"] == fit.closeness["look_alike"]["requests"] == 300
+    assert cli("run", "tiny", out).returncode == 0

@@ -196,6 +196,7 @@ pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: 
         watch.tell("run", drive.now().0, completed, None)
     })?;
     let workload_end = drive.now();
+    let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
     let wall_s = watch.seconds() - loop_start;
     let complete = end == End::Complete || stopped_early;
     let shutdown_ns = (description.state.graceful_shutdown && complete).then(|| {
@@ -223,6 +224,7 @@ pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: 
         steady: search.as_ref().map(|search| &search.state),
         starting_state,
         workload_end,
+        utilisation,
         shutdown_ns,
     };
     let outcome = Outcome {

@@ -4,6 +4,7 @@ use crate::description::Description;
 use crate::router::Drive;
 use crate::statistics::Statistics;
 use crate::steady::SteadyState;
+use flash::Utilisation;
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Cause, Histogram, Op, Reason, SimTime, Sums};
 use serde_json::{Map, Value, json};
@@ -37,6 +38,8 @@ pub struct RunFacts<'a> {
     pub starting_state: Value,
     /// When the workload ended, before any shutdown.
     pub workload_end: SimTime,
+    /// How busy dies and channels were until then.
+    pub utilisation: Utilisation,
     /// How long the shutdown took \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
 }
@@ -98,7 +101,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         "wear": wear(drive),
         "effective_wear": effective_wear(drive),
         "energy": {},
-        "utilisation": utilisation(drive, facts.workload_end),
+        "utilisation": utilisation(&facts.utilisation),
         "reliability": reliability(drive, &ftl),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.ftl().declared_bits(),
@@ -172,8 +175,7 @@ fn effective_wear(drive: &Drive) -> Value {
     json!({"mean": total / f64::from(blocks), "max": most})
 }
 
-fn utilisation(drive: &Drive, end: SimTime) -> Value {
-    let busy = drive.flash().utilisation(end, drive.statistics.busy_at_start());
+fn utilisation(busy: &Utilisation) -> Value {
     let mut all = Map::new();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     all.insert("channels".to_owned(), json!(mean(&busy.channels)));

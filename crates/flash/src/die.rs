@@ -14,6 +14,8 @@ pub(crate) enum Phase {
     Rest,
     /// Waiting for the channel, or using it, for the command (and a program's data).
     Command,
+    /// The command of a program or erase that may be suspended is on its way.
+    Loading,
     /// The array works.
     Array,
     /// Waiting for the channel, or using it, for a read's data.

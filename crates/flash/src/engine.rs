@@ -206,6 +206,7 @@ impl Flash {
                 self.channels[die.channel as usize].withdraw(die_id);
                 self.finish(die_id, now, out);
             }
+            Phase::Loading => self.array_begins(die_id, now, out),
             Phase::Array | Phase::Data => self.finish(die_id, now, out),
             Phase::Suspending => {
                 die.running = NONE;
@@ -347,9 +348,12 @@ impl Flash {
                 op.ledger.charge(Cause::Transfer, data);
                 let array = array_time(&self.timing, &mut self.random_times, &op.operation);
                 charge_array(&mut op.ledger, &self.timing, &op.operation, array);
-                die.phase = Phase::Array;
                 die.array_end = end + array;
-                die.array_end
+                // The beginning of an array phase is an event only where a read may already be waiting to suspend it.
+                let is_read = op.operation.kind == OperationKind::Read;
+                let may_give_way = self.suspension.is_some() && !is_read;
+                die.phase = if may_give_way { Phase::Loading } else { Phase::Array };
+                if may_give_way { end } else { die.array_end }
             }
             Phase::Data => {
                 let ledger = &mut self.ops[slot].ledger;
@@ -366,7 +370,7 @@ impl Flash {
                 end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.suspend_time)
             }
             Phase::Resuming => end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.resume_time),
-            Phase::Rest | Phase::Array | Phase::Suspending => unreachable!("a die in {:?} asks for no channel", die.phase),
+            Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending => unreachable!("a die in {:?} asks for no channel", die.phase),
         };
         schedule(die, die_id, until, out);
         let (channel, name) = (ChannelId(die.channel), bus_name(die.phase));
@@ -407,10 +411,7 @@ impl Flash {
             OperationKind::Erase => rule.erase,
             OperationKind::Read | OperationKind::Copyback => false,
         };
-        // The array phase begins when the command is over: until then there is nothing to suspend.
-        let array = self.timing.array(&op.operation);
-        let in_array = now + array >= die.array_end || self.random_times.is_some();
-        if !allowed || !in_array || op.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
+        if !allowed || op.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
             return;
         }
         op.suspensions += 1;
@@ -434,10 +435,19 @@ impl Flash {
         let suspended = die.suspended.take().expect("only a suspended die resumes");
         let op = &mut self.ops[suspended.op];
         charge_wait(&mut op.ledger, &suspended.since, &die.clock.read(now));
-        die.phase = Phase::Array;
         die.array_end = now + suspended.remaining;
         turn(die, op.operation.work(), now, out);
+        self.array_begins(die_id, now, out);
+    }
+
+    /// The array begins or goes on. Reads that came while it could not be suspended yet are waiting.
+    fn array_begins(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        die.phase = Phase::Array;
         schedule(die, die_id, die.array_end, out);
+        if die.host_reads.head != NONE {
+            self.ask_suspension(die_id, now, out);
+        }
     }
 }
 
@@ -498,7 +508,7 @@ fn operation_name(kind: OperationKind) -> &'static str {
 
 fn bus_name(phase: Phase) -> &'static str {
     match phase {
-        Phase::Array => "command",
+        Phase::Array | Phase::Loading => "command",
         Phase::Data => "data out",
         Phase::Suspending => "suspend",
         Phase::Resuming => "resume",

@@ -15,6 +15,8 @@ pub(crate) struct Collector {
     pub reason: Reason,
     /// The next place to look at for valid units.
     pub cursor: Ppn,
+    /// Up to where the map has been looked into ahead.
+    pub looked_ahead: Ppn,
     /// Units read and not yet programmed: their places in the victim.
     pub gathered: Vec<Ppn>,
     /// A read or copyback of this collector is under way.
@@ -35,6 +37,7 @@ impl Collector {
             victim: None,
             reason: Reason::Gc,
             cursor: Ppn(0),
+            looked_ahead: Ppn(0),
             gathered: Vec::with_capacity(2 * stripe_units as usize),
             reading: false,
             in_read: Vec::with_capacity(stripe_units as usize),
@@ -49,6 +52,7 @@ impl Collector {
         debug_assert!(self.victim.is_none() && self.gathered.is_empty());
         self.victim = Some(victim);
         self.cursor = first;
+        self.looked_ahead = first;
         self.reason = reason;
         self.urgent = reason == Reason::Reprogram;
     }

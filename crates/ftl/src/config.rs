@@ -89,7 +89,7 @@ pub struct FtlConfig {
     /// Below so many free blocks of a die, it collects when no host write waits.
     #[schemars(range(min = 1, max = 65_536))]
     pub gc_low_blocks: u32,
-    /// Share of a die's spare blocks that collection keeps free; raises `gc_critical_blocks` and `gc_low_blocks` where it is larger.
+    /// Share of a die's spare blocks that collection keeps free when no host write waits; raises `gc_low_blocks` where it is larger.
     #[schemars(range(min = 0.0, max = 0.9))]
     pub gc_spare_fraction: f64,
     /// Host writes may come between the steps of a collection that has begun, while there is room.
@@ -119,8 +119,7 @@ impl FtlConfig {
     pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
         let spare = 1.0 - self.user_units(geometry) as f64 / geometry.unit_count() as f64;
         let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
-        let critical = self.gc_critical_blocks.max(kept);
-        (critical, self.gc_low_blocks.max(critical))
+        (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
     }
 
     /// What is inconsistent in the section, `streams` being the write frontiers that the policy opens on each die.
@@ -166,14 +165,14 @@ impl FtlConfig {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
         let user_blocks = self.user_units(geometry).div_ceil(u64::from(geometry.units_per_block) * u64::from(geometry.die_count));
-        let needed = user_blocks + u64::from(self.thresholds(geometry).0) + u64::from(streams);
+        let needed = user_blocks + u64::from(self.thresholds(geometry).1) + u64::from(streams);
         if needed > u64::from(geometry.blocks_per_die) {
             problems.add(
                 "ftl.overprovisioning",
                 format!(
                     "does not fit: each die has {} blocks, and needs {user_blocks} for user data, {} kept free and {streams} open",
                     geometry.blocks_per_die,
-                    self.thresholds(geometry).0
+                    self.thresholds(geometry).1
                 ),
             );
         }

@@ -181,7 +181,7 @@ pub struct Ftl {
     policy_armed: Option<SimTime>,
     draining: bool,
     scratch: Vec<Lpn>,
-    sink: u64,
+    pub(crate) sink: u64,
 }
 
 impl Ftl {

@@ -373,16 +373,16 @@ impl Store {
         sink
     }
 
-    /// Loads the map entries of a block's valid units, before they are moved.
-    pub(crate) fn look_ahead_block(&self, block: BlockId) -> u64 {
-        let (first, l2p) = (self.geometry.first_of(block), &self.l2p[..]);
-        let end = Ppn(first.0 + self.geometry.units_per_block);
-        let mut sink = 0u64;
-        let mut at = first;
-        while let Some(ppn) = self.next_valid(at, end) {
+    /// Loads the map entries of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are likely to be still
+    /// in the cache when they are needed.
+    pub(crate) fn look_ahead_moves(&self, from: Ppn, end: Ppn) -> (Ppn, u64) {
+        let l2p = &self.l2p[..];
+        let (mut sink, mut at) = (0u64, from);
+        for _ in 0..32 {
+            let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
             sink ^= u64::from(l2p[self.p2l[ppn.index()] as usize]);
             at = Ppn(ppn.0 + 1);
         }
-        sink
+        (at, sink)
     }
 }

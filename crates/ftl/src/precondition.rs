@@ -110,9 +110,11 @@ impl Ftl {
         self.space.settle(&mut self.store, die, 0);
     }
 
-    /// Free blocks below which an untimed write collects first: where the timed drive hovers under load.
+    /// Free blocks below which an untimed write collects first: where the timed drive hovers under load; or, where it keeps a share of its spare blocks
+    /// free, what it has restored by the time the run begins.
     fn collect_below(&self) -> u32 {
-        self.config.thresholds(&self.store.geometry).0
+        let (critical, low) = self.config.thresholds(&self.store.geometry);
+        if low > self.config.gc_low_blocks { low } else { critical }
     }
 
     /// Empties and erases one block at once. False if there is none worth it.
@@ -121,7 +123,6 @@ impl Ftl {
         let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
         let Some(victim) = self.victim.choose(&mut candidates) else { return false };
         self.store.take_victim(victim);
-        self.store.look_ahead_block(victim);
         self.move_untimed(die, victim, u64::MAX);
         self.store.begin_erase(victim);
         self.end_erase(victim, ModeId(0));
@@ -135,7 +136,13 @@ impl Ftl {
         let target = Target { die, stream, mode, whom: For::Relocation };
         let mut at = self.store.geometry.first_of(victim);
         let end = Ppn(at.0 + self.store.geometry.units_per_block);
+        let mut looked_ahead = at;
         while let Some(from) = self.store.next_valid(at, end).filter(|_| count > 0) {
+            if from >= looked_ahead {
+                let (until, loaded) = self.store.look_ahead_moves(from, end);
+                looked_ahead = until;
+                self.sink ^= loaded;
+            }
             let lpn = self.store.lpn_at(from);
             let to = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
             self.store.invalidate(from);
@@ -287,7 +294,9 @@ impl Ftl {
         }
         self.space.opened.clear();
         for die in (0..geometry.die_count).map(DieId) {
-            let closed: Vec<BlockId> = self.store.closed_blocks(die).collect();
+            // A block whose collection is under way is the oldest: it was chosen first.
+            let victim = self.collectors[die.index()].victim;
+            let closed: Vec<BlockId> = victim.into_iter().chain(self.store.closed_blocks(die)).collect();
             for (rank, block) in closed.iter().enumerate() {
                 self.store.blocks[block.index()].programmed = geometry.stripes_per_block as u16;
                 let share = 1.0 - rank as f64 / closed.len() as f64;

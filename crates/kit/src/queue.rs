@@ -52,6 +52,8 @@ pub struct EventQueue<E> {
     free: u32,
     heads: Vec<u32>,
     occupied: [u64; WORDS],
+    /// Which words of `occupied` are not zero: an empty stretch is skipped in one step.
+    summary: u64,
     /// Bucket number (not wrapped) of the earliest instant the calendar can hold.
     base: u64,
     near: usize,
@@ -68,6 +70,7 @@ impl<E: Copy> Default for EventQueue<E> {
             free: NONE,
             heads: vec![NONE; BUCKETS],
             occupied: [0; WORDS],
+            summary: 0,
             base: 0,
             near: 0,
             far: BinaryHeap::new(),
@@ -155,7 +158,11 @@ impl<E: Copy> EventQueue<E> {
         // Buckets are sorted and this one is the earliest: what follows in it is the next of all.
         self.first = node.next;
         if node.next == NONE {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
+            let word = &mut self.occupied[slot / 64];
+            *word &= !(1 << (slot % 64));
+            if *word == 0 {
+                self.summary &= !(1 << (slot / 64));
+            }
         }
         self.near -= 1;
         self.nodes[index as usize].next = self.free;
@@ -216,6 +223,7 @@ impl<E: Copy> EventQueue<E> {
             self.nodes[node as usize].next = head;
             self.heads[slot] = node;
             self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.summary |= 1 << (slot / 64);
             return;
         }
         let mut before = head;
@@ -245,14 +253,11 @@ impl<E: Copy> EventQueue<E> {
         if here != 0 {
             return word * 64 + here.trailing_zeros() as usize;
         }
-        for step in 1..=WORDS {
-            let index = (word + step) % WORDS;
-            let bits = self.occupied[index];
-            if bits != 0 {
-                return index * 64 + bits.trailing_zeros() as usize;
-            }
-        }
-        unreachable!("a calendar that counts events holds one")
+        // The words after this one, or, around the ring, from the first up to and including this one.
+        let after = self.summary & (u64::MAX << word) & !(1 << word);
+        let index = if after != 0 { after.trailing_zeros() } else { self.summary.trailing_zeros() } as usize;
+        assert!(index < WORDS, "a calendar that counts events holds one");
+        index * 64 + self.occupied[index].trailing_zeros() as usize
     }
 }
 

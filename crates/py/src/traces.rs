@@ -10,9 +10,6 @@ use std::io::{BufWriter, Write};
 use std::sync::Arc;
 use workload::{Input, Options, lookalike, trace};
 
-/// Requests over which a look-alike is measured beside its trace.
-const COMPARED: u64 = 1_000_000;
-
 /// The workload in the file at `path`.
 pub fn file(path: &str) -> Input {
     let owned = path.to_owned();
@@ -55,7 +52,8 @@ pub fn trace_fit(py: Python<'_>, path: &str, options_json: &str) -> PyResult<(St
         let (text, fit) = lookalike::fit(&mut *whole.jobs[0].source, lookalike::FitInput { name: path.to_owned() })?;
         let mut original = trace::open(&input, u64::MAX, &options)?;
         let mut alike = lookalike::open(path, &text, u64::MAX, 1)?;
-        let measured = lookalike::compare(&mut *original.jobs[0].source, &mut *alike.jobs[0].source, COMPARED)?;
+        let measured =
+            lookalike::compare(&mut *original.jobs[0].source, &mut *alike.jobs[0].source, fit.description.fitted_requests)?;
         Ok((text, fit.notes, measured))
     })?;
     Ok((text, json!({ "notes": notes, "trace": measured.a, "look_alike": measured.b }).to_string()))

@@ -1,1 +1,17 @@
-//! Placeholder.
+//! What the engine is checked against: a shadow model of the data beside the drive, random drives, and random commands.
+//!
+//! [`Oracle`] reads the drive's journal and knows, for every unit and every place, which write's data must be there. [`Rig`] drives a drive through its one
+//! door with the oracle beside it. [`case`] makes a random drive and random commands of one seed, runs them, and says what went wrong.
+//! [`canary`] changes records on their way to the oracle, to prove that its checks can fail.
+
+pub mod canary;
+pub mod case;
+mod commands;
+mod describe;
+mod oracle;
+mod rig;
+
+pub use commands::{Commands, Mix};
+pub use describe::describe;
+pub use oracle::{Counts, Oracle, Violation};
+pub use rig::{Rig, Tamper};

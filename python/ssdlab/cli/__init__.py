@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ssdlab.cli import check, compare, presets, report, run, schema, show, trace
-from ssdlab.cli.console import complain
+from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
 __all__ = ["app", "main"]
@@ -28,6 +28,7 @@ class Guarded(TyperGroup):
             complain(str(error))
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
+            remark("interrupted: there is no result")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             raise

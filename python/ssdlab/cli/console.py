@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 
 def standard_output() -> Console:
-    """A console for tables; wide enough for them where the output is not a terminal."""
+    """A console for tables, never too narrow for them: a number that is cut short would be a wrong number."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+    console = Console(highlight=False)
+    console.width = max(console.width, 300)
+    return console
 
 
 def print_json(document: Any) -> None:

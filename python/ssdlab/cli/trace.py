@@ -83,8 +83,9 @@ def convert(
         slice=slice,
         strict_time=strict_time or None,
     )
-    if out.exists() and Path(file).exists() and out.samefile(file):
-        raise InputError(f"--out {out}: the trace itself; choose another name")
+    _check_not_itself(out, file)
+    if out.suffix in (".gz", ".zst"):
+        raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
         written = traces.trace_convert(source, path, to)
     if json:
@@ -121,13 +122,15 @@ def fit(
         slice=slice,
         strict_time=strict_time or None,
     )
-    if out is not None and out.exists() and Path(file).exists() and out.samefile(file):
-        raise InputError(f"--out {out}: the trace itself; choose another name")
+    if out is not None:
+        _check_not_itself(out, file)
     look_alike = traces.trace_fit(source)
     if out is not None:
         with new_file(out) as path:
             path.write_text(look_alike.toml, encoding="utf-8")
         remark(f"wrote {out}")
+    for line in look_alike.notes:
+        remark(line)
     if json:
         print_json({"toml": look_alike.toml, "closeness": look_alike.closeness})
     elif out is None:
@@ -135,4 +138,10 @@ def fit(
     else:
         from ssdlab.cli import views
 
-        views.show_facts(standard_output(), look_alike.closeness)
+        views.show_side_by_side(standard_output(), look_alike.closeness)
+
+
+def _check_not_itself(out: Path, file: str) -> None:
+    """Refuses to write over the trace that is read."""
+    if out.exists() and Path(file).exists() and out.samefile(file):
+        raise InputError(f"--out {out}: the trace itself; choose another name")

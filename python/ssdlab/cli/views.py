@@ -90,6 +90,15 @@ def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
         console.print(table)
 
 
+def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]) -> None:
+    """The same measures of several things."""
+    leaves = [dict(flatten(column)) for column in columns.values()]
+    table = _table("", *(_words(name) for name in columns))
+    for name in dict.fromkeys(name for column in leaves for name in column):
+        table.add_row(_words(name), *(shown(name, column.get(name)) for column in leaves))
+    console.print(table)
+
+
 def _title(console: Console, title: str, subtitle: str, runs: Sequence[Result]) -> None:
     simulated = max(run.simulated_ns for run in runs)
     console.print(Text.assemble((title, "bold"), (f"   {subtitle} · {duration(simulated)} simulated", "dim")))

@@ -128,6 +128,11 @@ impl Rig {
         std::mem::take(&mut self.drive.journal().records)
     }
 
+    /// The same, left where they are.
+    pub fn records_so_far(&mut self) -> &[Record] {
+        &self.drive.journal().records
+    }
+
     /// A number of the policy's.
     pub fn stat(&self, name: &str) -> u64 {
         let found = self.drive.ftl().policy_stats().into_iter().find(|(known, _)| *known == name);

@@ -2,3 +2,9 @@
 
 mod closed_forms;
 mod common;
+mod fuzz;
+mod oracle;
+mod figures;
+mod ofwar;
+mod timing;
+mod write_amplification;

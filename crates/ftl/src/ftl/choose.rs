@@ -51,16 +51,8 @@ impl Ftl {
             self.begin_move(page_move, false, out);
         }
         self.arm_policy(now, out);
-        let hold = self.moves.urgent > 0;
-        if hold != out.signals.hold {
-            out.signals.hold = hold;
-            out.signals.restate(now);
-            if !hold {
-                // Everybody may start again.
-                (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
-            }
-        }
-        if !hold {
+        self.restate_hold(now, out);
+        if self.moves.urgent == 0 {
             return None;
         }
         // Space for the rewrites themselves is still made.
@@ -69,7 +61,22 @@ impl Ftl {
         {
             return Some(Some(step));
         }
-        Some(self.program_moves(die, now, out))
+        let program = self.program_moves(die, now, out);
+        self.restate_hold(now, out);
+        Some(program)
+    }
+
+    /// Nothing but urgent moves starts until the last of them has found its place; then everybody may start again.
+    fn restate_hold(&mut self, now: SimTime, out: &mut Outbox) {
+        let hold = self.moves.urgent > 0;
+        if hold == out.signals.hold {
+            return;
+        }
+        out.signals.hold = hold;
+        out.signals.restate(now);
+        if !hold {
+            (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+        }
     }
 
     pub(super) fn arm_policy(&mut self, now: SimTime, out: &mut Outbox) {

@@ -57,7 +57,6 @@ impl Ftl {
 
     pub(super) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason) {
         self.store.take_victim(block);
-        self.sink ^= self.store.look_ahead_block(block);
         self.collectors[die.index()].begin(block, self.store.geometry.first_of(block), reason);
     }
 
@@ -87,6 +86,11 @@ impl Ftl {
         let geometry = self.store.geometry;
         let collector = &self.collectors[die.index()];
         let first = self.store.next_valid(collector.cursor, end).expect("the caller saw one");
+        if first >= collector.looked_ahead {
+            let (until, loaded) = self.store.look_ahead_moves(first, end);
+            self.collectors[die.index()].looked_ahead = until;
+            self.sink ^= loaded;
+        }
         let (block, unit) = geometry.split(first);
         let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
         let row_end = Ppn(geometry.first_of(block).0 + (geometry.row_of(unit) + 1) * row_units);

@@ -141,14 +141,23 @@ impl Ofwar {
             && view.store.erase_count(view.store.geometry.block_of(entry.ppn)) == entry.erase_count
     }
 
+    /// The top entry leaves the queue; what is to be rewritten for it, unless it is stale.
+    fn flush_top(&mut self, view: &View<'_>) -> Option<PageMove> {
+        let entry = self.queue.pop_front()?;
+        if !Self::is_live(&entry, view) {
+            self.counts.stale += 1;
+            return None;
+        }
+        self.counts.rewrites += 1;
+        Some(PageMove { lpn: entry.lpn, from: entry.ppn, reason: Reason::Rewrite, mode: self.normal })
+    }
+
     /// The oldest live entry leaves the queue, with the stale ones above it.
     fn take_top(&mut self, view: &View<'_>) -> Option<PageMove> {
-        while let Some(entry) = self.queue.pop_front() {
-            if Self::is_live(&entry, view) {
-                self.counts.rewrites += 1;
-                return Some(PageMove { lpn: entry.lpn, from: entry.ppn, reason: Reason::Rewrite, mode: self.normal });
+        while !self.queue.is_empty() {
+            if let Some(page_move) = self.flush_top(view) {
+                return Some(page_move);
             }
-            self.counts.stale += 1;
         }
         None
     }
@@ -243,10 +252,13 @@ impl ModePolicy for Ofwar {
             IdleScope::Channel => idle.channel.is_some(),
             IdleScope::Drive => idle.drive,
         };
-        if !is_idle || self.queue.len() as u64 <= self.params.rewrite_threshold {
-            return None;
+        // Entry by entry: a stale one that is dropped no longer counts towards the threshold.
+        while is_idle && self.queue.len() as u64 > self.params.rewrite_threshold {
+            if let Some(page_move) = self.flush_top(view) {
+                return Some(page_move);
+            }
         }
-        self.take_top(view)
+        None
     }
 
     fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {

@@ -1,0 +1,138 @@
+//! Random drives under random commands, with the oracle beside them. A failure prints its seed; `SSDLAB_SEED=<seed> cargo test -p drive one_seed` runs it alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use testkit::case;
+
+/// Cases of the short run.
+const CASES: u64 = 10_000;
+/// Commands of a short case, about.
+const COMMANDS: u32 = 200;
+
+/// A number from the environment, for the search after a seed.
+fn given(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|value| value.parse().ok())
+}
+
+/// Aborts, naming the seed, when one case takes longer than any should: the drive goes round in circles within one instant.
+struct Watchdog(Arc<AtomicU64>);
+
+impl Watchdog {
+    fn start() -> Watchdog {
+        let seed = Arc::new(AtomicU64::new(u64::MAX));
+        let watched = Arc::clone(&seed);
+        std::thread::spawn(move || {
+            let mut last = (u64::MAX, 0);
+            while Arc::strong_count(&watched) > 1 {
+                std::thread::sleep(Duration::from_secs(5));
+                let now = watched.load(Ordering::Relaxed);
+                last = if now == last.0 { (now, last.1 + 1) } else { (now, 0) };
+                if last.1 >= 24 && now != u64::MAX {
+                    eprintln!("seed {now}: the drive does not come to an end");
+                    std::process::abort();
+                }
+            }
+        });
+        Watchdog(seed)
+    }
+}
+
+/// What is wrong with the case of a seed, panics of the engine included.
+fn failure(seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
+    match catch_unwind(AssertUnwindSafe(|| case::run(seed, commands, None))) {
+        Ok(outcome) => outcome.map_err(|violation| violation.0),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            Err(text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default())
+        }
+    }
+}
+
+/// Runs the cases of `seeds`; all failures, and the passes added up.
+fn run_all(seeds: std::ops::Range<u64>, commands: u32) -> (Vec<(u64, String)>, Seen) {
+    let watchdog = Watchdog::start();
+    let (mut failures, mut seen) = (Vec::new(), Seen::default());
+    for seed in seeds {
+        watchdog.0.store(seed, Ordering::Relaxed);
+        match failure(seed, commands) {
+            Ok(Some(passed)) => seen.add(&passed),
+            Ok(None) => seen.refused += 1,
+            Err(why) => {
+                eprintln!("seed {seed}: {why}");
+                failures.push((seed, why));
+            }
+        }
+    }
+    (failures, seen)
+}
+
+/// What all cases together have exercised.
+#[derive(Debug, Default)]
+struct Seen {
+    refused: u64,
+    passed: u64,
+    relocated: [u64; kit::reason::REASON_COUNT],
+    totals: [u64; 9],
+}
+
+const TOTALS: [&str; 9] =
+    ["absorbed", "dropped", "padding", "erased", "trimmed", "controller_reads", "buffer_reads", "unmapped_reads", "suspensions"];
+
+impl Seen {
+    fn add(&mut self, passed: &case::Passed) {
+        self.passed += 1;
+        let c = &passed.counts;
+        self.relocated.iter_mut().zip(&c.relocated).for_each(|(sum, count)| *sum += count);
+        let new = [
+            c.absorbed,
+            c.dropped,
+            c.padding,
+            c.erased,
+            c.trimmed,
+            c.controller_reads,
+            c.buffer_reads,
+            c.unmapped_reads,
+            passed.suspensions,
+        ];
+        self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+#[test]
+fn ten_thousand_random_cases() {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES);
+    let (failures, seen) = run_all(first..first + cases, COMMANDS);
+    assert!(failures.is_empty(), "{} of {cases} cases fail, the first: seed {}: {}", failures.len(), failures[0].0, failures[0].1);
+    if cases < CASES {
+        return;
+    }
+    assert!(seen.refused * 2 < cases, "{} descriptions of {cases} are refused", seen.refused);
+    // The cases are worth something only if they reach every mechanism.
+    for (name, total) in TOTALS.iter().zip(seen.totals) {
+        assert!(total > 1000, "{name}: only {total} in {} cases", seen.passed);
+    }
+    for reason in [kit::Reason::Gc, kit::Reason::Wear, kit::Reason::Rewrite, kit::Reason::Reprogram] {
+        assert!(seen.relocated[reason as usize] > 1000, "only {} units moved for {}", seen.relocated[reason as usize], reason.name());
+    }
+}
+
+#[test]
+fn long_cases_under_pressure() {
+    let accepted = (1_000_000..).filter(|seed| case::description(*seed).is_some()).take(4);
+    for seed in accepted {
+        if let Err(why) = failure(seed, 100_000) {
+            panic!("seed {seed} with 100000 commands: {why}");
+        }
+    }
+}
+
+#[test]
+fn one_seed() {
+    let Some(seed) = given("SSDLAB_SEED") else { return };
+    let commands = given("SSDLAB_COMMANDS").map_or(COMMANDS, |count| count as u32);
+    println!("{}", case::text(seed));
+    println!("{:?}", case::run(seed, commands, None));
+}

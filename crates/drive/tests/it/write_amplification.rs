@@ -1,0 +1,105 @@
+//! Write amplification under uniform random writes against the published closed forms, and the starting state `steady` against ageing by writing.
+
+use crate::common::{Rig, desnoyers_fifo, desnoyers_greedy, with};
+use kit::{Histogram, Op};
+
+const PAGES: u32 = 128;
+const BLOCKS: u32 = 512;
+/// Blocks of a die that are not in the pool the collector chooses from when it does: two are open (host data and relocated data), and the last free one is
+/// the reserve that only relocations may take (`ftl.reserve_blocks`).
+const OPEN_AND_RESERVE: u32 = 2 + 1;
+
+/// Two dies of 512 blocks of 128 pages: in [`assert_meets`] both numbers matter.
+const DRIVE: &[&str] = &["flash.channels=2", "flash.chips_per_channel=1", "flash.blocks_per_plane=512", "flash.pages_per_block=128"];
+
+/// Write amplification of so many drive writes of independent uniform random units, in the timed drive, from this starting state.
+fn uniform(spare: f64, victim: &str, state: &[&str], drive_writes: u64) -> (f64, Rig) {
+    let sets = [format!("ftl.victim={victim}"), format!("ftl.overprovisioning={spare:?}")];
+    let mut rig = Rig::new(&with(&with(DRIVE, &[&sets[0], &sets[1]]), state));
+    let writes = drive_writes * rig.drive.user_bytes() / 4096;
+    rig.replay(&format!("rw=randwrite\nnorandommap=1\niodepth=32\nio_size=1000g\nnumber_ios={writes}"));
+    (rig.write_amplification(), rig)
+}
+
+/// `a` is physical over user blocks, of the pool that the collector chooses from.
+fn alpha(rig: &Rig) -> f64 {
+    let user_blocks_per_die = rig.drive.user_bytes() as f64 / 4096.0 / f64::from(PAGES) / 2.0;
+    f64::from(BLOCKS - OPEN_AND_RESERVE) / user_blocks_per_die
+}
+
+const TEN_DRIVE_WRITES: &[&str] = &["state.precondition=random", "state.overwrite_passes=10"];
+const SPARE: [f64; 5] = [0.07, 0.15, 0.20, 0.28, 0.50];
+
+/// After ten drive writes the write amplification is that of the closed form, and `steady` lands on it at once.
+fn assert_meets(victim: &str, closed_form: impl Fn(f64) -> f64) {
+    for spare in SPARE {
+        let (measured, rig) = uniform(spare, victim, TEN_DRIVE_WRITES, 1);
+        let expected = closed_form(alpha(&rig));
+        let error = measured / expected - 1.0;
+        let (steady, _) = uniform(spare, victim, &["state.precondition=steady"], 1);
+        let landing = steady / measured - 1.0;
+        println!("{victim}, {spare}: {measured:.4}, closed form {expected:.4} ({:+.2} %), steady {steady:.4} ({:+.2} %)", 100.0 * error, 100.0 * landing);
+        assert!(error.abs() < 0.03, "{victim} at {spare}: {measured}, expected {expected}");
+        assert!(landing.abs() < 0.015, "{victim} at {spare}: steady {steady}, after ten drive writes {measured}");
+    }
+}
+
+#[test]
+fn greedy_meets_desnoyers_and_steady_lands_there() {
+    assert_meets("greedy", |alpha| desnoyers_greedy(alpha, PAGES));
+}
+
+#[test]
+fn fifo_meets_desnoyers_and_steady_lands_there() {
+    assert_meets("fifo", desnoyers_fifo);
+}
+
+#[test]
+fn random_without_repeats_amplifies_less() {
+    // fio's default: each block once in each pass. MECHANISMS 1: 1.48 to 1.53 at 28 %, where independent writes have 2.44 to 2.47.
+    let (independent, mut rig) = uniform(0.28, "greedy", &["state.precondition=steady"], 1);
+    rig.replay("rw=randwrite\niodepth=32\nio_size=300%");
+    rig.drive.restart_measurement();
+    rig.replay("rw=randwrite\niodepth=32\nrandseed=5\nio_size=200%");
+    let once_each = rig.write_amplification();
+    println!("independent {independent:.3}, each once a pass {once_each:.3}");
+    assert!((1.45..1.56).contains(&once_each), "{once_each}");
+    assert!(once_each < 0.7 * independent);
+}
+
+#[test]
+fn the_tail_of_the_first_writes_is_that_of_the_rest() {
+    // 64 dies, as in `ideal-512g`, with fewer and smaller blocks. Dies left in step by a one-pass starting state would collect together: tens of
+    // milliseconds where the steady state has two (MECHANISMS 1).
+    let sets = ["flash.channels=8", "flash.chips_per_channel=8", "flash.blocks_per_plane=64", "flash.pages_per_block=64", "ftl.overprovisioning=0.28"];
+    let mut rig = Rig::new(&with(&sets, &["state.precondition=steady"]));
+    let mut tail = |from: u64, writes: u64| -> Histogram {
+        rig.drive.restart_measurement();
+        rig.replay(&format!("rw=randwrite\nnorandommap=1\nrandseed={from}\niodepth=32\nio_size=1000g\nnumber_ios={writes}"));
+        rig.drive.statistics.histograms[Op::Write as usize].clone()
+    };
+    let (first, rest) = (tail(1, 40_000), tail(2, 760_000));
+    for (fraction, factor) in [(0.5, 1.1), (0.99, 1.3), (0.999, 1.5)] {
+        let of = |histogram: &Histogram| histogram.percentile(fraction, 10).expect("enough samples") as f64;
+        println!("p{}: first {:.0} us, rest {:.0} us", 100.0 * fraction, of(&first) / 1e3, of(&rest) / 1e3);
+        assert!(of(&first) < factor * of(&rest) && of(&rest) < factor * of(&first), "p{fraction}: {} against {}", of(&first), of(&rest));
+    }
+    println!("max: first {:?}, rest {:?}", first.max(), rest.max());
+}
+#[test]
+fn probe() {
+    for (blocks, pages) in [(64, 64), (128, 64), (256,64), (128,128)] {
+    let b = format!("flash.blocks_per_plane={blocks}");
+    let p = format!("flash.pages_per_block={pages}");
+    let sets = ["flash.channels=8", "flash.chips_per_channel=8", &b, &p, "ftl.overprovisioning=0.28"];
+    let mut rig = Rig::new(&with(&sets, &["state.precondition=steady"]));
+    let mut seed = 0;
+    for n in [20000u64, 20000, 20000, 20000, 100000, 200000, 400000, 20000] {
+        rig.drive.restart_measurement();
+        seed += 1;
+        rig.replay(&format!("rw=randwrite\nnorandommap=1\nrandseed={seed}\niodepth=32\nio_size=1000g\nnumber_ios={n}"));
+        let h = &rig.drive.statistics.histograms[1];
+        println!("{blocks}x{pages} {n}: waf {:.3} mean {:.0} p50 {:?} p90 {:?} p99 {:?} p99.9 {:?} max {:?} free {}", rig.write_amplification(), rig.drive.statistics.sums[1].mean().unwrap()/1e3, h.percentile(0.5, 10).unwrap()/1000, h.percentile(0.9, 10).unwrap()/1000, h.percentile(0.99, 10).unwrap()/1000, h.percentile(0.999, 10).unwrap()/1000, h.max().unwrap()/1000, rig.drive.ftl().free_blocks());
+    }
+    }
+}

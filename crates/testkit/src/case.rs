@@ -1,0 +1,104 @@
+//! One random case: a drive, commands, and what is done with them, all from one seed.
+
+use crate::commands::{Commands, Mix};
+use crate::describe::describe;
+use crate::oracle::Counts;
+use crate::rig::{Rig, Tamper};
+use crate::Violation;
+use drive::Description;
+use kit::{Bytes, HostCommand, Op, Rng};
+
+/// Tag of the flush that empties the buffer between two parts of a case: no random command gets so far.
+const LAST_TAG: u32 = u32::MAX;
+
+/// How a case that could be run has ended.
+#[derive(Clone, Debug)]
+pub struct Passed {
+    /// What the oracle saw, in the last part of the case.
+    pub counts: Counts,
+    /// Shared only by runs in which the same commands completed in the same order at the same times.
+    pub history: u64,
+    /// Programs and erases suspended.
+    pub suspensions: u64,
+    /// The drive's counters, in words.
+    pub state: String,
+}
+
+/// The description of a seed, if it is accepted.
+pub fn description(seed: u64) -> Option<Description> {
+    Description::read("random.toml", &text(seed), &[]).ok()
+}
+
+/// The text of a seed's description.
+pub fn text(seed: u64) -> String {
+    describe(&mut Rng::stream(seed, "testkit.description"))
+}
+
+/// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
+pub fn run(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
+    let Some(description) = description(seed) else { return Ok(None) };
+    run_described(&description, seed, commands, tamper).map(Some)
+}
+
+/// Runs the commands of a seed on a drive.
+pub fn run_described(description: &Description, seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Passed, Violation> {
+    let mut rng = Rng::stream(seed, "testkit.mix");
+    let program_ns = description.flash.program_time.of(0).0;
+    let mut rig = Rig::new(description, seed, tamper)?;
+    // Several parts, each with its own mix; between them the drive may be brought to rest, or saved and loaded.
+    let parts = 1 + rng.below(3) as u32;
+    for part in 0..parts {
+        let mix = Mix::random(&mut rng, program_ns);
+        let mut stream = Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &format!("testkit.commands.{part}")));
+        play(&mut rig, &mut stream, commands / parts)?;
+        if part + 1 < parts {
+            between(&mut rig, description, &mut rng, seed)?;
+        }
+    }
+    rig.drain()?;
+    if rng.chance(0.3) {
+        let until = rig.drive.now() + kit::Nanos(rng.below(500 * program_ns));
+        rig.idle(until)?;
+    }
+    rig.finish()?;
+    let state = format!("{:?} {:?} {:?}", rig.drive.ftl().counters, rig.drive.flash().counters, rig.drive.ftl().policy_stats());
+    let suspensions = rig.drive.flash().counters.suspensions;
+    Ok(Passed { counts: rig.oracle.counts.clone(), history: rig.history(), suspensions, state })
+}
+
+/// A closed loop with gaps and delayed arrivals.
+fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), Violation> {
+    for index in 0..commands {
+        while rig.outstanding() >= stream.mix().depth {
+            rig.step()?;
+        }
+        if let Some(gap) = stream.gap_ns() {
+            rig.drain()?;
+            let until = rig.drive.now() + kit::Nanos(gap);
+            rig.idle(until)?;
+        }
+        let at = rig.drive.now() + kit::Nanos(stream.delay_ns());
+        rig.submit(stream.next_command(), at);
+        // Commands of one instant arrive together now and then; otherwise something may happen in between.
+        if stream.chance(0.3) {
+            rig.step()?;
+        }
+        if index % 64 == 63 {
+            rig.oracle.audit(&rig.drive, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// What may be done with a drive between two parts: nothing, a rest, or a journey through a file.
+fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64) -> Result<(), Violation> {
+    let choice = rng.below(4);
+    if choice == 0 {
+        return Ok(());
+    }
+    rig.drain()?;
+    rig.submit(HostCommand { op: Op::Flush, tag: LAST_TAG, offset: Bytes(0), length: Bytes(0) }, rig.drive.now());
+    rig.drain()?;
+    rig.quiesce()?;
+    if choice == 1 { rig.reload(description, seed) } else { Ok(()) }
+}

@@ -1,0 +1,123 @@
+//! Random host commands.
+
+use kit::{Bytes, HostCommand, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
+
+/// What a stream of commands is like.
+#[derive(Clone, Debug)]
+pub struct Mix {
+    /// Share of reads.
+    pub reads: f64,
+    /// Share of trims.
+    pub trims: f64,
+    /// Share of flushes.
+    pub flushes: f64,
+    /// Share of commands that begin at one of a few units.
+    pub hot: f64,
+    /// How many units those are.
+    pub hot_units: u64,
+    /// Share of commands that begin and end at mapping units.
+    pub aligned: f64,
+    /// Longest command, in mapping units.
+    pub longest: u64,
+    /// Largest share of the drive that is used.
+    pub footprint: f64,
+    /// Commands in flight at most.
+    pub depth: usize,
+    /// Chance of an idle gap after a command.
+    pub gaps: f64,
+    /// Longest idle gap \[ns\].
+    pub longest_gap_ns: u64,
+    /// Chance that a command arrives a little later than it could.
+    pub delayed: f64,
+}
+
+impl Mix {
+    /// A random one. `program_ns`: what an idle gap is measured in.
+    pub fn random(rng: &mut Rng, program_ns: u64) -> Mix {
+        let pick = |rng: &mut Rng, list: &[f64]| list[rng.below(list.len() as u64) as usize];
+        Mix {
+            reads: pick(rng, &[0.0, 0.1, 0.3, 0.5, 0.8]),
+            trims: pick(rng, &[0.0, 0.0, 0.03, 0.1, 0.3]),
+            flushes: pick(rng, &[0.0, 0.01, 0.05, 0.2]),
+            hot: pick(rng, &[0.0, 0.3, 0.6, 0.95]),
+            hot_units: 1 + rng.below(8),
+            aligned: pick(rng, &[0.0, 0.5, 0.9, 1.0]),
+            longest: [1, 2, 4, 8, 16][rng.below(5) as usize],
+            footprint: pick(rng, &[0.02, 0.3, 1.0, 1.0]),
+            depth: [1, 1, 2, 4, 8, 16, 32, 64][rng.below(8) as usize],
+            gaps: pick(rng, &[0.0, 0.01, 0.05]),
+            longest_gap_ns: program_ns * [2, 20, 200][rng.below(3) as usize],
+            delayed: pick(rng, &[0.0, 0.0, 0.2]),
+        }
+    }
+}
+
+/// A stream of random commands.
+pub struct Commands {
+    mix: Mix,
+    sectors: u64,
+    hot: Vec<u64>,
+    rng: Rng,
+    tag: u32,
+}
+
+impl Commands {
+    /// A stream for a drive of `user_bytes`, whose tags follow `tag`.
+    pub fn new(mix: Mix, user_bytes: u64, tag: u32, mut rng: Rng) -> Commands {
+        let units = ((user_bytes / UNIT_BYTES) as f64 * mix.footprint).ceil().max(1.0) as u64;
+        let hot = (0..mix.hot_units).map(|_| rng.below(units)).collect();
+        Commands { mix, sectors: units * (UNIT_BYTES / SECTOR_BYTES), hot, rng, tag }
+    }
+
+    /// What the stream is like.
+    pub fn mix(&self) -> &Mix {
+        &self.mix
+    }
+
+    /// The next command; every one has another tag.
+    pub fn next_command(&mut self) -> HostCommand {
+        let per_unit = UNIT_BYTES / SECTOR_BYTES;
+        let rng = &mut self.rng;
+        self.tag += 1;
+        let tag = self.tag;
+        let kind = rng.unit();
+        if kind < self.mix.flushes {
+            return HostCommand { op: Op::Flush, tag, offset: Bytes(0), length: Bytes(0) };
+        }
+        let kind = kind - self.mix.flushes;
+        let op = if kind < self.mix.trims {
+            Op::Trim
+        } else if kind < self.mix.trims + self.mix.reads {
+            Op::Read
+        } else {
+            Op::Write
+        };
+        let mut first = if rng.chance(self.mix.hot) {
+            self.hot[rng.below(self.hot.len() as u64) as usize] * per_unit
+        } else {
+            rng.below(self.sectors / per_unit) * per_unit
+        };
+        let mut count = (1 + rng.below(self.mix.longest)) * per_unit;
+        if !rng.chance(self.mix.aligned) {
+            first += rng.below(per_unit);
+            count = 1 + rng.below(count);
+        }
+        let count = count.min(self.sectors - first);
+        HostCommand { op, tag, offset: Bytes(first * SECTOR_BYTES), length: Bytes(count * SECTOR_BYTES) }
+    }
+
+    /// How long nothing arrives now, if there is a gap \[ns\].
+    pub fn gap_ns(&mut self) -> Option<u64> {
+        self.rng.chance(self.mix.gaps).then(|| 1 + self.rng.below(self.mix.longest_gap_ns))
+    }
+
+    /// How much later than it could the next command arrives \[ns\].
+    pub fn delay_ns(&mut self) -> u64 {
+        if self.rng.chance(self.mix.delayed) { self.rng.below(1_000_000) } else { 0 }
+    }
+
+    /// True with probability `p`.
+    pub fn chance(&mut self, p: f64) -> bool {
+        self.rng.chance(p)
+    }
+}

@@ -1,0 +1,238 @@
+//! Random drives, as the text of a description.
+
+use kit::{Rng, UNIT_BYTES};
+use std::fmt::Write as _;
+
+/// Mapping units of flash that a random drive has at most.
+const MOST_UNITS: u64 = 12_000;
+
+/// The numbers that later choices depend on.
+struct Numbers {
+    dies: u64,
+    blocks_per_die: u64,
+    units_per_block: u64,
+    units_per_stripe: u64,
+    stripes_per_block: u64,
+    read_ns: u64,
+    program_ns: u64,
+    modes: u64,
+}
+
+impl Numbers {
+    /// Time in which a die can read and program all that it holds \[ns\].
+    fn rewrite_ns(&self) -> u64 {
+        self.blocks_per_die * self.stripes_per_block * (4 * self.read_ns + self.program_ns)
+    }
+}
+
+fn pick<T: Copy>(rng: &mut Rng, list: &[T]) -> T {
+    list[rng.below(list.len() as u64) as usize]
+}
+
+fn chance(rng: &mut Rng, p: f64) -> bool {
+    rng.chance(p)
+}
+
+/// A line `key = value`; the text grows section by section.
+macro_rules! line {
+    ($text:expr, $($form:tt)+) => {
+        writeln!($text, $($form)+).expect("a string takes all")
+    };
+}
+
+/// The description of a random small drive, over the preset `tiny`. Most are accepted; some ask for what does not fit.
+pub fn describe(rng: &mut Rng) -> String {
+    let mut text = String::from("base = \"tiny\"\ntitle = \"random\"\n");
+    let mut flash = String::new();
+    let numbers = shape(rng, &mut flash);
+    let waits = chance(rng, 0.25);
+    operation(rng, &mut flash, waits);
+    modes(rng, &mut flash, &numbers);
+    interface(rng, &mut text);
+    buffer(rng, &mut text, &numbers);
+    text += &flash;
+    translation(rng, &mut text, &numbers, waits);
+    policy(rng, &mut text, &numbers);
+    state(rng, &mut text, &numbers);
+    text
+}
+
+fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
+    let (channels, chips, dies_per_chip) = (pick(rng, &[1, 1, 2, 3]), pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
+    let concurrent = if chance(rng, 0.7) { dies_per_chip } else { 1 };
+    let planes = pick(rng, &[1, 1, 1, 2, 2, 4]);
+    let multi_plane = chance(rng, 0.6);
+    let (cell, bits) = pick(rng, &[("slc", 1), ("slc", 1), ("slc", 1), ("mlc", 2), ("tlc", 3), ("qlc", 4)]);
+    let one_shot = chance(rng, 0.5);
+    let page_units = pick(rng, &[1, 1, 1, 2, 4]);
+    let superblock = if chance(rng, 0.15) { 2 } else { 1 };
+    let mut wordlines = pick(rng, &[1, 2, 3, 4, 6, 8, 12]);
+    let planes_per_program = if multi_plane { planes } else { 1 };
+    let serving = if concurrent == 1 { planes * dies_per_chip } else { planes };
+    let groups: u64 = serving / planes_per_program;
+    let blocks_per_plane = (10 + rng.below(26)).div_ceil(groups).max(4) * superblock;
+    let blocks_per_die = blocks_per_plane / superblock * groups;
+    let dies = channels * chips * concurrent;
+    let units_per_stripe = page_units * planes_per_program * if one_shot { bits } else { 1 };
+    let units_per_block = |wordlines: u64| page_units * planes_per_program * wordlines * bits * superblock;
+    while wordlines > 1 && dies * blocks_per_die * units_per_block(wordlines) > MOST_UNITS {
+        wordlines -= 1;
+    }
+    let units_per_block = units_per_block(wordlines);
+    let (read_us, program_us, erase_us) = (pick(rng, &[20, 50]), pick(rng, &[100, 600]), pick(rng, &[500, 3000]));
+    line!(text, "[flash]\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies_per_chip}");
+    line!(text, "concurrent_dies_per_chip = {concurrent}\nplanes_per_die = {planes}\nmulti_plane = {multi_plane}");
+    line!(text, "blocks_per_plane = {blocks_per_plane}\npages_per_block = {}\npage_size = \"{}KiB\"", wordlines * bits, page_units * 4);
+    line!(text, "cell = \"{cell}\"\none_shot = {one_shot}\ncopyback = {}", chance(rng, 0.3));
+    line!(text, "read_time = \"{read_us}us\"\nprogram_time = \"{program_us}us\"\nerase_time = \"{erase_us}us\"");
+    line!(text, "rated_pe_cycles = {}", pick(rng, &[2, 20, 10_000]));
+    line!(text, "# superblock {superblock}");
+    Numbers {
+        dies,
+        blocks_per_die,
+        units_per_block,
+        units_per_stripe,
+        stripes_per_block: units_per_block / units_per_stripe,
+        read_ns: read_us * 1000,
+        program_ns: program_us * 1000,
+        modes: if chance(rng, 0.2) { 3 } else { 2 },
+    }
+}
+
+fn operation(rng: &mut Rng, text: &mut String, waits: bool) {
+    let (interface, rates) = pick(
+        rng,
+        &[("sdr", [10, 50]), ("nv_ddr", [66, 200]), ("nv_ddr2", [200, 533]), ("nv_ddr3", [667, 2400]), ("nv_ddr3", [1200, 4800])],
+    );
+    line!(text, "interface = \"{interface}\"\ntransfer_rate = \"{}MT/s\"", pick(rng, &rates));
+    if chance(rng, 0.3) {
+        let (write, relocation) = (pick(rng, &["0ns", "1ms", "10ms"]), pick(rng, &["0ns", "200us", "5ms"]));
+        line!(text, "scheduler = {{ kind = \"out_of_order\", write_patience = \"{write}\", relocation_patience = \"{relocation}\" }}");
+    } else {
+        line!(text, "scheduler = \"{}\"", pick(rng, &["fifo", "read_first", "read_first"]));
+    }
+    if chance(rng, 0.15) {
+        line!(text, "time_distribution = \"exponential\"");
+    }
+    if chance(rng, 0.4) {
+        let program = chance(rng, 0.7) && (!waits || chance(rng, 0.1));
+        line!(text, "suspension = {{ program = {program}, erase = {}, suspend_time = \"{}us\",", chance(rng, 0.8), pick(rng, &[0, 5, 30]));
+        line!(text, "  resume_time = \"{}us\", least_remaining = \"{}us\", most = {} }}", pick(rng, &[0, 5]), pick(rng, &[0, 50]), pick(rng, &[1, 2, 100]));
+    }
+}
+
+/// Durations for a retention limit: one, or several wear classes.
+fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
+    let classes = pick(rng, &[1, 1, 2, 4]);
+    let mut limit = least_ns + rng.below(most_ns - least_ns + 1);
+    let mut limits = Vec::new();
+    for _ in 0..classes {
+        limits.push(format!("\"{limit}ns\""));
+        limit = least_ns.max(limit / 2);
+    }
+    if classes == 1 { format!("retention = {}", limits[0]) } else { format!("retention = [{}]", limits.join(", ")) }
+}
+
+fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+    let rewrite = numbers.rewrite_ns();
+    let normal = if chance(rng, 0.3) { retention(rng, 6 * rewrite, 40 * rewrite) } else { String::new() };
+    let fast = if chance(rng, 0.7) { retention(rng, 2_000_000, 2 * rewrite + 4_000_000) } else { String::new() };
+    let mut rows = vec![
+        format!("[[flash.write_mode]]\nname = \"normal\"\n{normal}"),
+        format!("[[flash.write_mode]]\nname = \"fast\"\nprogram_scale = 0.5\n{fast}"),
+    ];
+    if numbers.modes == 3 {
+        rows.insert(rng.below(3) as usize, "[[flash.write_mode]]\nname = \"slow\"\nprogram_scale = 2.0".to_owned());
+    }
+    if chance(rng, 0.2) {
+        rows.reverse();
+    }
+    text.push_str(&rows.join("\n"));
+    if chance(rng, 0.3) {
+        text.push_str("\n[[flash.erase_mode]]\nname = \"normal\"\nwear = 0.5\nerase_scale = 2.0");
+    }
+    text.push('\n');
+}
+
+fn interface(rng: &mut Rng, text: &mut String) {
+    if chance(rng, 0.6) {
+        line!(text, "[host]\ninterface = \"ideal\"");
+        return;
+    }
+    let (depth, time) = (1 + rng.below(8), pick(rng, &["0ns", "500ns", "20us"]));
+    let bandwidth = pick(rng, &["20MB/s", "600MB/s", "7GB/s"]);
+    line!(text, "[host]\ninterface = {{ kind = \"plain\", queue_depth = {depth}, command_time = \"{time}\",");
+    line!(text, "  bandwidth = \"{bandwidth}\", full_duplex = {} }}", chance(rng, 0.5));
+}
+
+fn buffer(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+    if chance(rng, 0.5) {
+        return;
+    }
+    let bytes = (numbers.units_per_stripe * (1 + rng.below(6)) + rng.below(8)) * UNIT_BYTES;
+    line!(text, "[buffer]\npolicy = \"write_back\"\ncapacity = \"{bytes}B\"\nflush_after = \"{}us\"", pick(rng, &[0, 10, 300, 3000]));
+}
+
+fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
+    let reserve = 1 + rng.below(2);
+    let critical = reserve + 1 + rng.below(2);
+    let low = critical + rng.below(3);
+    let slack = pick(rng, &[0, 0, 1, 2, 4]);
+    let spare = critical + numbers.modes + 2 + slack;
+    let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
+    let (all, per_block) = (numbers.dies * numbers.blocks_per_die, numbers.units_per_block);
+    line!(text, "[ftl]");
+    let ratio = numbers.blocks_per_die as f64 / user_blocks as f64 - 1.0;
+    if ratio <= 1.0 && chance(rng, 0.5) {
+        line!(text, "overprovisioning = {:?}", (ratio * 1e6).ceil() / 1e6);
+    } else {
+        let units = numbers.dies * user_blocks * per_block - rng.below(per_block);
+        line!(text, "overprovisioning = 0.0\nuser_capacity = \"{}B\"", units.min(all * per_block) * UNIT_BYTES);
+    }
+    line!(text, "reserve_blocks = {reserve}\ngc_critical_blocks = {critical}\ngc_low_blocks = {low}");
+    line!(text, "gc_preemptible = {}\nseparate_relocations = {}", chance(rng, 0.6), chance(rng, 0.6));
+    if chance(rng, 0.4) {
+        line!(text, "gc_idle_after = \"{}us\"\ngc_idle_target_blocks = {}", pick(rng, &[10, 300, 5000]), low + rng.below(3));
+    }
+    let victim = pick(
+        rng,
+        &["\"greedy\"", "\"fifo\"", "\"random\"", "\"cost_benefit\"", "{ kind = \"d_choices\", d = 3 }", "{ kind = \"windowed_greedy\", window = 4 }"],
+    );
+    line!(text, "victim = {victim}");
+    let wear = pick(rng, &["\"none\"", "\"dynamic\"", "{ kind = \"static_cold\", spread = 1 }", "{ kind = \"static_cold\", spread = 3 }"]);
+    line!(text, "wear_leveling = {wear}");
+    line!(text, "write_allocation = \"{}\"", pick(rng, &["pull", "pull", "static", "round_robin"]));
+    line!(text, "allocation_order = \"{}\"", pick(rng, &["CWD", "CDW", "WCD", "WDC", "DCW", "DWC"]));
+    line!(text, "unmapped_read = \"{}\"", pick(rng, &["zero", "flash"]));
+    line!(text, "read_in_flight = \"{}\"", if waits { "wait" } else { "buffer" });
+    let margin = numbers.stripes_per_block * (4 * numbers.read_ns + numbers.program_ns) * rng.below(3);
+    line!(text, "retention_margin = \"{margin}ns\"");
+    if text.contains("# superblock 2") {
+        line!(text, "superblock_blocks = 2");
+    }
+}
+
+fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+    let kind = pick(rng, &[ftl::PolicyConfig::NAMES, &["ofwar", "ofwar"]].concat());
+    line!(text, "[policy]\nkind = \"{kind}\"");
+    let section = match kind {
+        "ofwar" => "ofwar",
+        "separate" => "separate.decisions",
+        _ => return,
+    };
+    line!(text, "[policy.{section}]\nwrite_threshold = {}\nrewrite_threshold = {}", rng.below(9), rng.below(9));
+    line!(text, "queue_depth = {}\ncounted_in = \"{}\"", pick(rng, &[1, 4, 16, 64, 1024]), pick(rng, &["pages", "requests"]));
+    line!(text, "idle = \"{}\"\non_full = \"{}\"", pick(rng, &["channel", "drive"]), pick(rng, &["normal", "evict"]));
+    line!(text, "fast_bias = {:?}", pick(rng, &[0.0, 0.5, 1.0]));
+    if chance(rng, 0.6) {
+        line!(text, "age_threshold = \"{}ns\"", 1_000_000 + rng.below(numbers.rewrite_ns()));
+    }
+}
+
+fn state(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+    line!(text, "[state]\nprecondition = \"{}\"", pick(rng, &["none", "none", "fill", "random", "steady"]));
+    line!(text, "overwrite_passes = {}\npe_cycles = {}", 1 + rng.below(2), pick(rng, &[0, 0, 3, 100]));
+    if chance(rng, 0.3) {
+        line!(text, "age = \"{}ns\"", rng.below(numbers.rewrite_ns()));
+    }
+}

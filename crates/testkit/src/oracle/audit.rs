@@ -1,0 +1,193 @@
+//! What must hold as a whole: the engine's tables, and the laws of conservation.
+
+use super::{Check, Content, Location, Oracle, Progress, Version, ensure};
+use drive::Drive;
+use ftl::FtlCounters;
+use kit::reason::REASON_COUNT;
+use kit::{BlockId, Lpn, OperationKind, Ppn, Reason};
+
+/// What the oracle has seen since it was attached.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Commands submitted.
+    pub submitted: u64,
+    /// Commands completed.
+    pub completed: u64,
+    /// Units of host writes accepted.
+    pub accepted: u64,
+    /// Of them, those that replaced a unit in the buffer.
+    pub absorbed: u64,
+    /// Units trimmed while they were in the buffer.
+    pub dropped: u64,
+    /// Units of host writes bound to a place.
+    pub bound: u64,
+    /// Units moved, by reason.
+    pub relocated: [u64; REASON_COUNT],
+    /// Units programmed, padding included.
+    pub programmed: u64,
+    /// Units programmed empty.
+    pub padding: u64,
+    /// Blocks erased.
+    pub erased: u64,
+    /// Units whose data was trimmed away.
+    pub trimmed: u64,
+    /// Units of host reads sensed from flash.
+    pub flash_reads: u64,
+    /// Units of host reads served from the controller, their program not complete.
+    pub controller_reads: u64,
+    /// Units of host reads served from the write buffer.
+    pub buffer_reads: u64,
+    /// Units of host reads that held nothing.
+    pub unmapped_reads: u64,
+    /// Units sensed for relocations and partial writes.
+    pub internal_reads: u64,
+}
+
+/// The engine's counters when the oracle was attached.
+pub(super) struct Baseline {
+    ftl: FtlCounters,
+    erases: u64,
+    operations: [u64; 4],
+    busy: flash::Snapshot,
+}
+
+impl Baseline {
+    pub fn of(drive: &Drive) -> Baseline {
+        Baseline {
+            ftl: drive.ftl().counters.clone(),
+            erases: erases_of(drive),
+            operations: drive.flash().counters.operations,
+            busy: drive.flash().snapshot(drive.now()),
+        }
+    }
+}
+
+fn erases_of(drive: &Drive) -> u64 {
+    let store = &drive.ftl().store;
+    (0..store.geometry.block_count).map(|block| u64::from(store.erase_count(BlockId(block)))).sum()
+}
+
+impl Oracle {
+    /// Takes the drive's data as the beginning.
+    pub(super) fn take_over(&mut self, drive: &Drive) -> Check {
+        let store = &drive.ftl().store;
+        for (block, shadow) in (0..self.geometry.block_count).map(BlockId).zip(&mut self.blocks) {
+            shadow.next_program = u32::from(store.block(block).programmed) * self.geometry.units_per_stripe;
+            shadow.next_bind = shadow.next_program;
+            let first = self.geometry.first_of(block).index();
+            self.places[first..first + shadow.next_program as usize].iter_mut().for_each(|place| place.programmed = true);
+        }
+        for lpn in (0..self.units.len() as u32).map(Lpn) {
+            let Some(ppn) = store.place_of(lpn) else { continue };
+            let version = self.versions.len() as u32;
+            self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable });
+            let place = &mut self.places[ppn.index()];
+            ensure(place.programmed && place.content.is_none(), || format!("at the start {lpn:?} is mapped to {ppn:?}: {place:?}"))?;
+            place.content = Some(Content { lpn, version, supersedes: None });
+            let unit = &mut self.units[lpn.index()];
+            (unit.location, unit.emptied) = (Location::At(ppn), None);
+        }
+        self.audit(drive, true)
+    }
+
+    /// Whether the drive's tables agree with each other and with the oracle's map, at any instant between two calls of `advance`.
+    pub fn audit(&self, drive: &Drive, at_rest: bool) -> Check {
+        let found = drive.ftl().audit(at_rest);
+        ensure(found.is_empty(), || found.join("; "))?;
+        self.agree_on_places(drive)?;
+        self.agree_on_flags(drive)
+    }
+
+    /// The engine's map says what the records said.
+    pub(super) fn agree_on_places(&self, drive: &Drive) -> Check {
+        let store = &drive.ftl().store;
+        let differs = |unit: &usize| {
+            let known = match self.units[*unit].location {
+                Location::At(ppn) => Some(ppn),
+                Location::Nowhere | Location::Slot(_) => None,
+            };
+            store.place_of(Lpn(*unit as u32)) != known
+        };
+        match (0..self.units.len()).find(differs) {
+            None => Ok(()),
+            Some(unit) => {
+                let (place, known) = (store.place_of(Lpn(unit as u32)), self.units[unit].location);
+                ensure(false, || format!("the map has unit {unit} at {place:?}, the records say {known:?}"))
+            }
+        }
+    }
+
+    /// OFWAR's flag: the page's current copy is a fast one.
+    fn agree_on_flags(&self, drive: &Drive) -> Check {
+        let Some(fast) = self.fast_mode_of_ofwar else { return Ok(()) };
+        let store = &drive.ftl().store;
+        for lpn in (0..self.units.len() as u32).map(Lpn) {
+            let location = self.units[lpn.index()].location;
+            let place: Option<Ppn> = match location {
+                Location::At(ppn) => Some(ppn),
+                Location::Slot(slot) => self.prior_of(slot),
+                Location::Nowhere => None,
+            };
+            let is_fast = place.is_some_and(|ppn| store.block(self.geometry.block_of(ppn)).mode == fast.0);
+            let flag = drive.ftl().declared_state(lpn);
+            ensure(flag == u8::from(is_fast), || format!("OFWAR's flag of {lpn:?} at {location:?} is {flag}, its copy is fast: {is_fast}"))?;
+        }
+        Ok(())
+    }
+
+    /// The laws of conservation, for a drive at rest with nothing in flight and nothing in its buffer.
+    pub fn finish(&self, drive: &Drive) -> Check {
+        ensure(self.outstanding() == 0 && drive.commands_in_flight() == 0, || format!("{} commands never completed", self.outstanding()))?;
+        self.audit(drive, true)?;
+        let (counts, done) = (&self.counts, drive.ftl().counters.since(&self.baseline.ftl));
+        let programmed = |reason: Reason| done.units_programmed[reason as usize];
+        let moved: u64 = counts.relocated.iter().sum();
+        let total: u64 = done.units_programmed.iter().sum();
+        let waiting = counts.accepted - counts.absorbed - counts.dropped - counts.bound;
+        let erases = erases_of(drive) - self.baseline.erases;
+        let operations = |kind: OperationKind| drive.flash().counters.operations[kind as usize] - self.baseline.operations[kind as usize];
+        let equal = [
+            ("commands in and out", counts.submitted, counts.completed),
+            ("host units", done.host_units, counts.accepted),
+            ("absorbed units", done.absorbed, counts.absorbed),
+            ("units still waiting", waiting, 0),
+            ("host units programmed", programmed(Reason::Host), counts.bound),
+            ("padding", programmed(Reason::Padding), counts.padding),
+            ("units programmed", total, counts.programmed),
+            ("units programmed, from their parts", total, counts.bound + moved + counts.padding),
+            ("units by mode", done.units_by_mode.iter().sum(), counts.bound + moved),
+            ("host units by mode", done.host_units_by_mode.iter().sum(), counts.bound),
+            ("erases", erases, counts.erased),
+            ("erase operations", operations(OperationKind::Erase), counts.erased),
+            ("units programmed, from programs and copybacks", total, self.units_of_programs(drive)),
+            ("unmapped reads", done.unmapped_reads, counts.unmapped_reads),
+            ("reads in flight", done.reads_in_flight, counts.controller_reads),
+            ("buffer hits", done.buffer_hits, counts.buffer_reads),
+        ];
+        for (what, engine, oracle) in equal {
+            ensure(engine == oracle, || format!("{what}: {engine} counted, {oracle} seen"))?;
+        }
+        for reason in Reason::ALL.iter().copied().filter(|reason| !matches!(reason, Reason::Host | Reason::Padding)) {
+            let (engine, oracle) = (programmed(reason), counts.relocated[reason as usize]);
+            ensure(engine == oracle, || format!("units moved for {}: {engine} counted, {oracle} seen", reason.name()))?;
+        }
+        self.check_ends(drive)
+    }
+
+    fn units_of_programs(&self, drive: &Drive) -> u64 {
+        let now = &drive.flash().counters.operations;
+        let since = |kind: OperationKind| now[kind as usize] - self.baseline.operations[kind as usize];
+        (since(OperationKind::Program) + since(OperationKind::Copyback)) * u64::from(self.geometry.units_per_stripe)
+    }
+
+    /// Everything bound is programmed, nothing acknowledged is lost, and nobody was busy for longer than time has passed.
+    fn check_ends(&self, drive: &Drive) -> Check {
+        for (lpn, unit) in self.units.iter().enumerate() {
+            let Location::At(ppn) = unit.location else { continue };
+            ensure(self.places[ppn.index()].programmed, || format!("unit {lpn} at {ppn:?} was never programmed"))?;
+        }
+        let busy = drive.flash().utilisation(drive.now(), &self.baseline.busy);
+        let most = busy.dies.iter().chain(&busy.channels).fold(0f64, |most, share| most.max(*share));
+        ensure(most <= 1.0 + 1e-9, || format!("a die or channel was busy for {most} of the time"))
+    }
+}

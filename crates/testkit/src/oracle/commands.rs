@@ -1,0 +1,192 @@
+//! What the host asks and is told.
+
+use super::{Check, Location, Oracle, Progress, Violation, ensure};
+use kit::{CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UNIT_BYTES};
+
+/// A command that was submitted and has not completed.
+#[derive(Clone, Debug)]
+pub(super) struct InFlight {
+    command: HostCommand,
+    at: SimTime,
+    step: u64,
+    first: u32,
+    /// Of a write: the version of each unit, once accepted.
+    versions: Vec<Option<u32>>,
+    /// Of a read: for each unit the latest submission among completed writes when the read was submitted.
+    floors: Vec<u64>,
+    unresolved: Vec<bool>,
+    /// Of a read: places that it will sense, with the erase count of their block.
+    to_sense: Vec<(Ppn, u32)>,
+}
+
+/// First unit and number of units: all that are touched, or, for a trim, those covered whole.
+fn range_of(command: &HostCommand) -> (u32, u32) {
+    let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
+    let (first, last) = match command.op {
+        Op::Trim => (start.div_ceil(UNIT_BYTES), end / UNIT_BYTES),
+        Op::Read | Op::Write => (start / UNIT_BYTES, end.div_ceil(UNIT_BYTES)),
+        Op::Flush => (0, 0),
+    };
+    (first as u32, last.saturating_sub(first) as u32)
+}
+
+impl Oracle {
+    /// A command was submitted; `id` is how the journal names it. Its tag must not be that of another in flight.
+    pub fn submitted(&mut self, id: CommandId, command: HostCommand, at: SimTime) {
+        self.step += 1;
+        self.counts.submitted += 1;
+        let (first, count) = range_of(&command);
+        let units = first as usize..(first + count) as usize;
+        let mut state =
+            InFlight { command, at, step: self.step, first, versions: Vec::new(), floors: Vec::new(), unresolved: Vec::new(), to_sense: Vec::new() };
+        match command.op {
+            Op::Write => state.versions = vec![None; count as usize],
+            Op::Read => {
+                state.floors = self.units[units].iter().map(|unit| unit.floor).collect();
+                state.unresolved = vec![true; count as usize];
+            }
+            Op::Trim => self.units[units].iter_mut().for_each(|unit| unit.trims_in_flight += 1),
+            Op::Flush => {}
+        }
+        let index = id.0 as usize;
+        if self.commands.len() <= index {
+            self.commands.resize(index + 1, None);
+        }
+        assert!(self.commands[index].is_none(), "two commands in flight have one number");
+        self.commands[index] = Some(state);
+        assert!(self.by_tag.insert(command.tag, id).is_none(), "two commands in flight have one tag");
+    }
+
+    fn in_flight(&mut self, command: CommandId, op: Op) -> Result<&mut InFlight, Violation> {
+        let state = self.commands.get_mut(command.0 as usize).and_then(Option::as_mut);
+        state.filter(|state| state.command.op == op).ok_or_else(|| Violation(format!("no {} of this number is in flight", op.name())))
+    }
+
+    /// Where the version of a unit of a write is noted.
+    pub(super) fn version_entry(&mut self, command: CommandId, lpn: Lpn) -> Result<&mut Option<u32>, Violation> {
+        let state = self.in_flight(command, Op::Write)?;
+        let index = lpn.0.wrapping_sub(state.first) as usize;
+        state.versions.get_mut(index).ok_or_else(|| Violation("the unit is not in the command's range".to_owned()))
+    }
+
+    pub(super) fn accepted_version(&mut self, command: CommandId, lpn: Lpn) -> Result<u32, Violation> {
+        self.version_entry(command, lpn)?.ok_or_else(|| Violation("the unit was never accepted".to_owned()))
+    }
+
+    pub(super) fn read_resolved(&mut self, command: CommandId, lpn: Lpn, source: ReadSource) -> Check {
+        let state = self.in_flight(command, Op::Read)?;
+        let index = lpn.0.wrapping_sub(state.first) as usize;
+        ensure(index < state.floors.len(), || "the unit is not in the command's range".to_owned())?;
+        ensure(std::mem::take(&mut state.unresolved[index]), || "resolved twice".to_owned())?;
+        let floor = state.floors[index];
+        let unit = &self.units[lpn.index()];
+        let version = match (unit.location, source) {
+            (Location::Nowhere, ReadSource::Unmapped) => {
+                self.counts.unmapped_reads += 1;
+                let admissible = unit.trims_in_flight > 0 || unit.emptied.is_some_and(|at| at >= floor);
+                return ensure(admissible, || "a completed write is lost".to_owned());
+            }
+            (Location::At(at), ReadSource::Flash(ppn)) if at == ppn => {
+                let place = self.places[ppn.index()];
+                ensure(place.programmed || self.waits_for_program, || format!("not programmed yet: {place:?}"))?;
+                let block = &mut self.blocks[self.geometry.block_of(ppn).index()];
+                block.reads += 1;
+                let erases = block.erases;
+                self.in_flight(command, Op::Read)?.to_sense.push((ppn, erases));
+                place.content.map(|content| (content.lpn, content.version))
+            }
+            (Location::At(at), ReadSource::Controller(ppn)) if at == ppn => {
+                let place = self.places[ppn.index()];
+                ensure(!place.programmed && !self.waits_for_program, || format!("served from the controller, which has it no more: {place:?}"))?;
+                self.counts.controller_reads += 1;
+                place.content.map(|content| (content.lpn, content.version))
+            }
+            (Location::Slot(at), ReadSource::Buffer(slot)) if at == slot => {
+                self.counts.buffer_reads += 1;
+                self.slots[slot as usize].map(|held| (held.lpn, held.version))
+            }
+            (location, _) => return ensure(false, || format!("the unit's data is at {location:?}")),
+        };
+        let version = version.filter(|(of, _)| *of == lpn).map(|(_, version)| self.versions[version as usize]);
+        let Some(version) = version else { return ensure(false, || "the source holds another unit's data".to_owned()) };
+        ensure(version.lpn == lpn && version.completed.is_none_or(|at| at >= floor), || format!("{version:?} is superseded at step {floor}"))
+    }
+
+    pub(super) fn read_sensed(&mut self, ppn: Ppn, owner: Owner) -> Check {
+        let place = self.places[ppn.index()];
+        ensure(place.programmed && place.content.is_some(), || format!("nothing is programmed there: {place:?}"))?;
+        let Owner::Command(command) = owner else {
+            self.counts.internal_reads += 1;
+            return Ok(());
+        };
+        let state = self.in_flight(command, Op::Read)?;
+        let Some(index) = state.to_sense.iter().position(|(at, _)| *at == ppn) else {
+            return ensure(false, || "the read was not resolved to this place".to_owned());
+        };
+        let (_, erases) = state.to_sense.swap_remove(index);
+        let block = &mut self.blocks[self.geometry.block_of(ppn).index()];
+        ensure(block.erases == erases, || "the block was erased while the read waited".to_owned())?;
+        block.reads -= 1;
+        self.counts.flash_reads += 1;
+        Ok(())
+    }
+
+    /// The host is told that a command is done. All records of that instant must have been followed.
+    pub fn completed(&mut self, completion: &Completion, now: SimTime) -> Check {
+        self.step += 1;
+        self.counts.completed += 1;
+        let state = self.by_tag.remove(&completion.tag).and_then(|id| self.commands[id.0 as usize].take());
+        let Some(state) = state else { return ensure(false, || format!("{completion:?}: completed twice, or never submitted")) };
+        let told = (completion.op, completion.length, completion.submitted, completion.completed);
+        let known = (state.command.op, state.command.length, state.at, now);
+        ensure(told == known && state.at <= now, || format!("{completion:?}: expected {known:?}"))?;
+        let context = |Violation(why)| Violation(format!("{completion:?} of {:?}: {why}", state.command));
+        match state.command.op {
+            Op::Read => ensure(state.to_sense.is_empty() && !state.unresolved.contains(&true), || "parts are missing".to_owned()),
+            Op::Write => self.write_completed(&state),
+            Op::Trim => self.trim_completed(&state),
+            Op::Flush => self.flush_completed(&state),
+        }
+        .map_err(context)
+    }
+
+    fn write_completed(&mut self, state: &InFlight) -> Check {
+        for (version, lpn) in state.versions.iter().zip(state.first..) {
+            let Some(version) = *version else { return ensure(false, || format!("unit {lpn} was never accepted")) };
+            let unit = &mut self.units[lpn as usize];
+            unit.floor = unit.floor.max(state.step);
+            let held = &mut self.versions[version as usize];
+            held.completed = Some(self.step);
+            let kept = match held.progress {
+                Progress::Durable | Progress::Replaced => true,
+                Progress::InSlot | Progress::Bound => {
+                    self.volatile.insert(version);
+                    self.is_buffered
+                }
+                Progress::Waiting => false,
+            };
+            ensure(kept, || format!("acknowledged, but unit {lpn} is {:?}", held.progress))?;
+        }
+        Ok(())
+    }
+
+    fn trim_completed(&mut self, state: &InFlight) -> Check {
+        let (first, count) = range_of(&state.command);
+        for unit in &mut self.units[first as usize..(first + count) as usize] {
+            unit.trims_in_flight -= 1;
+            unit.emptied = Some(self.step);
+            unit.floor = unit.floor.max(state.step);
+        }
+        Ok(())
+    }
+
+    fn flush_completed(&mut self, state: &InFlight) -> Check {
+        let left = self.volatile.iter().find(|version| self.versions[**version as usize].completed.is_some_and(|at| at < state.step));
+        ensure(left.is_none(), || format!("a write that completed before the flush is not on flash: {:?}", left.map(|v| self.versions[*v as usize])))
+    }
+
+    /// Commands in flight.
+    pub fn outstanding(&self) -> usize {
+        self.by_tag.len()
+    }
+}

@@ -1,0 +1,174 @@
+//! Where data goes: binding, moving, programming, erasing.
+
+use super::{Check, Content, Location, Oracle, Place, Progress, Slot, Version, ensure};
+use kit::{BlockId, CommandId, Lpn, Ppn, Reason};
+
+impl Oracle {
+    pub(super) fn write_accepted(&mut self, command: CommandId, lpn: Lpn) -> Check {
+        let version = u32::try_from(self.versions.len()).expect("fewer than 2^32 writes in a test");
+        self.versions.push(Version { lpn, completed: None, progress: Progress::Waiting });
+        self.counts.accepted += 1;
+        let entry = self.version_entry(command, lpn)?;
+        let fresh = entry.is_none();
+        *entry = Some(version);
+        ensure(fresh, || "accepted twice".to_owned())
+    }
+
+    pub(super) fn bound(&mut self, lpn: Lpn, ppn: Ppn, command: CommandId) -> Check {
+        let version = self.accepted_version(command, lpn)?;
+        let progress = self.versions[version as usize].progress;
+        ensure(progress == Progress::Waiting && !self.is_buffered, || format!("its data is {progress:?}"))?;
+        let old = match self.units[lpn.index()].location {
+            Location::At(old) => Some(old),
+            Location::Nowhere => None,
+            Location::Slot(slot) => return ensure(false, || format!("the unit is in buffer slot {slot} of a drive without buffer")),
+        };
+        self.occupy(ppn, lpn, version, old)?;
+        self.counts.bound += 1;
+        self.units[lpn.index()].location = Location::At(ppn);
+        Ok(())
+    }
+
+    pub(super) fn buffered(&mut self, command: CommandId, lpn: Lpn, slot: u32) -> Check {
+        let version = self.accepted_version(command, lpn)?;
+        ensure(self.is_buffered, || "there is no buffer".to_owned())?;
+        self.versions[version as usize].progress = Progress::InSlot;
+        if self.slots.len() <= slot as usize {
+            self.slots.resize(slot as usize + 1, None);
+        }
+        let held = &mut self.slots[slot as usize];
+        if self.units[lpn.index()].location == Location::Slot(slot) {
+            let held = held.as_mut().expect("the oracle's own map and slots agree");
+            let old = std::mem::replace(&mut held.version, version);
+            self.replaced(old);
+            self.counts.absorbed += 1;
+            return Ok(());
+        }
+        ensure(held.is_none(), || format!("the slot holds {held:?}"))?;
+        let prior = match self.units[lpn.index()].location {
+            Location::At(ppn) => Some(ppn),
+            Location::Nowhere => None,
+            Location::Slot(other) => return ensure(false, || format!("the unit is already in slot {other}")),
+        };
+        *held = Some(Slot { lpn, version, prior });
+        self.units[lpn.index()].location = Location::Slot(slot);
+        Ok(())
+    }
+
+    pub(super) fn bound_from_buffer(&mut self, slot: u32, lpn: Lpn, ppn: Ppn) -> Check {
+        let held = self.slots.get_mut(slot as usize).and_then(Option::take);
+        let held = held.filter(|held| held.lpn == lpn && self.units[lpn.index()].location == Location::Slot(slot));
+        let Some(held) = held else { return ensure(false, || "the slot does not hold the unit".to_owned()) };
+        self.occupy(ppn, lpn, held.version, held.prior)?;
+        self.counts.bound += 1;
+        self.units[lpn.index()].location = Location::At(ppn);
+        Ok(())
+    }
+
+    pub(super) fn relocated(&mut self, lpn: Lpn, from: Ppn, to: Ppn, reason: Reason) -> Check {
+        let content = self.places[from.index()].content.filter(|content| content.lpn == lpn);
+        let Some(content) = content else { return ensure(false, || "the source does not hold the unit".to_owned()) };
+        let location = self.units[lpn.index()].location;
+        let new = match location {
+            Location::At(current) if current == from => Location::At(to),
+            Location::Slot(slot) if self.prior_of(slot) == Some(from) => {
+                self.slots[slot as usize].as_mut().expect("it has a prior").prior = Some(to);
+                location
+            }
+            _ => return ensure(false, || format!("the unit's data is at {location:?}: an old version is brought back")),
+        };
+        self.occupy(to, lpn, content.version, Some(from))?;
+        self.units[lpn.index()].location = new;
+        self.counts.relocated[reason as usize] += 1;
+        Ok(())
+    }
+
+    /// A unit's data is bound to a place.
+    fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>) -> Check {
+        let (block, unit) = self.geometry.split(ppn);
+        let record = &mut self.blocks[block.index()];
+        let place = &mut self.places[ppn.index()];
+        ensure(!place.programmed && place.content.is_none(), || format!("the place is not erased: {place:?}"))?;
+        ensure(unit >= record.next_bind && !record.sealed, || format!("out of order in its block: {record:?}"))?;
+        record.next_bind = unit + 1;
+        place.content = Some(Content { lpn, version, supersedes });
+        let progress = &mut self.versions[version as usize].progress;
+        if *progress != Progress::Durable {
+            *progress = Progress::Bound;
+        }
+        if let Some(old) = supersedes {
+            self.places[old.index()].successors_pending += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn programmed(&mut self, block: BlockId, first: Ppn, count: u32) -> Check {
+        let (of, unit) = self.geometry.split(first);
+        let record = &mut self.blocks[block.index()];
+        ensure(of == block && unit == record.next_program, || format!("out of order in its block: {record:?}"))?;
+        record.next_program += count;
+        record.next_bind = record.next_bind.max(record.next_program);
+        self.counts.programmed += u64::from(count);
+        for ppn in (first.0..first.0 + count).map(Ppn) {
+            let place = &mut self.places[ppn.index()];
+            ensure(!place.programmed, || format!("{ppn:?} was not erased"))?;
+            place.programmed = true;
+            let Some(content) = &mut place.content else {
+                self.counts.padding += 1;
+                continue;
+            };
+            let (version, supersedes) = (content.version, content.supersedes.take());
+            self.versions[version as usize].progress = Progress::Durable;
+            self.volatile.remove(&version);
+            if let Some(old) = supersedes {
+                self.places[old.index()].successors_pending -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn erased(&mut self, block: BlockId) -> Check {
+        let first = self.geometry.first_of(block).0;
+        let record = self.blocks[block.index()];
+        ensure(record.reads == 0, || format!("{} reads of it are waiting", record.reads))?;
+        ensure(record.next_bind <= record.next_program, || format!("a program of it is in flight: {record:?}"))?;
+        for ppn in (first..first + self.geometry.units_per_block).map(Ppn) {
+            let place = self.places[ppn.index()];
+            let Some(content) = place.content else { continue };
+            ensure(place.successors_pending == 0, || format!("{:?} at {ppn:?} has a successor that is not durable", content.lpn))?;
+            let location = self.units[content.lpn.index()].location;
+            let is_prior = matches!(location, Location::Slot(slot) if self.prior_of(slot) == Some(ppn));
+            ensure(location != Location::At(ppn) && !is_prior, || format!("it holds the current data of {:?}", content.lpn))?;
+        }
+        let erases = record.erases + 1;
+        self.blocks[block.index()] = super::Block { erases, ..super::Block::default() };
+        for place in &mut self.places[first as usize..][..self.geometry.units_per_block as usize] {
+            *place = Place::default();
+        }
+        self.counts.erased += 1;
+        Ok(())
+    }
+
+    pub(super) fn trimmed(&mut self, lpn: Lpn) -> Check {
+        match std::mem::take(&mut self.units[lpn.index()].location) {
+            Location::Nowhere => return ensure(false, || "the unit held nothing".to_owned()),
+            Location::At(_) => {}
+            Location::Slot(slot) => {
+                let held = self.slots[slot as usize].take().expect("the oracle's own map and slots agree");
+                self.replaced(held.version);
+                self.counts.dropped += 1;
+            }
+        }
+        self.counts.trimmed += 1;
+        Ok(())
+    }
+
+    fn replaced(&mut self, version: u32) {
+        self.versions[version as usize].progress = Progress::Replaced;
+        self.volatile.remove(&version);
+    }
+
+    pub(super) fn prior_of(&self, slot: u32) -> Option<Ppn> {
+        self.slots.get(slot as usize).copied().flatten().and_then(|held| held.prior)
+    }
+}

@@ -1,0 +1,217 @@
+//! The shadow oracle.
+//!
+//! Every host write of a unit is a *version*; a trim writes nothing. The oracle keeps which version every logical unit, place and buffer slot holds, follows the
+//! journal record by record, and refuses what a correct drive cannot do. Time is counted in *steps*: submissions and completions, as the host sees them.
+//!
+//! The rule for reads: a read returns some write that no write completed before the read's submission supersedes. A version is superseded if another
+//! write of its unit was submitted after it had completed, and had itself completed when the read was submitted.
+
+mod audit;
+mod commands;
+mod data;
+
+pub use audit::Counts;
+
+use commands::InFlight;
+use drive::{Description, Drive};
+use kit::{CommandId, Geometry, Lpn, Ppn, Record, SimTime};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that a correct drive does not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation(pub String);
+
+/// What came of a check.
+pub type Check = Result<(), Violation>;
+
+/// A violation unless `holds`.
+pub(crate) fn ensure(holds: bool, complaint: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(Violation(complaint())) }
+}
+
+/// Where the newest bound or buffered data of a unit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Location {
+    #[default]
+    Nowhere,
+    At(Ppn),
+    Slot(u32),
+}
+
+/// A logical unit.
+#[derive(Clone, Debug, Default)]
+struct Unit {
+    location: Location,
+    /// Latest submission among the writes and trims of this unit that have completed.
+    floor: u64,
+    /// Latest completion of a trim (or the beginning, if the unit held nothing then).
+    emptied: Option<u64>,
+    trims_in_flight: u32,
+}
+
+/// How far a version has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// In the controller, in no buffer slot and at no place.
+    Waiting,
+    /// In a buffer slot.
+    InSlot,
+    /// Bound to a place whose program has not completed.
+    Bound,
+    /// Programmed.
+    Durable,
+    /// Replaced or trimmed in its buffer slot.
+    Replaced,
+}
+
+/// One write of one unit.
+#[derive(Clone, Copy, Debug)]
+struct Version {
+    lpn: Lpn,
+    completed: Option<u64>,
+    progress: Progress,
+}
+
+/// What a place holds.
+#[derive(Clone, Copy, Debug)]
+struct Content {
+    lpn: Lpn,
+    version: u32,
+    /// The older copy that may be erased once this one is programmed.
+    supersedes: Option<Ppn>,
+}
+
+/// A mapping unit of flash.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    content: Option<Content>,
+    programmed: bool,
+    /// Newer copies that are bound and not yet programmed.
+    successors_pending: u32,
+}
+
+/// An erase unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    next_bind: u32,
+    next_program: u32,
+    /// Nothing more is written to it before it is erased.
+    sealed: bool,
+    erases: u32,
+    /// Host reads that were resolved to this block and have not sensed it yet.
+    reads: u32,
+}
+
+/// A slot of the write buffer.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    lpn: Lpn,
+    version: u32,
+    prior: Option<Ppn>,
+}
+
+/// The shadow of one drive.
+pub struct Oracle {
+    geometry: Geometry,
+    waits_for_program: bool,
+    is_buffered: bool,
+    spans_may_nest: bool,
+    fast_mode_of_ofwar: Option<kit::ModeId>,
+    units: Vec<Unit>,
+    places: Vec<Place>,
+    blocks: Vec<Block>,
+    slots: Vec<Option<Slot>>,
+    versions: Vec<Version>,
+    commands: Vec<Option<InFlight>>,
+    by_tag: BTreeMap<u32, CommandId>,
+    /// Acknowledged versions that are not on flash: what a flush must wait for.
+    volatile: BTreeSet<u32>,
+    step: u64,
+    bus_free: Vec<SimTime>,
+    die_free: Vec<SimTime>,
+    baseline: audit::Baseline,
+    /// What was seen.
+    pub counts: Counts,
+}
+
+impl Oracle {
+    /// The shadow of a drive that has its starting state and has not been given a command yet. What it holds is taken as it is, if its tables
+    /// agree with each other.
+    pub fn attach(drive: &Drive, description: &Description) -> Result<Oracle, Violation> {
+        let geometry = description.geometry();
+        let dies = geometry.die_count as usize;
+        let fast = description.flash.write_modes.iter().position(|mode| mode.name == "fast");
+        let mut oracle = Oracle {
+            waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
+            is_buffered: description.buffer.units() > 0,
+            spans_may_nest: description.flash.suspension.is_some(),
+            fast_mode_of_ofwar: fast.filter(|_| description.policy.kind == "ofwar").map(|mode| kit::ModeId(mode as u8)),
+            units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.user_units as usize],
+            places: vec![Place::default(); geometry.unit_count() as usize],
+            blocks: vec![Block::default(); geometry.block_count as usize],
+            slots: Vec::new(),
+            versions: Vec::new(),
+            commands: Vec::new(),
+            by_tag: BTreeMap::new(),
+            volatile: BTreeSet::new(),
+            step: 0,
+            bus_free: vec![SimTime::ZERO; geometry.shape.channels as usize],
+            die_free: vec![SimTime::ZERO; dies],
+            baseline: audit::Baseline::of(drive),
+            counts: Counts::default(),
+            geometry,
+        };
+        oracle.take_over(drive)?;
+        Ok(oracle)
+    }
+
+    /// The same data in another drive, which was loaded from the file that the first one saved at rest: every unit must be where it was, and no block may be
+    /// written to before it is erased.
+    pub fn move_to(&mut self, drive: &Drive) -> Check {
+        self.agree_on_places(drive)?;
+        for block in &mut self.blocks {
+            block.sealed = block.next_program > 0;
+        }
+        self.bus_free.fill(drive.now());
+        self.die_free.fill(drive.now());
+        self.counts = Counts::default();
+        self.baseline = audit::Baseline::of(drive);
+        self.audit(drive, true)
+    }
+
+    /// Follows one record.
+    pub fn record(&mut self, record: &Record) -> Check {
+        self.follow(record).map_err(|Violation(why)| Violation(format!("{record:?}: {why}")))
+    }
+
+    fn follow(&mut self, record: &Record) -> Check {
+        match *record {
+            Record::WriteAccepted { command, lpn } => self.write_accepted(command, lpn),
+            Record::Bound { lpn, ppn, command, .. } => self.bound(lpn, ppn, command),
+            Record::BoundFromBuffer { slot, lpn, ppn, .. } => self.bound_from_buffer(slot, lpn, ppn),
+            Record::Relocated { lpn, from, to, reason, .. } => self.relocated(lpn, from, to, reason),
+            Record::Buffered { command, lpn, slot } => self.buffered(command, lpn, slot),
+            Record::Programmed { block, first, count } => self.programmed(block, first, count),
+            Record::Erased { block } => self.erased(block),
+            Record::ReadResolved { command, lpn, source } => self.read_resolved(command, lpn, source),
+            Record::ReadSensed { ppn, owner } => self.read_sensed(ppn, owner),
+            Record::Trimmed { lpn } => self.trimmed(lpn),
+            Record::DieSpan { die, begin, end, .. } => self.die_span(die.index(), begin, end),
+            Record::BusSpan { channel, begin, end, .. } => span(&mut self.bus_free[channel.index()], begin, end),
+        }
+    }
+
+    fn die_span(&mut self, die: usize, begin: SimTime, end: SimTime) -> Check {
+        if self.spans_may_nest {
+            return ensure(begin <= end, || "ends before it begins".to_owned());
+        }
+        span(&mut self.die_free[die], begin, end)
+    }
+}
+
+/// A resource serves one at a time.
+fn span(free: &mut SimTime, begin: SimTime, end: SimTime) -> Check {
+    ensure(*free <= begin && begin <= end, || format!("the resource was free from {free:?} on"))?;
+    *free = end;
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! A drive with the oracle beside it.
+
+use crate::oracle::{Oracle, Violation, ensure};
+use drive::{Description, Drive};
+use ftl::{Precondition, Preconditioned};
+use kit::{Completion, HostCommand, Record, SimTime};
+
+/// Instants without a completion, while commands are in flight, after which the drive is taken to have stalled.
+const PATIENCE: u32 = 200_000;
+
+/// Changes records on their way from the drive to the oracle.
+pub type Tamper<'a> = &'a mut dyn FnMut(Record, &mut Vec<Record>);
+
+/// A drive, driven through its one door, with the oracle following.
+pub struct Rig<'a> {
+    /// The drive.
+    pub drive: Drive,
+    /// Its shadow.
+    pub oracle: Oracle,
+    tamper: Option<Tamper<'a>>,
+    done: Vec<Completion>,
+    records: Vec<Record>,
+    history: u64,
+    quiet: u32,
+}
+
+/// Brings a new drive to the starting state that its description asks for.
+pub fn prepare(drive: &mut Drive, description: &Description) {
+    use drive::description::PreconditionMethod;
+    let state = &description.state;
+    let method = match state.precondition {
+        PreconditionMethod::None => Precondition::None,
+        PreconditionMethod::Fill => Precondition::Fill,
+        PreconditionMethod::Random => Precondition::Random { passes: state.overwrite_passes },
+        PreconditionMethod::Steady => Precondition::Steady,
+    };
+    let how = Preconditioned { method, age: state.age, pe_cycles: state.pe_cycles };
+    let done = drive.ftl_mut().precondition(&how, &mut |_| true).expect("a small drive fits into memory");
+    assert!(done, "nobody interrupted it");
+    drive.adopt();
+}
+
+impl<'a> Rig<'a> {
+    /// The drive of a description in its starting state.
+    pub fn new(description: &Description, seed: u64, tamper: Option<Tamper<'a>>) -> Result<Rig<'a>, Violation> {
+        let mut drive = Drive::new(description, seed).expect("a small drive fits into memory");
+        prepare(&mut drive, description);
+        drive.journal().enable(true);
+        let oracle = Oracle::attach(&drive, description)?;
+        Ok(Rig { drive, oracle, tamper, done: Vec::new(), records: Vec::new(), history: 0xcbf2_9ce4_8422_2325, quiet: 0 })
+    }
+
+    /// Submits a command; its tag must differ from all those in flight.
+    pub fn submit(&mut self, command: HostCommand, at: SimTime) {
+        let id = self.drive.submit(command, at);
+        self.oracle.submitted(id, command, at);
+    }
+
+    /// Commands submitted and not completed.
+    pub fn outstanding(&self) -> usize {
+        self.oracle.outstanding()
+    }
+
+    /// A number that two runs share only if the same commands completed in the same order at the same times.
+    pub fn history(&self) -> u64 {
+        self.history
+    }
+
+    /// Handles the next instant, with commands in flight. How many completed.
+    pub fn step(&mut self) -> Result<usize, Violation> {
+        let Some(at) = self.drive.next_event() else {
+            return Err(Violation(format!("stalled: nothing is to happen and {} commands are in flight", self.outstanding())));
+        };
+        let count = self.advance(at)?;
+        self.quiet = if count > 0 { 0 } else { self.quiet + 1 };
+        ensure(self.quiet < PATIENCE, || format!("stalled: {PATIENCE} instants without a completion, {} in flight", self.outstanding()))?;
+        Ok(count)
+    }
+
+    /// One call of the drive's `advance`, with everything that happened shown to the oracle.
+    pub fn advance(&mut self, until: SimTime) -> Result<usize, Violation> {
+        self.done.clear();
+        self.done.extend_from_slice(self.drive.advance(until));
+        self.follow()?;
+        let now = self.drive.now();
+        for completion in &self.done {
+            for word in [u64::from(completion.tag), completion.completed.0] {
+                self.history = (self.history ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+            self.oracle.completed(completion, now)?;
+        }
+        Ok(self.done.len())
+    }
+
+    /// Shows the oracle what the journal holds.
+    fn follow(&mut self) -> Result<(), Violation> {
+        let journal = &mut self.drive.journal().records;
+        let Some(tamper) = &mut self.tamper else {
+            let followed = journal.iter().try_for_each(|record| self.oracle.record(record));
+            journal.clear();
+            return followed;
+        };
+        self.records.clear();
+        for record in journal.drain(..) {
+            tamper(record, &mut self.records);
+        }
+        self.records.iter().try_for_each(|record| self.oracle.record(record))
+    }
+
+    /// Runs until no command is in flight.
+    pub fn drain(&mut self) -> Result<(), Violation> {
+        while self.outstanding() > 0 {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass with no command in flight.
+    pub fn idle(&mut self, until: SimTime) -> Result<(), Violation> {
+        while self.drive.now() < until {
+            self.advance(until)?;
+        }
+        Ok(())
+    }
+
+    /// Brings a drive without commands in flight to rest, where it could be saved; it can go on afterwards.
+    pub fn quiesce(&mut self) -> Result<(), Violation> {
+        self.drive.quiesce();
+        self.follow()?;
+        self.oracle.audit(&self.drive, true)
+    }
+
+    /// Shuts the drive down gracefully and checks what must hold at the end.
+    pub fn finish(&mut self) -> Result<(), Violation> {
+        self.drive.shut_down(&mut |_| true);
+        self.follow()?;
+        self.oracle.finish(&self.drive)
+    }
+
+    /// Saves the drive, which must be at rest with an empty buffer, and goes on with a new one loaded from that.
+    pub fn reload(&mut self, description: &Description, seed: u64) -> Result<(), Violation> {
+        let mut file = Vec::new();
+        self.drive.ftl().save(self.drive.now(), &mut file).expect("memory takes all");
+        let mut other = Drive::new(description, seed).expect("a small drive fits into memory");
+        other.ftl_mut().load(&mut &file[..]).map_err(|complaint| Violation(format!("what was saved is refused: {complaint}")))?;
+        other.adopt();
+        other.journal().enable(true);
+        self.oracle.move_to(&other)?;
+        self.drive = other;
+        Ok(())
+    }
+}
