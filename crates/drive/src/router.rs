@@ -219,11 +219,11 @@ impl Drive {
 
     /// When something happens next: now, if a command was submitted for now.
     #[inline]
-    pub fn next_event(&mut self) -> Option<SimTime> {
+    pub fn next_event(&self) -> Option<SimTime> {
         if !self.arrivals.is_empty() || !self.out.ready.is_empty() {
             return Some(self.now);
         }
-        self.out.events.peek().map(|(at, _)| at)
+        self.out.events.next_time()
     }
 
     /// Handles whole instants, up to and including `until`, and returns at the first one that produced a completion, or at `until`.
@@ -290,6 +290,9 @@ impl Drive {
             // What dies start takes time: only a timer or an event of no duration can bring this instant anything more.
             if !self.out.ready.is_empty() {
                 self.dispatch_ready();
+                if self.out.events.next_time() != Some(at) && self.arrivals.is_empty() {
+                    break;
+                }
             } else if let Some(event) = self.out.events.pop_at(at, Class::Timer) {
                 self.handle(event);
             } else {

@@ -150,21 +150,11 @@ impl RunLoop {
         let mut completed = 0u64;
         let mut done = Vec::with_capacity(BATCH);
         let mut wake = self.submit_due(drive)?;
-        loop {
-            let event = match (drive.next_event(), wake) {
-                (Some(event), Some(wake)) => Some(event.min(wake)),
-                (event, wake) => event.or(wake),
-            };
-            let Some(event) = event else {
-                assert!(self.pending_arrivals() == 0, "the drive has stalled with {} commands in flight", self.pending_arrivals());
-                break;
-            };
-            if wake.is_none() && drive.commands_in_flight() == 0 && self.pending_arrivals() == 0 && self.wave_has_ended() {
-                break;
-            }
+        while !self.is_over(wake, drive) {
             // Up to the next submission that a clock decides, the drive runs by itself.
             done.clear();
-            done.extend_from_slice(drive.advance(wake.unwrap_or(SimTime::FOREVER).max(event)));
+            done.extend_from_slice(drive.advance(wake.unwrap_or(SimTime::FOREVER)));
+            assert!(!done.is_empty() || wake.is_some(), "the drive has stalled with {} commands in flight", self.pending_arrivals());
             completed += done.len() as u64;
             let mut survey = wake.is_some_and(|at| at <= drive.now());
             for completion in &done {
@@ -180,6 +170,12 @@ impl RunLoop {
         }
         go_on(drive, completed);
         Ok(End::Complete)
+    }
+
+    /// Whether nothing is in flight, nothing is due and no job has anything left.
+    #[inline]
+    fn is_over(&self, wake: Option<SimTime>, drive: &Drive) -> bool {
+        wake.is_none() && drive.commands_in_flight() == 0 && self.pending_arrivals() == 0 && self.wave_has_ended()
     }
 
     fn pending_arrivals(&self) -> u32 {

@@ -103,3 +103,33 @@ impl Ftl {
         }
     }
 }
+
+impl Ftl {
+    /// What waits and where, for the report of a stall: the queues, and each die's free blocks and collection.
+    pub fn situation(&self) -> String {
+        let mut text = format!(
+            "{} page moves ({} urgent, {} read), {} dies have room",
+            self.moves.in_flight,
+            self.moves.urgent,
+            self.moves.ready.len(),
+            self.space.rooms()
+        );
+        for die in (0..self.store.geometry.die_count).map(DieId) {
+            let collector = &self.collectors[die.index()];
+            let victim = collector.victim.map(|block| (block, self.store.block(block)));
+            text += &format!(
+                "\ndie {}: {} writes wait since {:?}, {} free blocks, room: {}, victim {victim:?}, {} gathered, reading: {}, urgent: {}, {} wanted",
+                die.0,
+                self.writes.len(if self.config.write_allocation == crate::config::WriteAllocation::Pull { 0 } else { die.index() }),
+                self.oldest_write(die),
+                self.space.free_blocks(die),
+                self.space.has_room(die),
+                collector.gathered.len(),
+                collector.reading,
+                collector.urgent,
+                collector.wanted.len(),
+            );
+        }
+        text
+    }
+}

@@ -135,6 +135,14 @@ impl Store {
         })
     }
 
+    /// Most of the drive is about to hold data.
+    pub(crate) fn expect_dense_use(&mut self) {
+        self.l2p.expect_dense_use();
+        self.p2l.expect_dense_use();
+        self.valid.expect_dense_use();
+        self.blocks.expect_dense_use();
+    }
+
     /// The record of a block.
     #[inline]
     pub fn block(&self, block: BlockId) -> BlockRecord {

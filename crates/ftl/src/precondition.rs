@@ -48,6 +48,9 @@ impl Ftl {
     /// Brings an empty drive to its starting state. `progress` is told the share that is done; if it answers false the work stops and this returns false.
     pub fn precondition(&mut self, how: &Preconditioned, progress: &mut dyn FnMut(f64) -> bool) -> std::io::Result<bool> {
         let mut rng = Rng::stream(self.parameters.seed, "precondition");
+        if how.method != Precondition::None {
+            self.store.expect_dense_use();
+        }
         let done = match how.method {
             Precondition::None => true,
             Precondition::Fill => self.fill(progress),
@@ -173,7 +176,8 @@ impl Ftl {
             blocks_per_plane: blocks,
         });
         // What the collector keeps free and open is not part of the pool that it chooses from; keep the ratio of the rest to user data.
-        let kept = (f64::from(self.collect_below()) + 2.0).min(f64::from(blocks) / 4.0);
+        let kept = f64::from(self.collect_below()) + 2.0;
+        let kept = if blocks < real.blocks_per_die { kept.min(f64::from(blocks) / 4.0) } else { kept };
         let pool_share = self.store.user_units as f64 / real.unit_count() as f64 * f64::from(real.blocks_per_die)
             / (f64::from(real.blocks_per_die) - f64::from(self.collect_below()) - 2.0);
         let user_units = ((f64::from(blocks) - kept) * pool_share * f64::from(real.units_per_block)) as u64;

@@ -76,6 +76,7 @@ impl Ftl {
         if let Some(index) = (0..NAMES.len()).find(|&index| numbers[index] != expected[index]) {
             return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
         }
+        self.store.expect_dense_use();
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.p2l)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.valid)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.blocks)).map_err(short)?;

@@ -59,8 +59,10 @@ pub struct EventQueue<E> {
     near: usize,
     far: BinaryHeap<Reverse<Far>>,
     inserted: u64,
-    /// The earliest near event, if it is known.
+    /// The earliest near event, if there is one.
     first: u32,
+    /// When the earliest event of all happens; `u64::MAX` if none is pending.
+    next_time: u64,
 }
 
 impl<E: Copy> Default for EventQueue<E> {
@@ -76,6 +78,7 @@ impl<E: Copy> Default for EventQueue<E> {
             far: BinaryHeap::new(),
             inserted: 0,
             first: NONE,
+            next_time: u64::MAX,
         }
     }
 }
@@ -91,109 +94,106 @@ impl<E: Copy> EventQueue<E> {
         self.len() == 0
     }
 
+    /// When the next event happens.
+    #[inline]
+    pub fn next_time(&self) -> Option<SimTime> {
+        (self.next_time != u64::MAX).then_some(SimTime(self.next_time))
+    }
+
     /// Adds an event. `at` must not be earlier than the last event popped.
     #[inline]
     pub fn push(&mut self, at: SimTime, class: Class, event: E) {
         debug_assert!(at.0 >> BUCKET_SHIFT >= self.base, "an event in the past");
+        debug_assert!(at < SimTime::FOREVER, "an event that never happens");
         let order = u64::from(class as u8) << CLASS_SHIFT | self.inserted;
         self.inserted += 1;
         let node = self.allocate(Node { time: at.0, order, next: NONE, event });
-        let bucket = at.0 >> BUCKET_SHIFT;
-        if bucket < self.base + BUCKETS as u64 {
-            self.link(bucket, node);
+        if at.0 >> BUCKET_SHIFT < self.base + BUCKETS as u64 {
+            self.link(at.0, order, node);
         } else {
             self.far.push(Reverse(Far { time: at.0, order, node }));
         }
-    }
-
-    /// The instant and class of the next event.
-    #[inline]
-    pub fn peek(&mut self) -> Option<(SimTime, Class)> {
-        if self.near > 0 {
-            let first = self.find_first();
-            let node = &self.nodes[first as usize];
-            return Some((SimTime(node.time), class_of(node.order)));
-        }
-        self.far.peek().map(|Reverse(far)| (SimTime(far.time), class_of(far.order)))
+        self.next_time = self.next_time.min(at.0);
     }
 
     /// Takes the next event. Time moves here and only here: until then earlier events may still be added.
-    #[inline]
     pub fn pop(&mut self) -> Option<(SimTime, Class, E)> {
-        if self.near == 0 {
-            let Reverse(first) = self.far.peek()?;
-            self.base = first.time >> BUCKET_SHIFT;
-            self.bring_near();
-        }
-        let index = self.find_first();
-        Some(self.take(index))
+        self.reach()?;
+        Some(self.take())
     }
 
     /// Takes the next event if it happens at `at` and its class is not after `class`. Nothing earlier than `at` may be pending.
     #[inline]
     pub fn pop_at(&mut self, at: SimTime, class: Class) -> Option<E> {
         // Most calls ask whether there is more at this instant, and there is not.
-        if self.first != NONE {
-            let node = &self.nodes[self.first as usize];
-            if node.time != at.0 || node.order >> CLASS_SHIFT > class as u64 {
-                return None;
-            }
-            return Some(self.take(self.first).2);
+        if self.next_time != at.0 {
+            return None;
         }
-        self.pop_unknown(at, class)
+        self.pop_class(class)
     }
 
-    fn pop_unknown(&mut self, at: SimTime, class: Class) -> Option<E> {
-        let (time, next) = self.peek()?;
-        (time == at && next <= class).then(|| self.pop().expect("one was seen").2)
+    fn pop_class(&mut self, class: Class) -> Option<E> {
+        self.reach()?;
+        (self.nodes[self.first as usize].order >> CLASS_SHIFT <= class as u64).then(|| self.take().2)
+    }
+
+    /// Sees to it that the next event is a near one. Only far events are pending: the calendar jumps to the first of them, since nothing
+    /// can be added before it once it is taken.
+    #[inline]
+    fn reach(&mut self) -> Option<()> {
+        if self.near == 0 {
+            let Reverse(first) = self.far.peek()?;
+            self.base = first.time >> BUCKET_SHIFT;
+            self.bring_near();
+        }
+        Some(())
     }
 
     /// Takes the earliest near event out of its bucket.
     #[inline]
-    fn take(&mut self, index: u32) -> (SimTime, Class, E) {
+    fn take(&mut self) -> (SimTime, Class, E) {
+        let index = self.first;
         let node = self.nodes[index as usize];
-        let bucket = node.time >> BUCKET_SHIFT;
-        let slot = bucket as usize % BUCKETS;
-        self.heads[slot] = node.next;
-        // Buckets are sorted and this one is the earliest: what follows in it is the next of all.
-        self.first = node.next;
-        if node.next == NONE {
-            let word = &mut self.occupied[slot / 64];
-            *word &= !(1 << (slot % 64));
-            if *word == 0 {
-                self.summary &= !(1 << (slot / 64));
-            }
-        }
-        self.near -= 1;
         self.nodes[index as usize].next = self.free;
         self.free = index;
+        self.near -= 1;
+        let bucket = node.time >> BUCKET_SHIFT;
+        self.heads[bucket as usize % BUCKETS] = node.next;
+        if node.next == NONE {
+            self.clear(bucket as usize % BUCKETS);
+        }
         if bucket > self.base {
             self.base = bucket;
             if !self.far.is_empty() {
                 self.bring_near();
             }
         }
+        // Buckets are sorted and this one was the earliest: what follows in it is the next of all.
+        self.first = if node.next != NONE || self.near == 0 { node.next } else { self.heads[self.first_occupied()] };
+        self.next_time = match self.first {
+            NONE => self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time),
+            first => self.nodes[first as usize].time,
+        };
         (SimTime(node.time), class_of(node.order), node.event)
     }
 
-    /// The earliest near event; there is one.
     #[inline]
-    fn find_first(&mut self) -> u32 {
-        if self.first == NONE {
-            self.first = self.heads[self.first_occupied()];
+    fn clear(&mut self, slot: usize) {
+        let word = &mut self.occupied[slot / 64];
+        *word &= !(1 << (slot % 64));
+        if *word == 0 {
+            self.summary &= !(1 << (slot / 64));
         }
-        self.first
     }
 
     /// Moves far events that the calendar now reaches.
-    #[inline]
     fn bring_near(&mut self) {
         while let Some(Reverse(far)) = self.far.peek().copied() {
             if far.time >> BUCKET_SHIFT >= self.base + BUCKETS as u64 {
                 break;
             }
             self.far.pop();
-            self.link(far.time >> BUCKET_SHIFT, far.node);
+            self.link(far.time, far.order, far.node);
         }
     }
 
@@ -201,8 +201,9 @@ impl<E: Copy> EventQueue<E> {
     fn allocate(&mut self, node: Node<E>) -> u32 {
         if self.free != NONE {
             let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
+            let slot = &mut self.nodes[index as usize];
+            self.free = slot.next;
+            *slot = node;
             return index;
         }
         self.nodes.push(node);
@@ -211,21 +212,28 @@ impl<E: Copy> EventQueue<E> {
 
     /// Inserts `node` into its bucket's list, in order.
     #[inline]
-    fn link(&mut self, bucket: u64, node: u32) {
-        let slot = bucket as usize % BUCKETS;
-        let key = self.key(node);
-        let head = self.heads[slot];
+    fn link(&mut self, time: u64, order: u64, node: u32) {
+        let slot = (time >> BUCKET_SHIFT) as usize % BUCKETS;
         self.near += 1;
-        if self.first != NONE && key < self.key(self.first) {
+        if self.first == NONE || (time, order) < self.key(self.first) {
             self.first = node;
         }
-        if head == NONE || key < self.key(head) {
-            self.nodes[node as usize].next = head;
+        let head = self.heads[slot];
+        if head == NONE {
             self.heads[slot] = node;
             self.occupied[slot / 64] |= 1 << (slot % 64);
             self.summary |= 1 << (slot / 64);
             return;
         }
+        if (time, order) < self.key(head) {
+            self.nodes[node as usize].next = head;
+            self.heads[slot] = node;
+            return;
+        }
+        self.link_after(head, (time, order), node);
+    }
+
+    fn link_after(&mut self, head: u32, key: (u64, u64), node: u32) {
         let mut before = head;
         loop {
             let after = self.nodes[before as usize].next;
@@ -305,7 +313,7 @@ mod tests {
             } else {
                 let (position, expected) = model.iter().copied().enumerate().min_by_key(|(_, key)| *key).expect("not empty");
                 model.swap_remove(position);
-                assert_eq!(queue.peek().map(|(t, c)| (t.0, c as u8)), Some((expected.0, expected.1)));
+                assert_eq!(queue.next_time(), Some(SimTime(expected.0)));
                 // A look ahead must not close the door on what is earlier.
                 if rng.chance(0.2) {
                     queue.push(SimTime(now), Class::Done, number);

@@ -7,6 +7,10 @@ use kit::{Completion, HostCommand, Record, SimTime};
 
 /// Instants without a completion, while commands are in flight, after which the drive is taken to have stalled.
 const PATIENCE: u32 = 200_000;
+/// Of these, the last that a report shows.
+const LAST_WORDS: u32 = 40;
+/// Batches of instants (65,536 each) within which a drive must have shut down.
+const SHUTDOWN: u32 = 4;
 
 /// Changes records on their way from the drive to the oracle.
 pub type Tamper<'a> = &'a mut dyn FnMut(Record, &mut Vec<Record>);
@@ -22,6 +26,8 @@ pub struct Rig<'a> {
     records: Vec<Record>,
     history: u64,
     quiet: u32,
+    /// What happened just before the drive was found to have stalled.
+    last: Vec<Record>,
 }
 
 /// Brings a new drive to the starting state that its description asks for.
@@ -47,7 +53,7 @@ impl<'a> Rig<'a> {
         prepare(&mut drive, description);
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
-        Ok(Rig { drive, oracle, tamper, done: Vec::new(), records: Vec::new(), history: 0xcbf2_9ce4_8422_2325, quiet: 0 })
+        Ok(Rig { drive, oracle, tamper, done: Vec::new(), records: Vec::new(), history: 0xcbf2_9ce4_8422_2325, quiet: 0, last: Vec::new() })
     }
 
     /// Submits a command; its tag must differ from all those in flight.
@@ -69,11 +75,14 @@ impl<'a> Rig<'a> {
     /// Handles the next instant, with commands in flight. How many completed.
     pub fn step(&mut self) -> Result<usize, Violation> {
         let Some(at) = self.drive.next_event() else {
-            return Err(Violation(format!("stalled: nothing is to happen and {} commands are in flight", self.outstanding())));
+            return Err(Violation(format!("stalled: nothing is to happen and {} commands are in flight\n{}", self.outstanding(), self.drive.ftl().situation())));
         };
         let count = self.advance(at)?;
         self.quiet = if count > 0 { 0 } else { self.quiet + 1 };
-        ensure(self.quiet < PATIENCE, || format!("stalled: {PATIENCE} instants without a completion, {} in flight", self.outstanding()))?;
+        ensure(self.quiet < PATIENCE, || {
+            let (now, left) = (self.drive.now(), self.outstanding());
+            format!("stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}", self.drive.ftl().situation(), self.last)
+        })?;
         Ok(count)
     }
 
@@ -95,6 +104,9 @@ impl<'a> Rig<'a> {
     /// Shows the oracle what the journal holds.
     fn follow(&mut self) -> Result<(), Violation> {
         let journal = &mut self.drive.journal().records;
+        if self.quiet + LAST_WORDS > PATIENCE {
+            self.last.extend(journal.iter());
+        }
         let Some(tamper) = &mut self.tamper else {
             let followed = journal.iter().try_for_each(|record| self.oracle.record(record));
             journal.clear();
@@ -132,7 +144,17 @@ impl<'a> Rig<'a> {
 
     /// Shuts the drive down gracefully and checks what must hold at the end.
     pub fn finish(&mut self) -> Result<(), Violation> {
-        self.drive.shut_down(&mut |_| true);
+        let mut batches = 0;
+        self.drive.shut_down(&mut |_| {
+            batches += 1;
+            batches < SHUTDOWN
+        });
+        if batches == SHUTDOWN {
+            let situation = self.drive.ftl().situation();
+            let journal = &self.drive.journal().records;
+            let last = &journal[journal.len().saturating_sub(LAST_WORDS as usize)..];
+            return Err(Violation(format!("the shutdown does not come to an end\n{situation}\n{last:?}")));
+        }
         self.follow()?;
         self.oracle.finish(&self.drive)
     }

@@ -134,5 +134,19 @@ fn one_seed() {
     let Some(seed) = given("SSDLAB_SEED") else { return };
     let commands = given("SSDLAB_COMMANDS").map_or(COMMANDS, |count| count as u32);
     println!("{}", case::text(seed));
-    println!("{:?}", case::run(seed, commands, None));
+    let mut told = Vec::new();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut note = |record, to: &mut Vec<kit::Record>| {
+            told.push(record);
+            to.push(record);
+        };
+        case::run(seed, commands, Some(&mut note))
+    }));
+    let shown = given("SSDLAB_RECORDS").map_or(0, |count| count as usize);
+    told[told.len().saturating_sub(shown)..].iter().for_each(|record| println!("{record:?}"));
+    match outcome {
+        Ok(Err(violation)) => println!("{}", violation.0),
+        Ok(Ok(passed)) => println!("{passed:?}"),
+        Err(_) => println!("panicked"),
+    }
 }

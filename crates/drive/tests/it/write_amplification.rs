@@ -71,7 +71,7 @@ fn random_without_repeats_amplifies_less() {
 fn the_tail_of_the_first_writes_is_that_of_the_rest() {
     // 64 dies, as in `ideal-512g`, with fewer and smaller blocks. Dies left in step by a one-pass starting state would collect together: tens of
     // milliseconds where the steady state has two (MECHANISMS 1).
-    let sets = ["flash.channels=8", "flash.chips_per_channel=8", "flash.blocks_per_plane=64", "flash.pages_per_block=64", "ftl.overprovisioning=0.28"];
+    let sets = ["flash.channels=8", "flash.chips_per_channel=8", "flash.blocks_per_plane=128", "flash.pages_per_block=64", "ftl.overprovisioning=0.28"];
     let mut rig = Rig::new(&with(&sets, &["state.precondition=steady"]));
     let mut tail = |from: u64, writes: u64| -> Histogram {
         rig.drive.restart_measurement();
@@ -85,21 +85,4 @@ fn the_tail_of_the_first_writes_is_that_of_the_rest() {
         assert!(of(&first) < factor * of(&rest) && of(&rest) < factor * of(&first), "p{fraction}: {} against {}", of(&first), of(&rest));
     }
     println!("max: first {:?}, rest {:?}", first.max(), rest.max());
-}
-#[test]
-fn probe() {
-    for (blocks, pages) in [(64, 64), (128, 64), (256,64), (128,128)] {
-    let b = format!("flash.blocks_per_plane={blocks}");
-    let p = format!("flash.pages_per_block={pages}");
-    let sets = ["flash.channels=8", "flash.chips_per_channel=8", &b, &p, "ftl.overprovisioning=0.28"];
-    let mut rig = Rig::new(&with(&sets, &["state.precondition=steady"]));
-    let mut seed = 0;
-    for n in [20000u64, 20000, 20000, 20000, 100000, 200000, 400000, 20000] {
-        rig.drive.restart_measurement();
-        seed += 1;
-        rig.replay(&format!("rw=randwrite\nnorandommap=1\nrandseed={seed}\niodepth=32\nio_size=1000g\nnumber_ios={n}"));
-        let h = &rig.drive.statistics.histograms[1];
-        println!("{blocks}x{pages} {n}: waf {:.3} mean {:.0} p50 {:?} p90 {:?} p99 {:?} p99.9 {:?} max {:?} free {}", rig.write_amplification(), rig.drive.statistics.sums[1].mean().unwrap()/1e3, h.percentile(0.5, 10).unwrap()/1000, h.percentile(0.9, 10).unwrap()/1000, h.percentile(0.99, 10).unwrap()/1000, h.percentile(0.999, 10).unwrap()/1000, h.max().unwrap()/1000, rig.drive.ftl().free_blocks());
-    }
-    }
 }

@@ -1,0 +1,88 @@
+"""Measures the fixed scenarios, each in a process of its own, and adds one line to the history.
+
+    python bench/run.py [SCENARIO ...] [--runs N]
+
+The figure of a scenario is the median of its runs. A line of the history names the machine and the commit; the hash of a scenario's
+result must be the same everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HISTORY = ROOT / "bench" / "history.jsonl"
+#: What each scenario must reach, commands (or lines) per second.
+LEAST = {
+    "read-qd32": 3.3e6,
+    "write-qd32": 1.2e6,
+    "mixed-70-30-qd32": 1.8e6,
+    "parse-msr": 5.0e6,
+}
+
+
+def processor() -> str:
+    """The machine's processor, as the system names it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def commit() -> str:
+    """The commit that is measured, marked when there are changes on top of it."""
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def measure(program: Path, scenario: str, runs: int) -> dict[str, object]:
+    """The median run of a scenario."""
+    lines = []
+    for _ in range(runs):
+        done = subprocess.run([program, scenario], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{scenario}: {done.stderr.strip()}")
+        lines.append(json.loads(done.stdout))
+    if len({line["hash"] for line in lines}) > 1:
+        sys.exit(f"{scenario}: its runs differ")
+    middle = statistics.median_low(line["commands_per_s"] for line in lines)
+    return next(line for line in lines if line["commands_per_s"] == middle)
+
+
+def main() -> None:
+    """Runs the scenarios that were named, or all of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenario", nargs="*", help="which ones; all when none is named")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each scenario, of which the median counts")
+    options = parser.parse_args()
+    subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "bench"], cwd=ROOT, check=True)
+    program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "bench"
+    names = options.scenario or subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    results = []
+    print(f"{'scenario':<20} {'commands/s':>12} {'flash ops/s':>12} {'set-up s':>9} {'MiB':>7} {'WAF':>6}  least")
+    for name in names:
+        line = measure(program, name, options.runs)
+        results.append(line)
+        least = LEAST.get(name)
+        verdict = "" if least is None else f"{least:,.0f} {'reached' if line['commands_per_s'] >= least else 'MISSED'}"
+        waf = line.get("write_amplification")
+        print(
+            f"{name:<20} {line['commands_per_s']:>12,.0f} {line['flash_operations_per_s']:>12,.0f} {line['setup_s']:>9.2f} "
+            f"{line['peak_memory_mib']:>7,} {waf if waf is None else round(waf, 3)!s:>6}  {verdict}",
+            flush=True,
+        )
+    entry = {"commit": commit(), "processor": processor(), "cores": os.cpu_count(), "results": results}
+    with HISTORY.open("a") as history:
+        history.write(json.dumps(entry) + "\n")
+
+
+if __name__ == "__main__":
+    main()
