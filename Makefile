@@ -18,11 +18,12 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 DEMO_DRIVE    ?= ofwar-64g
-DEMO_WORKLOAD ?= examples/telegram-like.toml
+DEMO_WORKLOAD ?= examples/iozone-like.toml
 
 demo: build ## Build, run one workload under two policies, write a report.
 	@mkdir -p target
-	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --out target/demo --force
+	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --precondition steady \
+		--out target/demo --force
 	@echo
 	@echo "The report: $(CURDIR)/target/demo/report.html"
 
@@ -44,11 +45,8 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	$(BIN)/ruff check --fix python tests/python
 	$(BIN)/ruff format python tests/python
 
-bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/local/history.jsonl.
-	@mkdir -p bench/local
-	cargo run --release --locked -p bench | tee bench/local/latest.jsonl
-	@printf '{"machine":"%s","commit":"%s","scenarios":[%s]}\n' "$$(uname -n)" "$$(git rev-parse --short HEAD)" \
-		"$$(paste -sd, bench/local/latest.jsonl)" >> bench/local/history.jsonl
+bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
+	$(PYTHON) bench/run.py
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock

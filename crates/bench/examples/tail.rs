@@ -31,6 +31,15 @@ fn main() {
     for chunk in o.timeline.chunks(n.div_ceil(24)) {
         let w: u64 = chunk.iter().map(|r| r.1.writes + r.1.reads).sum();
         let m = chunk.iter().map(|r| r.1.latency_ns_max).max().unwrap();
-        println!("{:>12} n={} max={} free={} q={}", chunk[0].0, w, m, chunk[0].1.free_blocks, chunk[0].1.write_queue);
+        let lat: u64 = chunk.iter().map(|r| r.1.latency_ns).sum();
+        println!(
+            "{:>12} n={} mean={} max={} free={} q={}",
+            chunk[0].0,
+            w,
+            lat / w.max(1),
+            m,
+            chunk[0].1.free_blocks,
+            chunk[0].1.write_queue
+        );
     }
 }

@@ -110,7 +110,10 @@ impl Description {
         if !self.flash.blocks_per_plane.is_multiple_of(self.ftl.superblock_blocks) {
             problems.add(
                 "ftl.superblock_blocks",
-                format!("{}: expected a divisor of flash.blocks_per_plane = {}", self.ftl.superblock_blocks, self.flash.blocks_per_plane),
+                format!(
+                    "{}: expected a divisor of flash.blocks_per_plane = {}",
+                    self.ftl.superblock_blocks, self.flash.blocks_per_plane
+                ),
             );
             return problems;
         }
@@ -154,7 +157,8 @@ impl Description {
             erase_wear: if self.flash.erase_modes.is_empty() { vec![1000] } else { erase_wear.collect() },
             rated_pe_cycles: self.flash.rated_pe_cycles,
             copyback: self.flash.copyback,
-            buffer_flush_after: (self.buffer.policy == BufferPolicy::WriteBack).then(|| self.buffer.flush_after.unwrap_or_default()),
+            buffer_flush_after: (self.buffer.policy == BufferPolicy::WriteBack)
+                .then(|| self.buffer.flush_after.unwrap_or_default()),
             seed,
             facts,
         };
@@ -164,12 +168,22 @@ impl Description {
     fn facts(&self, geometry: &Geometry) -> Facts {
         let timing = flash::Timing::new(&self.flash, geometry.units_per_stripe);
         let read = kit::Operation { kind: OperationKind::Read, units: 1, pages: 1, ..kit::Operation::default() };
-        let program = kit::Operation { kind: OperationKind::Program, units: geometry.units_per_stripe, pages: 1, ..kit::Operation::default() };
+        let program = kit::Operation {
+            kind: OperationKind::Program,
+            units: geometry.units_per_stripe,
+            pages: 1,
+            ..kit::Operation::default()
+        };
         let erase = kit::Operation { kind: OperationKind::Erase, pages: 1, ..kit::Operation::default() };
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
             erase_modes: self.erase_mode_names(),
-            retention: self.flash.write_modes.iter().map(|mode| mode.retention_at(self.state.pe_cycles, self.flash.rated_pe_cycles)).collect(),
+            retention: self
+                .flash
+                .write_modes
+                .iter()
+                .map(|mode| mode.retention_at(self.state.pe_cycles, self.flash.rated_pe_cycles))
+                .collect(),
             move_time: timing.array(&read) + timing.array(&program),
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),

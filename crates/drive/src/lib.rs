@@ -5,8 +5,8 @@
 //! results, and [`session`] does all of it for the command line and Python.
 
 pub mod description;
-mod router;
 pub mod presets;
+mod router;
 mod run_loop;
 pub mod session;
 mod statistics;

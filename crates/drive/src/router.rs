@@ -7,7 +7,8 @@ use ftl::{Ftl, HostUnit};
 use host::{Buffer, HostInterface};
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, HostCommand, Ledger, Lpn, Nanos, Op, Outbox, Owner, Part, SimTime, Slab, UNIT_BYTES,
+    Bytes, Cause, CommandId, Completion, Event, HostCommand, Ledger, Lpn, Nanos, Op, Outbox, Owner, Part, SimTime, Slab,
+    UNIT_BYTES,
 };
 use std::collections::VecDeque;
 
@@ -260,15 +261,31 @@ impl Drive {
         self.pulling = true;
     }
 
+    /// Has everything programmed that the write buffer holds, as a flush of the host would, and waits for it. Nothing of it is measured.
+    pub fn program_buffer(&mut self) {
+        if self.buffer.used() == 0 {
+            return;
+        }
+        self.record(false);
+        self.submit(HostCommand { op: Op::Flush, tag: u32::MAX, offset: Bytes(0), length: Bytes(0) }, self.now);
+        loop {
+            let done = self.advance(SimTime::FOREVER);
+            if done.is_empty() || done.iter().any(|completion| completion.op == Op::Flush && completion.tag == u32::MAX) {
+                return;
+            }
+        }
+    }
+
     /// Shuts down gracefully: programs what the buffer holds and lets the policy move what it must, then comes to rest. `go_on` is asked now and then.
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
         self.ftl.begin_shutdown(&mut self.out);
         let mut steps = 0u32;
         while let Some(at) = self.next_event() {
-            if self.flash.is_at_rest() && self.out.ready.is_empty() {
+            if self.ftl.has_shut_down(self.now, &mut self.out) {
                 break;
             }
-            self.run_instant(at);
+            self.route();
+            self.run_instant(at.min(self.next_event().unwrap_or(at)));
             steps += 1;
             if steps.is_multiple_of(65_536) && !go_on(self.now) {
                 break;
@@ -345,7 +362,7 @@ impl Drive {
                 if let Some(operation) = pulled {
                     self.ftl.set_busy(die);
                     self.flash.start(&operation, now, &mut self.out);
-                } else if self.flash.dispatch_any_read(die, now, &mut self.out) {
+                } else if self.flash.dispatch_any_read(die, self.ftl.waits_for_reads(die), now, &mut self.out) {
                     self.ftl.set_busy(die);
                     self.ftl.offer_again(now, &mut self.out);
                 } else {

@@ -154,7 +154,11 @@ impl RunLoop {
             // Up to the next submission that a clock decides, the drive runs by itself.
             done.clear();
             done.extend_from_slice(drive.advance(wake.unwrap_or(SimTime::FOREVER)));
-            assert!(!done.is_empty() || wake.is_some(), "the drive has stalled with {} commands in flight", self.pending_arrivals());
+            assert!(
+                !done.is_empty() || wake.is_some(),
+                "the drive has stalled with {} commands in flight",
+                self.pending_arrivals()
+            );
             completed += done.len() as u64;
             let mut survey = wake.is_some_and(|at| at <= drive.now());
             for completion in &done {

@@ -161,7 +161,12 @@ fn with_policy(sets: &[String], policy: &str) -> Vec<String> {
 
 /// Runs a workload on a drive. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly with
 /// partial results. Bad input is reported before time 0.
-pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, Problems> {
+pub fn run(
+    request: &RunRequest,
+    input: &Input,
+    mut files: Files<'_>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, Problems> {
     let description = description(request)?;
     let round = steady_round(request)?;
     let mut options = request.workload.clone();
@@ -241,6 +246,7 @@ pub fn run(request: &RunRequest, input: &Input, mut files: Files<'_>, progress: 
     };
     if let Some(to) = files.save {
         watch.tell("save", drive.now().0, 0, None);
+        drive.program_buffer();
         drive.quiesce();
         let now = drive.now();
         drive.ftl().save(now, to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))?;
@@ -261,7 +267,12 @@ fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
 }
 
 /// Brings the drive to its starting state, and says what that is.
-fn prepare(drive: &mut Drive, description: &Description, files: &mut Files<'_>, watch: &mut Watch<'_>) -> Result<Value, Problems> {
+fn prepare(
+    drive: &mut Drive,
+    description: &Description,
+    files: &mut Files<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<Value, Problems> {
     let state = &description.state;
     if let Some((name, from)) = &mut files.load {
         drive.ftl_mut().load(from).map_err(|complaint| Problems::one(name.clone(), complaint))?;

@@ -43,7 +43,8 @@ impl TimelineRow {
         if !self.is_sampled() {
             let sums = *self;
             *self = *later;
-            (self.reads, self.writes, self.read_bytes, self.write_bytes) = (sums.reads, sums.writes, sums.read_bytes, sums.write_bytes);
+            (self.reads, self.writes, self.read_bytes, self.write_bytes) =
+                (sums.reads, sums.writes, sums.read_bytes, sums.write_bytes);
             (self.latency_ns, self.latency_ns_max) = (sums.latency_ns, sums.latency_ns_max);
         }
         self.reads += later.reads;
@@ -211,8 +212,7 @@ impl Statistics {
     #[cold]
     pub(crate) fn sample(&mut self, now: SimTime, write_queue: u64, ftl: &Ftl) {
         self.sample_due = false;
-        let (units, host, free) =
-            (ftl.counters.units_programmed.iter().sum::<u64>(), ftl.counters.host_units, ftl.free_blocks());
+        let (units, host, free) = (ftl.counters.units_programmed.iter().sum::<u64>(), ftl.counters.host_units, ftl.free_blocks());
         let (base_units, base_host) = (self.ftl_at_start.units_programmed.iter().sum::<u64>(), self.ftl_at_start.host_units);
         let (row, _) = self.timeline.row(now);
         row.units_programmed = units - base_units;

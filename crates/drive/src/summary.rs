@@ -142,11 +142,21 @@ fn by_reason(counts: &[u64; REASON_COUNT]) -> Value {
 
 fn modes(description: &Description, flash: &flash::Counters, ftl: &ftl::FtlCounters) -> Value {
     let write_names = description.flash.write_modes.iter().map(|mode| mode.name.clone());
-    let write: Map<String, Value> = write_names.enumerate().map(|(index, name)| (name, json!(ftl.units_by_mode[index]))).collect();
-    let erase: Map<String, Value> =
-        description.erase_mode_names().into_iter().enumerate().map(|(index, name)| (name, json!(flash.erase_modes[index]))).collect();
-    let host_write: Map<String, Value> =
-        description.flash.write_modes.iter().enumerate().map(|(index, mode)| (mode.name.clone(), json!(ftl.host_units_by_mode[index]))).collect();
+    let write: Map<String, Value> =
+        write_names.enumerate().map(|(index, name)| (name, json!(ftl.units_by_mode[index]))).collect();
+    let erase: Map<String, Value> = description
+        .erase_mode_names()
+        .into_iter()
+        .enumerate()
+        .map(|(index, name)| (name, json!(flash.erase_modes[index])))
+        .collect();
+    let host_write: Map<String, Value> = description
+        .flash
+        .write_modes
+        .iter()
+        .enumerate()
+        .map(|(index, mode)| (mode.name.clone(), json!(ftl.host_units_by_mode[index])))
+        .collect();
     json!({"write": write, "erase": erase, "read": {"normal": flash.operations[0]}, "host_write": host_write})
 }
 
@@ -159,7 +169,8 @@ fn wear(drive: &Drive) -> Value {
         sums = (sums.0 + u64::from(count), sums.1 + u128::from(count) * u128::from(count), sums.2.min(count), sums.3.max(count));
     }
     let mean = sums.0 as f64 / f64::from(blocks);
-    let variance = (u128::from(blocks) * sums.1 - u128::from(sums.0) * u128::from(sums.0)) as f64 / f64::from(blocks) / f64::from(blocks);
+    let variance =
+        (u128::from(blocks) * sums.1 - u128::from(sums.0) * u128::from(sums.0)) as f64 / f64::from(blocks) / f64::from(blocks);
     json!({"mean": mean, "max": sums.3, "min": sums.2, "stddev": variance.sqrt()})
 }
 

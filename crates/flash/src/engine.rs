@@ -162,10 +162,11 @@ impl Flash {
         Dispatch::Started
     }
 
-    /// Starts the oldest waiting read of a free die for which nothing could be pulled. False if there is none.
-    pub fn dispatch_any_read(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> bool {
+    /// Starts the oldest waiting read of a free die for which nothing could be pulled. False if there is none. `despite_hold`: what a policy holds the
+    /// drive for waits for the space that a host read keeps from being made.
+    pub fn dispatch_any_read(&mut self, die_id: DieId, despite_hold: bool, now: SimTime, out: &mut Outbox) -> bool {
         let die = &self.dies[die_id.index()];
-        if die.host_reads.head != NONE && !out.signals.hold {
+        if die.host_reads.head != NONE && (!out.signals.hold || despite_hold) {
             self.start_waiting_read(die_id, true, now, out);
         } else if die.relocation_reads.head != NONE {
             self.start_waiting_read(die_id, false, now, out);
@@ -370,7 +371,9 @@ impl Flash {
                 end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.suspend_time)
             }
             Phase::Resuming => end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.resume_time),
-            Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending => unreachable!("a die in {:?} asks for no channel", die.phase),
+            Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending => {
+                unreachable!("a die in {:?} asks for no channel", die.phase)
+            }
         };
         schedule(die, die_id, until, out);
         let (channel, name) = (ChannelId(die.channel), bus_name(die.phase));

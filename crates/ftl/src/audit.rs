@@ -120,15 +120,24 @@ impl Ftl {
             text += &format!(
                 "\ndie {}: {} writes wait since {:?}, {} free blocks, room: {}, victim {victim:?}, {} gathered, reading: {}, urgent: {}, {} wanted",
                 die.0,
-                self.writes.len(if self.config.write_allocation == crate::config::WriteAllocation::Pull { 0 } else { die.index() }),
+                self.writes.len(if self.config.write_allocation == crate::config::WriteAllocation::Pull {
+                    0
+                } else {
+                    die.index()
+                }),
                 self.oldest_write(die),
                 self.space.free_blocks(die),
                 self.space.has_room(die),
                 collector.gathered.len(),
                 collector.reading,
                 collector.urgent,
-                collector.wanted.len(),
+                collector.wanted_count(),
             );
+            for (stream, block, next) in
+                self.space.open_blocks().filter(|(_, block, _)| self.store.geometry.die_of(*block) == die)
+            {
+                text += &format!("; stream {stream} at unit {next} of {block:?}, mode {}", self.store.block(block).mode);
+            }
         }
         text
     }

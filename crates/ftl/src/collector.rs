@@ -6,6 +6,14 @@
 
 use kit::{BlockId, Ppn, Reason};
 
+/// A block that must be moved for another reason than space; out of date once it has been erased.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub block: BlockId,
+    pub erase_count: u32,
+    pub reason: Reason,
+}
+
 /// The relocation of one die.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
@@ -28,7 +36,7 @@ pub(crate) struct Collector {
     /// The die has been idle long enough to collect in the background.
     pub in_background: bool,
     /// Blocks that must be moved next, for another reason than space.
-    pub wanted: Vec<(BlockId, Reason)>,
+    wanted: Vec<Wanted>,
 }
 
 impl Collector {
@@ -47,6 +55,33 @@ impl Collector {
         }
     }
 
+    /// A block is to be moved, and why. Asked for again, it stays where it is in the queue; a retention limit outweighs other reasons.
+    pub fn want(&mut self, block: BlockId, erase_count: u32, reason: Reason) {
+        match self.wanted.iter_mut().find(|wanted| wanted.block == block) {
+            None => self.wanted.push(Wanted { block, erase_count, reason }),
+            Some(known) if known.erase_count != erase_count => *known = Wanted { block, erase_count, reason },
+            Some(known) if reason == Reason::Reprogram => known.reason = reason,
+            Some(_) => {}
+        }
+        self.urgent |= reason == Reason::Reprogram;
+    }
+
+    /// The next block to be moved: those whose retention limit is near first, then in the order of asking.
+    pub fn next_wanted(&mut self) -> Option<Wanted> {
+        let next = self.wanted.iter().position(|wanted| wanted.reason == Reason::Reprogram).unwrap_or(0);
+        (next < self.wanted.len()).then(|| self.wanted.remove(next))
+    }
+
+    /// Blocks that are to be moved.
+    pub fn wanted_count(&self) -> usize {
+        self.wanted.len()
+    }
+
+    /// Whether a block's retention limit is near.
+    pub fn is_pressed(&self) -> bool {
+        self.wanted.iter().any(|wanted| wanted.reason == Reason::Reprogram)
+    }
+
     /// Takes a victim.
     pub fn begin(&mut self, victim: BlockId, first: Ppn, reason: Reason) {
         debug_assert!(self.victim.is_none() && self.gathered.is_empty());
@@ -54,6 +89,6 @@ impl Collector {
         self.cursor = first;
         self.looked_ahead = first;
         self.reason = reason;
-        self.urgent = reason == Reason::Reprogram;
+        self.urgent = reason == Reason::Reprogram || self.is_pressed();
     }
 }

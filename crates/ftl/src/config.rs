@@ -164,7 +164,9 @@ impl FtlConfig {
         if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
-        let user_blocks = self.user_units(geometry).div_ceil(u64::from(geometry.units_per_block) * u64::from(geometry.die_count));
+        // A block that is collected loses up to a program less one unit to padding; with blocks so full collection still frees something.
+        let least_held = u64::from(geometry.units_per_block - geometry.units_per_stripe + 1);
+        let user_blocks = self.user_units(geometry).div_ceil(least_held * u64::from(geometry.die_count));
         let needed = user_blocks + u64::from(self.thresholds(geometry).1) + u64::from(streams);
         if needed > u64::from(geometry.blocks_per_die) {
             problems.add(

@@ -6,7 +6,7 @@ mod finish;
 mod relocate;
 mod serve;
 
-use crate::collector::Collector;
+use crate::collector::{Collector, Wanted};
 use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, ranks};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
@@ -215,7 +215,13 @@ impl Ftl {
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
         Ok(Ftl {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
-            space: Space::new(&geometry, host_streams, streams, config.reserve_blocks),
+            space: Space::new(
+                &geometry,
+                host_streams,
+                streams,
+                config.reserve_blocks,
+                !config.separate_relocations && !needs.relocations_apart,
+            ),
             victim: config.victim.build(()),
             wear_rule: config.wear_leveling.build(()),
             retention: Retention::new(

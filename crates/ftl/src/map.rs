@@ -198,6 +198,13 @@ impl Store {
         Lpn(self.p2l[ppn.index()])
     }
 
+    /// The most valid units that a block may hold for its collection to free anything: the last program of a collection is padded, so
+    /// at least one program's worth must be invalid.
+    #[inline]
+    pub fn most_worth_moving(&self) -> u32 {
+        self.geometry.units_per_block - self.geometry.units_per_stripe
+    }
+
     /// Where the current copy of a logical unit is on flash, if it is there and not in a buffer.
     #[inline]
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
@@ -336,21 +343,23 @@ impl Store {
         self.first_program[block.index()] = i64::try_from(now.0).unwrap_or(i64::MAX);
     }
 
-    /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, and all others must be empty and are free. False if the list
-    /// does not agree with the records.
-    pub(crate) fn restore_blocks(&mut self, closed: &[u32]) -> bool {
+    /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, or open, and all others must be empty and are free. False if the
+    /// lists do not agree with the records.
+    pub(crate) fn restore_blocks(&mut self, closed: &[u32], open: &[u32]) -> bool {
         for record in self.blocks.iter_mut() {
             record.pins = 0;
             record.state = BlockState::Free as u8;
         }
-        for &block in closed {
+        for (index, &block) in closed.iter().chain(open).enumerate() {
             let record = &mut self.blocks[block as usize];
             if record.state != BlockState::Free as u8 {
                 return false;
             }
             record.state = BlockState::Open as u8;
             self.valid_by_mode[record.mode as usize % 16] += u64::from(record.valid);
-            self.close(BlockId(block));
+            if index < closed.len() {
+                self.close(BlockId(block));
+            }
         }
         self.blocks.iter_mut().filter(|record| record.state == BlockState::Free as u8).all(|record| {
             let empty = record.valid == 0;

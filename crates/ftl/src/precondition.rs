@@ -228,15 +228,19 @@ impl Ftl {
                 return Ok(false);
             }
         }
+        let turns = Permutation::new(dies, rng.next_u64());
         for die in 0..geometry.die_count {
-            self.spread_phase(DieId(die), rng);
+            let phase = (turns.at(u64::from(die)) as f64 + rng.unit()) / dies as f64;
+            self.set_phase(DieId(die), phase, rng);
         }
         Ok(true)
     }
 
-    /// Puts a die at a random point of its cycle of host writes and collection. A one-pass layout leaves all dies in step, and a closed loop of writes
-    /// takes minutes of simulated time to spread them: write amplification is right from the first write, the tail is not.
-    fn spread_phase(&mut self, die: DieId, rng: &mut Rng) {
+    /// Puts a die at a point of its cycle of host writes and collection: 0 is where a collection has just ended, 1 where the next one ends. A one-pass layout
+    /// leaves all dies in step, and a closed loop of writes takes minutes of simulated time to spread them: write amplification is right from the first
+    /// write, the tail is not. In the long run the dies take turns evenly, since a die that collects leaves its writes to others; so the phases are spaced
+    /// evenly, not drawn independently.
+    fn set_phase(&mut self, die: DieId, phase: f64, rng: &mut Rng) {
         let units_per_block = self.store.geometry.units_per_block;
         let write = |ftl: &mut Ftl, rng: &mut Rng| {
             let unit = rng.below(ftl.store.user_units);
@@ -245,38 +249,54 @@ impl Ftl {
         for _ in 0..rng.below(2 * u64::from(units_per_block)) {
             write(self, rng);
         }
-        // Share of its time that the die spends collecting, from what its next victim will cost and free.
-        let facts = &self.parameters.facts;
-        let mode_count = self.parameters.facts.write_modes.len() as u8;
-        let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
-        let Some(victim) = self.victim.choose(&mut candidates) else { return };
-        let stripe = f64::from(self.store.geometry.units_per_stripe);
-        let valid = f64::from(self.store.block(victim).valid);
-        let collecting = valid / stripe * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
-        let writing = (f64::from(units_per_block) - valid) / stripe * facts.program_time.0 as f64;
-        if !rng.chance(collecting / (collecting + writing)) {
-            return;
-        }
-        // Between two writes of the die: the last one made it collect, and it is somewhere on the way.
+        // To the write that makes the die collect.
         let mut bound = 4 * units_per_block;
         while self.space.free_blocks(die) >= self.collect_below() && bound > 0 {
             write(self, rng);
             bound -= 1;
         }
-        let moved = rng.below(valid as u64 + 1);
-        self.collect_partly(die, moved);
-    }
-
-    /// Takes a victim and moves its first `count` valid units, as a collection that is under way.
-    fn collect_partly(&mut self, die: DieId, count: u64) {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
         let Some(victim) = self.victim.choose(&mut candidates) else { return };
-        self.store.take_victim(victim);
-        let first = self.store.geometry.first_of(victim);
-        let cursor = self.move_untimed(die, victim, count);
-        self.collectors[die.index()].begin(victim, first, kit::Reason::Gc);
-        self.collectors[die.index()].cursor = cursor;
+        // Shares of the cycle, from what this victim costs and frees.
+        let facts = &self.parameters.facts;
+        let stripe = f64::from(self.store.geometry.units_per_stripe);
+        let valid = f64::from(self.store.block(victim).valid);
+        let collecting = valid / stripe * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
+        let writing = (f64::from(units_per_block) - valid) / stripe * facts.program_time.0 as f64;
+        let writing_share = writing / (collecting + writing);
+        if phase >= writing_share {
+            // One block of host writes is followed by several collections in a row: as many as make up for it and for what they wrote themselves.
+            let moves = valid * f64::from(units_per_block) / (f64::from(units_per_block) - valid);
+            let moved = (phase - writing_share) / (1.0 - writing_share) * moves;
+            self.collect_partly(die, moved as u64);
+            return;
+        }
+        while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die) {}
+        for _ in 0..(phase / writing_share * f64::from(units_per_block - 1)) as u64 {
+            write(self, rng);
+        }
+    }
+
+    /// Moves `count` valid units as a collection that is under way: whole victims first, and part of the last one.
+    fn collect_partly(&mut self, die: DieId, mut count: u64) {
+        let mode_count = self.parameters.facts.write_modes.len() as u8;
+        while self.space.free_blocks(die) < self.collect_below() {
+            let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
+            let Some(victim) = self.victim.choose(&mut candidates) else { return };
+            self.store.take_victim(victim);
+            let valid = u64::from(self.store.block(victim).valid);
+            let first = self.store.geometry.first_of(victim);
+            let cursor = self.move_untimed(die, victim, count);
+            if count < valid {
+                self.collectors[die.index()].begin(victim, first, kit::Reason::Gc);
+                self.collectors[die.index()].cursor = cursor;
+                return;
+            }
+            self.store.begin_erase(victim);
+            self.end_erase(victim, ModeId(0));
+            count -= valid;
+        }
     }
 
     /// Leaves frontiers at a stripe's start, marks everything written as programmed, and dates it.
@@ -321,7 +341,9 @@ fn scaled_counts(model: &[u16], blocks: usize, total: u64, units_per_block: u32)
     let mut sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     // The model's mean differs by a rounding or two: spread the difference evenly, one unit at a time.
     let mut index = 0;
-    let stride = (blocks / 2).max(1) | 1;
+    // With a stride that shares no divisor with the number of blocks every block has its turn.
+    let stride =
+        ((blocks / 2).max(1) | 1..).find(|stride| gcd(*stride, blocks) == 1).expect("one more than the blocks shares no divisor with them");
     while sum != total {
         let count = &mut counts[index % blocks];
         if sum < total && u32::from(*count) < units_per_block {
@@ -334,6 +356,10 @@ fn scaled_counts(model: &[u16], blocks: usize, total: u64, units_per_block: u32)
         index += stride;
     }
     counts
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Fills one block: `count` valid units at random positions, holding the logical units of the permutation from `next` on.

@@ -1,14 +1,14 @@
 //! Saving an aged drive, and loading it again.
 //!
 //! What is saved: the reverse map, validity, block records, wear, ages relative to the moment of saving, and the order in which
-//! blocks were closed. Write frontiers count as closed. The map is rebuilt from the reverse map. A policy's own state is not part of it: policies adopt what they find.
+//! blocks were closed, which of them were being collected, and the write frontiers. The map is rebuilt from the reverse map. A policy's own state is not part of it: policies adopt what they find.
 
 use crate::ftl::Ftl;
 use crate::map::{BlockState, encode};
-use kit::{DieId, Lpn, Ppn, SimTime};
+use kit::{BlockId, DieId, Lpn, ModeId, Ppn, Reason, SimTime};
 use std::io::{Read, Write};
 
-const MAGIC: &[u8; 8] = b"ssdlab01";
+const MAGIC: &[u8; 8] = b"ssdlab02";
 
 /// The fixed-size part of a saved state: what must agree with the description it is loaded into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +49,23 @@ impl Ftl {
         let ages: Vec<i64> = self.store.first_program.iter().map(|at| at.saturating_sub(shift)).collect();
         to.write_all(bytemuck::cast_slice(&ages))?;
         let mut closed: Vec<u32> = Vec::new();
+        let mut victims: Vec<u32> = Vec::new();
         for die in (0..self.store.geometry.die_count).map(DieId) {
-            // A block that is being collected goes first: it would have been collected next.
-            closed.extend(
-                self.collectors[die.index()].victim.filter(|&b| self.store.block(b).state() == BlockState::Victim).map(|b| b.0),
-            );
-            closed.extend(self.store.closed_blocks(die).map(|block| block.0));
+            // A block that is being collected goes on being collected, at the place in the order that it would have if it were closed.
+            let victim =
+                self.collectors[die.index()].victim.filter(|&block| self.store.block(block).state() == BlockState::Victim);
+            victims.extend(victim.map(|block| block.0));
+            closed.extend(victim.into_iter().chain(self.store.closed_blocks(die)).map(|block| block.0));
         }
-        closed.extend(self.space.open_blocks().map(|(_, block, _)| block.0));
-        to.write_all(&(closed.len() as u64).to_le_bytes())?;
-        to.write_all(bytemuck::cast_slice(&closed))?;
+        // Frontiers of relocations first: what is being collected may need what is left of them.
+        let mut open: Vec<(bool, u32)> =
+            self.space.open_blocks().map(|(stream, block, _)| (self.is_host_stream(stream), block.0)).collect();
+        open.sort_unstable();
+        let open: Vec<u32> = open.into_iter().map(|(_, block)| block).collect();
+        for list in [closed, victims, open] {
+            to.write_all(&(list.len() as u64).to_le_bytes())?;
+            to.write_all(bytemuck::cast_slice(&list))?;
+        }
         to.flush()
     }
 
@@ -83,13 +90,18 @@ impl Ftl {
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.erase_counts)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.wear)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.first_program)).map_err(short)?;
-        let closed = read_words(from, self.store.geometry.block_count.into())?;
-        self.rebuild(&closed)
+        let most = self.store.geometry.block_count.into();
+        let lists = [read_words(from, most)?, read_words(from, most)?, read_words(from, most)?];
+        self.rebuild(&lists)
     }
 
-    fn rebuild(&mut self, closed: &[u32]) -> Result<(), String> {
+    fn is_host_stream(&self, stream: usize) -> bool {
+        stream < usize::from(self.needs.host_streams) && stream != self.relocation_stream(ModeId(0))
+    }
+
+    fn rebuild(&mut self, [closed, victims, open]: &[Vec<u32>; 3]) -> Result<(), String> {
         let geometry = self.store.geometry;
-        if closed.iter().any(|block| *block >= geometry.block_count) {
+        if [closed, victims, open].into_iter().flatten().any(|block| *block >= geometry.block_count) {
             return Err("it names a block that the drive does not have".to_owned());
         }
         let end = Ppn(geometry.unit_count() as u32);
@@ -102,10 +114,27 @@ impl Ftl {
             self.store.l2p[Lpn(lpn).index()] = encode(ppn);
             from = Ppn(ppn.0 + 1);
         }
-        if !self.store.restore_blocks(closed) {
+        let modes = self.parameters.facts.write_modes.len();
+        if self.store.blocks.iter().any(|record| usize::from(record.mode) >= modes) {
+            return Err("it names a write mode that the drive does not have".to_owned());
+        }
+        if !self.store.restore_blocks(closed, open) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
         self.space.rebuild(&self.store, &*self.wear_rule);
+        for block in open.iter().copied().map(BlockId) {
+            let stream = self.relocation_stream(ModeId(self.store.block(block).mode));
+            if !self.space.go_on(&self.store, block, stream) {
+                self.store.close(block);
+            }
+        }
+        for block in victims.iter().copied().map(BlockId) {
+            let die = geometry.die_of(block);
+            if self.store.block(block).state() != BlockState::Closed || self.collectors[die.index()].victim.is_some() {
+                return Err("its list of blocks being collected does not agree with its data".to_owned());
+            }
+            self.take_victim(die, block, Reason::Gc);
+        }
         Ok(())
     }
 }

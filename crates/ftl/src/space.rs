@@ -36,6 +36,8 @@ pub(crate) struct Space {
     room: Vec<bool>,
     rooms: u32,
     host_streams: usize,
+    /// The first host stream takes relocated data, too.
+    shared: bool,
     pub opened: Vec<BlockId>,
 }
 
@@ -44,12 +46,14 @@ pub(crate) struct Space {
 pub(crate) enum For {
     /// Host data: leaves the reserve alone.
     Host,
-    /// A relocation: may take the last block.
+    /// A relocation that frees a block in the end: may take the last block.
     Relocation,
+    /// The move of a single page: leaves the last block, and the space that a collection under way counts on when there is none.
+    Move,
 }
 
 impl Space {
-    pub fn new(geometry: &Geometry, host_streams: usize, streams: usize, reserve: u32) -> Space {
+    pub fn new(geometry: &Geometry, host_streams: usize, streams: usize, reserve: u32, shared: bool) -> Space {
         let groups = geometry.groups_per_die as usize;
         let free = (0..geometry.die_count as usize * groups)
             .map(|index| {
@@ -69,6 +73,7 @@ impl Space {
             room: vec![true; dies],
             rooms: dies as u32,
             host_streams,
+            shared,
             opened: Vec::new(),
         }
     }
@@ -96,7 +101,8 @@ impl Space {
     fn restate_room(&mut self, die: DieId) {
         let first = die.index() * self.streams;
         let open = self.frontiers[first..first + self.host_streams].iter().all(|frontier| frontier.block != NONE);
-        let room = open || self.free_count[die.index()] > self.reserve;
+        let free = self.free_count[die.index()];
+        let room = open && (free > 0 || !self.shared) || free > self.reserve;
         let known = &mut self.room[die.index()];
         self.rooms = self.rooms + u32::from(room) - u32::from(*known);
         *known = room;
@@ -114,7 +120,16 @@ impl Space {
         match whom {
             For::Host => free > self.reserve,
             For::Relocation => free > 0,
+            For::Move => free > 1,
         }
+    }
+
+    /// Whether an open frontier may be written to. A collection begins with a block free, and its frontier and that block hold all that it moves;
+    /// once the block is taken, nobody else writes to that frontier.
+    #[inline]
+    fn may_go_on(&self, at: Target) -> bool {
+        let yields = at.whom == For::Move || at.whom == For::Host && self.shared && at.stream == 0;
+        !yields || self.free_count[at.die.index()] > 0
     }
 
     /// The next `units` places of a stream's frontier, opening a block (of `mode`) if there is none. `None` if there is no block to
@@ -123,6 +138,9 @@ impl Space {
     pub fn advance(&mut self, store: &mut Store, at: Target, units: u32, now: SimTime) -> Option<Ppn> {
         let slot = at.die.index() * self.streams + at.stream;
         if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode != at.mode.0 {
+            if !self.can_open(at.die, at.whom) {
+                return None;
+            }
             self.give_up(store, at.die, at.stream);
         }
         if self.frontiers[slot].block == NONE {
@@ -132,6 +150,8 @@ impl Space {
             self.frontiers[slot] = Frontier { block: block.0, next_unit: 0 };
             self.opened.push(block);
             self.restate_room(at.die);
+        } else if !self.may_go_on(at) {
+            return None;
         }
         let frontier = &mut self.frontiers[slot];
         let block = BlockId(frontier.block);
@@ -220,6 +240,20 @@ impl Space {
         for die in 0..store.geometry.die_count {
             self.restate_room(DieId(die));
         }
+    }
+
+    /// An open block of a loaded drive becomes the frontier of a stream again, behind what was programmed. False if the stream has one, or the
+    /// block has no room.
+    pub fn go_on(&mut self, store: &Store, block: BlockId, stream: usize) -> bool {
+        let die = store.geometry.die_of(block);
+        let next_unit = u32::from(store.block(block).programmed) * store.geometry.units_per_stripe;
+        let frontier = &mut self.frontiers[die.index() * self.streams + stream];
+        if frontier.block != NONE || next_unit >= store.geometry.units_per_block {
+            return false;
+        }
+        *frontier = Frontier { block: block.0, next_unit };
+        self.restate_room(die);
+        true
     }
 }
 

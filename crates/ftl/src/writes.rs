@@ -87,6 +87,22 @@ impl WriteQueue {
         self.lengths[list] += 1;
     }
 
+    /// Everything that waits in one list joins another.
+    pub fn hand_over(&mut self, from: usize, to: usize) {
+        let head = std::mem::replace(&mut self.heads[from], NONE);
+        if head == NONE {
+            return;
+        }
+        if self.heads[to] == NONE {
+            self.heads[to] = head;
+        } else {
+            let tail = self.tails[to];
+            self.units[tail].next = head;
+        }
+        self.tails[to] = self.tails[from];
+        self.lengths[to] += std::mem::take(&mut self.lengths[from]);
+    }
+
     #[inline]
     pub fn len(&self, list: usize) -> u64 {
         self.lengths[list]

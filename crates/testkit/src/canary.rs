@@ -51,11 +51,18 @@ impl Forgery {
         Forgery::BufferElsewhere,
     ];
 
+    /// Whether it must always be noticed. A unit whose trim is not told may be written again before anybody looks.
+    pub fn is_always_caught(self) -> bool {
+        self != Forgery::DropTrim
+    }
+
     /// The false records in place of `record`; `None` if it is of a kind that this forgery leaves alone.
     fn of(self, record: Record) -> Option<Vec<Record>> {
         let beside = |ppn: Ppn| Ppn(if ppn.0 == 0 { 1 } else { ppn.0 - 1 });
         match (self, record) {
-            (Forgery::BindElsewhere, Record::Bound { lpn, ppn, command, mode }) => Some(vec![Record::Bound { lpn, ppn: beside(ppn), command, mode }]),
+            (Forgery::BindElsewhere, Record::Bound { lpn, ppn, command, mode }) => {
+                Some(vec![Record::Bound { lpn, ppn: beside(ppn), command, mode }])
+            }
             (Forgery::DropBinding, Record::Bound { .. } | Record::BoundFromBuffer { .. }) => Some(Vec::new()),
             (Forgery::RelocateAnother, Record::Relocated { lpn, from, to, reason, mode }) => {
                 Some(vec![Record::Relocated { lpn: Lpn(lpn.0 ^ 1), from, to, reason, mode }])
@@ -75,7 +82,9 @@ impl Forgery {
             (Forgery::DropSensing, Record::ReadSensed { owner: kit::Owner::Command(_), .. }) => Some(Vec::new()),
             (Forgery::AcceptTwice, Record::WriteAccepted { .. }) => Some(vec![record, record]),
             (Forgery::DropTrim, Record::Trimmed { .. }) => Some(Vec::new()),
-            (Forgery::BufferElsewhere, Record::Buffered { command, lpn, slot }) => Some(vec![Record::Buffered { command, lpn, slot: slot + 1 }]),
+            (Forgery::BufferElsewhere, Record::Buffered { command, lpn, slot }) => {
+                Some(vec![Record::Buffered { command, lpn, slot: slot + 1 }])
+            }
             _ => None,
         }
     }

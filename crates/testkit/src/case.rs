@@ -1,27 +1,24 @@
 //! One random case: a drive, commands, and what is done with them, all from one seed.
 
+use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::describe::describe;
 use crate::oracle::Counts;
 use crate::rig::{Rig, Tamper};
-use crate::Violation;
-use drive::Description;
+use drive::{Description, Drive};
 use kit::{Bytes, HostCommand, Op, Rng};
 
 /// Tag of the flush that empties the buffer between two parts of a case: no random command gets so far.
 const LAST_TAG: u32 = u32::MAX;
 
 /// How a case that could be run has ended.
-#[derive(Clone, Debug)]
 pub struct Passed {
     /// What the oracle saw, in the last part of the case.
     pub counts: Counts,
     /// Shared only by runs in which the same commands completed in the same order at the same times.
     pub history: u64,
-    /// Programs and erases suspended.
-    pub suspensions: u64,
-    /// The drive's counters, in words.
-    pub state: String,
+    /// The drive at the end.
+    pub drive: Drive,
 }
 
 /// The description of a seed, if it is accepted.
@@ -41,7 +38,12 @@ pub fn run(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Optio
 }
 
 /// Runs the commands of a seed on a drive.
-pub fn run_described(description: &Description, seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Passed, Violation> {
+pub fn run_described(
+    description: &Description,
+    seed: u64,
+    commands: u32,
+    tamper: Option<Tamper<'_>>,
+) -> Result<Passed, Violation> {
     let mut rng = Rng::stream(seed, "testkit.mix");
     let program_ns = description.flash.program_time.of(0).0;
     let mut rig = Rig::new(description, seed, tamper)?;
@@ -49,7 +51,8 @@ pub fn run_described(description: &Description, seed: u64, commands: u32, tamper
     let parts = 1 + rng.below(3) as u32;
     for part in 0..parts {
         let mix = Mix::random(&mut rng, program_ns);
-        let mut stream = Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &format!("testkit.commands.{part}")));
+        let mut stream =
+            Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &format!("testkit.commands.{part}")));
         play(&mut rig, &mut stream, commands / parts)?;
         if part + 1 < parts {
             between(&mut rig, description, &mut rng, seed)?;
@@ -61,9 +64,7 @@ pub fn run_described(description: &Description, seed: u64, commands: u32, tamper
         rig.idle(until)?;
     }
     rig.finish()?;
-    let state = format!("{:?} {:?} {:?}", rig.drive.ftl().counters, rig.drive.flash().counters, rig.drive.ftl().policy_stats());
-    let suspensions = rig.drive.flash().counters.suspensions;
-    Ok(Passed { counts: rig.oracle.counts.clone(), history: rig.history(), suspensions, state })
+    Ok(Passed { counts: rig.oracle.counts.clone(), history: rig.history(), drive: rig.drive })
 }
 
 /// A closed loop with gaps and delayed arrivals.

@@ -13,15 +13,24 @@ struct Numbers {
     units_per_block: u64,
     units_per_stripe: u64,
     stripes_per_block: u64,
+    /// Times of a page read, a program and an erase, with the channel as busy as its dies can make it \[ns\].
     read_ns: u64,
     program_ns: u64,
+    erase_ns: u64,
     modes: u64,
 }
 
 impl Numbers {
-    /// Time in which a die can read and program all that it holds \[ns\].
+    /// Time in which a die can read, program and erase all that it holds \[ns\].
     fn rewrite_ns(&self) -> u64 {
-        self.blocks_per_die * self.stripes_per_block * (4 * self.read_ns + self.program_ns)
+        self.blocks_per_die * (self.block_ns() + self.erase_ns)
+    }
+}
+
+impl Numbers {
+    /// Time in which a die can read a block and program another with its data \[ns\].
+    fn block_ns(&self) -> u64 {
+        self.stripes_per_block * (4 * self.read_ns + self.program_ns)
     }
 }
 
@@ -66,7 +75,7 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     let one_shot = chance(rng, 0.5);
     let page_units = pick(rng, &[1, 1, 1, 2, 4]);
     let superblock = if chance(rng, 0.15) { 2 } else { 1 };
-    let mut wordlines = pick(rng, &[1, 2, 3, 4, 6, 8, 12]);
+    let mut wordlines = pick(rng, &[2, 3, 4, 4, 6, 8, 12, 16]);
     let planes_per_program = if multi_plane { planes } else { 1 };
     let serving = if concurrent == 1 { planes * dies_per_chip } else { planes };
     let groups: u64 = serving / planes_per_program;
@@ -75,16 +84,28 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     let dies = channels * chips * concurrent;
     let units_per_stripe = page_units * planes_per_program * if one_shot { bits } else { 1 };
     let units_per_block = |wordlines: u64| page_units * planes_per_program * wordlines * bits * superblock;
-    while wordlines > 1 && dies * blocks_per_die * units_per_block(wordlines) > MOST_UNITS {
+    while wordlines > 2 && dies * blocks_per_die * units_per_block(wordlines) > MOST_UNITS {
         wordlines -= 1;
     }
     let units_per_block = units_per_block(wordlines);
+    let (interface, rates) = pick(
+        rng,
+        &[("sdr", [10, 50]), ("nv_ddr", [66, 200]), ("nv_ddr2", [200, 533]), ("nv_ddr3", [667, 2400]), ("nv_ddr3", [1200, 4800])],
+    );
+    let rate = pick(rng, &rates);
+    let transfer_ns = units_per_stripe * UNIT_BYTES * 1000 / rate * chips * concurrent;
     let (read_us, program_us, erase_us) = (pick(rng, &[20, 50]), pick(rng, &[100, 600]), pick(rng, &[500, 3000]));
     line!(text, "[flash]\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies_per_chip}");
     line!(text, "concurrent_dies_per_chip = {concurrent}\nplanes_per_die = {planes}\nmulti_plane = {multi_plane}");
-    line!(text, "blocks_per_plane = {blocks_per_plane}\npages_per_block = {}\npage_size = \"{}KiB\"", wordlines * bits, page_units * 4);
+    line!(
+        text,
+        "blocks_per_plane = {blocks_per_plane}\npages_per_block = {}\npage_size = \"{}KiB\"",
+        wordlines * bits,
+        page_units * 4
+    );
     line!(text, "cell = \"{cell}\"\none_shot = {one_shot}\ncopyback = {}", chance(rng, 0.3));
     line!(text, "read_time = \"{read_us}us\"\nprogram_time = \"{program_us}us\"\nerase_time = \"{erase_us}us\"");
+    line!(text, "interface = \"{interface}\"\ntransfer_rate = \"{rate}MT/s\"");
     line!(text, "rated_pe_cycles = {}", pick(rng, &[2, 20, 10_000]));
     line!(text, "# superblock {superblock}");
     Numbers {
@@ -93,21 +114,20 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         units_per_block,
         units_per_stripe,
         stripes_per_block: units_per_block / units_per_stripe,
-        read_ns: read_us * 1000,
-        program_ns: program_us * 1000,
+        read_ns: read_us * 1000 + transfer_ns / 4,
+        program_ns: program_us * 1000 + transfer_ns,
+        erase_ns: erase_us * 2000,
         modes: if chance(rng, 0.2) { 3 } else { 2 },
     }
 }
 
 fn operation(rng: &mut Rng, text: &mut String, waits: bool) {
-    let (interface, rates) = pick(
-        rng,
-        &[("sdr", [10, 50]), ("nv_ddr", [66, 200]), ("nv_ddr2", [200, 533]), ("nv_ddr3", [667, 2400]), ("nv_ddr3", [1200, 4800])],
-    );
-    line!(text, "interface = \"{interface}\"\ntransfer_rate = \"{}MT/s\"", pick(rng, &rates));
     if chance(rng, 0.3) {
         let (write, relocation) = (pick(rng, &["0ns", "1ms", "10ms"]), pick(rng, &["0ns", "200us", "5ms"]));
-        line!(text, "scheduler = {{ kind = \"out_of_order\", write_patience = \"{write}\", relocation_patience = \"{relocation}\" }}");
+        line!(
+            text,
+            "scheduler = {{ kind = \"out_of_order\", write_patience = \"{write}\", relocation_patience = \"{relocation}\" }}"
+        );
     } else {
         line!(text, "scheduler = \"{}\"", pick(rng, &["fifo", "read_first", "read_first"]));
     }
@@ -116,8 +136,19 @@ fn operation(rng: &mut Rng, text: &mut String, waits: bool) {
     }
     if chance(rng, 0.4) {
         let program = chance(rng, 0.7) && (!waits || chance(rng, 0.1));
-        line!(text, "suspension = {{ program = {program}, erase = {}, suspend_time = \"{}us\",", chance(rng, 0.8), pick(rng, &[0, 5, 30]));
-        line!(text, "  resume_time = \"{}us\", least_remaining = \"{}us\", most = {} }}", pick(rng, &[0, 5]), pick(rng, &[0, 50]), pick(rng, &[1, 2, 100]));
+        line!(
+            text,
+            "suspension = {{ program = {program}, erase = {}, suspend_time = \"{}us\",",
+            chance(rng, 0.8),
+            pick(rng, &[0, 5, 30])
+        );
+        line!(
+            text,
+            "  resume_time = \"{}us\", least_remaining = \"{}us\", most = {} }}",
+            pick(rng, &[0, 5]),
+            pick(rng, &[0, 50]),
+            pick(rng, &[1, 2, 100])
+        );
     }
 }
 
@@ -170,7 +201,11 @@ fn buffer(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
         return;
     }
     let bytes = (numbers.units_per_stripe * (1 + rng.below(6)) + rng.below(8)) * UNIT_BYTES;
-    line!(text, "[buffer]\npolicy = \"write_back\"\ncapacity = \"{bytes}B\"\nflush_after = \"{}us\"", pick(rng, &[0, 10, 300, 3000]));
+    line!(
+        text,
+        "[buffer]\npolicy = \"write_back\"\ncapacity = \"{bytes}B\"\nflush_after = \"{}us\"",
+        pick(rng, &[0, 10, 300, 3000])
+    );
 }
 
 fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
@@ -178,16 +213,18 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let critical = reserve + 1 + rng.below(2);
     let low = critical + rng.below(3);
     let slack = pick(rng, &[0, 0, 1, 2, 4]);
-    let spare = critical + numbers.modes + 2 + slack;
+    let spare = low + numbers.modes + 2 + slack;
     let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
-    let (all, per_block) = (numbers.dies * numbers.blocks_per_die, numbers.units_per_block);
+    // What a block holds at least when its collection frees nothing: the last program of a collection is padded.
+    let held = numbers.units_per_block - numbers.units_per_stripe + 1;
+    let most = numbers.dies * user_blocks * held;
     line!(text, "[ftl]");
-    let ratio = numbers.blocks_per_die as f64 / user_blocks as f64 - 1.0;
+    let ratio = (numbers.dies * numbers.blocks_per_die * numbers.units_per_block) as f64 / most as f64 - 1.0;
     if ratio <= 1.0 && chance(rng, 0.5) {
         line!(text, "overprovisioning = {:?}", (ratio * 1e6).ceil() / 1e6);
     } else {
-        let units = numbers.dies * user_blocks * per_block - rng.below(per_block);
-        line!(text, "overprovisioning = 0.0\nuser_capacity = \"{}B\"", units.min(all * per_block) * UNIT_BYTES);
+        let units = most - rng.below(held);
+        line!(text, "overprovisioning = 0.0\nuser_capacity = \"{}B\"", units * UNIT_BYTES);
     }
     line!(text, "reserve_blocks = {reserve}\ngc_critical_blocks = {critical}\ngc_low_blocks = {low}");
     line!(text, "gc_preemptible = {}\nseparate_relocations = {}", chance(rng, 0.6), chance(rng, 0.6));
@@ -196,16 +233,26 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     }
     let victim = pick(
         rng,
-        &["\"greedy\"", "\"fifo\"", "\"random\"", "\"cost_benefit\"", "{ kind = \"d_choices\", d = 3 }", "{ kind = \"windowed_greedy\", window = 4 }"],
+        &[
+            "\"greedy\"",
+            "\"fifo\"",
+            "\"random\"",
+            "\"cost_benefit\"",
+            "{ kind = \"d_choices\", d = 3 }",
+            "{ kind = \"windowed_greedy\", window = 4 }",
+        ],
     );
     line!(text, "victim = {victim}");
-    let wear = pick(rng, &["\"none\"", "\"dynamic\"", "{ kind = \"static_cold\", spread = 1 }", "{ kind = \"static_cold\", spread = 3 }"]);
+    let wear = pick(
+        rng,
+        &["\"none\"", "\"dynamic\"", "{ kind = \"static_cold\", spread = 1 }", "{ kind = \"static_cold\", spread = 3 }"],
+    );
     line!(text, "wear_leveling = {wear}");
     line!(text, "write_allocation = \"{}\"", pick(rng, &["pull", "pull", "static", "round_robin"]));
     line!(text, "allocation_order = \"{}\"", pick(rng, &["CWD", "CDW", "WCD", "WDC", "DCW", "DWC"]));
     line!(text, "unmapped_read = \"{}\"", pick(rng, &["zero", "flash"]));
     line!(text, "read_in_flight = \"{}\"", if waits { "wait" } else { "buffer" });
-    let margin = numbers.stripes_per_block * (4 * numbers.read_ns + numbers.program_ns) * rng.below(3);
+    let margin = numbers.block_ns() * rng.below(3);
     line!(text, "retention_margin = \"{margin}ns\"");
     if text.contains("# superblock 2") {
         line!(text, "superblock_blocks = 2");

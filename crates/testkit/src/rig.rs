@@ -53,7 +53,16 @@ impl<'a> Rig<'a> {
         prepare(&mut drive, description);
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
-        Ok(Rig { drive, oracle, tamper, done: Vec::new(), records: Vec::new(), history: 0xcbf2_9ce4_8422_2325, quiet: 0, last: Vec::new() })
+        Ok(Rig {
+            drive,
+            oracle,
+            tamper,
+            done: Vec::new(),
+            records: Vec::new(),
+            history: 0xcbf2_9ce4_8422_2325,
+            quiet: 0,
+            last: Vec::new(),
+        })
     }
 
     /// Submits a command; its tag must differ from all those in flight.
@@ -75,13 +84,21 @@ impl<'a> Rig<'a> {
     /// Handles the next instant, with commands in flight. How many completed.
     pub fn step(&mut self) -> Result<usize, Violation> {
         let Some(at) = self.drive.next_event() else {
-            return Err(Violation(format!("stalled: nothing is to happen and {} commands are in flight\n{}", self.outstanding(), self.drive.ftl().situation())));
+            return Err(Violation(format!(
+                "stalled: nothing is to happen and {} commands are in flight\n{}",
+                self.outstanding(),
+                self.drive.ftl().situation()
+            )));
         };
         let count = self.advance(at)?;
         self.quiet = if count > 0 { 0 } else { self.quiet + 1 };
         ensure(self.quiet < PATIENCE, || {
             let (now, left) = (self.drive.now(), self.outstanding());
-            format!("stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}", self.drive.ftl().situation(), self.last)
+            format!(
+                "stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}",
+                self.drive.ftl().situation(),
+                self.last
+            )
         })?;
         Ok(count)
     }

@@ -11,7 +11,10 @@ use serde_json::{Map, Value as Json, json};
 pub(super) fn schema() -> Json {
     let mut schema = schemars::schema_for!(Description).to_value();
     if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
-        properties.insert("base".to_owned(), json!({"type": "string", "description": "A preset whose fields are used where this description has none."}));
+        properties.insert(
+            "base".to_owned(),
+            json!({"type": "string", "description": "A preset whose fields are used where this description has none."}),
+        );
     }
     schema
 }
@@ -74,7 +77,8 @@ impl Checker {
     }
 
     fn check_options(&mut self, node: &Node, options: &[Json], path: &str) -> Json {
-        let options: Vec<Json> = options.iter().map(|option| self.resolve(option).clone()).filter(|option| type_of(option) != "null").collect();
+        let options: Vec<Json> =
+            options.iter().map(|option| self.resolve(option).clone()).filter(|option| type_of(option) != "null").collect();
         if options.len() == 1 {
             return self.check(node, &options[0], path);
         }
@@ -129,7 +133,9 @@ impl Checker {
                 self.problems.0.push(Problem::unknown(format!("{}: {path}", node.place), "value", name, known()));
                 Json::Null
             }
-            _ => self.complain(node, path, format!("{}: expected one of {}", node.shown(), known().collect::<Vec<_>>().join(", "))),
+            _ => {
+                self.complain(node, path, format!("{}: expected one of {}", node.shown(), known().collect::<Vec<_>>().join(", ")))
+            }
         }
     }
 
@@ -166,13 +172,22 @@ impl Checker {
     /// What a field accepts, in a few words.
     fn expectation(&self, schema: &Json) -> String {
         let schema = self.resolve(schema);
-        if let (Some(unit), Some(example)) = (schema.get("x-unit").and_then(Json::as_str), schema.get("x-example").and_then(Json::as_str)) {
+        if let (Some(unit), Some(example)) =
+            (schema.get("x-unit").and_then(Json::as_str), schema.get("x-example").and_then(Json::as_str))
+        {
             return format!("{unit} such as {example}");
         }
         let options = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Json::as_array);
         if let Some(options) = options {
-            let names: Vec<String> =
-                options.iter().map(|option| kind_of(option).or(option.get("const")).and_then(Json::as_str).map_or_else(|| self.expectation(option), str::to_owned)).collect();
+            let names: Vec<String> = options
+                .iter()
+                .map(|option| {
+                    kind_of(option)
+                        .or(option.get("const"))
+                        .and_then(Json::as_str)
+                        .map_or_else(|| self.expectation(option), str::to_owned)
+                })
+                .collect();
             return names.join(" or ");
         }
         if let Some(names) = schema.get("enum").and_then(Json::as_array) {
@@ -223,7 +238,8 @@ impl Checker {
         let unit = schema.get("x-unit").and_then(Json::as_str);
         let Value::Text(text) = &node.value else {
             let expected = self.expectation(schema);
-            let unit = if unit.is_some() && matches!(node.value, Value::Integer(_) | Value::Float(_)) { " has no unit" } else { "" };
+            let unit =
+                if unit.is_some() && matches!(node.value, Value::Integer(_) | Value::Float(_)) { " has no unit" } else { "" };
             return self.complain(node, path, format!("{}{unit}: expected {expected}", node.shown()));
         };
         if let Some(Err(complaint)) = unit.map(|unit| kit::units::check_unit_string(unit, text)) {
@@ -238,7 +254,13 @@ fn type_of(schema: &Json) -> &str {
     match schema.get("type") {
         Some(Json::String(name)) => name,
         Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).find(|name| *name != "null").unwrap_or(""),
-        _ => if schema.get("properties").is_some() { "object" } else { "" },
+        _ => {
+            if schema.get("properties").is_some() {
+                "object"
+            } else {
+                ""
+            }
+        }
     }
 }
 

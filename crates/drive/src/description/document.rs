@@ -130,9 +130,8 @@ impl Lines<'_> {
         let place = format!("{}:{}", self.name, line_of(self.text, value.span().start));
         let value = match value.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
-            DeValue::Integer(number) => {
-                i64::from_str_radix(&number.as_str().replace('_', ""), number.radix()).map_or(Value::Other("a number beyond 64 bits"), Value::Integer)
-            }
+            DeValue::Integer(number) => i64::from_str_radix(&number.as_str().replace('_', ""), number.radix())
+                .map_or(Value::Other("a number beyond 64 bits"), Value::Integer),
             DeValue::Float(number) => number.as_str().replace('_', "").parse().map_or(Value::Other("a number"), Value::Float),
             DeValue::Boolean(flag) => Value::Bool(*flag),
             DeValue::Array(items) => Value::List(items.iter().map(|item| self.node(item)).collect()),

@@ -27,16 +27,36 @@ fn unknown_fields_are_refused_with_the_nearest_name() {
     assert_refused("[flsah]\nchannels = 4\n", &[], "d.toml:2: unknown field or section `flsah`");
     assert_refused("[flsah]\nchannels = 4\n", &[], "(did you mean `flash`?)");
     assert_refused("[policy.ofwar]\nwrite_treshold = 4\n", &[], "d.toml:3: policy.ofwar: unknown field `write_treshold`");
-    assert_refused("[[flash.write_mode]]\nname = \"normal\"\nprogram_scal = 1.0\n", &[], "d.toml:4: flash.write_mode[0]: unknown field `program_scal`");
-    assert_refused("[host]\ninterface = { kind = \"plain\", queue_dept = 3 }\n", &[], "d.toml:3: host.interface: unknown field `queue_dept`");
+    assert_refused(
+        "[[flash.write_mode]]\nname = \"normal\"\nprogram_scal = 1.0\n",
+        &[],
+        "d.toml:4: flash.write_mode[0]: unknown field `program_scal`",
+    );
+    assert_refused(
+        "[host]\ninterface = { kind = \"plain\", queue_dept = 3 }\n",
+        &[],
+        "d.toml:3: host.interface: unknown field `queue_dept`",
+    );
 }
 
 #[test]
 fn unknown_names_are_refused_with_the_list() {
-    assert_refused("[ftl]\nvictim = \"greedi\"\n", &[], "d.toml:3: ftl.victim: unknown name `greedi`: expected one of greedy, cost_benefit");
+    assert_refused(
+        "[ftl]\nvictim = \"greedi\"\n",
+        &[],
+        "d.toml:3: ftl.victim: unknown name `greedi`: expected one of greedy, cost_benefit",
+    );
     assert_refused("[flash]\nscheduler = \"fifi\"\n", &[], "(did you mean `fifo`?)");
-    assert_refused("[flash]\ncell = \"plc\"\n", &[], "d.toml:3: flash.cell: unknown value `plc`: expected one of slc, mlc, tlc, qlc");
-    assert_refused("[policy]\nkind = \"ofwra\"\n", &[], "d.toml:3: policy.kind: unknown policy `ofwra`: expected one of baseline, separate, ofwar, all_fast");
+    assert_refused(
+        "[flash]\ncell = \"plc\"\n",
+        &[],
+        "d.toml:3: flash.cell: unknown value `plc`: expected one of slc, mlc, tlc, qlc",
+    );
+    assert_refused(
+        "[policy]\nkind = \"ofwra\"\n",
+        &[],
+        "d.toml:3: policy.kind: unknown policy `ofwra`: expected one of baseline, separate, ofwar, all_fast",
+    );
     let problems = Description::read("d.toml", "base = \"tinny\"\n", &[]).expect_err("no such preset");
     assert!(problems.to_string().starts_with("d.toml:1: unknown preset `tinny`"), "{problems}");
     assert!(problems.to_string().ends_with("(did you mean `tiny`?)"), "{problems}");
@@ -52,7 +72,8 @@ fn missing_fields_are_named_with_what_is_expected() {
         ("overprovisioning", "[ftl]", "ftl.overprovisioning: missing: expected a number from 0 to 1"),
         ("gc_preemptible", "[ftl]", "ftl.gc_preemptible: missing: expected true or false"),
     ] {
-        let text: String = tiny.lines().filter(|text| !text.starts_with(&format!("{field} ="))).map(|text| format!("{text}\n")).collect();
+        let text: String =
+            tiny.lines().filter(|text| !text.starts_with(&format!("{field} ="))).map(|text| format!("{text}\n")).collect();
         let header = text.lines().position(|text| text == line).expect("the section is there") + 1;
         let problems = Description::read("d.toml", &text, &[]).expect_err(field);
         assert!(problems.to_string().starts_with(&format!("d.toml:{header}: {expected}")), "{problems}");
@@ -72,7 +93,10 @@ fn values_are_refused_with_what_would_be_accepted() {
         ("[flash]\nerase_time = \"0.5ns\"\n", "d.toml:3: flash.erase_time: \"0.5ns\": `0.5` is not a number that fits"),
         ("[flash]\npage_size = \"16ms\"\n", "d.toml:3: flash.page_size: \"16ms\": unknown unit `ms`: expected a size"),
         ("[flash]\npage_size = \"5KiB\"\n", "d.toml:3: flash.page_size: 5KiB: expected a multiple of 4KiB, at most 1MiB"),
-        ("[flash]\ntransfer_rate = \"1200MB/s\"\n", "d.toml:3: flash.transfer_rate: \"1200MB/s\": unknown unit `MB/s`: expected a transfer rate"),
+        (
+            "[flash]\ntransfer_rate = \"1200MB/s\"\n",
+            "d.toml:3: flash.transfer_rate: \"1200MB/s\": unknown unit `MB/s`: expected a transfer rate",
+        ),
         ("[flash]\ntransfer_rate = \"4801MT/s\"\n", "d.toml:3: flash.transfer_rate: 4801MT/s: expected 1MT/s to 4800MT/s"),
         ("[flash]\ninterface = \"sdr\"\n", "flash.transfer_rate: 1200MT/s: expected 1MT/s to 50MT/s"),
         ("[flash]\nchannels = 0\n", "d.toml:3: flash.channels: 0: expected 1..=256"),
@@ -81,13 +105,19 @@ fn values_are_refused_with_what_would_be_accepted() {
         ("[flash]\nchannels = 2.5\n", "d.toml:3: flash.channels: 2.5: expected a number from 1 to 256"),
         ("[flash]\nchannels = \"2\"\n", "d.toml:3: flash.channels: \"2\": expected a number from 1 to 256"),
         ("[flash]\nmulti_plane = 1\n", "d.toml:3: flash.multi_plane: 1: expected true or false"),
-        ("[flash]\nread_time = [\"1us\", \"2us\"]\n", "d.toml:3: flash.read_time: 2 times: expected one, or 1, one for each page type"),
+        (
+            "[flash]\nread_time = [\"1us\", \"2us\"]\n",
+            "d.toml:3: flash.read_time: 2 times: expected one, or 1, one for each page type",
+        ),
         ("[ftl]\noverprovisioning = 1.5\n", "d.toml:3: ftl.overprovisioning: 1.5: expected 0..=1"),
         ("[ftl]\noverprovisioning = -0.1\n", "d.toml:3: ftl.overprovisioning: -0.1: expected 0..=1"),
         ("[ftl]\noverprovisioning = nan\n", "d.toml:3: ftl.overprovisioning: NaN: expected a number from 0 to 1"),
         ("[ftl]\nvictim = 3\n", "d.toml:3: ftl.victim: 3: expected one of greedy"),
         ("[ftl]\ngc_critical_blocks = 1\n", "d.toml:3: ftl.gc_critical_blocks: 1: expected more than reserve_blocks = 1"),
-        ("[state]\nprecondition = \"full\"\n", "d.toml:3: state.precondition: unknown value `full`: expected one of none, fill, random, steady"),
+        (
+            "[state]\nprecondition = \"full\"\n",
+            "d.toml:3: state.precondition: unknown value `full`: expected one of none, fill, random, steady",
+        ),
         ("[buffer]\npolicy = \"write_back\"\ncapacity = \"1MiB\"\n", "d.toml:2: buffer.flush_after: missing"),
         ("[buffer]\npolicy = \"write_back\"\nflush_after = \"1ms\"\n", "d.toml:2: buffer.capacity: missing"),
         ("title = [\n", "d.toml:"),
@@ -98,12 +128,20 @@ fn values_are_refused_with_what_would_be_accepted() {
 
 #[test]
 fn a_capacity_that_does_not_fit_is_refused() {
-    assert_refused("[ftl]\noverprovisioning = 0.0\n", &[], "d.toml:3: ftl.overprovisioning: does not fit: each die has 128 blocks");
+    assert_refused(
+        "[ftl]\noverprovisioning = 0.0\n",
+        &[],
+        "d.toml:3: ftl.overprovisioning: does not fit: each die has 128 blocks",
+    );
     assert_refused("[ftl]\nuser_capacity = \"1GiB\"\n", &[], "d.toml:3: ftl.user_capacity: 1GiB does not fit");
     assert_refused("[ftl]\nuser_capacity = \"0B\"\n", &[], "d.toml:3: ftl.user_capacity: 0B does not fit");
     assert_refused("[ftl]\ngc_critical_blocks = 30\ngc_low_blocks = 40\n", &[], "ftl.overprovisioning: does not fit");
     assert_refused("[flash]\nblocks_per_plane = 4194304\npages_per_block = 4096\n", &[], "expected less than 16 TiB");
-    assert_refused("[ftl]\nsuperblock_blocks = 3\n", &[], "d.toml:3: ftl.superblock_blocks: 3: expected a divisor of flash.blocks_per_plane = 128");
+    assert_refused(
+        "[ftl]\nsuperblock_blocks = 3\n",
+        &[],
+        "d.toml:3: ftl.superblock_blocks: 3: expected a divisor of flash.blocks_per_plane = 128",
+    );
 }
 
 #[test]
@@ -111,7 +149,11 @@ fn policies_need_their_modes() {
     let only_normal = "[policy]\nkind = \"ofwar\"\n[[flash.write_mode]]\nname = \"normal\"\n";
     assert_refused(only_normal, &[], "no mode is named `fast`: policy `ofwar` needs one");
     assert_refused("[[flash.write_mode]]\nname = \"fast\"\n", &[], "no mode is named `normal`");
-    assert_refused("[[flash.write_mode]]\nname = \"normal\"\n[[flash.write_mode]]\nname = \"normal\"\n", &[], "`normal` stands twice");
+    assert_refused(
+        "[[flash.write_mode]]\nname = \"normal\"\n[[flash.write_mode]]\nname = \"normal\"\n",
+        &[],
+        "`normal` stands twice",
+    );
 }
 
 #[test]
@@ -125,7 +167,11 @@ fn overrides_are_checked_like_the_file() {
     assert_refused("", &["flash.write_mode[x].name=x"], "`write_mode[x]` is not a field");
     assert_refused("", &["flash=3"], "flash: 3: expected a table");
     assert_refused("", &["ftl.overprovisioning=0.0"], "--set ftl.overprovisioning=0.0: ftl.overprovisioning: does not fit");
-    let accepted = Description::read("d.toml", "base = \"tiny\"\n", &["flash.write_mode[1].program_scale=0.25".to_owned(), "title=a, b".to_owned()]);
+    let accepted = Description::read(
+        "d.toml",
+        "base = \"tiny\"\n",
+        &["flash.write_mode[1].program_scale=0.25".to_owned(), "title=a, b".to_owned()],
+    );
     let accepted = accepted.unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!((accepted.flash.write_modes[1].program_scale, accepted.title.as_str()), (0.25, "a, b"));
 }
@@ -135,7 +181,16 @@ fn everything_wrong_is_said_at_once_each_with_its_line() {
     let lines = "titel = \"x\"\n[flash]\nchannels = 0\nread_time = 50\ncell = \"xlc\"\n[ftl]\nvictim = \"greed\"\noverprovisioning = 2.0\n[state]\nage = \"-1d\"\n";
     let problems = refused(lines, &["flash.planes_per_die=65"]);
     let message = problems.to_string();
-    for place in ["d.toml:2: ", "d.toml:4: flash.channels", "d.toml:5: flash.read_time", "d.toml:6: flash.cell", "d.toml:8: ftl.victim", "d.toml:9: ftl.over", "d.toml:11: state.age", "--set flash.planes_per_die=65: "] {
+    for place in [
+        "d.toml:2: ",
+        "d.toml:4: flash.channels",
+        "d.toml:5: flash.read_time",
+        "d.toml:6: flash.cell",
+        "d.toml:8: ftl.victim",
+        "d.toml:9: ftl.over",
+        "d.toml:11: state.age",
+        "--set flash.planes_per_die=65: ",
+    ] {
         assert!(message.contains(place), "{place} is not in:\n{message}");
     }
     assert_eq!(problems.0.len(), 8, "{message}");

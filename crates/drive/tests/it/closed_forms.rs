@@ -20,10 +20,26 @@ const INTERFACES: &[Onfi] = &[
     // tCS 15, tWC 20, tADL 400, tWB 100, tRR 20, tDBSY 500.
     Onfi { name: "sdr", read: 255, program: 635, erase: 195, further_page: 620, t_ccs: 500, rates: &[10, 20, 33, 50] },
     // tCS 20, tCAD 45, tADL 400, tWRCK 20, tWB 100, tRR 20, tDBSY 500.
-    Onfi { name: "nv_ddr", read: 410, program: 810, erase: 300, further_page: 770, t_ccs: 500, rates: &[40, 66, 100, 133, 166, 200] },
+    Onfi {
+        name: "nv_ddr",
+        read: 410,
+        program: 810,
+        erase: 300,
+        further_page: 770,
+        t_ccs: 500,
+        rates: &[40, 66, 100, 133, 166, 200],
+    },
     // tCS 20, tWC 25, tADL 70, tWPST + tWPSTH 21, tWB 100, tRR 20, tDBSY 500.
     Onfi { name: "nv_ddr2", read: 290, program: 361, erase: 220, further_page: 650, t_ccs: 300, rates: &[200, 333, 400, 533] },
-    Onfi { name: "nv_ddr3", read: 290, program: 361, erase: 220, further_page: 650, t_ccs: 300, rates: &[667, 1200, 1600, 2400, 3600, 4800] },
+    Onfi {
+        name: "nv_ddr3",
+        read: 290,
+        program: 361,
+        erase: 220,
+        further_page: 650,
+        t_ccs: 300,
+        rates: &[667, 1200, 1600, 2400, 3600, 4800],
+    },
 ];
 
 const READ: u64 = 50_000;
@@ -61,10 +77,18 @@ fn several_planes_cost_dummy_busy_and_a_column_change_each() {
         let command = onfi.program + 3 * onfi.further_page;
         assert_parts(onfi.name, &write, &[(Cause::BusCommand, command), (Cause::Transfer, data), (Cause::Program, PROGRAM)]);
         let read = rig.one(Op::Read, 0, 4);
-        let parts = [(Cause::BusCommand, onfi.read + 3 * onfi.further_page), (Cause::Sense, READ), (Cause::Transfer, data + 3 * onfi.t_ccs)];
+        let parts = [
+            (Cause::BusCommand, onfi.read + 3 * onfi.further_page),
+            (Cause::Sense, READ),
+            (Cause::Transfer, data + 3 * onfi.t_ccs),
+        ];
         assert_parts(onfi.name, &read, &parts);
         let one = rig.one(Op::Read, 2, 1);
-        assert_parts(onfi.name, &one, &[(Cause::BusCommand, onfi.read), (Cause::Sense, READ), (Cause::Transfer, transfer(1, rate))]);
+        assert_parts(
+            onfi.name,
+            &one,
+            &[(Cause::BusCommand, onfi.read), (Cause::Sense, READ), (Cause::Transfer, transfer(1, rate))],
+        );
     }
 }
 
@@ -86,7 +110,8 @@ fn units_of_one_page_come_in_one_read() {
 
 #[test]
 fn a_one_shot_program_writes_the_wordline() {
-    let cell = ["flash.cell=tlc", "flash.one_shot=true", "flash.pages_per_block=66", "flash.read_time=[\"40us\", \"60us\", \"90us\"]"];
+    let cell =
+        ["flash.cell=tlc", "flash.one_shot=true", "flash.pages_per_block=66", "flash.read_time=[\"40us\", \"60us\", \"90us\"]"];
     let mut rig = Rig::new(&with(ONE_DIE, &cell));
     let write = rig.one(Op::Write, 0, 3);
     let parts = [(Cause::BusCommand, 361 + 2 * 650), (Cause::Transfer, transfer(3, 1200)), (Cause::Program, PROGRAM)];
@@ -138,7 +163,9 @@ fn phases_can_be_given() {
 #[test]
 fn the_plain_link_adds_command_and_data_time() {
     for (duplex, name) in [(true, "full duplex"), (false, "half duplex")] {
-        let link = format!("host.interface={{ kind = \"plain\", queue_depth = 4, command_time = \"700ns\", bandwidth = \"3GB/s\", full_duplex = {duplex} }}");
+        let link = format!(
+            "host.interface={{ kind = \"plain\", queue_depth = 4, command_time = \"700ns\", bandwidth = \"3GB/s\", full_duplex = {duplex} }}"
+        );
         let mut rig = Rig::new(&[&link]);
         let data = |units: u64| (units * 4096).div_ceil(3);
         let write = rig.one(Op::Write, 0, 1);
@@ -156,7 +183,8 @@ fn the_plain_link_adds_command_and_data_time() {
 
 #[test]
 fn a_full_device_queue_is_charged_to_the_host_queue() {
-    let link = "host.interface={ kind = \"plain\", queue_depth = 1, command_time = \"1us\", bandwidth = \"0B/s\", full_duplex = true }";
+    let link =
+        "host.interface={ kind = \"plain\", queue_depth = 1, command_time = \"1us\", bandwidth = \"0B/s\", full_duplex = true }";
     let mut rig = Rig::new(&[link]);
     let (first, second) = (rig.submit(Op::Write, 0, 1, SimTime(0)), rig.submit(Op::Write, 1, 1, SimTime(0)));
     rig.drain();
@@ -219,7 +247,8 @@ fn a_read_of_data_being_programmed_is_answered_or_waits() {
     rig.submit(Op::Write, 0, 1, SimTime(0));
     let read = rig.submit(Op::Read, 0, 1, SimTime(1000));
     rig.drain();
-    let parts = [(Cause::DieHostProgram, ONE_PROGRAM - 1000), (Cause::BusCommand, 290), (Cause::Sense, READ), (Cause::Transfer, 3414)];
+    let parts =
+        [(Cause::DieHostProgram, ONE_PROGRAM - 1000), (Cause::BusCommand, 290), (Cause::Sense, READ), (Cause::Transfer, 3414)];
     assert_parts("from flash", &rig.row(read), &parts);
 }
 
@@ -242,14 +271,16 @@ fn what_an_erase_blocks_waits_for_its_end() {
     for onfi in INTERFACES {
         let rate = onfi.rates[0];
         let sets = [format!("flash.interface={}", onfi.name), format!("flash.transfer_rate={rate}MT/s")];
-        let small = ["flash.blocks_per_plane=8", "flash.pages_per_block=8", "ftl.overprovisioning=1.0", "ftl.user_capacity=32KiB"];
+        let small =
+            ["flash.blocks_per_plane=8", "flash.pages_per_block=8", "ftl.overprovisioning=1.0", "ftl.user_capacity=32KiB"];
         let mut rig = Rig::new(&with(&with(ONE_DIE, &small), &[&sets[0], &sets[1]]));
         rig.one(Op::Write, 5, 1);
         let begin = run_into_an_erase(&mut rig);
         let read = rig.submit(Op::Read, 5, 1, begin + kit::Nanos(1000));
         rig.drain();
         let wait = onfi.erase + ERASE - 1000;
-        let parts = [(Cause::DieErase, wait), (Cause::BusCommand, onfi.read), (Cause::Sense, READ), (Cause::Transfer, transfer(1, rate))];
+        let parts =
+            [(Cause::DieErase, wait), (Cause::BusCommand, onfi.read), (Cause::Sense, READ), (Cause::Transfer, transfer(1, rate))];
         assert_parts(onfi.name, &rig.row(read), &parts);
     }
 }
@@ -293,9 +324,13 @@ const WIDE: &[&str] = &["flash.blocks_per_plane=32", "ftl.overprovisioning=0.5"]
 fn reads_at_depth_are_bound_by_dies_or_channels() {
     // Sequential reads visit the dies in turn. Dies per channel and rate decide which is the bottleneck; two channels.
     for scheduler in ["read_first", "out_of_order"] {
-        for (dies, interface, rate, command) in
-            [(1, "nv_ddr3", 1200, 290), (2, "nv_ddr3", 1200, 290), (8, "nv_ddr3", 1200, 290), (16, "nv_ddr3", 1200, 290), (16, "nv_ddr", 40, 410)]
-        {
+        for (dies, interface, rate, command) in [
+            (1, "nv_ddr3", 1200, 290),
+            (2, "nv_ddr3", 1200, 290),
+            (8, "nv_ddr3", 1200, 290),
+            (16, "nv_ddr3", 1200, 290),
+            (16, "nv_ddr", 40, 410),
+        ] {
             let sets = [
                 format!("flash.chips_per_channel={dies}"),
                 format!("flash.interface={interface}"),
@@ -316,9 +351,15 @@ fn reads_at_depth_are_bound_by_dies_or_channels() {
 #[test]
 fn writes_at_depth_are_bound_by_dies_or_channels() {
     for (dies, interface, rate, command) in [(2, "nv_ddr3", 1200, 361), (16, "nv_ddr3", 1200, 361), (16, "nv_ddr", 40, 810)] {
-        let sets =
-            [format!("flash.chips_per_channel={dies}"), format!("flash.interface={interface}"), format!("flash.transfer_rate={rate}MT/s")];
-        let measured = iops(&with(WIDE, &[&sets[0], &sets[1], &sets[2], "flash.blocks_per_plane=128"]), "rw=write\niodepth=128\nnumber_ios=10000");
+        let sets = [
+            format!("flash.chips_per_channel={dies}"),
+            format!("flash.interface={interface}"),
+            format!("flash.transfer_rate={rate}MT/s"),
+        ];
+        let measured = iops(
+            &with(WIDE, &[&sets[0], &sets[1], &sets[2], "flash.blocks_per_plane=128"]),
+            "rw=write\niodepth=128\nnumber_ios=10000",
+        );
         let channel = (command + transfer(1, rate)) as f64;
         let die = (channel + PROGRAM as f64) / f64::from(dies);
         assert_within(&format!("writes, {dies} dies per channel at {rate} MT/s"), measured, 2.0 * 1e9 / die.max(channel), 0.01);
@@ -328,7 +369,9 @@ fn writes_at_depth_are_bound_by_dies_or_channels() {
 #[test]
 fn commands_at_depth_are_bound_by_the_link() {
     let link = |duplex: bool| {
-        format!("host.interface={{ kind = \"plain\", queue_depth = 256, command_time = \"5us\", bandwidth = \"100MB/s\", full_duplex = {duplex} }}")
+        format!(
+            "host.interface={{ kind = \"plain\", queue_depth = 256, command_time = \"5us\", bandwidth = \"100MB/s\", full_duplex = {duplex} }}"
+        )
     };
     let (full, half) = (link(true), link(false));
     let wide = with(WIDE, &["flash.chips_per_channel=16"]);
@@ -381,8 +424,14 @@ fn constant_dies_lie_between_mean_value_analysis_and_the_bounds() {
     for &(dies, depth) in NETWORKS {
         let measured = network_iops(dies, depth, "constant", 100_000);
         let (low, high) = (mean_value_analysis(dies, depth, SERVICE), f64::from(dies.min(depth)) / SERVICE);
-        println!("{dies} dies, depth {depth}: {low:.2} <= {measured:.2} <= {high:.2}, {:+.2} % above the analysis", 100.0 * (measured / low - 1.0));
-        assert!(measured > low * 0.999 && measured <= high * 1.001, "{dies} dies, depth {depth}: {measured} is not in {low}..{high}");
+        println!(
+            "{dies} dies, depth {depth}: {low:.2} <= {measured:.2} <= {high:.2}, {:+.2} % above the analysis",
+            100.0 * (measured / low - 1.0)
+        );
+        assert!(
+            measured > low * 0.999 && measured <= high * 1.001,
+            "{dies} dies, depth {depth}: {measured} is not in {low}..{high}"
+        );
     }
 }
 

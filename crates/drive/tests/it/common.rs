@@ -152,7 +152,8 @@ impl Rig {
     /// Replays a fio job (its keys, one a line).
     pub fn replay(&mut self, keys: &str) {
         let input = Input::text("job.fio", format!("[job]\n{keys}\n"));
-        let workload = workload::open(&input, self.drive.user_bytes(), &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        let workload =
+            workload::open(&input, self.drive.user_bytes(), &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         self.drive.statistics.log = None;
         RunLoop::new(workload).run(&mut self.drive, &mut |_, _| true).unwrap_or_else(|problems| panic!("{problems}"));
     }
@@ -249,7 +250,9 @@ pub fn desnoyers_greedy(alpha: f64, pages: u32) -> f64 {
 #[test]
 fn the_closed_forms_have_their_published_values() {
     // FACTS 5.1, table.
-    for (spare, fifo, greedy_64, greedy_256) in [(0.07, 7.82, 7.00, 7.60), (0.20, 3.19, 3.05, 3.15), (0.28, 2.48, 2.40, 2.46), (0.30, 2.36, 2.29, 2.35)] {
+    for (spare, fifo, greedy_64, greedy_256) in
+        [(0.07, 7.82, 7.00, 7.60), (0.20, 3.19, 3.05, 3.15), (0.28, 2.48, 2.40, 2.46), (0.30, 2.36, 2.29, 2.35)]
+    {
         let alpha = 1.0 + spare;
         assert!((desnoyers_fifo(alpha) - fifo).abs() < 0.006, "{spare}: {}", desnoyers_fifo(alpha));
         assert!((desnoyers_greedy(alpha, 64) - greedy_64).abs() < 0.006, "{spare}: {}", desnoyers_greedy(alpha, 64));

@@ -49,7 +49,8 @@ fn figure_3_fast_writes_do_not() {
 fn figure_3_under_ofwar_depends_on_the_order_within_an_instant() {
     // With N_th_w = 1 a write is fast if another waits behind it. At 600, 900, ..., 3000 us a write is done, another arrives, and only then the die
     // chooses: it sees two. Were the choice before the arrival, it would see one, and every write would be normal.
-    let (responses, _, rig) = eleven_writes(&["policy.kind=ofwar", "policy.ofwar.write_threshold=1", "policy.ofwar.rewrite_threshold=100"]);
+    let (responses, _, rig) =
+        eleven_writes(&["policy.kind=ofwar", "policy.ofwar.write_threshold=1", "policy.ofwar.rewrite_threshold=100"]);
     assert_eq!(responses, [600, 600, 600, 600, 600, 600, 600, 600, 600, 600, 900]);
     assert_eq!((rig.stat("fast_writes_by_queue"), rig.stat("normal_writes")), (9, 2));
 }
@@ -61,6 +62,7 @@ const FIGURE_4: &[&str] = &[
     "flash.blocks_per_plane=10",
     "ftl.overprovisioning=1.0",
     "ftl.user_capacity=64KiB",
+    "ftl.gc_low_blocks=2",
     "ftl.separate_relocations=false",
     "ftl.gc_idle_after=1s",
 ];
@@ -77,7 +79,9 @@ struct History {
 impl History {
     fn take(&mut self, rig: &mut Rig) {
         let geometry = rig.drive.ftl().store.geometry;
-        let program = |blocks: &mut BTreeMap<u32, Vec<u32>>, ppn: Ppn, lpn: Lpn| blocks.entry(geometry.block_of(ppn).0).or_default().push(lpn.0);
+        let program = |blocks: &mut BTreeMap<u32, Vec<u32>>, ppn: Ppn, lpn: Lpn| {
+            blocks.entry(geometry.block_of(ppn).0).or_default().push(lpn.0)
+        };
         for record in rig.records() {
             match record {
                 Record::Bound { lpn, ppn, .. } => program(&mut self.blocks, ppn, lpn),

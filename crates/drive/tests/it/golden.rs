@@ -59,7 +59,41 @@ fn results_are_those_that_were_blessed() {
     };
     let (now, blessed) = (table(&now), table(&blessed));
     let changed: Vec<&String> = now.keys().chain(blessed.keys()).filter(|name| now.get(*name) != blessed.get(*name)).collect();
-    assert!(changed.is_empty(), "results changed: {changed:?}. On purpose? SSDLAB_BLESS=1 cargo test -p drive golden, and a changelog line");
+    assert!(
+        changed.is_empty(),
+        "results changed: {changed:?}. On purpose? SSDLAB_BLESS=1 cargo test -p drive golden, and a changelog line"
+    );
+}
+
+#[test]
+fn the_runs_reach_what_they_are_there_for() {
+    let runs: Runs = toml::from_str(RUNS).expect("the list of runs is TOML");
+    for (name, paths) in [
+        (
+            "ofwar_bursts",
+            &["/flash/programs/rewrite", "/policy_stats/fast_writes_by_hit", "/policy_stats/evictions", "/shutdown_ns"][..],
+        ),
+        ("separate_bursts", &["/policy_stats/hot_writes", "/policy_stats/cold_writes"]),
+        ("retention_deadlines", &["/flash/programs/reprogram", "/causes/all/die_relocation"]),
+        (
+            "tlc_one_shot_multi_plane_suspension",
+            &["/flash/suspensions", "/flash/programs/gc", "/causes/all/link", "/causes/all/host_queue"],
+        ),
+        ("mlc_copyback_half_duplex", &["/flash/operations/copyback", "/causes/write/host_queue"]),
+        (
+            "write_back_buffer_small_writes",
+            &["/buffer/absorbed_units", "/buffer/read_hits", "/flash/reads/rmw", "/causes/write/buffer_full"],
+        ),
+        ("random_victims_and_trims", &["/commands/trim", "/unmapped_reads", "/flash/programs/gc"]),
+        ("mixed_cost_benefit_out_of_order", &["/flash/programs/gc", "/causes/read/die_erase"]),
+    ] {
+        let case = runs.run.iter().find(|run| run.name == name).expect("a run of the list");
+        let summary = run(case);
+        for path in paths {
+            let value = summary.pointer(path).and_then(Value::as_f64).unwrap_or_default();
+            assert!(value > 0.0, "{name}: {path} is {:?}", summary.pointer(path));
+        }
+    }
 }
 
 #[test]
@@ -67,7 +101,11 @@ fn a_run_is_the_same_twice_and_its_hash_sees_a_change() {
     let runs: Runs = toml::from_str(RUNS).expect("the list of runs is TOML");
     let case = runs.run.iter().find(|run| run.name.starts_with("ofwar")).expect("an OFWAR run");
     assert_eq!(hash(&run(case)), hash(&run(case)));
-    let other = Run { set: [case.set.clone(), vec!["title=the same drive by another name".to_owned()]].concat(), name: String::new(), workload: case.workload.clone() };
+    let other = Run {
+        set: [case.set.clone(), vec!["title=the same drive by another name".to_owned()]].concat(),
+        name: String::new(),
+        workload: case.workload.clone(),
+    };
     assert_eq!(hash(&run(case)), hash(&run(&other)), "a title changes nothing");
     let other = Run { workload: case.workload.replace("0.9", "0.8"), ..other };
     assert_ne!(hash(&run(case)), hash(&run(&other)), "the hash sees a change");

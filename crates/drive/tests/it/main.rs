@@ -3,10 +3,11 @@
 mod bad_input;
 mod closed_forms;
 mod common;
-mod fuzz;
-mod oracle;
+mod conservation;
 mod figures;
+mod fuzz;
 mod golden;
 mod ofwar;
+mod oracle;
 mod timing;
 mod write_amplification;

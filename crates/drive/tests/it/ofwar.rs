@@ -32,7 +32,9 @@ fn decisions(rig: &Rig) -> (u64, u64, u64) {
 
 fn moved(rig: &mut Rig) -> Vec<(Reason, u32)> {
     let records = rig.records().into_iter();
-    records.filter_map(|record| if let Record::Relocated { lpn, reason, .. } = record { Some((reason, lpn.0)) } else { None }).collect()
+    records
+        .filter_map(|record| if let Record::Relocated { lpn, reason, .. } = record { Some((reason, lpn.0)) } else { None })
+        .collect()
 }
 
 #[test]
@@ -87,7 +89,13 @@ fn rewrites_wait_for_an_idle_channel_or_drive() {
     // Two channels; the other one is kept busy by a long program.
     for (scope, rewritten) in [("channel", 1), ("drive", 0)] {
         let set = format!("policy.ofwar.idle={scope}");
-        let sets = ["flash.channels=2", "flash.chips_per_channel=1", "policy.kind=ofwar", "policy.ofwar.write_threshold=1", "policy.ofwar.rewrite_threshold=0"];
+        let sets = [
+            "flash.channels=2",
+            "flash.chips_per_channel=1",
+            "policy.kind=ofwar",
+            "policy.ofwar.write_threshold=1",
+            "policy.ofwar.rewrite_threshold=0",
+        ];
         let mut rig = Rig::watched(&with(&sets, &[&set, "flash.write_mode[0].program_scale=100.0"]));
         // Together: the first is fast (300 us), the second normal (60 ms).
         rig.submit(Op::Write, 0, 1, SimTime(0));
@@ -142,7 +150,13 @@ fn a_normal_write_ends_the_hits() {
 
 #[test]
 fn a_collection_ends_the_hits() {
-    let small = ["flash.pages_per_block=4", "flash.blocks_per_plane=10", "ftl.overprovisioning=1.0", "ftl.user_capacity=64KiB"];
+    let small = [
+        "flash.pages_per_block=4",
+        "flash.blocks_per_plane=10",
+        "ftl.overprovisioning=1.0",
+        "ftl.user_capacity=64KiB",
+        "ftl.gc_low_blocks=2",
+    ];
     let mut rig = ofwar(&with(&small, &["ftl.gc_idle_after=1s", "ftl.gc_idle_target_blocks=9", "policy.ofwar.fast_bias=1.0"]));
     for pair in [[0, 8], [1, 9], [2, 10], [3, 11]] {
         burst(&mut rig, &pair);
@@ -175,7 +189,11 @@ fn stale_entries_are_dropped_at_the_top() {
     burst(&mut rig, &[0]);
     burst(&mut rig, &[0]);
     idle(&mut rig, 10);
-    assert_eq!((rig.stat("stale_entries_dropped"), rig.stat("rewrites_started")), (1, 0), "one entry is left: not more than the threshold");
+    assert_eq!(
+        (rig.stat("stale_entries_dropped"), rig.stat("rewrites_started")),
+        (1, 0),
+        "one entry is left: not more than the threshold"
+    );
     rig.one(Op::Trim, 0, 1);
     burst(&mut rig, &[1]);
     burst(&mut rig, &[2]);
@@ -186,7 +204,13 @@ fn stale_entries_are_dropped_at_the_top() {
 
 /// Two dies on two channels; unit 0 is fast on die 0, unit 1 normal on die 1, both dispatched at time 0; fast data must be rewritten after 10 ms.
 fn ageing(sets: &[&str]) -> Rig {
-    let age = ["flash.channels=2", "flash.chips_per_channel=1", "policy.kind=ofwar", "policy.ofwar.write_threshold=1", "policy.ofwar.age_threshold=10ms"];
+    let age = [
+        "flash.channels=2",
+        "flash.chips_per_channel=1",
+        "policy.kind=ofwar",
+        "policy.ofwar.write_threshold=1",
+        "policy.ofwar.age_threshold=10ms",
+    ];
     let mut rig = Rig::watched(&with(&age, sets));
     burst(&mut rig, &[0, 1]);
     assert_eq!(decisions(&rig), (1, 0, 1));
@@ -241,13 +265,22 @@ fn a_graceful_shutdown_rewrites_everything_that_is_live() {
     assert_eq!(moved(&mut rig), [0, 1, 3, 5, 2].map(|unit| (Reason::Rewrite, unit)));
     assert_eq!(rig.stat("rewrite_queue_entries"), 0);
     let store = &rig.drive.ftl().store;
-    let modes: Vec<u8> = [0, 1, 2, 3, 5].iter().map(|&unit| store.block(store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode).collect();
+    let modes: Vec<u8> = [0, 1, 2, 3, 5]
+        .iter()
+        .map(|&unit| store.block(store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode)
+        .collect();
     assert_eq!(modes, [0; 5], "no fast data is left");
 }
 
 /// A fast block with `fast_invalid` invalid pages and a normal one with `normal_invalid`, of four pages each: is the fast one collected first?
 fn collects_fast(bias: f64, fast_invalid: u64, normal_invalid: u64) -> bool {
-    let small = ["flash.pages_per_block=4", "flash.blocks_per_plane=10", "ftl.overprovisioning=1.0", "ftl.user_capacity=64KiB"];
+    let small = [
+        "flash.pages_per_block=4",
+        "flash.blocks_per_plane=10",
+        "ftl.overprovisioning=1.0",
+        "ftl.user_capacity=64KiB",
+        "ftl.gc_low_blocks=2",
+    ];
     let bias = format!("policy.ofwar.fast_bias={bias:?}");
     let mut rig = ofwar(&with(&small, &["ftl.gc_idle_after=1s", "ftl.gc_idle_target_blocks=9", &bias]));
     for pair in [[0, 8], [1, 9], [2, 10], [3, 11]] {
@@ -277,7 +310,10 @@ fn collection_prefers_fast_blocks_by_their_bias() {
 #[test]
 fn separate_decides_alike_and_writes_at_one_speed() {
     let run = |policy: &str| {
-        let sets = [format!("policy.kind={policy}"), "policy.separate.decisions={ write_threshold = 1, rewrite_threshold = 1000 }".to_owned()];
+        let sets = [
+            format!("policy.kind={policy}"),
+            "policy.separate.decisions={ write_threshold = 1, rewrite_threshold = 1000 }".to_owned(),
+        ];
         let mut rig = ofwar(&[&sets[0], &sets[1]]);
         for units in [&[0, 1, 2][..], &[3], &[0], &[1, 4], &[2], &[2]] {
             burst(&mut rig, units);
@@ -301,7 +337,8 @@ fn separate_decides_alike_and_writes_at_one_speed() {
 fn all_fast_writes_everything_fast_and_rewrites_nothing() {
     let sets = ["flash.blocks_per_plane=64", "state.precondition=fill"];
     let job = "[job]\nrw=randwrite\nnorandommap=1\niodepth=16\nio_size=1000g\nnumber_ios=20000\n";
-    let summary = session("base = \"tiny\"", &sets, Some("all_fast"), job).unwrap_or_else(|problems| panic!("{problems}")).summary;
+    let summary =
+        session("base = \"tiny\"", &sets, Some("all_fast"), job).unwrap_or_else(|problems| panic!("{problems}")).summary;
     assert_eq!(summary["modes"]["host_write"]["fast"].as_u64(), Some(20_000));
     assert_eq!(summary["modes"]["host_write"]["normal"].as_u64(), Some(0));
     assert!(summary["flash"]["programs"]["gc"].as_u64() > Some(0));
@@ -313,7 +350,8 @@ fn all_fast_writes_everything_fast_and_rewrites_nothing() {
 fn a_session_that_shuts_down_gracefully_says_how_long_it_took() {
     let sets = ["state.graceful_shutdown=true", "policy.ofwar.write_threshold=0"];
     let job = "[job]\nrw=write\nnumber_ios=100\n";
-    let run = |policy| session("base = \"tiny\"", &sets, Some(policy), job).unwrap_or_else(|problems| panic!("{problems}")).summary;
+    let run =
+        |policy| session("base = \"tiny\"", &sets, Some(policy), job).unwrap_or_else(|problems| panic!("{problems}")).summary;
     let ofwar = run("ofwar");
     assert_eq!(ofwar["flash"]["programs"]["rewrite"].as_u64(), Some(100));
     assert!(ofwar["shutdown_ns"].as_u64() > Some(25 * 600_000), "25 pages on each die");

@@ -1,4 +1,4 @@
-//! The oracle itself: what it must not overlook.
+//! The oracle itself: what it must not overlook. A check that cannot fail is worth nothing.
 
 use testkit::canary::{Forger, Forgery};
 use testkit::case;
@@ -21,6 +21,15 @@ fn every_forgery_is_caught() {
                 caught += u32::from(outcome.is_err());
             }
         }
-        assert_eq!((struck, caught), (STRIKES, STRIKES), "{forgery:?}");
+        let least = if forgery.is_always_caught() { STRIKES } else { STRIKES / 4 };
+        assert!(struck == STRIKES && caught >= least, "{forgery:?}: applied in {struck} cases, caught in {caught}");
+    }
+}
+
+#[test]
+fn an_honest_messenger_is_believed() {
+    for seed in 0..50 {
+        let outcome = case::run(seed, 150, Some(&mut |record, to| to.push(record)));
+        assert!(outcome.is_ok(), "seed {seed}");
     }
 }

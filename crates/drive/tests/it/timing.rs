@@ -240,7 +240,13 @@ fn a_scheduler_or_a_drive_without_suspension_never_suspends() {
 
 #[test]
 fn an_erase_gives_way_to_a_read() {
-    let small = ["flash.blocks_per_plane=8", "flash.pages_per_block=8", "ftl.overprovisioning=1.0", "ftl.user_capacity=32KiB", SUSPENSION];
+    let small = [
+        "flash.blocks_per_plane=8",
+        "flash.pages_per_block=8",
+        "ftl.overprovisioning=1.0",
+        "ftl.user_capacity=32KiB",
+        SUSPENSION,
+    ];
     let mut rig = Rig::new(&with(ONE_DIE, &small));
     rig.one(Op::Write, 5, 1);
     while rig.operations()[2] == 0 {
@@ -270,6 +276,7 @@ fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
         "flash.pages_per_block=4",
         "ftl.overprovisioning=1.0",
         "ftl.user_capacity=64KiB",
+        "ftl.gc_low_blocks=2",
         "flash.copyback=true",
         "ftl.gc_idle_after=1s",
         "ftl.gc_idle_target_blocks=9",

@@ -31,15 +31,30 @@ impl Ftl {
             return Some(program);
         }
         let collector = &self.collectors[die.index()];
-        if (free < self.low || collector.victim.is_some() && free < u32::MAX || !collector.wanted.is_empty())
+        if (free < self.low || collector.victim.is_some() && free < u32::MAX || collector.wanted_count() > 0)
             && let Some(step) = self.collect(die, free < self.low, now, out)
         {
             return Some(step);
         }
-        if self.needs.moves || self.draining {
+        if self.config.write_allocation != WriteAllocation::Pull {
+            self.hand_over_if_full(die, list, out);
+        }
+        if self.needs.moves && !self.draining {
             self.offer_idle(die, now, out);
         }
         self.background(die, now, out)
+    }
+
+    /// Where the die of a write is chosen on arrival, a die may come to hold more than its share: overwrites and moved pages land elsewhere. If its
+    /// collection can free nothing any more, what waits for it goes to the die with the most free blocks.
+    fn hand_over_if_full(&mut self, die: DieId, list: usize, out: &mut Outbox) {
+        if self.writes.len(list) == 0 || self.space.has_room(die) || self.collectors[die.index()].victim.is_some() {
+            return;
+        }
+        let others = (0..self.store.geometry.die_count).map(DieId).filter(|&other| self.space.has_room(other));
+        let Some(other) = others.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))) else { return };
+        self.writes.hand_over(list, other.index());
+        out.mark_ready(other);
     }
 
     /// A policy's urgent pages come before everything, and while there are any nothing else starts.
@@ -81,7 +96,7 @@ impl Ftl {
 
     pub(super) fn arm_policy(&mut self, now: SimTime, out: &mut Outbox) {
         let Some(at) = self.call_policy(now, &out.signals, |policy, view| policy.wake_at(view)) else { return };
-        if at > now && self.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
+        if at > now && at < SimTime::FOREVER && self.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
             self.policy_armed = Some(at);
             out.events.push(at, Class::Timer, Event::Timer(Timer::Policy));
         }
@@ -95,15 +110,7 @@ impl Ftl {
             channel: (quiet && out.signals.channel_busy_dies[channel.index()] == 0).then_some(channel),
             drive: quiet && out.signals.busy_dies == 0 && out.signals.commands_in_flight == 0 && self.moves.in_flight == 0,
         };
-        let page_move = if self.draining {
-            if self.moves.in_flight >= u64::from(self.store.geometry.die_count) {
-                return;
-            }
-            self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
-        } else {
-            self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view))
-        };
-        if let Some(page_move) = page_move {
+        if let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view)) {
             self.begin_move(page_move, false, out);
         }
         self.arm_policy(now, out);
@@ -140,8 +147,11 @@ impl Ftl {
             let (first, _) = self.moves.get(slot);
             let stripe = self.store.geometry.units_per_stripe;
             if self.still_valid(&first) {
-                let target = Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Relocation };
-                let place = self.space.advance(&mut self.store, target, stripe, now)?;
+                let target = Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Move };
+                let Some(place) = self.space.advance(&mut self.store, target, stripe, now) else {
+                    self.drop_stale_moves(out);
+                    return None;
+                };
                 self.begin_stripe(die, place, first.mode, first.reason);
                 let mut bound = 0;
                 while bound < stripe {
@@ -166,6 +176,20 @@ impl Ftl {
             self.counters.relocation_skipped += 1;
         }
         None
+    }
+
+    /// Moves that wait for space pin the blocks that they come from. Those whose page was overwritten meanwhile let go, or the block that would make
+    /// the space could wait for them.
+    fn drop_stale_moves(&mut self, out: &mut Outbox) {
+        for _ in 0..self.moves.ready.len() {
+            let Some(slot) = self.moves.ready.pop_front() else { break };
+            if self.still_valid(&self.moves.get(slot).0) {
+                self.moves.ready.push_back(slot);
+            } else {
+                self.counters.relocation_skipped += 1;
+                self.finish_move(slot, out);
+            }
+        }
     }
 
     pub(super) fn finish_move(&mut self, slot: u32, out: &mut Outbox) {

@@ -118,7 +118,7 @@ impl Ftl {
         self.end_erase(block, operation.mode);
         let collector = &mut self.collectors[die.index()];
         collector.victim = None;
-        collector.urgent = collector.wanted.iter().any(|(_, reason)| *reason == Reason::Reprogram);
+        collector.urgent = collector.is_pressed();
         out.journal.note(|| Record::Erased { block });
         self.restate_space(now, out);
         if self.wear_rule.is_static() && operation.reason != Reason::Wear {
@@ -145,7 +145,7 @@ impl Ftl {
         let die_mean = total as f64 / f64::from(blocks.end - blocks.start);
         let erased = Wear { erase_count: self.store.erase_count(erased), die_mean };
         if self.wear_rule.moves_cold(erased, Wear { erase_count: least, die_mean }) {
-            self.collectors[die.index()].wanted.push((block, Reason::Wear));
+            self.collectors[die.index()].want(block, least, Reason::Wear);
         }
     }
 
@@ -189,9 +189,7 @@ impl Ftl {
         self.retention.armed = None;
         while let Some(block) = self.retention.take_due(&self.store, now) {
             let die = self.store.geometry.die_of(block);
-            let collector = &mut self.collectors[die.index()];
-            collector.wanted.push((block, Reason::Reprogram));
-            collector.urgent = true;
+            self.collectors[die.index()].want(block, self.store.erase_count(block), Reason::Reprogram);
             out.mark_ready(die);
         }
         self.arm_retention(now, out);
@@ -210,6 +208,18 @@ impl Ftl {
         self.draining = true;
         self.program_accepted(out);
         (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+    }
+
+    /// While the drive shuts down: has the next page moved that the policy wants moved, if a die has time. True once nothing is left to be programmed or moved;
+    /// what collection and retention limits still want is not waited for.
+    pub fn has_shut_down(&mut self, now: SimTime, out: &mut Outbox) -> bool {
+        if self.moves.in_flight < u64::from(self.store.geometry.die_count)
+            && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
+        {
+            self.begin_move(page_move, false, out);
+            return false;
+        }
+        self.moves.in_flight == 0 && self.unfinished == 0 && out.signals.queued_write_pages == 0
     }
 
     /// Lets the policy look at the drive it now runs, and arms its timers.

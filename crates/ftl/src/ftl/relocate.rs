@@ -5,7 +5,8 @@ use super::*;
 impl Ftl {
     #[inline]
     pub(crate) fn relocation_stream(&self, mode: ModeId) -> usize {
-        if self.config.separate_relocations || mode.0 != 0 { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
+        let apart = self.config.separate_relocations || self.needs.relocations_apart || mode.0 != 0;
+        if apart { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
     }
 
     /// The next step of this die's collection; `for_space`: begin one if there is none.
@@ -36,7 +37,10 @@ impl Ftl {
 
     /// Chooses a block to empty: one that somebody wants moved, or, for space, the victim rule's or the policy's choice.
     pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> bool {
-        while let Some((block, reason)) = self.collectors[die.index()].wanted.pop() {
+        while let Some(Wanted { block, erase_count, reason }) = self.collectors[die.index()].next_wanted() {
+            if self.store.erase_count(block) != erase_count {
+                continue;
+            }
             if self.store.block(block).state() == BlockState::Open {
                 let stream = self.space.stream_of(die, block).expect("an open block is a frontier");
                 self.space.give_up(&mut self.store, die, stream);
@@ -46,6 +50,7 @@ impl Ftl {
                 return true;
             }
         }
+        self.collectors[die.index()].urgent = false;
         if !for_space {
             return false;
         }
@@ -55,7 +60,7 @@ impl Ftl {
         true
     }
 
-    pub(super) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason) {
+    pub(crate) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason) {
         self.store.take_victim(block);
         self.collectors[die.index()].begin(block, self.store.geometry.first_of(block), reason);
     }
@@ -71,7 +76,7 @@ impl Ftl {
             .map(ModeId)
             .filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
         let candidates: Vec<Candidate> = best
-            .filter(|(_, valid, _)| *valid < units)
+            .filter(|(_, valid, _)| *valid <= self.store.most_worth_moving())
             .map(|(block, valid, mode)| Candidate { block, valid, invalid: units - valid, mode })
             .collect();
         let scored: Vec<(f64, BlockId)> = candidates
@@ -219,6 +224,14 @@ impl Ftl {
             page_type: 0,
             mode,
             owner: Owner::Collector,
+        })
+    }
+
+    /// The die's victim cannot be erased before host reads have left it.
+    pub fn waits_for_reads(&self, die: DieId) -> bool {
+        self.collectors[die.index()].victim.is_some_and(|victim| {
+            let record = self.store.block(victim);
+            record.state() == BlockState::Victim && record.valid == 0 && record.pins > 0
         })
     }
 

@@ -224,7 +224,9 @@ impl Ftl {
             } else if self.is_idle(DieId(list as u32)) {
                 out.mark_ready(DieId(list as u32));
             }
-        } else if let (Some(after), false) = (self.parameters.buffer_flush_after, self.flush_armed) {
+        }
+        // Even if a program may be made now: what it leaves behind would wait for a timer that nobody arms.
+        if let (Some(after), false) = (self.parameters.buffer_flush_after, self.flush_armed) {
             self.flush_armed = true;
             out.events.push(now + after, Class::Timer, Event::Timer(Timer::Flush));
         }
@@ -245,12 +247,13 @@ impl Ftl {
         self.writes.head(list).map_or(u64::MAX, |slot| self.writes.units[slot].accepted)
     }
 
-    /// Marks the next idle die that could take host data as ready.
+    /// Marks the next idle die that could take host data as ready; if there are idle dies but none has room, all of them, to make some.
     #[inline]
     pub(super) fn wake_one(&mut self, out: &mut Outbox) {
         let count = self.rank_of.len() as u32;
         let mut rank = self.next_rank;
         let mut left = count;
+        let mut without_room = false;
         while left > 0 {
             let word = self.idle_ranks[rank as usize / 64] >> (rank % 64);
             if word == 0 {
@@ -261,7 +264,7 @@ impl Ftl {
             }
             let step = word.trailing_zeros();
             if step >= left {
-                return;
+                break;
             }
             rank += step;
             left -= step;
@@ -274,8 +277,12 @@ impl Ftl {
                 out.mark_ready(die);
                 return;
             }
+            without_room = true;
             rank = next;
             left -= 1;
+        }
+        if without_room {
+            (0..count).map(DieId).filter(|&die| self.is_idle(die)).for_each(|die| out.mark_ready(die));
         }
     }
 

@@ -27,7 +27,7 @@ pub fn build(_: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 
 impl ModePolicy for AllFast {
     fn needs(&self) -> Needs {
-        Needs { host_streams: 1, ..Needs::default() }
+        Needs { host_streams: 1, relocations_apart: true, ..Needs::default() }
     }
 
     fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {

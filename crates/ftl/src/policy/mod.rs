@@ -31,6 +31,8 @@ pub struct Needs {
     pub scores: bool,
     /// Wants [`ModePolicy::urgent`], [`ModePolicy::idle`] and [`ModePolicy::drain`].
     pub moves: bool,
+    /// Its first host stream is not written in the mode of relocations: the two cannot share a frontier.
+    pub relocations_apart: bool,
 }
 
 /// Fixed facts that a policy is built with.

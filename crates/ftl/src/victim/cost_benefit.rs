@@ -30,8 +30,9 @@ impl Victim for CostBenefit {
         };
         let best = store
             .closed_blocks(candidates.die)
+            .filter(|&block| candidates.frees_something(block))
             .map(|block| (score(block), block))
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-        candidates.frees_something(best.1).then_some(best.1)
+        Some(best.1)
     }
 }

@@ -35,7 +35,7 @@ impl Candidates<'_> {
 
     /// Whether collecting the block would free anything.
     pub fn frees_something(&self, block: BlockId) -> bool {
-        u32::from(self.store.block(block).valid) < self.store.geometry.units_per_block
+        u32::from(self.store.block(block).valid) <= self.store.most_worth_moving()
     }
 
     /// A closed block, each with the same probability.

@@ -82,7 +82,9 @@ impl Oracle {
             let version = self.versions.len() as u32;
             self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable });
             let place = &mut self.places[ppn.index()];
-            ensure(place.programmed && place.content.is_none(), || format!("at the start {lpn:?} is mapped to {ppn:?}: {place:?}"))?;
+            ensure(place.programmed && place.content.is_none(), || {
+                format!("at the start {lpn:?} is mapped to {ppn:?}: {place:?}")
+            })?;
             place.content = Some(Content { lpn, version, supersedes: None });
             let unit = &mut self.units[lpn.index()];
             (unit.location, unit.emptied) = (Location::At(ppn), None);
@@ -130,14 +132,18 @@ impl Oracle {
             };
             let is_fast = place.is_some_and(|ppn| store.block(self.geometry.block_of(ppn)).mode == fast.0);
             let flag = drive.ftl().declared_state(lpn);
-            ensure(flag == u8::from(is_fast), || format!("OFWAR's flag of {lpn:?} at {location:?} is {flag}, its copy is fast: {is_fast}"))?;
+            ensure(flag == u8::from(is_fast), || {
+                format!("OFWAR's flag of {lpn:?} at {location:?} is {flag}, its copy is fast: {is_fast}")
+            })?;
         }
         Ok(())
     }
 
     /// The laws of conservation, for a drive at rest with nothing in flight and nothing in its buffer.
     pub fn finish(&self, drive: &Drive) -> Check {
-        ensure(self.outstanding() == 0 && drive.commands_in_flight() == 0, || format!("{} commands never completed", self.outstanding()))?;
+        ensure(self.outstanding() == 0 && drive.commands_in_flight() == 0, || {
+            format!("{} commands never completed", self.outstanding())
+        })?;
         self.audit(drive, true)?;
         let (counts, done) = (&self.counts, drive.ftl().counters.since(&self.baseline.ftl));
         let programmed = |reason: Reason| done.units_programmed[reason as usize];
@@ -145,7 +151,8 @@ impl Oracle {
         let total: u64 = done.units_programmed.iter().sum();
         let waiting = counts.accepted - counts.absorbed - counts.dropped - counts.bound;
         let erases = erases_of(drive) - self.baseline.erases;
-        let operations = |kind: OperationKind| drive.flash().counters.operations[kind as usize] - self.baseline.operations[kind as usize];
+        let operations =
+            |kind: OperationKind| drive.flash().counters.operations[kind as usize] - self.baseline.operations[kind as usize];
         let equal = [
             ("commands in and out", counts.submitted, counts.completed),
             ("host units", done.host_units, counts.accepted),

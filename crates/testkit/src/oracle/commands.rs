@@ -37,8 +37,16 @@ impl Oracle {
         self.counts.submitted += 1;
         let (first, count) = range_of(&command);
         let units = first as usize..(first + count) as usize;
-        let mut state =
-            InFlight { command, at, step: self.step, first, versions: Vec::new(), floors: Vec::new(), unresolved: Vec::new(), to_sense: Vec::new() };
+        let mut state = InFlight {
+            command,
+            at,
+            step: self.step,
+            first,
+            versions: Vec::new(),
+            floors: Vec::new(),
+            unresolved: Vec::new(),
+            to_sense: Vec::new(),
+        };
         match command.op {
             Op::Write => state.versions = vec![None; count as usize],
             Op::Read => {
@@ -59,7 +67,9 @@ impl Oracle {
 
     fn in_flight(&mut self, command: CommandId, op: Op) -> Result<&mut InFlight, Violation> {
         let state = self.commands.get_mut(command.0 as usize).and_then(Option::as_mut);
-        state.filter(|state| state.command.op == op).ok_or_else(|| Violation(format!("no {} of this number is in flight", op.name())))
+        state
+            .filter(|state| state.command.op == op)
+            .ok_or_else(|| Violation(format!("no {} of this number is in flight", op.name())))
     }
 
     /// Where the version of a unit of a write is noted.
@@ -97,7 +107,9 @@ impl Oracle {
             }
             (Location::At(at), ReadSource::Controller(ppn)) if at == ppn => {
                 let place = self.places[ppn.index()];
-                ensure(!place.programmed && !self.waits_for_program, || format!("served from the controller, which has it no more: {place:?}"))?;
+                ensure(!place.programmed && !self.waits_for_program, || {
+                    format!("served from the controller, which has it no more: {place:?}")
+                })?;
                 self.counts.controller_reads += 1;
                 place.content.map(|content| (content.lpn, content.version))
             }
@@ -109,7 +121,9 @@ impl Oracle {
         };
         let version = version.filter(|(of, _)| *of == lpn).map(|(_, version)| self.versions[version as usize]);
         let Some(version) = version else { return ensure(false, || "the source holds another unit's data".to_owned()) };
-        ensure(version.lpn == lpn && version.completed.is_none_or(|at| at >= floor), || format!("{version:?} is superseded at step {floor}"))
+        ensure(version.lpn == lpn && version.completed.is_none_or(|at| at >= floor), || {
+            format!("{version:?} is superseded at step {floor}")
+        })
     }
 
     pub(super) fn read_sensed(&mut self, ppn: Ppn, owner: Owner) -> Check {
@@ -181,8 +195,11 @@ impl Oracle {
     }
 
     fn flush_completed(&mut self, state: &InFlight) -> Check {
-        let left = self.volatile.iter().find(|version| self.versions[**version as usize].completed.is_some_and(|at| at < state.step));
-        ensure(left.is_none(), || format!("a write that completed before the flush is not on flash: {:?}", left.map(|v| self.versions[*v as usize])))
+        let left =
+            self.volatile.iter().find(|version| self.versions[**version as usize].completed.is_some_and(|at| at < state.step));
+        ensure(left.is_none(), || {
+            format!("a write that completed before the flush is not on flash: {:?}", left.map(|v| self.versions[*v as usize]))
+        })
     }
 
     /// Commands in flight.

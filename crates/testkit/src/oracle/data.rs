@@ -21,7 +21,9 @@ impl Oracle {
         let old = match self.units[lpn.index()].location {
             Location::At(old) => Some(old),
             Location::Nowhere => None,
-            Location::Slot(slot) => return ensure(false, || format!("the unit is in buffer slot {slot} of a drive without buffer")),
+            Location::Slot(slot) => {
+                return ensure(false, || format!("the unit is in buffer slot {slot} of a drive without buffer"));
+            }
         };
         self.occupy(ppn, lpn, version, old)?;
         self.counts.bound += 1;
@@ -135,7 +137,9 @@ impl Oracle {
         for ppn in (first..first + self.geometry.units_per_block).map(Ppn) {
             let place = self.places[ppn.index()];
             let Some(content) = place.content else { continue };
-            ensure(place.successors_pending == 0, || format!("{:?} at {ppn:?} has a successor that is not durable", content.lpn))?;
+            ensure(place.successors_pending == 0, || {
+                format!("{:?} at {ppn:?} has a successor that is not durable", content.lpn)
+            })?;
             let location = self.units[content.lpn.index()].location;
             let is_prior = matches!(location, Location::Slot(slot) if self.prior_of(slot) == Some(ppn));
             ensure(location != Location::At(ppn) && !is_prior, || format!("it holds the current data of {:?}", content.lpn))?;

@@ -169,8 +169,8 @@ impl Oracle {
     /// written to before it is erased.
     pub fn move_to(&mut self, drive: &Drive) -> Check {
         self.agree_on_places(drive)?;
-        for block in &mut self.blocks {
-            block.sealed = block.next_program > 0;
+        for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
+            block.sealed = block.next_program > 0 && drive.ftl().store.block(id).state() != ftl::BlockState::Open;
         }
         self.bus_free.fill(drive.now());
         self.die_free.fill(drive.now());

@@ -1,7 +1,7 @@
 //! Integration tests of `workload`, one binary.
 
 mod fio;
+mod lookalike;
 mod synthetic;
 mod trace;
 mod trace_files;
-mod lookalike;

@@ -1,0 +1,143 @@
+//! One history per seed: the same case twice is the same run to the byte, however its requests are fetched; and a drive that was saved is the drive that
+//! is loaded.
+
+use crate::common::session;
+use drive::session::{DriveText, Files, Keep, RunRequest};
+use drive::{Description, Drive};
+use kit::Lpn;
+use serde_json::Value;
+use testkit::case;
+use workload::{Input, Options, Request};
+
+/// Seeds whose descriptions are accepted.
+fn accepted() -> impl Iterator<Item = (u64, Description)> {
+    (2_000_000..).filter_map(|seed| case::description(seed).map(|description| (seed, description)))
+}
+
+const MIXED: &str = "[job]\nrw=randrw\nbssplit=512/10:4k/60:16k/30\niodepth=16\nnumber_ios=400\nnorandommap=1\n";
+
+/// A summary without what may differ between two runs.
+fn bytes(mut summary: Value) -> String {
+    summary.as_object_mut().expect("a summary is an object").remove("wall_s").expect("every summary has it");
+    summary.to_string()
+}
+
+#[test]
+fn a_case_run_twice_is_the_same_to_the_byte() {
+    for (seed, description) in accepted().take(60) {
+        let run = || case::run_described(&description, seed, 300, None).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
+        let (once, again) = (run(), run());
+        assert_eq!(once.history, again.history, "seed {seed}: other completions");
+        let counters = |drive: &Drive| format!("{:?} {:?}", drive.ftl().counters, drive.flash().counters);
+        assert_eq!(counters(&once.drive), counters(&again.drive), "seed {seed}");
+        let summary = || session(&case::text(seed), &[], None, MIXED).unwrap_or_else(|why| panic!("seed {seed}: {why}")).summary;
+        assert_eq!(bytes(summary()), bytes(summary()), "seed {seed}");
+    }
+}
+
+#[test]
+fn two_drives_in_one_process_share_nothing() {
+    let (seed, description) = accepted().next().expect("there is no end of them");
+    let alone = case::run_described(&description, seed, 300, None).expect("it passes");
+    let beside = accepted().skip(1).take(3).map(|(seed, other)| case::run_described(&other, seed, 100, None).is_ok());
+    assert!(beside.collect::<Vec<_>>().into_iter().all(|passed| passed));
+    let again = case::run_described(&description, seed, 300, None).expect("it passes");
+    assert_eq!(alone.history, again.history);
+}
+
+#[test]
+fn requests_do_not_depend_on_how_they_are_fetched() {
+    let fetch = |limit: usize| -> Vec<Request> {
+        let workload = workload::open(&Input::text("mixed", MIXED), 64 << 20, &Options::default());
+        let mut source = workload.unwrap_or_else(|why| panic!("{why}")).jobs.swap_remove(0).source;
+        let mut requests = Vec::new();
+        while requests.len() < 400 {
+            let before = requests.len();
+            source.fill(&mut requests, limit.min(400 - before)).unwrap_or_else(|why| panic!("{why}"));
+            assert!(requests.len() > before, "the source ended early");
+        }
+        requests
+    };
+    let whole = format!("{:?}", fetch(400));
+    for limit in [1, 7, 32] {
+        assert_eq!(format!("{:?}", fetch(limit)), whole, "in batches of {limit}");
+    }
+}
+
+/// Where every unit is.
+fn map_of(drive: &Drive) -> Vec<Option<kit::Ppn>> {
+    let store = &drive.ftl().store;
+    (0..store.user_units as u32).map(|unit| store.place_of(Lpn(unit))).collect()
+}
+
+#[test]
+fn what_was_saved_is_what_is_loaded() {
+    for (seed, description) in accepted().take(100) {
+        let mut passed = case::run_described(&description, seed, 200, None).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
+        let saved = save(&passed.drive);
+        let mut other = Drive::new(&description, seed).expect("a small drive fits into memory");
+        other.ftl_mut().load(&mut &saved[..]).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert_eq!(map_of(&other), map_of(&passed.drive), "seed {seed}");
+        assert_eq!(other.ftl().audit(true), Vec::<String>::new(), "seed {seed}");
+        // A frontier that the other drive has no use for is closed; after that nothing changes any more.
+        passed.drive = other;
+        let again = save(&passed.drive);
+        let mut third = Drive::new(&description, seed).expect("a small drive fits into memory");
+        third.ftl_mut().load(&mut &again[..]).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert_eq!(map_of(&third), map_of(&passed.drive), "seed {seed}");
+    }
+}
+
+fn save(drive: &Drive) -> Vec<u8> {
+    let mut file = Vec::new();
+    drive.ftl().save(drive.now(), &mut file).expect("memory takes all");
+    file
+}
+
+#[test]
+fn a_saved_file_that_was_cut_or_damaged_is_refused_or_sound() {
+    let (seed, description) = accepted().next().expect("there is no end of them");
+    let passed = case::run_described(&description, seed, 200, None).expect("it passes");
+    let file = save(&passed.drive);
+    let load = |bytes: &[u8]| {
+        let mut drive = Drive::new(&description, seed).expect("a small drive fits into memory");
+        drive.ftl_mut().load(&mut &bytes[..])
+    };
+    assert!(load(&file).is_ok());
+    for length in (0..file.len()).step_by(file.len() / 50) {
+        assert!(load(&file[..length]).is_err(), "cut to {length} bytes");
+    }
+    let mut rng = kit::Rng::stream(seed, "damage");
+    for _ in 0..300 {
+        let mut damaged = file.clone();
+        let at = rng.below(file.len() as u64) as usize;
+        damaged[at] ^= 1 << rng.below(8);
+        // Any answer will do, but it must be an answer.
+        let _ = load(&damaged);
+    }
+}
+
+#[test]
+fn what_the_buffer_acknowledged_is_in_the_saved_file() {
+    let text = "base = \"tiny\"\n[flash]\npage_size = \"16KiB\"\n[buffer]\npolicy = \"write_back\"\ncapacity = \"1MiB\"\nflush_after = \"1s\"\n";
+    let request = RunRequest {
+        drive: DriveText { name: "buffered.toml".to_owned(), text: text.to_owned() },
+        set: Vec::new(),
+        policy: None,
+        seed: 1,
+        precondition: None,
+        workload: Options::default(),
+        record: Keep::default(),
+        steady_state: false,
+        steady_round: None,
+    };
+    // Seven units: one stripe of four is programmed, three wait for company.
+    let job = Input::text("job", "[job]\nrw=write\nbs=4k\nnumber_ios=7\n");
+    let mut file = Vec::new();
+    let files = Files { load: None, save: Some(&mut file) };
+    drive::session::run(&request, &job, files, &mut |_| true).unwrap_or_else(|why| panic!("{why}"));
+    let description = Description::read("buffered.toml", text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let mut drive = Drive::new(&description, 1).expect("a small drive fits into memory");
+    drive.ftl_mut().load(&mut &file[..]).expect("it was saved just now");
+    assert_eq!(drive.ftl().mapped_units(), 7);
+}
