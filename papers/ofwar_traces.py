@@ -58,9 +58,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
 def run(case: Case, policy: str, time_scale: float) -> ssdlab.Result:
     """One run from the steady state."""
     chips, blocks = SHAPES[case.units]
-    workload = ssdlab.Workload(
-        case.trace, address="compact", time_scale=time_scale, max_requests=case.requests, replay="open"
-    )
+    workload = ssdlab.Workload(case.trace, address="compact", time_scale=time_scale, max_requests=case.requests, replay="open")
     shape = {"flash.chips_per_channel": chips, "flash.blocks_per_plane": blocks}
     return ssdlab.run("ofwar-64g", workload, policy, set=shape, precondition="steady")
 

@@ -36,9 +36,7 @@ class Comparison:
         return [
             {
                 "latency": _ratio(run.summary["latency"], self.runs[0].summary["latency"]),
-                "write_amplification": _ratio(
-                    run.summary["write_amplification"], self.runs[0].summary["write_amplification"]
-                ),
+                "write_amplification": _ratio(run.summary["write_amplification"], self.runs[0].summary["write_amplification"]),
             }
             for run in self.runs
         ]
@@ -67,8 +65,5 @@ class Comparison:
 def _ratio(value: Any, base: Any) -> Any:
     """`value` over `base`, number by number through the same shape."""
     if isinstance(value, dict):
-        return {
-            name: _ratio(item, base.get(name) if isinstance(base, dict) else None)
-            for name, item in value.items()
-        }
+        return {name: _ratio(item, base.get(name) if isinstance(base, dict) else None) for name, item in value.items()}
     return value / base if isinstance(value, int | float) and isinstance(base, int | float) and base else None

@@ -85,9 +85,7 @@ def new_file(path: Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def write_folder(
-    path: Path, force: bool, write: Callable[[Path], None], ours: Callable[[Path], bool]
-) -> Path:
+def write_folder(path: Path, force: bool, write: Callable[[Path], None], ours: Callable[[Path], bool]) -> Path:
     """Has `write` fill a folder, which then takes `path`'s place.
 
     Replacing a folder removes only what is `ours` in it: whatever else a person keeps there moves along.

@@ -111,9 +111,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     """Writes `table` with every setting that shapes the bytes stated."""
     import pyarrow.parquet as parquet
 
-    parquet.write_table(
-        table, path, version="2.6", compression="zstd", compression_level=3, row_group_size=1 << 20
-    )
+    parquet.write_table(table, path, version="2.6", compression="zstd", compression_level=3, row_group_size=1 << 20)
 
 
 def _folder_names(comparison: Comparison) -> list[str]:

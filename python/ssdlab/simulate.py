@@ -136,9 +136,7 @@ def compare(
     for index, policy in enumerate(policies):
         hook = None if progress is None else progress(policy)
         try:
-            runs.append(
-                run(drive, workload, policy, save=save if index == 0 else None, progress=hook, **options)
-            )
+            runs.append(run(drive, workload, policy, save=save if index == 0 else None, progress=hook, **options))
         except Interrupted as stopped:
             raise Interrupted(Comparison([*runs, cast(Result, stopped.result)])) from None
     return Comparison(runs)

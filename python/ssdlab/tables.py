@@ -28,7 +28,5 @@ def _array(column: Column) -> pa.Array[Any]:
     if isinstance(column, list):
         return pa.array(column, pa.string())
     kind, data, *names = column
-    numbers: Any = pa.Array.from_buffers(
-        _TYPES[kind], len(data) * 8 // _TYPES[kind].bit_width, [None, pa.py_buffer(data)]
-    )
+    numbers: Any = pa.Array.from_buffers(_TYPES[kind], len(data) * 8 // _TYPES[kind].bit_width, [None, pa.py_buffer(data)])
     return pa.DictionaryArray.from_arrays(numbers, pa.array(names[0], pa.string())) if names else numbers

@@ -38,9 +38,7 @@ def value(item: object) -> str:
         case int() | float():
             return repr(item)
         case Mapping():
-            return (
-                "{ " + ", ".join(f"{key(str(name))} = {value(entry)}" for name, entry in item.items()) + " }"
-            )
+            return "{ " + ", ".join(f"{key(str(name))} = {value(entry)}" for name, entry in item.items()) + " }"
         case Sequence():
             return "[" + ", ".join(value(entry) for entry in item) + "]"
     raise InputError(f"a description cannot hold a {type(item).__name__}: {item!r}")

@@ -44,9 +44,7 @@ def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) ->
         InputError: the trace cannot be read, the format cannot be written, or the file cannot be made.
     """
     source = Workload.open(trace)
-    written: dict[str, Any] = json.loads(
-        _engine.trace_convert(_file(source), format, fspath(out), source.options_json())
-    )
+    written: dict[str, Any] = json.loads(_engine.trace_convert(_file(source), format, fspath(out), source.options_json()))
     return written
 
 

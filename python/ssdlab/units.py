@@ -21,11 +21,7 @@ def duration(ns: float | None, digits: int = 4) -> str:
         return "–"
     for size, unit in _TIMES:
         if abs(ns) >= size:
-            return (
-                f"{ns:.0f} ns"
-                if unit == "ns" and float(ns).is_integer()
-                else f"{significant(ns / size, digits)} {unit}"
-            )
+            return f"{ns:.0f} ns" if unit == "ns" and float(ns).is_integer() else f"{significant(ns / size, digits)} {unit}"
     return "0 ns" if ns == 0 else f"{significant(ns, digits)} ns"
 
 
@@ -51,11 +47,7 @@ def size(number: float | None) -> str:
     for exponent, prefix in [(4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")]:
         if abs(number) >= 1024**exponent:
             scaled_down = number / 1024**exponent
-            return (
-                f"{scaled_down:,.0f} {prefix}B"
-                if scaled_down == int(scaled_down)
-                else f"{significant(scaled_down)} {prefix}B"
-            )
+            return f"{scaled_down:,.0f} {prefix}B" if scaled_down == int(scaled_down) else f"{significant(scaled_down)} {prefix}B"
     return f"{number:,.0f} B"
 
 

@@ -82,11 +82,7 @@ class Workload:
 
     def options(self) -> dict[str, object]:
         """The options that were given."""
-        given = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name not in ("path", "text")
-        }
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("path", "text")}
         return {name: value for name, value in given.items() if value is not None}
 
     def options_json(self) -> str:

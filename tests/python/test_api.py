@@ -48,11 +48,7 @@ def test_recorded_commands_add_up(result):
     assert table is not None
     assert table.num_rows == sum(result.commands.values())
     submitted, completed = (table.column(name).to_numpy() for name in ("submitted_ns", "completed_ns"))
-    causes = [
-        name
-        for name in table.column_names
-        if name.endswith("_ns") and name not in ("submitted_ns", "completed_ns")
-    ]
+    causes = [name for name in table.column_names if name.endswith("_ns") and name not in ("submitted_ns", "completed_ns")]
     assert causes
     total = sum(table.column(name).to_numpy() for name in causes)
     assert (total == completed - submitted).all()
@@ -114,9 +110,7 @@ def test_the_interpreter_is_free_while_the_engine_runs():
     thread.start()
     ssdlab.run(
         "tiny",
-        ssdlab.Workload.from_text(
-            "[job]\nrw=randwrite\niodepth=8\ntime_based=1\nruntime=60s\nnorandommap=1\n"
-        ),
+        ssdlab.Workload.from_text("[job]\nrw=randwrite\niodepth=8\ntime_based=1\nruntime=60s\nnorandommap=1\n"),
     )
     done.set()
     thread.join()
@@ -126,10 +120,7 @@ def test_the_interpreter_is_free_while_the_engine_runs():
 def test_two_drives_at_once_share_nothing(job):
     alone = ssdlab.run("tiny", job).summary["latency"]
     results: list[object] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(ssdlab.run("tiny", job).summary["latency"]))
-        for _ in range(3)
-    ]
+    threads = [threading.Thread(target=lambda: results.append(ssdlab.run("tiny", job).summary["latency"])) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -167,7 +167,5 @@ def test_the_report_of_a_folder_is_written_again(cli, comparison, tmp_path):
 
 
 def test_the_module_is_the_command(cli):
-    as_module = subprocess.run(
-        [sys.executable, "-m", "ssdlab", "presets"], capture_output=True, text=True, check=True
-    )
+    as_module = subprocess.run([sys.executable, "-m", "ssdlab", "presets"], capture_output=True, text=True, check=True)
     assert as_module.stdout == cli("presets").stdout

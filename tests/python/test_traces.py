@@ -50,9 +50,7 @@ def test_info_counts(cli, trace):
 def test_info_of_a_table_by_its_columns(cli, tmp_path):
     path = tmp_path / "table.txt"
     path.write_text("".join(f"{i} w {8 * i} 8\n" for i in range(50)))
-    done = cli(
-        "trace", "info", path, "--columns", "time=1:us,op=2,offset=3:sector,size=4:sector,sep=blank", "--json"
-    )
+    done = cli("trace", "info", path, "--columns", "time=1:us,op=2,offset=3:sector,size=4:sector,sep=blank", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["writes"] == 50
 

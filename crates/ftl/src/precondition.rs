@@ -342,8 +342,9 @@ fn scaled_counts(model: &[u16], blocks: usize, total: u64, units_per_block: u32)
     // The model's mean differs by a rounding or two: spread the difference evenly, one unit at a time.
     let mut index = 0;
     // With a stride that shares no divisor with the number of blocks every block has its turn.
-    let stride =
-        ((blocks / 2).max(1) | 1..).find(|stride| gcd(*stride, blocks) == 1).expect("one more than the blocks shares no divisor with them");
+    let stride = ((blocks / 2).max(1) | 1..)
+        .find(|stride| gcd(*stride, blocks) == 1)
+        .expect("one more than the blocks shares no divisor with them");
     while sum != total {
         let count = &mut counts[index % blocks];
         if sum < total && u32::from(*count) < units_per_block {

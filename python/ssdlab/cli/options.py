@@ -14,25 +14,17 @@ _SOURCE = "Workload"
 _START = "Starting state"
 _OUTPUT = "Output"
 
-DriveArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).")
-]
+DriveArgument: TypeAlias = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).")]
 WorkloadArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A trace, a fio job file, or a workload TOML.")
 ]
-TraceArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="FILE", help="A trace; .gz and .zst are read in place.")
-]
+TraceArgument: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A trace; .gz and .zst are read in place.")]
 
 Set: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override a field of the drive, as flash.channels=16. Repeatable."
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a field of the drive, as flash.channels=16. Repeatable."),
 ]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
-]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")]
 Precondition: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -44,15 +36,11 @@ Precondition: TypeAlias = Annotated[
 ]
 Load: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--load", metavar="FILE", help="Start from an aged drive that --save wrote.", rich_help_panel=_START
-    ),
+    typer.Option("--load", metavar="FILE", help="Start from an aged drive that --save wrote.", rich_help_panel=_START),
 ]
 Save: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--save", metavar="FILE", help="Save the drive as the run leaves it.", rich_help_panel=_START
-    ),
+    typer.Option("--save", metavar="FILE", help="Save the drive as the run leaves it.", rich_help_panel=_START),
 ]
 
 Out: TypeAlias = Annotated[
@@ -70,9 +58,7 @@ Force: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
 ]
-Quiet: TypeAlias = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress and no remarks.", rich_help_panel=_OUTPUT)
-]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.", rich_help_panel=_OUTPUT)]
 SteadyState: TypeAlias = Annotated[
     bool,
     typer.Option(
@@ -83,9 +69,7 @@ SteadyState: TypeAlias = Annotated[
 ]
 SteadyRound: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START
-    ),
+    typer.Option("--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START),
 ]
 
 Format: TypeAlias = Annotated[
@@ -175,15 +159,11 @@ Replay: TypeAlias = Annotated[
 ]
 MaxRequests: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--max-requests", metavar="N", min=1, help="End after so many requests.", rich_help_panel=_SOURCE
-    ),
+    typer.Option("--max-requests", metavar="N", min=1, help="End after so many requests.", rich_help_panel=_SOURCE),
 ]
 StrictTime: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE
-    ),
+    typer.Option("--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE),
 ]
 
 
@@ -214,12 +194,8 @@ class Targets:
             check_new_file(path)
         if len({path.resolve() for path in files}) < len(files):
             raise InputError("--save, --timeline, --log-commands: two of them name the same file")
-        if self.log_commands is not None and not self.log_commands.name.endswith(
-            (".parquet", ".csv", ".csv.gz")
-        ):
-            raise InputError(
-                f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz"
-            )
+        if self.log_commands is not None and not self.log_commands.name.endswith((".parquet", ".csv", ".csv.gz")):
+            raise InputError(f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz")
 
 
 def labels(streams: str | None) -> list[str] | None:

@@ -13,9 +13,7 @@ from ssdlab.errors import InputError, unknown_name
 
 
 def presets(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Print this preset's description.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this preset's description.")] = None,
     json: options.Json = False,
 ) -> None:
     """List the drives that come with ssdlab, or print the description of one."""

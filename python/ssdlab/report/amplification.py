@@ -58,9 +58,7 @@ def by_reason(runs: Sequence[Result]) -> go.Figure:
     for index in order:
         total = sum(shares[index].values())
         if total:
-            chart.add_annotation(
-                x=total, y=names[index], text=f" {significant(total)}", showarrow=False, xanchor="left"
-            )
+            chart.add_annotation(x=total, y=names[index], text=f" {significant(total)}", showarrow=False, xanchor="left")
     chart.update_xaxes(title_text="programmed per unit written by the host", range=[0, 1.1 * longest])
     chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
     return chart

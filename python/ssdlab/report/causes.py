@@ -56,13 +56,8 @@ def stacked(runs: Sequence[Result]) -> go.Figure:
         spans = [causes.get(cause, 0.0) for _, causes in bars]
         shares = [span / (total or 1.0) for span, total in zip(spans, totals, strict=True)]
         texts = [f"{cause}<br>{100 * share:.0f} %" if share > 0.13 else "" for share in shares]
-        facts = [
-            f"{cause} {duration(span)}, {100 * share:.2f} %"
-            for span, share in zip(spans, shares, strict=True)
-        ]
-        for column, lengths in enumerate(
-            ([span / size for span in spans], [100 * share for share in shares]), 1
-        ):
+        facts = [f"{cause} {duration(span)}, {100 * share:.2f} %" for span, share in zip(spans, shares, strict=True)]
+        for column, lengths in enumerate(([span / size for span in spans], [100 * share for share in shares]), 1):
             chart.add_bar(
                 orientation="h",
                 y=titles,
@@ -85,9 +80,7 @@ def stacked(runs: Sequence[Result]) -> go.Figure:
     for title, total in zip(titles, totals, strict=True):
         place = {"showarrow": False, "xanchor": "left", "font": {"size": 12}, "row": 1, "col": 1}
         chart.add_annotation(x=total / size, y=title, text=f" {duration(total)}", **place)
-    chart.update_xaxes(
-        title_text=f"mean latency ({unit})", range=[0, 1.25 * max(totals) / size], row=1, col=1
-    )
+    chart.update_xaxes(title_text=f"mean latency ({unit})", range=[0, 1.25 * max(totals) / size], row=1, col=1)
     chart.update_xaxes(title_text="share (%)", range=[0, 100], row=1, col=2)
     chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
     return chart
@@ -110,6 +103,4 @@ def _order(bars: list[tuple[str, dict[str, float]]]) -> list[str]:
     for _, causes in bars:
         for cause, span in causes.items():
             sums[cause] = sums.get(cause, 0.0) + span
-    return sorted(
-        (cause for cause, span in sums.items() if span > 0), key=lambda cause: (-sums[cause], cause)
-    )
+    return sorted((cause for cause, span in sums.items() if span > 0), key=lambda cause: (-sums[cause], cause))

@@ -187,10 +187,7 @@ def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
         row("simulated time", [run.simulated_ns for run in runs], duration),
     ]
     groups.append(("throughput and cost", rows))
-    known = [
-        (name, [row for row in rows if any(value is not None for value in row.values)])
-        for name, rows in groups
-    ]
+    known = [(name, [row for row in rows if any(value is not None for value in row.values)]) for name, rows in groups]
     return [(name, rows) for name, rows in known if rows]
 
 
@@ -204,10 +201,7 @@ def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
             rows.append(
                 [
                     row.title,
-                    *(
-                        _with_ratio(text, value, row.values[0], index)
-                        for index, (text, value) in enumerate(cells)
-                    ),
+                    *(_with_ratio(text, value, row.values[0], index) for index, (text, value) in enumerate(cells)),
                 ]
             )
     return table(["", *names], rows, raw=True)
@@ -223,11 +217,7 @@ def table(head: Sequence[str] | None, rows: Sequence[Sequence[str] | str], raw: 
         else "<tr>" + "".join(f"<td>{shown(cell)}</td>" for cell in row) + "</tr>"
         for row in rows
     )
-    top = (
-        "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>"
-        if head
-        else ""
-    )
+    top = "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>" if head else ""
     return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
 
 

@@ -112,11 +112,7 @@ def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
     """Rows ``(low, high, count)`` of one operation, in order, extremes exact."""
     table = run.latency_table()
     columns = (table.column(name).to_pylist() for name in ("op", "low_ns", "high_ns", "count"))
-    rows = [
-        (float(low), float(high), count)
-        for kind, low, high, count in zip(*columns, strict=True)
-        if kind == op
-    ]
+    rows = [(float(low), float(high), count) for kind, low, high, count in zip(*columns, strict=True) if kind == op]
     if rows:
         least, most = run.latency[op].min_ns, run.latency[op].max_ns
         rows[0] = (max(rows[0][0], least or 0.0), rows[0][1], rows[0][2])
@@ -124,9 +120,7 @@ def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
     return rows
 
 
-def _add_curve(
-    chart: go.Figure, rows: list[tuple[float, float, int]], name: str, line: dict[str, Any]
-) -> None:
+def _add_curve(chart: go.Figure, rows: list[tuple[float, float, int]], name: str, line: dict[str, Any]) -> None:
     """One distribution: solid to the last percentile that means something, dotted beyond."""
     total = sum(count for _, _, count in rows)
     if not total:
@@ -152,8 +146,7 @@ def _add_curve(
             legendgroup=name,
             showlegend=part == "solid" or split < 2,
             customdata=[
-                f"{duration(x)}<br>{100 * NormalDist().cdf(y):.4f} %"
-                for x, y in zip(xs[begin:end], ys[begin:end], strict=True)
+                f"{duration(x)}<br>{100 * NormalDist().cdf(y):.4f} %" for x, y in zip(xs[begin:end], ys[begin:end], strict=True)
             ],
             hovertemplate="%{customdata}<extra>" + name + "</extra>",
         )

@@ -23,16 +23,12 @@ _LATENCY = (
     "log-normal distribution is a straight line, and the tail has as much room as the body."
 )
 _DOTTED = "Dotted: fewer than ten commands lie beyond."
-_CAUSES = (
-    "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
-)
+_CAUSES = "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
 _TIME = (
     "What was completed in each step of simulated time. Queue depth is the mean number of commands in flight "
     "by Little's law from those completed in the step; slowest is the longest latency among them."
 )
-_AMPLIFICATION = (
-    "What the flash programmed for each unit that the host wrote, split by the reason of the program."
-)
+_AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
 
 
@@ -92,13 +88,10 @@ def several(runs: Sequence[Result]) -> str:
     names = style.run_names(runs)
     title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
     drives, workloads = (
-        ", ".join(dict.fromkeys(content.short(getattr(run, field)) for run in runs))
-        for field in ("drive", "workload")
+        ", ".join(dict.fromkeys(content.short(getattr(run, field)) for run in runs)) for field in ("drive", "workload")
     )
     seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
-    warnings = [
-        f"{name}: {text}" for name, run in zip(names, runs, strict=True) for text in content.warnings(run)
-    ]
+    warnings = [f"{name}: {text}" for name, run in zip(names, runs, strict=True) for text in content.warnings(run)]
     body = [
         _header("SSD simulation: comparison", title, f"{drives} under {workloads} · seed {seeds}", warnings),
         _cards(_gains(runs, names)),
@@ -191,17 +184,12 @@ def _header(eyebrow: str, title: str, subtitle: str, warnings: Sequence[str]) ->
 
 
 def _cards(cards: Sequence[tuple[str, str]]) -> str:
-    items = "".join(
-        f'<div class="card"><b>{escape(value)}</b><span>{escape(label)}</span></div>'
-        for value, label in cards
-    )
+    items = "".join(f'<div class="card"><b>{escape(value)}</b><span>{escape(label)}</span></div>' for value, label in cards)
     return f'<div class="cards">{items}</div>'
 
 
 def _section(title: str, caption: str, *parts: str) -> str:
-    return (
-        f'<section><h2>{escape(title)}</h2><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
-    )
+    return f'<section><h2>{escape(title)}</h2><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
 
 
 def _figure(chart: go.Figure, name: str) -> str:

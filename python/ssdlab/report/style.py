@@ -73,9 +73,7 @@ def panels(height: int, rows: int, columns: int, **arrangement: Any) -> go.Figur
 def note(chart: go.Figure, text: str) -> go.Figure:
     """`chart` with a sentence in place of data."""
     chart.update_layout(height=130, showlegend=False)
-    chart.add_annotation(
-        text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"color": MUTED}
-    )
+    chart.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"color": MUTED})
     chart.update_xaxes(visible=False)
     chart.update_yaxes(visible=False)
     return chart

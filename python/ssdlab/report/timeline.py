@@ -112,9 +112,7 @@ def steps(run: Result) -> Steps:
     if len(edges) > 1 and end - start[edges[-1]] < (start[edges[-1]] - start[edges[-2]]) / 2:
         edges.pop()  # a last step that is cut short has no rate worth showing by itself
     groups = np.split(np.arange(len(start)), edges[1:])
-    columns = {
-        name: np.array([_merged(name, values[group]) for group in groups]) for name, values in rows.items()
-    }
+    columns = {name: np.array([_merged(name, values[group]) for group in groups]) for name, values in rows.items()}
     start = start[edges]
     return Steps(start, np.diff(start, append=end), columns)
 

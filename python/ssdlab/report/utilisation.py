@@ -74,9 +74,7 @@ def _map(run: Result) -> go.Figure:
     chart.update_yaxes(autorange="reversed", showgrid=False)
     chart.update_xaxes(title_text="channel busy (%)", range=[0, 100], row=1, col=1)
     step = max(1, per_channel // 16)
-    chart.update_xaxes(
-        title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2
-    )
+    chart.update_xaxes(title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2)
     return chart
 
 
@@ -99,9 +97,7 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
                 col=column,
             )
             few = len(fractions) <= 16
-            chart.update_xaxes(
-                title_text=f"{kind}s, the busiest first", dtick=1 if few else None, row=1, col=column
-            )
+            chart.update_xaxes(title_text=f"{kind}s, the busiest first", dtick=1 if few else None, row=1, col=column)
     chart.update_yaxes(rangemode="tozero")
     chart.update_yaxes(title_text="busy (%)", row=1, col=1)
     return chart

@@ -54,7 +54,5 @@ def spread(runs: Sequence[Result]) -> go.Figure:
         title_text="program/erase cycles of a block: least, mean ± deviation, most",
         range=[0, 1.08 * top or 1],
     )
-    chart.update_yaxes(
-        showgrid=False, tickfont={"size": 13, "color": style.INK}, range=[-0.6, len(known) - 0.3]
-    )
+    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK}, range=[-0.6, len(known) - 0.3])
     return chart

@@ -136,7 +136,7 @@ fn ten_thousand_random_cases() {
 
 #[test]
 fn long_cases_under_pressure() {
-    let accepted = (1_000_000..).filter(|seed| case::description(*seed).is_some()).take(4);
+    let accepted = (1_000_000..).filter(|seed| case::description(*seed).is_some()).take(12);
     for seed in accepted {
         if let Err(why) = failure(seed, 100_000) {
             panic!("seed {seed} with 100000 commands: {why}");
