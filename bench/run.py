@@ -2,8 +2,8 @@
 
     python bench/run.py [SCENARIO ...] [--runs N]
 
-The figure of a scenario is the median of its runs. A line of the history names the machine and the commit; the hash of a scenario's
-result must be the same everywhere.
+The figure of a scenario is the median of its runs. A line of the history names the machine and the commit; the hash of
+a scenario's result must be the same everywhere.
 """
 
 from __future__ import annotations
