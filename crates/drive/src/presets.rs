@@ -1,7 +1,5 @@
 //! The drives that come with the laboratory.
 
-use kit::problem::nearest;
-
 /// A preset: a description with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
@@ -36,9 +34,4 @@ pub fn find(name: &str) -> Option<&'static Preset> {
 /// The names of all presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
-}
-
-/// The preset whose name is closest to `name`, if it is close enough to be what was meant.
-pub fn closest(name: &str) -> Option<&'static str> {
-    nearest(name, names())
 }

@@ -185,21 +185,20 @@ impl FtlConfig {
 pub(crate) fn ranks(order: AllocationOrder, geometry: &Geometry) -> Vec<u32> {
     let shape = &geometry.shape;
     let (channels, ways, dies) = (shape.channels, shape.chips_per_channel, shape.dies_per_chip);
-    let rank = |[(first, _), (second, second_count), (third, third_count)]: [(u32, u32); 3], first_count: u32| {
-        let _ = third_count;
-        first + first_count * (second + second_count * third)
-    };
+    // (index, count) of each level, the one that changes fastest first; the slowest needs no count.
+    let rank =
+        |fastest: (u32, u32), middle: (u32, u32), slowest: (u32, u32)| fastest.0 + fastest.1 * (middle.0 + middle.1 * slowest.0);
     (0..geometry.die_count)
         .map(|die| {
             let (channel, within) = (die / (ways * dies), die % (ways * dies));
             let (c, w, d) = ((channel, channels), (within / dies, ways), (within % dies, dies));
             match order {
-                AllocationOrder::Cwd => rank([c, w, d], channels),
-                AllocationOrder::Cdw => rank([c, d, w], channels),
-                AllocationOrder::Wcd => rank([w, c, d], ways),
-                AllocationOrder::Wdc => rank([w, d, c], ways),
-                AllocationOrder::Dcw => rank([d, c, w], dies),
-                AllocationOrder::Dwc => rank([d, w, c], dies),
+                AllocationOrder::Cwd => rank(c, w, d),
+                AllocationOrder::Cdw => rank(c, d, w),
+                AllocationOrder::Wcd => rank(w, c, d),
+                AllocationOrder::Wdc => rank(w, d, c),
+                AllocationOrder::Dcw => rank(d, c, w),
+                AllocationOrder::Dwc => rank(d, w, c),
             }
         })
         .collect()

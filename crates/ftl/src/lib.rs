@@ -25,6 +25,5 @@ pub use ftl::{Ftl, FtlCounters, HostUnit, Parameters};
 pub use map::{BlockRecord, BlockState, Store};
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned};
-pub use save::SavedState;
 pub use victim::VictimConfig;
 pub use wear::WearConfig;

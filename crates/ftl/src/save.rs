@@ -10,36 +10,23 @@ use std::io::{Read, Write};
 
 const MAGIC: &[u8; 8] = b"ssdlab02";
 
-/// The fixed-size part of a saved state: what must agree with the description it is loaded into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SavedState {
-    /// Blocks, units per block, units per stripe, blocks per die, user units, write modes.
-    numbers: [u64; 6],
-}
-
+/// What must agree with the description that a saved state is loaded into.
 const NAMES: [&str; 6] =
     ["blocks", "mapping units per block", "mapping units per program", "blocks per die", "user mapping units", "write modes"];
 
 impl Ftl {
-    fn saved_state(&self) -> SavedState {
+    /// The numbers that [`NAMES`] names.
+    fn shape_numbers(&self) -> [u64; NAMES.len()] {
         let g = &self.store.geometry;
         let modes = self.parameters.facts.write_modes.len() as u64;
-        SavedState {
-            numbers: [
-                g.block_count.into(),
-                g.units_per_block.into(),
-                g.units_per_stripe.into(),
-                g.blocks_per_die.into(),
-                self.store.user_units,
-                modes,
-            ],
-        }
+        let per_die = g.blocks_per_die.into();
+        [g.block_count.into(), g.units_per_block.into(), g.units_per_stripe.into(), per_die, self.store.user_units, modes]
     }
 
     /// Writes the state of a drive at rest.
     pub fn save(&self, now: SimTime, to: &mut dyn Write) -> std::io::Result<()> {
         to.write_all(MAGIC)?;
-        to.write_all(bytemuck::cast_slice(&self.saved_state().numbers))?;
+        to.write_all(bytemuck::cast_slice(&self.shape_numbers()))?;
         to.write_all(bytemuck::cast_slice(&self.store.p2l))?;
         to.write_all(bytemuck::cast_slice(&self.store.valid))?;
         to.write_all(bytemuck::cast_slice(&self.store.blocks))?;
@@ -77,9 +64,9 @@ impl Ftl {
         if &magic != MAGIC {
             return Err("not a saved drive of this version".to_owned());
         }
-        let mut numbers = [0u64; 6];
+        let mut numbers = [0u64; NAMES.len()];
         from.read_exact(bytemuck::cast_slice_mut(&mut numbers)).map_err(short)?;
-        let expected = self.saved_state().numbers;
+        let expected = self.shape_numbers();
         if let Some(index) = (0..NAMES.len()).find(|&index| numbers[index] != expected[index]) {
             return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
         }

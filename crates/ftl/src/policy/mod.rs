@@ -61,11 +61,6 @@ impl Facts {
     pub fn write_mode(&self, name: &str) -> ModeId {
         ModeId(self.write_modes.iter().position(|mode| mode == name).unwrap_or(0) as u8)
     }
-
-    /// Whether there is a write mode called `name`.
-    pub fn has_write_mode(&self, name: &str) -> bool {
-        self.write_modes.iter().any(|mode| mode == name)
-    }
 }
 
 /// What a policy may look at, and its declared state.
