@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ import ssdlab
 
 #: Chips per channel and blocks per plane that keep the capacity of the paper's drive. A chip serves one operation at a time.
 SHAPES = {4: (4, 8192), 8: (8, 4096), 16: (16, 2048), 32: (32, 1024)}
+#: How close the write utilisation should come to the one that is asked for, and how many runs may be spent on it.
+TOLERANCE = 0.02
+MOST_STEPS = 8
 POLICIES = ("baseline", "ofwar", "separate", "all_fast")
 COLUMNS = (
     "trace", "units per channel", "speed", "time scale", "write utilisation", "mean us", "ofwar mean", "ofwar stddev",
@@ -46,14 +50,40 @@ class Case:
 def measure(case: Case) -> list[dict[str, Any]]:
     """The rows of one trace on one drive: recorded speed, and the two speeds with a stated write utilisation."""
     recorded = run(case, "baseline", 1.0)
-    demand = write_utilisation(recorded)
-    if demand is None or demand == 0.0:
+    if not write_utilisation(recorded):
         return []
     rows = []
-    for speed, scale in (("recorded", 1.0), ("0.7", 0.7 / demand), ("0.9", 0.9 / demand)):
-        runs = {policy: recorded if (policy, scale) == ("baseline", 1.0) else run(case, policy, scale) for policy in POLICIES}
+    for speed, target in (("recorded", None), ("0.7", 0.7), ("0.9", 0.9)):
+        scale, baseline = (1.0, recorded) if target is None else scale_to(case, target, recorded)
+        runs = {"baseline": baseline} | {policy: run(case, policy, scale) for policy in POLICIES if policy != "baseline"}
         rows.append(row(case, speed, scale, runs))
     return rows
+
+
+def scale_to(case: Case, target: float, recorded: ssdlab.Result) -> tuple[float, ssdlab.Result]:
+    """The time scale at which the baseline's write utilisation comes closest to the target, and that run.
+
+    Utilisation is not proportional to speed: what is still queued after the last arrival lengthens the run. Where more
+    speed brings no more utilisation, the channels or the reads are the limit and the target is out of reach.
+    """
+    low_scale, low = 1.0, write_utilisation(recorded)
+    high_scale: float | None = None
+    best_scale, best = 1.0, recorded
+    for _ in range(MOST_STEPS):
+        scale = low_scale * target / low if high_scale is None else math.sqrt(low_scale * high_scale)
+        tried = run(case, "baseline", scale)
+        reached = write_utilisation(tried)
+        if abs(reached - target) < abs(write_utilisation(best) - target):
+            best_scale, best = scale, tried
+        if abs(reached / target - 1.0) < TOLERANCE:
+            break
+        if reached >= target:
+            high_scale = scale
+        elif reached <= low:
+            break
+        else:
+            low_scale, low = scale, reached
+    return best_scale, best
 
 
 def run(case: Case, policy: str, time_scale: float) -> ssdlab.Result:
@@ -64,11 +94,10 @@ def run(case: Case, policy: str, time_scale: float) -> ssdlab.Result:
     return ssdlab.run("ofwar-64g", workload, policy, set=shape, precondition="steady")
 
 
-def write_utilisation(result: ssdlab.Result) -> float | None:
-    """Share of the programming units' time that writing would take at recorded speed; above 1 where the trace asks for more."""
+def write_utilisation(result: ssdlab.Result) -> float:
+    """Share of the run's time that the programming units spent writing; 0 without writes."""
     summary = result.summary
-    writes = summary["commands"]["write"]
-    return summary["utilisation"]["dies_writing"] if writes else None
+    return float(summary["utilisation"]["dies_writing"]) if summary["commands"]["write"] else 0.0
 
 
 def row(case: Case, speed: str, scale: float, runs: dict[str, ssdlab.Result]) -> dict[str, Any]:
