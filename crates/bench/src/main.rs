@@ -15,6 +15,8 @@ struct Scenario {
     job: &'static str,
 }
 
+/// The same drive with few blocks: for instruction counts, without the cost of memory.
+const SMALL: &[&str] = &["flash.blocks_per_plane=64", "title=ideal, small"];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 const SCENARIOS: &[Scenario] = &[
@@ -29,6 +31,18 @@ const SCENARIOS: &[Scenario] = &[
         preset: "tiny",
         set: &["state.precondition=steady"],
         job: "rw=randwrite\nnorandommap=1\niodepth=8\nio_size=10g",
+    },
+    Scenario {
+        name: "small-read-qd32",
+        preset: "ideal-512g",
+        set: SMALL,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-write-qd32",
+        preset: "ideal-512g",
+        set: SMALL,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
     },
     Scenario {
         name: "read-qd32",

@@ -149,8 +149,13 @@ impl Drive {
 
     /// The flash translation layer of a drive at rest, to bring it to a starting state.
     pub fn ftl_mut(&mut self) -> &mut Ftl {
-        assert!(self.flash.is_at_rest(), "the state of a drive is changed from outside only while it is at rest");
+        assert!(self.flash_is_at_rest(), "the state of a drive is changed from outside only while it is at rest");
         &mut self.ftl
+    }
+
+    /// Whether no flash operation is waiting or running.
+    fn flash_is_at_rest(&self) -> bool {
+        self.out.operations.in_use() == 0
     }
 
     /// Records of what happens inside, if enabled; drained by whoever watches.
@@ -254,7 +259,7 @@ impl Drive {
     /// From now on no new programs, collections or rewrites start; what runs is finished. The drive comes to rest.
     pub fn quiesce(&mut self) {
         self.pulling = false;
-        while !self.flash.is_at_rest() || !self.arrivals.is_empty() {
+        while !self.flash_is_at_rest() || !self.arrivals.is_empty() {
             let Some(at) = self.next_event() else { break };
             self.run_instant(at);
         }
@@ -359,10 +364,12 @@ impl Drive {
             }
             Dispatch::Pull => {
                 let pulled = if self.pulling { self.ftl.next(die, now, &mut self.out) } else { None };
-                if let Some(operation) = pulled {
+                if let Some(slot) = pulled {
                     self.ftl.set_busy(die);
-                    self.flash.start(&operation, now, &mut self.out);
-                } else if self.flash.dispatch_any_read(die, self.ftl.waits_for_reads(die), now, &mut self.out) {
+                    self.flash.start(slot, now, &mut self.out);
+                } else if self.flash.has_waiting_reads(die)
+                    && self.flash.dispatch_any_read(die, self.ftl.waits_for_reads(die), now, &mut self.out)
+                {
                     self.ftl.set_busy(die);
                     self.ftl.offer_again(now, &mut self.out);
                 } else {
@@ -396,8 +403,8 @@ impl Drive {
     fn route_reads(&mut self) {
         let mut index = 0;
         while index < self.out.reads.len() {
-            let operation = self.out.reads[index];
-            self.flash.push_read(&operation, self.now, &mut self.out);
+            let slot = self.out.reads[index];
+            self.flash.push_read(slot, self.now, &mut self.out);
             index += 1;
         }
         self.out.reads.clear();
@@ -409,13 +416,14 @@ impl Drive {
         while index < self.out.done.len() {
             let slot = self.out.done[index];
             index += 1;
-            let op = self.flash.op(slot);
-            self.ftl.operation_done(&op.operation, &op.ledger, self.now, &mut self.out);
-            if let Owner::Command(command) = op.operation.owner {
-                let (ledger, units) = (op.ledger, op.operation.units);
-                self.deliver(command, ledger, units);
+            let operation = self.out.operations[slot];
+            let ledger = self.flash.ledger(slot);
+            self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
+            if let Owner::Command(command) = operation.owner {
+                let ledger = *ledger;
+                self.deliver(command, ledger, operation.units);
             }
-            self.flash.release(slot);
+            self.out.operations.release(slot);
         }
         self.out.done.clear();
     }

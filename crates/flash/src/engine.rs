@@ -9,33 +9,23 @@ use crate::timing::Timing;
 use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime,
-    Slab, Work,
+    Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime, Work,
 };
 
-/// An operation in the flash, with where its time went.
+/// What the flash knows of an operation beside what it is.
 #[derive(Clone, Debug)]
-pub struct Op {
-    /// What it is.
-    pub operation: Operation,
+struct Progress {
     /// Where its time went since it was pushed or pulled.
-    pub ledger: Ledger,
+    ledger: Ledger,
     enqueued: SimTime,
     reading: Reading,
     next: u32,
     suspensions: u32,
 }
 
-impl Default for Op {
+impl Default for Progress {
     fn default() -> Self {
-        Op {
-            operation: Operation::default(),
-            ledger: Ledger::default(),
-            enqueued: SimTime::ZERO,
-            reading: Reading::default(),
-            next: NONE,
-            suspensions: 0,
-        }
+        Progress { ledger: Ledger::default(), enqueued: SimTime::ZERO, reading: Reading::default(), next: NONE, suspensions: 0 }
     }
 }
 
@@ -55,7 +45,8 @@ pub struct Flash {
     timing: Timing,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    ops: Slab<Op>,
+    /// Of each operation, by its slot in the outbox.
+    progress: Vec<Progress>,
     scheduler: Box<dyn Scheduler>,
     bus_ranks: [u8; 4],
     suspension: Option<Suspension>,
@@ -75,7 +66,7 @@ impl Flash {
             timing: Timing::new(config, geometry.units_per_stripe),
             dies: (0..geometry.die_count).map(die).collect(),
             channels: vec![Channel::with_room(dies_per_channel as usize); geometry.shape.channels as usize],
-            ops: Slab::with_capacity(1024),
+            progress: Vec::with_capacity(1024),
             bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
             suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
             scheduler,
@@ -88,21 +79,10 @@ impl Flash {
         }
     }
 
-    /// An operation that is done, until it is released.
+    /// Where an operation's time went since it was pushed or pulled.
     #[inline]
-    pub fn op(&self, slot: u32) -> &Op {
-        &self.ops[slot]
-    }
-
-    /// Gives an operation's slot back.
-    #[inline]
-    pub fn release(&mut self, slot: u32) {
-        self.ops.release(slot);
-    }
-
-    /// Whether anything is waiting or running.
-    pub fn is_at_rest(&self) -> bool {
-        self.ops.in_use() == 0
+    pub fn ledger(&self, slot: u32) -> &Ledger {
+        &self.progress[slot as usize].ledger
     }
 
     /// Times of the phases, for bounds and reports.
@@ -111,24 +91,25 @@ impl Flash {
     }
 
     /// Queues a read at its die.
-    pub fn push_read(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        debug_assert_eq!(operation.kind, OperationKind::Read);
-        let slot = self.new_op(operation, now);
-        let die = &mut self.dies[operation.die.index()];
-        self.ops[slot].reading = die.clock.read(now);
-        let for_host = matches!(operation.reason, Reason::Host | Reason::Rmw);
+    pub fn push_read(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        let Operation { die: die_id, kind, reason, .. } = out.operations[slot];
+        debug_assert_eq!(kind, OperationKind::Read);
+        let die = &mut self.dies[die_id.index()];
+        let progress = enter(&mut self.progress, slot, now);
+        die.clock.read_into(&mut progress.reading, now);
+        let for_host = matches!(reason, Reason::Host | Reason::Rmw);
         let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
         if list.head == NONE {
             list.head = slot;
         } else {
-            self.ops[list.tail].next = slot;
+            self.progress[list.tail as usize].next = slot;
         }
         list.tail = slot;
-        out.signals.die_reads[operation.die.index()] += 1;
+        out.signals.die_reads[die_id.index()] += 1;
         if die.running == NONE {
-            out.mark_ready(operation.die);
+            out.mark_ready(die_id);
         } else if for_host && self.suspension.is_some() {
-            self.ask_suspension(operation.die, now, out);
+            self.ask_suspension(die_id, now, out);
         }
     }
 
@@ -152,7 +133,7 @@ impl Flash {
         if host == NONE && relocation == NONE {
             return Dispatch::Pull;
         }
-        let since = |slot: u32| (slot != NONE).then(|| self.ops[slot].enqueued);
+        let since = |slot: u32| (slot != NONE).then(|| self.progress[slot as usize].enqueued);
         let choice = Choice { now, oldest_host_read: since(host), oldest_relocation_read: since(relocation), oldest_write };
         match self.scheduler.choose(&choice) {
             Next::HostRead => self.start_waiting_read(die_id, true, now, out),
@@ -184,8 +165,8 @@ impl Flash {
 
     /// Starts an operation that was pulled for a free die.
     #[inline]
-    pub fn start(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
-        let slot = self.new_op(operation, now);
+    pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        enter(&mut self.progress, slot, now);
         self.begin(slot, now, out);
     }
 
@@ -197,9 +178,9 @@ impl Flash {
         }
         let slot = die.running;
         match die.phase {
-            Phase::Array if self.ops[slot].operation.kind == OperationKind::Read => {
+            Phase::Array if out.operations[slot].kind == OperationKind::Read => {
                 die.phase = Phase::Data;
-                let hold = self.timing.data(&self.ops[slot].operation);
+                let hold = self.timing.data(&out.operations[slot]);
                 self.ask_bus(die_id, BusPhase::ReadData, hold, now, out);
             }
             Phase::SuspendAsked => {
@@ -259,34 +240,24 @@ impl Flash {
         }
     }
 
-    #[inline]
-    fn new_op(&mut self, operation: &Operation, now: SimTime) -> u32 {
-        let slot = self.ops.take();
-        let op = &mut self.ops[slot];
-        op.operation = *operation;
-        op.ledger = Ledger::default();
-        op.enqueued = now;
-        op.next = NONE;
-        op.suspensions = 0;
-        slot
-    }
-
     /// Takes the oldest read from one of a die's lists and starts it.
     fn start_waiting_read(&mut self, die_id: DieId, for_host: bool, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
         let slot = list.head;
-        let op = &mut self.ops[slot];
-        list.head = op.next;
+        let progress = &mut self.progress[slot as usize];
+        list.head = progress.next;
         out.signals.die_reads[die_id.index()] -= 1;
-        charge_wait(&mut op.ledger, &op.reading, &die.clock.read(now));
+        if progress.enqueued < now {
+            charge_wait(&mut progress.ledger, &progress.reading, &die.clock.read(now));
+        }
         self.begin(slot, now, out);
     }
 
     /// An operation takes its die and asks for the channel.
     #[inline]
     fn begin(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        let operation = self.ops[slot].operation;
+        let operation = &out.operations[slot];
         let die_id = operation.die;
         let die = &mut self.dies[die_id.index()];
         debug_assert_eq!(die.running, NONE, "a die does one thing at a time");
@@ -297,13 +268,15 @@ impl Flash {
         die.running = slot;
         die.phase = Phase::Command;
         die.started = now;
-        turn(die, operation.work(), now, out);
-        self.counters.count(&operation);
+        self.counters.count(operation);
+        let command = self.timing.command(operation);
         let (phase, hold) = match operation.kind {
-            OperationKind::Read => (BusPhase::ReadCommand, self.timing.command(&operation)),
-            OperationKind::Program => (BusPhase::ProgramData, self.timing.command(&operation) + self.timing.data(&operation)),
-            OperationKind::Erase | OperationKind::Copyback => (BusPhase::Command, self.timing.command(&operation)),
+            OperationKind::Read => (BusPhase::ReadCommand, command),
+            OperationKind::Program => (BusPhase::ProgramData, command + self.timing.data(operation)),
+            OperationKind::Erase | OperationKind::Copyback => (BusPhase::Command, command),
         };
+        let work = operation.work();
+        turn(die, work, now, out);
         self.ask_bus(die_id, phase, hold, now, out);
     }
 
@@ -341,23 +314,23 @@ impl Flash {
         let slot = die.running;
         let until = match die.phase {
             Phase::Command => {
-                let op = &mut self.ops[slot];
-                op.ledger.charge(Cause::BusWait, now.since(asked));
-                let data =
-                    if op.operation.kind == OperationKind::Program { self.timing.data(&op.operation) } else { Nanos::ZERO };
-                op.ledger.charge(Cause::BusCommand, hold - data);
-                op.ledger.charge(Cause::Transfer, data);
-                let array = array_time(&self.timing, &mut self.random_times, &op.operation);
-                charge_array(&mut op.ledger, &self.timing, &op.operation, array);
+                let operation = &out.operations[slot];
+                let ledger = &mut self.progress[slot as usize].ledger;
+                ledger.charge(Cause::BusWait, now.since(asked));
+                let data = if operation.kind == OperationKind::Program { self.timing.data(operation) } else { Nanos::ZERO };
+                ledger.charge(Cause::BusCommand, hold - data);
+                ledger.charge(Cause::Transfer, data);
+                let array = array_time(&self.timing, &mut self.random_times, operation);
+                charge_array(ledger, &self.timing, operation, array);
                 die.array_end = end + array;
                 // The beginning of an array phase is an event only where a read may already be waiting to suspend it.
-                let is_read = op.operation.kind == OperationKind::Read;
+                let is_read = operation.kind == OperationKind::Read;
                 let may_give_way = self.suspension.is_some() && !is_read;
                 die.phase = if may_give_way { Phase::Loading } else { Phase::Array };
                 if may_give_way { end } else { die.array_end }
             }
             Phase::Data => {
-                let ledger = &mut self.ops[slot].ledger;
+                let ledger = &mut self.progress[slot as usize].ledger;
                 ledger.charge(Cause::BusWait, now.since(asked));
                 ledger.charge(Cause::Transfer, hold);
                 end
@@ -394,7 +367,7 @@ impl Flash {
         }
         let begin = die.started;
         turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, out);
-        let operation = &self.ops[slot].operation;
+        let operation = &out.operations[slot];
         let (name, reason) = (operation_name(operation.kind), operation.reason);
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
         out.done.push(slot);
@@ -408,16 +381,16 @@ impl Flash {
         if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
             return;
         }
-        let op = &mut self.ops[die.running];
-        let allowed = match op.operation.kind {
+        let progress = &mut self.progress[die.running as usize];
+        let allowed = match out.operations[die.running].kind {
             OperationKind::Program => rule.program,
             OperationKind::Erase => rule.erase,
             OperationKind::Read | OperationKind::Copyback => false,
         };
-        if !allowed || op.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
+        if !allowed || progress.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
             return;
         }
-        op.suspensions += 1;
+        progress.suspensions += 1;
         die.phase = Phase::SuspendAsked;
         let hold = self.timing.suspend_command();
         self.ask_bus(die_id, BusPhase::Command, hold, now, out);
@@ -436,10 +409,11 @@ impl Flash {
     fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let suspended = die.suspended.take().expect("only a suspended die resumes");
-        let op = &mut self.ops[suspended.op];
-        charge_wait(&mut op.ledger, &suspended.since, &die.clock.read(now));
+        let ledger = &mut self.progress[suspended.op as usize].ledger;
+        charge_wait(ledger, &suspended.since, &die.clock.read(now));
         die.array_end = now + suspended.remaining;
-        turn(die, op.operation.work(), now, out);
+        let work = out.operations[suspended.op].work();
+        turn(die, work, now, out);
         self.array_begins(die_id, now, out);
     }
 
@@ -460,6 +434,20 @@ pub struct Snapshot {
     at: SimTime,
     channels: Vec<u64>,
     dies: Vec<Reading>,
+}
+
+/// An operation enters the flash.
+#[inline]
+fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {
+    if slot as usize >= all.len() {
+        all.resize(slot as usize + 1, Progress::default());
+    }
+    let progress = &mut all[slot as usize];
+    progress.ledger = Ledger::default();
+    progress.enqueued = now;
+    progress.next = NONE;
+    progress.suspensions = 0;
+    progress
 }
 
 /// A die turns to other work; the drive-wide clock follows.

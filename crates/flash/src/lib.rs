@@ -14,6 +14,6 @@ mod timing;
 
 pub use config::{CellType, EraseModeConfig, FlashConfig, Interface, PerPageType, Suspension, TimeDistribution, WriteModeConfig};
 pub use counters::{Counters, Utilisation};
-pub use engine::{Dispatch, Flash, Op, Snapshot};
+pub use engine::{Dispatch, Flash, Snapshot};
 pub use scheduler::SchedulerConfig;
 pub use timing::{Phases, Timing};

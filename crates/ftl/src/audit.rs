@@ -23,7 +23,7 @@ impl Ftl {
 
     /// Places where the map says that data is: for a unit in the write buffer, the older copy on flash.
     fn mapped_place(&self, lpn: Lpn) -> Option<Ppn> {
-        let code = match decode(self.store.l2p[lpn.index()]) {
+        let code = match decode(self.store.l2p.get(lpn.index())) {
             Mapped::Slot(slot) => decode(self.writes.units[slot].prior),
             other => other,
         };
@@ -46,7 +46,7 @@ impl Ftl {
                 ));
             }
         }
-        let valid: u64 = self.store.valid.iter().map(|word| u64::from(word.count_ones())).sum();
+        let valid: u64 = self.store.valid.as_slice().iter().map(|word| u64::from(word.count_ones())).sum();
         if valid != mapped || self.mapped_units() != mapped {
             found.push(format!("{mapped} units are mapped, {valid} valid bits set, {} counted by mode", self.mapped_units()));
         }

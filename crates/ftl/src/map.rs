@@ -92,11 +92,11 @@ pub struct Store {
     pub(crate) valid: Table<u64>,
     pub(crate) blocks: Table<BlockRecord>,
     /// Erases of each block.
-    pub(crate) erase_counts: Table<u32>,
+    pub(crate) erase_counts: Vec<u32>,
     /// Effective wear of each block, in thousandths of a nominal erase.
-    pub(crate) wear: Table<u32>,
+    pub(crate) wear: Vec<u32>,
     /// When the first page of each block was programmed \[ns; negative: before the run\].
-    pub(crate) first_program: Table<i64>,
+    pub(crate) first_program: Vec<i64>,
     /// Closed blocks of each die, oldest first: neighbours in the order of closing.
     older: Vec<u32>,
     newer: Vec<u32>,
@@ -120,9 +120,9 @@ impl Store {
             p2l: Table::zeroed(units)?,
             valid: Table::zeroed(units.div_ceil(64))?,
             blocks: Table::zeroed(blocks)?,
-            erase_counts: Table::zeroed(blocks)?,
-            wear: Table::zeroed(blocks)?,
-            first_program: Table::zeroed(blocks)?,
+            erase_counts: vec![0; blocks],
+            wear: vec![0; blocks],
+            first_program: vec![0; blocks],
             older: vec![NONE; blocks],
             newer: vec![NONE; blocks],
             oldest: vec![NONE; dies],
@@ -183,19 +183,19 @@ impl Store {
 
     /// The closed block of `die` with the fewest valid units among those written in `mode`.
     pub fn least_valid(&self, die: DieId, mode: ModeId) -> Option<(BlockId, u16)> {
-        self.index.least(&self.geometry, &self.blocks, die, mode)
+        self.index.least(&self.geometry, self.blocks.as_slice(), die, mode)
     }
 
     /// Whether the place holds current data.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
-        self.valid[ppn.index() / 64] >> (ppn.0 % 64) & 1 == 1
+        self.valid.get(ppn.index() / 64) >> (ppn.0 % 64) & 1 == 1
     }
 
     /// The logical unit whose data was written to a place.
     #[inline]
     pub fn lpn_at(&self, ppn: Ppn) -> Lpn {
-        Lpn(self.p2l[ppn.index()])
+        Lpn(self.p2l.get(ppn.index()))
     }
 
     /// The most valid units that a block may hold for its collection to free anything: the last program of a collection is padded, so
@@ -208,7 +208,7 @@ impl Store {
     /// Where the current copy of a logical unit is on flash, if it is there and not in a buffer.
     #[inline]
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
-        match decode(self.l2p[lpn.index()]) {
+        match decode(self.l2p.get(lpn.index())) {
             Mapped::At(ppn) => Some(ppn),
             Mapped::Nowhere | Mapped::Slot(_) => None,
         }
@@ -217,9 +217,11 @@ impl Store {
     /// The next valid place at or after `from`, before `end`.
     #[inline]
     pub(crate) fn next_valid(&self, from: Ppn, end: Ppn) -> Option<Ppn> {
-        let words = &self.valid[..];
+        if from >= end {
+            return None;
+        }
         let mut word = from.index() / 64;
-        let mut bits = words.get(word)? & (u64::MAX << (from.0 % 64));
+        let mut bits = self.valid.get(word) & (u64::MAX << (from.0 % 64));
         loop {
             if bits != 0 {
                 let found = word as u32 * 64 + bits.trailing_zeros();
@@ -229,7 +231,7 @@ impl Store {
             if word * 64 >= end.index() {
                 return None;
             }
-            bits = words[word];
+            bits = self.valid.get(word);
         }
     }
 
@@ -237,9 +239,9 @@ impl Store {
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
         let bit = 1u64 << (ppn.0 % 64);
-        let word = &mut self.valid[ppn.index() / 64];
-        debug_assert!(*word & bit != 0, "{ppn:?} is not valid");
-        *word &= !bit;
+        let word = self.valid.get(ppn.index() / 64);
+        debug_assert!(word & bit != 0, "{ppn:?} is not valid");
+        self.valid.set(ppn.index() / 64, word & !bit);
         let block = self.geometry.block_of(ppn);
         let record = &mut self.blocks[block.index()];
         record.valid -= 1;
@@ -253,8 +255,9 @@ impl Store {
     /// The data of `lpn` is now at `ppn`: the reverse map and validity. The map itself is the caller's.
     #[inline]
     pub(crate) fn place(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.p2l[ppn.index()] = lpn.0;
-        self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+        self.p2l.set(ppn.index(), lpn.0);
+        let word = self.valid.get(ppn.index() / 64);
+        self.valid.set(ppn.index() / 64, word | 1 << (ppn.0 % 64));
         let block = self.geometry.block_of(ppn);
         let record = &mut self.blocks[block.index()];
         record.valid += 1;
@@ -316,7 +319,7 @@ impl Store {
         *(if older == NONE { &mut self.oldest[die.index()] } else { &mut self.newer[older as usize] }) = newer;
         *(if newer == NONE { &mut self.newest[die.index()] } else { &mut self.older[newer as usize] }) = older;
         self.closed_count[die.index()] -= 1;
-        self.index.rescan(&self.blocks, block, mode);
+        self.index.rescan(self.blocks.as_slice(), block, mode);
     }
 
     /// A victim's erase begins.
@@ -346,7 +349,7 @@ impl Store {
     /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, or open, and all others must be empty and are free. False if the
     /// lists do not agree with the records.
     pub(crate) fn restore_blocks(&mut self, closed: &[u32], open: &[u32]) -> bool {
-        for record in self.blocks.iter_mut() {
+        for record in self.blocks.as_mut_slice().iter_mut() {
             record.pins = 0;
             record.state = BlockState::Free as u8;
         }
@@ -361,7 +364,7 @@ impl Store {
                 self.close(BlockId(block));
             }
         }
-        self.blocks.iter_mut().filter(|record| record.state == BlockState::Free as u8).all(|record| {
+        self.blocks.as_mut_slice().iter_mut().filter(|record| record.state == BlockState::Free as u8).all(|record| {
             let empty = record.valid == 0;
             *record = BlockRecord::default();
             empty
@@ -373,16 +376,16 @@ impl Store {
     pub fn look_ahead(&self, units: &[Lpn], writes: bool) -> u64 {
         let mut sink = 0u64;
         let mut codes = [0u32; 32];
-        let (l2p, blocks, valid) = (&self.l2p[..], &self.blocks[..], &self.valid[..]);
+        let l2p = self.l2p.as_slice();
         for chunk in units.chunks(32) {
             for (code, unit) in codes.iter_mut().zip(chunk) {
                 *code = l2p.get(unit.index()).copied().unwrap_or(0);
             }
             for &code in &codes[..chunk.len()] {
                 if let Mapped::At(ppn) = decode(code) {
-                    sink ^= u64::from(blocks[self.geometry.block_of(ppn).index()].valid);
+                    sink ^= u64::from(self.blocks[self.geometry.block_of(ppn).index()].valid);
                     if writes {
-                        sink ^= valid[ppn.index() / 64];
+                        sink ^= self.valid.get(ppn.index() / 64);
                     }
                 }
             }
@@ -393,11 +396,10 @@ impl Store {
     /// Loads the map entries of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are likely to be still
     /// in the cache when they are needed.
     pub(crate) fn look_ahead_moves(&self, from: Ppn, end: Ppn) -> (Ppn, u64) {
-        let l2p = &self.l2p[..];
         let (mut sink, mut at) = (0u64, from);
         for _ in 0..32 {
             let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
-            sink ^= u64::from(l2p[self.p2l[ppn.index()] as usize]);
+            sink ^= u64::from(self.l2p.get(self.p2l.get(ppn.index()) as usize));
             at = Ppn(ppn.0 + 1);
         }
         (at, sink)

@@ -105,10 +105,10 @@ impl Ftl {
         let mode = self.policy.mode_of_old_data();
         let target = Target { die, stream: 0, mode, whom: For::Relocation };
         let ppn = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("collection keeps a block free");
-        if let Mapped::At(old) = decode(self.store.l2p[lpn.index()]) {
+        if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
             self.store.invalidate(old);
         }
-        self.store.l2p[lpn.index()] = encode(ppn);
+        self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
         self.space.settle(&mut self.store, die, 0);
     }
@@ -149,7 +149,7 @@ impl Ftl {
             let lpn = self.store.lpn_at(from);
             let to = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
             self.store.invalidate(from);
-            self.store.l2p[lpn.index()] = encode(to);
+            self.store.l2p.set(lpn.index(), encode(to));
             self.store.place(lpn, to);
             self.space.settle(&mut self.store, die, stream);
             at = Ppn(from.0 + 1);
@@ -311,7 +311,7 @@ impl Ftl {
             if missing > 0 {
                 let target = Target { die, stream, mode, whom: For::Relocation };
                 let first = self.space.advance(&mut self.store, target, missing, SimTime::ZERO).expect("the frontier is open");
-                (0..missing).for_each(|unit| self.store.p2l[(first.0 + unit) as usize] = PADDING);
+                (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }
             self.store.blocks[block.index()].programmed = (next + missing).div_euclid(stripe) as u16;
             self.space.settle(&mut self.store, die, stream);
@@ -379,7 +379,7 @@ fn lay_down(store: &mut Store, first: Ppn, count: u32, permutation: &Permutation
                 filled += 1;
             }
         }
-        let (l2p, p2l, valid) = (&mut store.l2p[..], &mut store.p2l[..], &mut store.valid[..]);
+        let (l2p, p2l, valid) = (store.l2p.as_mut_slice(), store.p2l.as_mut_slice(), store.valid.as_mut_slice());
         for &(lpn, ppn) in &places[..filled] {
             l2p[lpn as usize] = ppn + 1;
             p2l[ppn as usize] = lpn;

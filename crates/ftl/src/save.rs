@@ -27,9 +27,9 @@ impl Ftl {
     pub fn save(&self, now: SimTime, to: &mut dyn Write) -> std::io::Result<()> {
         to.write_all(MAGIC)?;
         to.write_all(bytemuck::cast_slice(&self.shape_numbers()))?;
-        to.write_all(bytemuck::cast_slice(&self.store.p2l))?;
-        to.write_all(bytemuck::cast_slice(&self.store.valid))?;
-        to.write_all(bytemuck::cast_slice(&self.store.blocks))?;
+        to.write_all(bytemuck::cast_slice(self.store.p2l.as_slice()))?;
+        to.write_all(bytemuck::cast_slice(self.store.valid.as_slice()))?;
+        to.write_all(bytemuck::cast_slice(self.store.blocks.as_slice()))?;
         to.write_all(bytemuck::cast_slice(&self.store.erase_counts))?;
         to.write_all(bytemuck::cast_slice(&self.store.wear))?;
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
@@ -71,9 +71,9 @@ impl Ftl {
             return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
         }
         self.store.expect_dense_use();
-        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.p2l)).map_err(short)?;
-        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.valid)).map_err(short)?;
-        from.read_exact(bytemuck::cast_slice_mut(&mut self.store.blocks)).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(self.store.p2l.as_mut_slice())).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(self.store.valid.as_mut_slice())).map_err(short)?;
+        from.read_exact(bytemuck::cast_slice_mut(self.store.blocks.as_mut_slice())).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.erase_counts)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.wear)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.first_program)).map_err(short)?;
@@ -94,15 +94,15 @@ impl Ftl {
         let end = Ppn(geometry.unit_count() as u32);
         let mut from = Ppn(0);
         while let Some(ppn) = self.store.next_valid(from, end) {
-            let lpn = self.store.p2l[ppn.index()];
+            let lpn = self.store.p2l.get(ppn.index());
             if u64::from(lpn) >= self.store.user_units {
                 return Err(format!("it maps logical unit {lpn}, which the drive does not have"));
             }
-            self.store.l2p[Lpn(lpn).index()] = encode(ppn);
+            self.store.l2p.set(Lpn(lpn).index(), encode(ppn));
             from = Ppn(ppn.0 + 1);
         }
         let modes = self.parameters.facts.write_modes.len();
-        if self.store.blocks.iter().any(|record| usize::from(record.mode) >= modes) {
+        if self.store.blocks.as_slice().iter().any(|record| usize::from(record.mode) >= modes) {
             return Err("it names a write mode that the drive does not have".to_owned());
         }
         if !self.store.restore_blocks(closed, open) {

@@ -81,6 +81,13 @@ impl WorkClock {
         reading
     }
 
+    /// The same, written where it is kept: copying a reading that was just made waits for its narrow stores.
+    #[inline]
+    pub fn read_into(&self, reading: &mut Reading, now: SimTime) {
+        *reading = self.spent;
+        reading[self.work as usize] += now.since(self.since).0;
+    }
+
     /// Time not idle until `now`.
     pub fn busy(&self, now: SimTime) -> Nanos {
         Nanos(self.read(now)[1..].iter().sum())

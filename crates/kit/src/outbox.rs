@@ -7,6 +7,7 @@ use crate::journal::Journal;
 use crate::operation::Operation;
 use crate::queue::EventQueue;
 use crate::signals::Signals;
+use crate::slab::Slab;
 
 /// A part of a host command that is done, with where its time went since the command was admitted.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +35,11 @@ pub struct Outbox {
     /// Dies that may have something to do, each at most once.
     pub ready: Vec<DieId>,
     is_ready: Vec<bool>,
+    /// Flash operations from the time they are asked for until they are done. They are written here once, by whoever asks; what is handed on are their slots.
+    pub operations: Slab<Operation>,
     /// Flash reads to push to their dies.
-    pub reads: Vec<Operation>,
-    /// Flash operations that are done (slots of the flash's slab).
+    pub reads: Vec<u32>,
+    /// Flash operations that are done.
     pub done: Vec<u32>,
     /// Parts of commands that are done.
     pub parts: Vec<Part>,
@@ -52,6 +55,13 @@ impl Outbox {
     /// An empty tray for a drive with so many dies and channels.
     pub fn new(die_count: usize, channel_count: usize) -> Outbox {
         Outbox { is_ready: vec![false; die_count], signals: Signals::new(die_count, channel_count), ..Outbox::default() }
+    }
+
+    /// Leaves a read for its die.
+    #[inline]
+    pub fn read(&mut self, operation: Operation) {
+        let slot = self.operations.put(operation);
+        self.reads.push(slot);
     }
 
     /// Marks a die as one that may have something to do.

@@ -38,19 +38,35 @@ struct Node<E> {
     event: E,
 }
 
+impl<E> Node<E> {
+    #[inline]
+    fn key(&self) -> Key {
+        (self.time, self.order)
+    }
+}
+
+/// Time and order: smaller comes first.
+type Key = (u64, u64);
+/// Later than every event.
+const NEVER: Key = (u64::MAX, u64::MAX);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Far {
-    time: u64,
-    order: u64,
+    key: Key,
     node: u32,
 }
 
 /// Pending events of type `E`.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    nodes: Vec<Node<E>>,
+    /// When the earliest event of all happens; `u64::MAX` if none is pending.
+    next_time: u64,
+    /// The earliest near event, `NEVER` if there is none.
+    first_key: Key,
+    first: u32,
     free: u32,
-    heads: Vec<u32>,
+    nodes: Vec<Node<E>>,
+    heads: Box<[u32; BUCKETS]>,
     occupied: [u64; WORDS],
     /// Which words of `occupied` are not zero: an empty stretch is skipped in one step.
     summary: u64,
@@ -59,26 +75,23 @@ pub struct EventQueue<E> {
     near: usize,
     far: BinaryHeap<Reverse<Far>>,
     inserted: u64,
-    /// The earliest near event, if there is one.
-    first: u32,
-    /// When the earliest event of all happens; `u64::MAX` if none is pending.
-    next_time: u64,
 }
 
 impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
-            nodes: Vec::with_capacity(1024),
+            next_time: u64::MAX,
+            first_key: NEVER,
+            first: NONE,
             free: NONE,
-            heads: vec![NONE; BUCKETS],
+            nodes: Vec::with_capacity(1024),
+            heads: Box::new([NONE; BUCKETS]),
             occupied: [0; WORDS],
             summary: 0,
             base: 0,
             near: 0,
             far: BinaryHeap::new(),
             inserted: 0,
-            first: NONE,
-            next_time: u64::MAX,
         }
     }
 }
@@ -101,25 +114,46 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Adds an event. `at` must not be earlier than the last event popped.
-    #[inline]
+    // Inlined so that the event is built where it stays: one that is passed on is copied in wide words before its narrow ones have been stored.
+    #[inline(always)]
     pub fn push(&mut self, at: SimTime, class: Class, event: E) {
         debug_assert!(at.0 >> BUCKET_SHIFT >= self.base, "an event in the past");
         debug_assert!(at < SimTime::FOREVER, "an event that never happens");
+        if self.free == NONE {
+            self.grow(event);
+        }
+        let index = self.free;
+        let node = &mut self.nodes[index as usize];
+        self.free = node.next;
+        node.time = at.0;
+        node.event = event;
+        self.insert(index, at.0, class);
+    }
+
+    /// One more free node.
+    #[cold]
+    fn grow(&mut self, event: E) {
+        self.free = u32::try_from(self.nodes.len()).expect("fewer than 2^32 pending events");
+        self.nodes.push(Node { time: 0, order: 0, next: NONE, event });
+    }
+
+    fn insert(&mut self, index: u32, time: u64, class: Class) {
         let order = u64::from(class as u8) << CLASS_SHIFT | self.inserted;
         self.inserted += 1;
-        let node = self.allocate(Node { time: at.0, order, next: NONE, event });
-        if at.0 >> BUCKET_SHIFT < self.base + BUCKETS as u64 {
-            self.link(at.0, order, node);
+        self.nodes[index as usize].order = order;
+        self.next_time = self.next_time.min(time);
+        if (time >> BUCKET_SHIFT) - self.base < BUCKETS as u64 {
+            self.link(index, (time, order));
         } else {
-            self.far.push(Reverse(Far { time: at.0, order, node }));
+            self.far.push(Reverse(Far { key: (time, order), node: index }));
         }
-        self.next_time = self.next_time.min(at.0);
     }
 
     /// Takes the next event. Time moves here and only here: until then earlier events may still be added.
     pub fn pop(&mut self) -> Option<(SimTime, Class, E)> {
         self.reach()?;
-        Some(self.take())
+        let (time, order) = self.first_key;
+        Some((SimTime(time), class_of(order), self.take()))
     }
 
     /// Takes the next event if it happens at `at` and its class is not after `class`. Nothing earlier than `at` may be pending.
@@ -134,7 +168,7 @@ impl<E: Copy> EventQueue<E> {
 
     fn pop_class(&mut self, class: Class) -> Option<E> {
         self.reach()?;
-        (self.nodes[self.first as usize].order >> CLASS_SHIFT <= class as u64).then(|| self.take().2)
+        (self.first_key.1 >> CLASS_SHIFT <= class as u64).then(|| self.take())
     }
 
     /// Sees to it that the next event is a near one. Only far events are pending: the calendar jumps to the first of them, since nothing
@@ -143,7 +177,7 @@ impl<E: Copy> EventQueue<E> {
     fn reach(&mut self) -> Option<()> {
         if self.near == 0 {
             let Reverse(first) = self.far.peek()?;
-            self.base = first.time >> BUCKET_SHIFT;
+            self.base = first.key.0 >> BUCKET_SHIFT;
             self.bring_near();
         }
         Some(())
@@ -151,16 +185,20 @@ impl<E: Copy> EventQueue<E> {
 
     /// Takes the earliest near event out of its bucket.
     #[inline]
-    fn take(&mut self) -> (SimTime, Class, E) {
+    fn take(&mut self) -> E {
         let index = self.first;
-        let node = self.nodes[index as usize];
-        self.nodes[index as usize].next = self.free;
+        let bucket = self.first_key.0 >> BUCKET_SHIFT;
+        let node = &mut self.nodes[index as usize];
+        let (event, next) = (node.event, node.next);
+        node.next = self.free;
         self.free = index;
         self.near -= 1;
-        let bucket = node.time >> BUCKET_SHIFT;
-        self.heads[bucket as usize % BUCKETS] = node.next;
-        if node.next == NONE {
-            self.clear(bucket as usize % BUCKETS);
+        let slot = bucket as usize % BUCKETS;
+        self.heads[slot] = next;
+        // Buckets are sorted and this one was the earliest: what follows in it is the next of all.
+        self.first = next;
+        if next == NONE {
+            self.clear(slot);
         }
         if bucket > self.base {
             self.base = bucket;
@@ -168,13 +206,15 @@ impl<E: Copy> EventQueue<E> {
                 self.bring_near();
             }
         }
-        // Buckets are sorted and this one was the earliest: what follows in it is the next of all.
-        self.first = if node.next != NONE || self.near == 0 { node.next } else { self.heads[self.first_occupied()] };
-        self.next_time = match self.first {
-            NONE => self.far.peek().map_or(u64::MAX, |Reverse(far)| far.time),
-            first => self.nodes[first as usize].time,
-        };
-        (SimTime(node.time), class_of(node.order), node.event)
+        if next == NONE && self.near > 0 {
+            self.first = self.heads[self.first_occupied()];
+        }
+        self.first_key = self.nodes.get(self.first as usize).map_or(NEVER, Node::key);
+        self.next_time = self.first_key.0;
+        if self.first == NONE {
+            self.next_time = self.far.peek().map_or(u64::MAX, |Reverse(far)| far.key.0);
+        }
+        event
     }
 
     #[inline]
@@ -189,67 +229,48 @@ impl<E: Copy> EventQueue<E> {
     /// Moves far events that the calendar now reaches.
     fn bring_near(&mut self) {
         while let Some(Reverse(far)) = self.far.peek().copied() {
-            if far.time >> BUCKET_SHIFT >= self.base + BUCKETS as u64 {
+            if far.key.0 >> BUCKET_SHIFT >= self.base + BUCKETS as u64 {
                 break;
             }
             self.far.pop();
-            self.link(far.time, far.order, far.node);
+            self.link(far.node, far.key);
         }
     }
 
+    /// Inserts a node into its bucket's list, in order.
     #[inline]
-    fn allocate(&mut self, node: Node<E>) -> u32 {
-        if self.free != NONE {
-            let index = self.free;
-            let slot = &mut self.nodes[index as usize];
-            self.free = slot.next;
-            *slot = node;
-            return index;
-        }
-        self.nodes.push(node);
-        u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 pending events")
-    }
-
-    /// Inserts `node` into its bucket's list, in order.
-    #[inline]
-    fn link(&mut self, time: u64, order: u64, node: u32) {
-        let slot = (time >> BUCKET_SHIFT) as usize % BUCKETS;
+    fn link(&mut self, index: u32, key: Key) {
+        let slot = (key.0 >> BUCKET_SHIFT) as usize % BUCKETS;
         self.near += 1;
-        if self.first == NONE || (time, order) < self.key(self.first) {
-            self.first = node;
+        if key < self.first_key {
+            self.first_key = key;
+            self.first = index;
         }
         let head = self.heads[slot];
         if head == NONE {
-            self.heads[slot] = node;
+            self.nodes[index as usize].next = NONE;
+            self.heads[slot] = index;
             self.occupied[slot / 64] |= 1 << (slot % 64);
             self.summary |= 1 << (slot / 64);
-            return;
+        } else if key < self.nodes[head as usize].key() {
+            self.nodes[index as usize].next = head;
+            self.heads[slot] = index;
+        } else {
+            self.link_after(head, index, key);
         }
-        if (time, order) < self.key(head) {
-            self.nodes[node as usize].next = head;
-            self.heads[slot] = node;
-            return;
-        }
-        self.link_after(head, (time, order), node);
     }
 
-    fn link_after(&mut self, head: u32, key: (u64, u64), node: u32) {
+    fn link_after(&mut self, head: u32, index: u32, key: Key) {
         let mut before = head;
         loop {
             let after = self.nodes[before as usize].next;
-            if after == NONE || key < self.key(after) {
-                self.nodes[node as usize].next = after;
-                self.nodes[before as usize].next = node;
+            if after == NONE || key < self.nodes[after as usize].key() {
+                self.nodes[index as usize].next = after;
+                self.nodes[before as usize].next = index;
                 return;
             }
             before = after;
         }
-    }
-
-    #[inline]
-    fn key(&self, node: u32) -> (u64, u64) {
-        let node = &self.nodes[node as usize];
-        (node.time, node.order)
     }
 
     /// The first bucket at or after the base, around the ring, that holds an event. The calendar is not empty.

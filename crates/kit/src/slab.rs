@@ -16,11 +16,23 @@ impl<T: Clone + Default> Slab<T> {
     /// Takes a slot; it holds what its last user left there.
     #[inline]
     pub fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| self.put_new(T::default()))
+    }
+
+    /// Puts `value` in a free slot.
+    #[inline]
+    pub fn put(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = value;
             return slot;
         }
+        self.put_new(value)
+    }
+
+    #[cold]
+    fn put_new(&mut self, value: T) -> u32 {
         let slot = u32::try_from(self.slots.len()).expect("a slab holds fewer than 2^32 slots");
-        self.slots.push(T::default());
+        self.slots.push(value);
         slot
     }
 
@@ -33,6 +45,12 @@ impl<T: Clone + Default> Slab<T> {
     /// How many slots are in use.
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab { slots: Vec::new(), free: Vec::new() }
     }
 }
 

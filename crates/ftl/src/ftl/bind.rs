@@ -4,7 +4,7 @@ use super::*;
 
 impl Ftl {
     /// Binds the oldest waiting units to one program on this die.
-    pub(super) fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
         // A frontier that the policy might choose must be able to take them: with none, the write stays in the queue.
         if !self.space.has_room(die) {
             self.restate_space(now, out);
@@ -89,7 +89,7 @@ impl Ftl {
                 let mut waited = out.signals.clock.read(now);
                 waited.iter_mut().zip(&unit.reading).for_each(|(after, before)| *after -= before);
                 out.journal.note(|| Record::Bound { lpn, ppn, command, mode });
-                (UnitKind::Host { command, waited, filled_in: unit.filled_in }, self.store.l2p[lpn.index()])
+                (UnitKind::Host { command, waited, filled_in: unit.filled_in }, self.store.l2p.get(lpn.index()))
             }
             Writer::Buffer => {
                 out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
@@ -105,7 +105,7 @@ impl Ftl {
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,
         };
-        self.store.l2p[lpn.index()] = encode(ppn);
+        self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
         self.stripes[die.index()].units.push(StripeUnit { kind, superseded });
         if self.needs.placed {
@@ -124,12 +124,12 @@ impl Ftl {
     }
 
     /// The stripe's units are bound: the rest is padding, the frontier moves on, and the program can start.
-    pub(super) fn finish_stripe(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> Operation {
+    pub(super) fn finish_stripe(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let stripe = &self.stripes[die.index()];
         let (first, mode, reason) = (stripe.first, stripe.mode, stripe.reason);
         for padding in bound..geometry.units_per_stripe {
-            self.store.p2l[(first.0 + padding) as usize] = PADDING;
+            self.store.p2l.set((first.0 + padding) as usize, PADDING);
         }
         self.counters.units_programmed[reason as usize] += u64::from(bound);
         self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_stripe - bound);
@@ -141,7 +141,7 @@ impl Ftl {
         self.space.settle(&mut self.store, die, stream);
         self.restate_space(now, out);
         let (_, unit) = geometry.split(first);
-        Operation {
+        out.operations.put(Operation {
             kind: OperationKind::Program,
             reason,
             die,
@@ -151,7 +151,7 @@ impl Ftl {
             page_type: geometry.page_type_of(unit),
             mode,
             owner: Owner::Stripe,
-        }
+        })
     }
 
     /// The drive-wide clock learns whether any die can take host data.

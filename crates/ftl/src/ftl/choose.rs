@@ -3,8 +3,8 @@
 use super::*;
 
 impl Ftl {
-    /// What an idle die should do next: a program, a read of its collection, an erase, or nothing.
-    pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    /// What an idle die should do next: a program, a read of its collection, an erase (its slot among the operations), or nothing.
+    pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.needs.moves
             && let Some(answer) = self.policy_first(die, now, out)
         {
@@ -58,7 +58,7 @@ impl Ftl {
     }
 
     /// A policy's urgent pages come before everything, and while there are any nothing else starts.
-    pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<Operation>> {
+    pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.urgent(view)) {
             self.begin_move(page_move, true, out);
         }
@@ -132,7 +132,7 @@ impl Ftl {
             return;
         }
         let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot));
-        out.reads.push(operation);
+        out.read(operation);
     }
 
     /// The page is in the controller. Its source stays pinned until it is bound, so that no later data can be taken for it.
@@ -142,7 +142,7 @@ impl Ftl {
     }
 
     /// Binds moved pages to this die's relocation frontier.
-    pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         while let Some(&slot) = self.moves.ready.front() {
             let (first, _) = self.moves.get(slot);
             let stripe = self.store.geometry.units_per_stripe;

@@ -10,7 +10,7 @@ impl Ftl {
     }
 
     /// The next step of this die's collection; `for_space`: begin one if there is none.
-    pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, out) {
             return None;
         }
@@ -87,7 +87,7 @@ impl Ftl {
     }
 
     /// Reads the valid units of the next row of the victim, all in one operation, or copies a page back within its plane.
-    pub(super) fn read_row(&mut self, die: DieId, end: Ppn, now: SimTime, out: &mut Outbox) -> Operation {
+    pub(super) fn read_row(&mut self, die: DieId, end: Ppn, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let collector = &self.collectors[die.index()];
         let first = self.store.next_valid(collector.cursor, end).expect("the caller saw one");
@@ -120,7 +120,7 @@ impl Ftl {
         let collector = &mut self.collectors[die.index()];
         collector.cursor = row_end;
         collector.reading = true;
-        Operation {
+        out.operations.put(Operation {
             kind: OperationKind::Read,
             reason,
             die,
@@ -130,11 +130,11 @@ impl Ftl {
             page_type: geometry.page_type_of(unit),
             mode: ModeId(0),
             owner: Owner::Collector,
-        }
+        })
     }
 
     /// Copies one page back, if the relocation frontier is in the same plane.
-    pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
         let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation };
@@ -147,9 +147,12 @@ impl Ftl {
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
         self.begin_stripe(die, place, mode, reason);
         self.bind_moved(die, from, place, now, out);
-        let program = self.finish_stripe(die, target.stream, 1, now, out);
+        let slot = self.finish_stripe(die, target.stream, 1, now, out);
         let (_, unit) = geometry.split(from);
-        Some(Operation { kind: OperationKind::Copyback, page_type: geometry.page_type_of(unit), ..program })
+        let operation = &mut out.operations[slot];
+        operation.kind = OperationKind::Copyback;
+        operation.page_type = geometry.page_type_of(unit);
+        Some(slot)
     }
 
     /// Drops gathered units that the host has overwritten since they were read.
@@ -162,7 +165,7 @@ impl Ftl {
     }
 
     /// Binds gathered units to one program on this die.
-    pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
         let stripe = self.store.geometry.units_per_stripe;
@@ -184,14 +187,14 @@ impl Ftl {
         let lpn = self.store.lpn_at(from);
         self.store.invalidate(from);
         self.store.pin(from);
-        match decode(self.store.l2p[lpn.index()]) {
+        match decode(self.store.l2p.get(lpn.index())) {
             Mapped::Slot(slot) => {
                 debug_assert_eq!(self.writes.units[slot].prior, encode(from));
                 self.writes.units[slot].prior = encode(to);
             }
             _ => {
-                debug_assert_eq!(self.store.l2p[lpn.index()], encode(from), "a valid place is the one the map names");
-                self.store.l2p[lpn.index()] = encode(to);
+                debug_assert_eq!(self.store.l2p.get(lpn.index()), encode(from), "a valid place is the one the map names");
+                self.store.l2p.set(lpn.index(), encode(to));
             }
         }
         self.store.place(lpn, to);
@@ -205,7 +208,7 @@ impl Ftl {
     }
 
     /// Erases the victim once nothing in it is valid or pinned.
-    pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let record = self.store.block(victim);
         if self.collectors[die.index()].reading || record.valid > 0 || record.pins > 0 {
             return None;
@@ -214,7 +217,7 @@ impl Ftl {
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(victim, view));
         self.store.begin_erase(victim);
         let shape = &self.store.geometry.shape;
-        Some(Operation {
+        Some(out.operations.put(Operation {
             kind: OperationKind::Erase,
             reason: self.collectors[die.index()].reason,
             die,
@@ -224,7 +227,7 @@ impl Ftl {
             page_type: 0,
             mode,
             owner: Owner::Collector,
-        })
+        }))
     }
 
     /// The die's victim cannot be erased before host reads have left it.
@@ -236,7 +239,7 @@ impl Ftl {
     }
 
     /// Collection on a die that has been idle for long enough, until it has the free blocks that are wanted or the host writes to it again.
-    pub(super) fn background(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Operation> {
+    pub(super) fn background(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if !self.collectors[die.index()].in_background {
             return None;
         }

@@ -7,10 +7,9 @@ impl Ftl {
     /// flash read, and one for everything that is answered at once.
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         if count == 1
-            && let Mapped::At(ppn) = decode(self.store.l2p[first.index()])
-            && let Some(operation) = self.single_read(command, first, ppn, now, out)
+            && let Mapped::At(ppn) = decode(self.store.l2p.get(first.index()))
+            && self.single_read(command, first, ppn, now, out)
         {
-            out.reads.push(operation);
             return 1;
         }
         let geometry = self.store.geometry;
@@ -23,7 +22,7 @@ impl Ftl {
             let ReadSource::Flash(ppn) = source else {
                 if source == ReadSource::Unmapped && self.config.unmapped_read == UnmappedRead::Flash {
                     parts += 1;
-                    out.reads.push(self.unmapped_operation(command, lpn));
+                    out.read(self.unmapped_operation(command, lpn));
                 } else {
                     at_once += 1;
                 }
@@ -45,7 +44,7 @@ impl Ftl {
                     planes_seen |= page;
                     continue;
                 }
-                out.reads.push(*operation);
+                out.read(*operation);
             }
             planes_seen = 1 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
             parts += 1;
@@ -62,7 +61,7 @@ impl Ftl {
             });
         }
         if let Some(operation) = open {
-            out.reads.push(operation);
+            out.read(operation);
         }
         if at_once > 0 {
             parts += 1;
@@ -71,22 +70,15 @@ impl Ftl {
         parts
     }
 
-    /// The read of a single durable unit: the common case, without the work of joining neighbours.
+    /// The read of a single durable unit, if it is one: the common case, without the work of joining neighbours.
     #[inline]
-    pub(super) fn single_read(
-        &mut self,
-        command: CommandId,
-        lpn: Lpn,
-        ppn: Ppn,
-        now: SimTime,
-        out: &mut Outbox,
-    ) -> Option<Operation> {
+    pub(super) fn single_read(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime, out: &mut Outbox) -> bool {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(ppn);
         let (die, page_type, stripe) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.stripe_of(unit));
         let record = &mut self.store.blocks[block.index()];
         if stripe >= u32::from(record.programmed) {
-            return None;
+            return false;
         }
         record.pins += 1;
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
@@ -94,7 +86,7 @@ impl Ftl {
             self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
         }
         let owner = Owner::Command(command);
-        Some(Operation {
+        out.read(Operation {
             kind: OperationKind::Read,
             reason: Reason::Host,
             die,
@@ -104,13 +96,14 @@ impl Ftl {
             page_type,
             mode: ModeId(0),
             owner,
-        })
+        });
+        true
     }
 
     /// Where the data of a unit is.
     #[inline]
     pub(super) fn resolve(&mut self, lpn: Lpn) -> ReadSource {
-        match decode(self.store.l2p[lpn.index()]) {
+        match decode(self.store.l2p.get(lpn.index())) {
             Mapped::Nowhere => {
                 self.counters.unmapped_reads += 1;
                 ReadSource::Unmapped
@@ -152,7 +145,7 @@ impl Ftl {
         self.counters.host_units += 1;
         self.last_write = now;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
-        let code = self.store.l2p[lpn.index()];
+        let code = self.store.l2p.get(lpn.index());
         if let (true, Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
             out.buffer_released += 1;
@@ -165,7 +158,7 @@ impl Ftl {
         if buffered {
             assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
             self.writes.units[slot].prior = code;
-            self.store.l2p[lpn.index()] = SLOT_BASE + slot;
+            self.store.l2p.set(lpn.index(), SLOT_BASE + slot);
             self.unfinished += 1;
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
@@ -184,7 +177,7 @@ impl Ftl {
     pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, out: &mut Outbox) {
         self.store.pin(ppn);
         let operation = self.read_operation(ppn, Reason::Rmw, Owner::Fill(slot));
-        out.reads.push(operation);
+        out.read(operation);
     }
 
     pub(super) fn read_operation(&self, ppn: Ppn, reason: Reason, owner: Owner) -> Operation {
@@ -328,7 +321,8 @@ impl Ftl {
     pub fn trim(&mut self, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) {
         for lpn in (first.0..first.0 + count).map(Lpn) {
             self.counters.trimmed_units += 1;
-            let code = std::mem::replace(&mut self.store.l2p[lpn.index()], 0);
+            let code = self.store.l2p.get(lpn.index());
+            self.store.l2p.set(lpn.index(), 0);
             let place = match decode(code) {
                 Mapped::Nowhere => continue,
                 Mapped::At(ppn) => Some(ppn),
