@@ -124,10 +124,36 @@ impl Description {
         if self.policy.kind != "baseline" && !self.flash.write_modes.iter().any(|mode| mode.name == "fast") {
             problems.add("flash.write_mode", format!("no mode is named `fast`: policy `{}` needs one", self.policy.kind));
         }
+        self.retention_problems(&geometry, &mut problems);
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.suspension.as_ref().is_some_and(|s| s.program) {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs may be suspended: expected `buffer`");
         }
         problems
+    }
+
+    /// Retention limits that no drive could keep. What is moved for its limit is written in the mode `normal`: if that mode's own limit comes round before a
+    /// die has rewritten its blocks, the die does nothing else.
+    fn retention_problems(&self, geometry: &Geometry, problems: &mut Problems) {
+        let margin = self.ftl.retention_margin;
+        let facts = self.facts(geometry);
+        let block = facts.move_time.0 * u64::from(geometry.stripes_per_block) + facts.erase_time.0;
+        let rewrite = Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die)));
+        let moved_in = facts.write_mode("normal").index();
+        for (index, mode) in self.flash.write_modes.iter().enumerate() {
+            let Some(shortest) = mode.retention.as_ref().and_then(|limits| limits.all().iter().min().copied()) else { continue };
+            let field = format!("flash.write_mode[{index}].retention");
+            if shortest <= margin {
+                problems.add(field, format!("{shortest}: expected more than ftl.retention_margin = {margin}"));
+            } else if index == moved_in && (shortest - margin).0 / 2 < rewrite.0 {
+                problems.add(
+                    field,
+                    format!(
+                        "{shortest} is too short for the mode that data is moved in: a die takes {rewrite} to rewrite all its blocks; \
+                         expected at least twice that, beside ftl.retention_margin = {margin}"
+                    ),
+                );
+            }
+        }
     }
 
     /// The shape of the flash.

@@ -75,7 +75,8 @@ impl PerPageType {
         }
     }
 
-    fn all(&self) -> &[Nanos] {
+    /// All times that are given.
+    pub fn all(&self) -> &[Nanos] {
         match self {
             PerPageType::One(time) => std::slice::from_ref(time),
             PerPageType::Each(times) => times,

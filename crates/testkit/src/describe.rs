@@ -152,6 +152,9 @@ fn operation(rng: &mut Rng, text: &mut String, waits: bool) {
     }
 }
 
+/// The shortest retention limit \[ns\].
+const LEAST_LIMIT_NS: u64 = 2_000_000;
+
 /// Durations for a retention limit: one, or several wear classes.
 fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
     let classes = pick(rng, &[1, 1, 2, 4]);
@@ -167,7 +170,7 @@ fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
 fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     let rewrite = numbers.rewrite_ns();
     let normal = if chance(rng, 0.3) { retention(rng, 6 * rewrite, 40 * rewrite) } else { String::new() };
-    let fast = if chance(rng, 0.7) { retention(rng, 2_000_000, 2 * rewrite + 4_000_000) } else { String::new() };
+    let fast = if chance(rng, 0.7) { retention(rng, LEAST_LIMIT_NS, 2 * rewrite + 2 * LEAST_LIMIT_NS) } else { String::new() };
     let mut rows = vec![
         format!("[[flash.write_mode]]\nname = \"normal\"\n{normal}"),
         format!("[[flash.write_mode]]\nname = \"fast\"\nprogram_scale = 0.5\n{fast}"),
@@ -252,7 +255,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     line!(text, "allocation_order = \"{}\"", pick(rng, &["CWD", "CDW", "WCD", "WDC", "DCW", "DWC"]));
     line!(text, "unmapped_read = \"{}\"", pick(rng, &["zero", "flash"]));
     line!(text, "read_in_flight = \"{}\"", if waits { "wait" } else { "buffer" });
-    let margin = numbers.block_ns() * rng.below(3);
+    let margin = (numbers.block_ns() * rng.below(3)).min(LEAST_LIMIT_NS / 2);
     line!(text, "retention_margin = \"{margin}ns\"");
     if text.contains("# superblock 2") {
         line!(text, "superblock_blocks = 2");
