@@ -132,7 +132,7 @@ impl Description {
     }
 
     /// Retention limits that no drive could keep. What is moved for its limit is written in the mode `normal`: if that mode's own limit comes round before a
-    /// die has rewritten its blocks, the die does nothing else.
+    /// die has rewritten its blocks, the die does nothing else; a third of its time is to be left.
     fn retention_problems(&self, geometry: &Geometry, problems: &mut Problems) {
         let margin = self.ftl.retention_margin;
         let facts = self.facts(geometry);
@@ -144,12 +144,12 @@ impl Description {
             let field = format!("flash.write_mode[{index}].retention");
             if shortest <= margin {
                 problems.add(field, format!("{shortest}: expected more than ftl.retention_margin = {margin}"));
-            } else if index == moved_in && (shortest - margin).0 / 2 < rewrite.0 {
+            } else if index == moved_in && (shortest - margin).0 / 3 < rewrite.0 / 2 {
                 problems.add(
                     field,
                     format!(
                         "{shortest} is too short for the mode that data is moved in: a die takes {rewrite} to rewrite all its blocks; \
-                         expected at least twice that, beside ftl.retention_margin = {margin}"
+                         expected at least half as much again, beside ftl.retention_margin = {margin}"
                     ),
                 );
             }

@@ -48,11 +48,11 @@ fn retention_limits_that_no_drive_could_keep_are_refused() {
     );
     // 128 blocks of 64 pages at 650 us, and an erase of 3 ms each.
     let rewrite_of_a_die = kit::Nanos(128 * (64 * 650_000 + 3_000_000));
-    let twice = |more: u64| format!("flash.write_mode[0].retention={}ns", 2 * rewrite_of_a_die.0 + more);
-    let enough = [twice(1_000), "ftl.retention_margin=1us".to_owned()];
+    let half_again = |more: u64| format!("flash.write_mode[0].retention={}ns", rewrite_of_a_die.0 / 2 * 3 + more);
+    let enough = [half_again(1_000), "ftl.retention_margin=1us".to_owned()];
     let description = Description::read("d.toml", "base = \"tiny\"\n", &enough).expect("just long enough");
     assert_eq!(description.geometry().blocks_per_die, 128);
-    assert_refused("", &[&twice(998), "ftl.retention_margin=1us"], "is too short for the mode that data is moved in");
+    assert_refused("", &[&half_again(990), "ftl.retention_margin=1us"], "is too short for the mode that data is moved in");
 }
 
 #[test]
