@@ -8,7 +8,7 @@ mod check;
 mod document;
 
 use flash::FlashConfig;
-use ftl::policy::{Facts, PolicyConfig};
+use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::{Ftl, FtlConfig, Parameters};
 use host::{BufferConfig, BufferPolicy, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
@@ -168,9 +168,13 @@ impl Description {
 
     /// The flash translation layer it describes, empty.
     pub fn build_ftl(&self, seed: u64) -> std::io::Result<Ftl> {
+        let policy = self.policy.build(&self.facts(&self.geometry())).expect("validated: a policy of the list");
+        self.build_ftl_with(&self.policy.kind, policy, seed)
+    }
+
+    /// The same, run by a policy that is not of the family. `name` is what its saved state goes by.
+    pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Ftl> {
         let geometry = self.geometry();
-        let facts = self.facts(&geometry);
-        let policy = self.policy.build(&facts).expect("validated: a policy of the list");
         let limits = |mode: &flash::WriteModeConfig| match &mode.retention {
             None => Vec::new(),
             Some(flash::PerPageType::One(limit)) => vec![*limit],
@@ -186,7 +190,8 @@ impl Description {
             buffer_flush_after: (self.buffer.policy == BufferPolicy::WriteBack)
                 .then(|| self.buffer.flush_after.unwrap_or_default()),
             seed,
-            facts,
+            policy: name.to_owned(),
+            facts: self.facts(&geometry),
         };
         Ftl::new(&self.ftl, policy, parameters)
     }

@@ -100,12 +100,16 @@ pub struct Drive {
 impl Drive {
     /// The drive of a validated description, empty and at rest.
     pub fn new(description: &Description, seed: u64) -> std::io::Result<Drive> {
+        Ok(Drive::with_ftl(description, description.build_ftl(seed)?, seed))
+    }
+
+    /// The same, with a flash translation layer that was made for it ([`Description::build_ftl_with`]).
+    pub fn with_ftl(description: &Description, ftl: Ftl, seed: u64) -> Drive {
         let geometry = description.geometry();
-        let ftl = description.build_ftl(seed)?;
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let buffer = Buffer::new(&description.buffer);
         out.signals.buffer_capacity_pages = buffer.capacity();
-        Ok(Drive {
+        Drive {
             now: SimTime::ZERO,
             flash: Flash::new(&description.flash, &geometry, seed),
             user_bytes: ftl.store.user_units * UNIT_BYTES,
@@ -123,7 +127,7 @@ impl Drive {
             spare_parts: Vec::with_capacity(64),
             statistics: Statistics::default(),
             out,
-        })
+        }
     }
 
     /// Bytes that the host sees.

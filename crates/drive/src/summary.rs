@@ -105,6 +105,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         "reliability": reliability(drive, &ftl),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.ftl().declared_bits(),
+        "declared_state_bytes_per_block": drive.ftl().declared_bytes(),
         "starting_state": facts.starting_state,
         "shutdown_ns": facts.shutdown_ns,
         "steady": facts.steady,

@@ -363,7 +363,9 @@ impl Flash {
         die.generation = die.generation.wrapping_add(1);
         if die.suspended.is_none() {
             out.signals.busy_dies -= 1;
+            out.signals.idle_since = now;
             out.signals.channel_busy_dies[die.channel as usize] -= 1;
+            out.signals.channel_idle_since[die.channel as usize] = now;
         }
         let begin = die.started;
         turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, out);

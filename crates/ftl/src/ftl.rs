@@ -10,7 +10,7 @@ use crate::collector::{Collector, Wanted};
 use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, ranks};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
-use crate::policy::{Candidate, Facts, Idle, ModePolicy, Needs, PageMove, Placed, UnitBits, View};
+use crate::policy::{BlockBytes, Candidate, Facts, Idle, ModePolicy, Needs, PageMove, Placed, UnitBits, View};
 use crate::retention::Retention;
 use crate::space::{For, Space, Target};
 use crate::victim::{Candidates, Victim};
@@ -31,6 +31,8 @@ const NO_PLACE: u32 = u32::MAX;
 pub struct Parameters {
     /// The shape of the flash.
     pub geometry: Geometry,
+    /// The policy's name.
+    pub policy: String,
     /// Facts for the policy.
     pub facts: Facts,
     /// Retention limits by write mode and wear class; empty: without limit.
@@ -156,6 +158,7 @@ pub struct Ftl {
     pub(crate) policy: Box<dyn ModePolicy>,
     pub(crate) needs: Needs,
     pub(crate) bits: UnitBits,
+    pub(crate) block_bytes: BlockBytes,
     pub(crate) victim: Box<dyn Victim>,
     pub(crate) wear_rule: Box<dyn WearLeveling>,
     pub(crate) retention: Retention,
@@ -215,6 +218,7 @@ impl Ftl {
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
         Ok(Ftl {
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
+            block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
             space: Space::new(
                 &geometry,
                 host_streams,
@@ -275,6 +279,11 @@ impl Ftl {
     /// Bits of declared state for each unit.
     pub fn declared_bits(&self) -> u8 {
         self.bits.bits_per_unit()
+    }
+
+    /// Bytes of declared state for each block.
+    pub fn declared_bytes(&self) -> u8 {
+        self.block_bytes.bytes_per_block()
     }
 
     /// Free blocks in the drive.

@@ -1,14 +1,15 @@
 //! Saving an aged drive, and loading it again.
 //!
 //! What is saved: the reverse map, validity, block records, wear, ages relative to the moment of saving, and the order in which
-//! blocks were closed, which of them were being collected, and the write frontiers. The map is rebuilt from the reverse map. A policy's own state is not part of it: policies adopt what they find.
+//! blocks were closed, which of them were being collected, the write frontiers, and the state that the policy declared. The map is rebuilt from the
+//! reverse map. Declared state is loaded by the policy of the same name and left alone by others, which adopt what they find.
 
 use crate::ftl::Ftl;
 use crate::map::{BlockState, encode};
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn, Reason, SimTime};
 use std::io::{Read, Write};
 
-const MAGIC: &[u8; 8] = b"ssdlab02";
+const MAGIC: &[u8; 8] = b"ssdlab03";
 
 /// What must agree with the description that a saved state is loaded into.
 const NAMES: [&str; 6] =
@@ -53,6 +54,11 @@ impl Ftl {
             to.write_all(&(list.len() as u64).to_le_bytes())?;
             to.write_all(bytemuck::cast_slice(&list))?;
         }
+        let name = self.parameters.policy.as_bytes();
+        to.write_all(&[name.len() as u8, self.bits.bits_per_unit(), self.block_bytes.bytes_per_block()])?;
+        to.write_all(name)?;
+        to.write_all(bytemuck::cast_slice(self.bits.words()))?;
+        to.write_all(self.block_bytes.all())?;
         to.flush()
     }
 
@@ -79,7 +85,23 @@ impl Ftl {
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.first_program)).map_err(short)?;
         let most = self.store.geometry.block_count.into();
         let lists = [read_words(from, most)?, read_words(from, most)?, read_words(from, most)?];
-        self.rebuild(&lists)
+        self.rebuild(&lists)?;
+        self.load_declared_state(from).map_err(short)
+    }
+
+    /// What the policy declared, if it was this policy that ran the drive.
+    fn load_declared_state(&mut self, from: &mut dyn Read) -> std::io::Result<()> {
+        let mut head = [0u8; 3];
+        from.read_exact(&mut head)?;
+        let [name_bytes, bits, bytes] = head;
+        let mut name = vec![0u8; usize::from(name_bytes)];
+        from.read_exact(&mut name)?;
+        let same = name == self.parameters.policy.as_bytes();
+        if same && (bits, bytes) == (self.bits.bits_per_unit(), self.block_bytes.bytes_per_block()) {
+            from.read_exact(bytemuck::cast_slice_mut(self.bits.words_mut()))?;
+            from.read_exact(self.block_bytes.all_mut())?;
+        }
+        Ok(())
     }
 
     fn is_host_stream(&self, stream: usize) -> bool {

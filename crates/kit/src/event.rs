@@ -33,6 +33,8 @@ pub enum Timer {
     Idle(DieId),
     /// The policy asked to be woken.
     Policy,
+    /// The deadline of a page move (its slot); stale if the move has ended.
+    Move(u32),
     /// The write buffer has been idle: program what it holds.
     Flush,
 }

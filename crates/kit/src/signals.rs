@@ -22,8 +22,12 @@ pub struct Signals {
     pub die_reads: Vec<u32>,
     /// Dies doing something, per channel. Owner: `flash`.
     pub channel_busy_dies: Vec<u32>,
+    /// When the last die of each channel stopped doing something. Owner: `flash`.
+    pub channel_idle_since: Vec<SimTime>,
     /// Dies doing something. Owner: `flash`.
     pub busy_dies: u32,
+    /// When the last die stopped doing something. Owner: `flash`.
+    pub idle_since: SimTime,
     /// No die has a free block for host data. Owner: `ftl`.
     pub no_space: bool,
     /// A policy lets nothing but its own relocations start. Owner: `ftl`.
@@ -37,7 +41,12 @@ pub struct Signals {
 impl Signals {
     /// Readings of a drive with so many dies and channels, all at rest.
     pub fn new(die_count: usize, channel_count: usize) -> Signals {
-        Signals { die_reads: vec![0; die_count], channel_busy_dies: vec![0; channel_count], ..Signals::default() }
+        Signals {
+            die_reads: vec![0; die_count],
+            channel_busy_dies: vec![0; channel_count],
+            channel_idle_since: vec![SimTime::ZERO; channel_count],
+            ..Signals::default()
+        }
     }
 
     /// A die turns from one kind of work to another.

@@ -3,6 +3,7 @@
 
 use drive::session::{DriveText, Files, Keep, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, RunLoop};
+use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned};
 use kit::{Bytes, Cause, HostCommand, Op, Problems, Record, SimTime, UNIT_BYTES};
 use serde_json::Value;
@@ -41,7 +42,20 @@ impl Rig {
     /// The `tiny` preset with overrides, in its starting state.
     pub fn new(sets: &[&str]) -> Rig {
         let description = description(sets);
-        let mut drive = Drive::new(&description, 1).expect("the tables fit");
+        let drive = Drive::new(&description, 1).expect("the tables fit");
+        Rig::prepared(&description, drive)
+    }
+
+    /// The same, run by a policy that is not of the family, with everything recorded.
+    pub fn run_by(policy: Box<dyn ModePolicy>, sets: &[&str]) -> Rig {
+        let description = description(sets);
+        let ftl = description.build_ftl_with("scripted", policy, 1).expect("the tables fit");
+        let mut rig = Rig::prepared(&description, Drive::with_ftl(&description, ftl, 1));
+        rig.drive.journal().enable(true);
+        rig
+    }
+
+    fn prepared(description: &Description, mut drive: Drive) -> Rig {
         let method = match description.state.precondition {
             drive::description::PreconditionMethod::None => Precondition::None,
             drive::description::PreconditionMethod::Fill => Precondition::Fill,

@@ -4,6 +4,7 @@ mod bad_input;
 mod closed_forms;
 mod common;
 mod conservation;
+mod contract;
 mod figures;
 mod fuzz;
 mod golden;

@@ -136,6 +136,9 @@ impl Ftl {
         self.counters.units_by_mode[mode.index()] += u64::from(bound);
         while let Some(block) = self.space.opened.pop() {
             self.retention.opened(&self.store, block);
+            if self.needs.blocks {
+                self.call_policy(now, &out.signals, |policy, view| policy.opened(block, view));
+            }
             self.arm_retention(now, out);
         }
         self.space.settle(&mut self.store, die, stream);

@@ -18,6 +18,11 @@ impl Ftl {
         {
             return Some(step);
         }
+        if self.moves.overdue > 0
+            && let Some(program) = self.program_moves(die, now, out)
+        {
+            return Some(program);
+        }
         let list = self.list_of(die);
         if self.may_pull(list, now)
             && let Some(program) = self.program_host(die, list, now, out)
@@ -60,10 +65,10 @@ impl Ftl {
     /// A policy's urgent pages come before everything, and while there are any nothing else starts.
     pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.urgent(view)) {
-            self.begin_move(page_move, true, out);
+            self.begin_move(page_move, true, now, out);
         }
         while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.forced(view)) {
-            self.begin_move(page_move, false, out);
+            self.begin_move(page_move, false, now, out);
         }
         self.arm_policy(now, out);
         self.restate_hold(now, out);
@@ -104,27 +109,39 @@ impl Ftl {
 
     /// An idle die tells the policy, which may want a page moved.
     pub(super) fn offer_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        let die_for = if self.is_idle(die) { now.since(self.idle_since[die.index()]) } else { Nanos::ZERO };
+        if die_for < self.needs.idle_after {
+            return;
+        }
         let channel = self.store.geometry.channel_of(die);
-        let quiet = out.signals.queued_write_pages == 0;
+        let signals = &out.signals;
+        let quiet = signals.queued_write_pages == 0;
+        let channel_is_idle = quiet && signals.channel_busy_dies[channel.index()] == 0;
+        let drive_is_idle = quiet && signals.busy_dies == 0 && signals.commands_in_flight == 0 && self.moves.in_flight == 0;
         let idle = Idle {
-            channel: (quiet && out.signals.channel_busy_dies[channel.index()] == 0).then_some(channel),
-            drive: quiet && out.signals.busy_dies == 0 && out.signals.commands_in_flight == 0 && self.moves.in_flight == 0,
+            die,
+            die_for,
+            channel,
+            channel_for: channel_is_idle.then(|| now.since(signals.channel_idle_since[channel.index()])),
+            drive_for: drive_is_idle.then(|| now.since(signals.idle_since.max(signals.last_host_activity))),
         };
         if let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view)) {
-            self.begin_move(page_move, false, out);
+            self.begin_move(page_move, false, now, out);
         }
         self.arm_policy(now, out);
     }
 
     /// A page move begins with a read where the page is.
-    pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, out: &mut Outbox) {
+    pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, now: SimTime, out: &mut Outbox) {
         if !self.store.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
             self.counters.relocation_skipped += 1;
             return;
         }
-        self.moves.urgent += u64::from(urgent);
         let slot = self.moves.begin(page_move, urgent);
         self.store.pin(page_move.from);
+        if let Some(deadline) = page_move.deadline {
+            out.events.push(deadline.max(now), Class::Timer, Event::Timer(Timer::Move(slot)));
+        }
         let (block, unit) = self.store.geometry.split(page_move.from);
         if self.store.geometry.stripe_of(unit) >= u32::from(self.store.block(block).programmed) {
             // Its program has not completed: the controller still has the data.
@@ -137,14 +154,21 @@ impl Ftl {
 
     /// The page is in the controller. Its source stays pinned until it is bound, so that no later data can be taken for it.
     pub(super) fn move_is_read(&mut self, slot: u32, out: &mut Outbox) {
-        self.moves.ready.push_back(slot);
+        self.moves.is_read(slot);
         self.wake_one(out);
+    }
+
+    /// A move's deadline has come: from now on it goes before host writes.
+    pub(super) fn move_is_due(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        if self.moves.is_due(slot, now) {
+            self.wake_one(out);
+        }
     }
 
     /// Binds moved pages to this die's relocation frontier.
     pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         while let Some(&slot) = self.moves.ready.front() {
-            let (first, _) = self.moves.get(slot);
+            let first = self.moves.get(slot).page;
             let stripe = self.store.geometry.units_per_stripe;
             if self.still_valid(&first) {
                 let target = Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Move };
@@ -156,7 +180,7 @@ impl Ftl {
                 let mut bound = 0;
                 while bound < stripe {
                     let Some(&slot) = self.moves.ready.front() else { break };
-                    let (page_move, _) = self.moves.get(slot);
+                    let page_move = self.moves.get(slot).page;
                     if page_move.mode != first.mode || page_move.reason != first.reason {
                         break;
                     }
@@ -183,7 +207,7 @@ impl Ftl {
     fn drop_stale_moves(&mut self, out: &mut Outbox) {
         for _ in 0..self.moves.ready.len() {
             let Some(slot) = self.moves.ready.pop_front() else { break };
-            if self.still_valid(&self.moves.get(slot).0) {
+            if self.still_valid(&self.moves.get(slot).page) {
                 self.moves.ready.push_back(slot);
             } else {
                 self.counters.relocation_skipped += 1;
@@ -193,9 +217,7 @@ impl Ftl {
     }
 
     pub(super) fn finish_move(&mut self, slot: u32, out: &mut Outbox) {
-        let (page_move, urgent) = self.moves.get(slot);
-        self.unpin(page_move.from, out);
-        self.moves.urgent -= u64::from(urgent);
+        self.unpin(self.moves.get(slot).page.from, out);
         self.moves.end(slot);
     }
 

@@ -120,6 +120,9 @@ impl Ftl {
         collector.victim = None;
         collector.urgent = collector.is_pressed();
         out.journal.note(|| Record::Erased { block });
+        if self.needs.blocks {
+            self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
+        }
         self.restate_space(now, out);
         if self.wear_rule.is_static() && operation.reason != Reason::Wear {
             self.level_wear(die, block);
@@ -154,12 +157,15 @@ impl Ftl {
         match timer {
             Timer::Retention => self.retention_due(now, out),
             Timer::Idle(die) => {
-                let after = self.config.gc_idle_after.unwrap_or_default();
-                if self.is_idle(die) && now.since(self.idle_since[die.index()]) >= after {
-                    self.collectors[die.index()].in_background = true;
+                let idle_for = now.since(self.idle_since[die.index()]);
+                let may_collect = self.config.gc_idle_after.is_some_and(|after| idle_for >= after);
+                let may_move = self.needs.moves && idle_for >= self.needs.idle_after;
+                if self.is_idle(die) && (may_collect || may_move) {
+                    self.collectors[die.index()].in_background |= may_collect;
                     out.mark_ready(die);
                 }
             }
+            Timer::Move(slot) => self.move_is_due(slot, now, out),
             Timer::Policy => {
                 self.policy_armed = None;
                 (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
@@ -216,7 +222,7 @@ impl Ftl {
         if self.moves.in_flight < u64::from(self.store.geometry.die_count)
             && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
         {
-            self.begin_move(page_move, false, out);
+            self.begin_move(page_move, false, now, out);
             return false;
         }
         self.moves.in_flight == 0 && self.unfinished == 0 && out.signals.queued_write_pages == 0
@@ -241,6 +247,7 @@ impl Ftl {
         signals: &kit::Signals,
         call: impl FnOnce(&mut dyn ModePolicy, &mut View<'_>) -> T,
     ) -> T {
-        call(&mut *self.policy, &mut View { now, signals, store: &self.store, bits: &mut self.bits })
+        let mut view = View { now, signals, store: &self.store, bits: &mut self.bits, block_bytes: &mut self.block_bytes };
+        call(&mut *self.policy, &mut view)
     }
 }

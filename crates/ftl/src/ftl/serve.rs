@@ -315,6 +315,9 @@ impl Ftl {
         {
             out.events.push(now + after, Class::Timer, Event::Timer(Timer::Idle(die)));
         }
+        if self.needs.moves && self.needs.idle_after > Nanos::ZERO {
+            out.events.push(now + self.needs.idle_after, Class::Timer, Event::Timer(Timer::Idle(die)));
+        }
     }
 
     /// Deallocates whole units.

@@ -12,7 +12,7 @@ pub mod ofwar;
 pub mod separate;
 
 use crate::map::Store;
-use kit::{BlockId, ChannelId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
+use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
 
 /// What a policy needs of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,16 +21,22 @@ pub struct Needs {
     pub host_streams: u8,
     /// Bits of declared state for each logical unit.
     pub bits_per_unit: u8,
+    /// Bytes of declared state for each block.
+    pub bytes_per_block: u8,
     /// Wants [`ModePolicy::placed`].
     pub placed: bool,
     /// Wants [`ModePolicy::dropped`].
     pub dropped: bool,
+    /// Wants [`ModePolicy::opened`] and [`ModePolicy::erased`].
+    pub blocks: bool,
     /// Wants [`ModePolicy::read_issued`] and [`ModePolicy::read_done`].
     pub reads: bool,
     /// Wants [`ModePolicy::score`] instead of the victim rule.
     pub scores: bool,
     /// Wants [`ModePolicy::urgent`], [`ModePolicy::idle`] and [`ModePolicy::drain`].
     pub moves: bool,
+    /// Wants [`ModePolicy::idle`] only when a die has been idle for so long.
+    pub idle_after: Nanos,
     /// Its first host stream is not written in the mode of relocations: the two cannot share a frontier.
     pub relocations_apart: bool,
 }
@@ -73,6 +79,8 @@ pub struct View<'a> {
     pub store: &'a Store,
     /// The bits it declared for each logical unit.
     pub bits: &'a mut UnitBits,
+    /// The bytes it declared for each block.
+    pub block_bytes: &'a mut BlockBytes,
 }
 
 /// Bits of state for each logical unit, as a policy declared them; kept, reported and saved by the engine.
@@ -111,8 +119,59 @@ impl UnitBits {
     }
 
     /// All words, for saving.
-    pub fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         &self.words
+    }
+
+    /// All words, for loading.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+}
+
+/// Bytes of state for each block, as a policy declared them; kept, reported and saved by the engine. They outlast an erase: a policy that wants them
+/// cleared does so when the block is [erased](ModePolicy::erased).
+#[derive(Clone, Debug, Default)]
+pub struct BlockBytes {
+    bytes: u8,
+    all: Vec<u8>,
+}
+
+impl BlockBytes {
+    /// Zeroes for `blocks` blocks of `bytes` bytes each.
+    pub fn new(bytes: u8, blocks: u32) -> BlockBytes {
+        BlockBytes { bytes, all: vec![0; blocks as usize * usize::from(bytes)] }
+    }
+
+    /// Bytes declared for each block.
+    pub fn bytes_per_block(&self) -> u8 {
+        self.bytes
+    }
+
+    fn range(&self, block: BlockId) -> std::ops::Range<usize> {
+        let bytes = usize::from(self.bytes);
+        block.index() * bytes..(block.index() + 1) * bytes
+    }
+
+    /// The bytes of a block.
+    pub fn get(&self, block: BlockId) -> &[u8] {
+        &self.all[self.range(block)]
+    }
+
+    /// The bytes of a block, to be changed.
+    pub fn get_mut(&mut self, block: BlockId) -> &mut [u8] {
+        let range = self.range(block);
+        &mut self.all[range]
+    }
+
+    /// The bytes of all blocks, for saving.
+    pub(crate) fn all(&self) -> &[u8] {
+        &self.all
+    }
+
+    /// The bytes of all blocks, for loading.
+    pub(crate) fn all_mut(&mut self) -> &mut [u8] {
+        &mut self.all
     }
 }
 
@@ -151,15 +210,23 @@ pub struct PageMove {
     pub reason: Reason,
     /// The write mode of the new copy.
     pub mode: ModeId,
+    /// From then on it goes before host writes. Absent: whenever no host write waits.
+    pub deadline: Option<SimTime>,
 }
 
-/// Who is idle.
+/// Who is idle, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
-    /// No die of this channel works and no host write waits.
-    pub channel: Option<ChannelId>,
-    /// No die of the drive works and no host command is in flight.
-    pub drive: bool,
+    /// The die that has nothing to do.
+    pub die: DieId,
+    /// For how long.
+    pub die_for: Nanos,
+    /// Its channel.
+    pub channel: ChannelId,
+    /// For how long no die of the channel has worked; none while one does, or a host write waits.
+    pub channel_for: Option<Nanos>,
+    /// For how long no die of the drive has worked and no host command was in flight; none while there is either.
+    pub drive_for: Option<Nanos>,
 }
 
 /// What a read is to do: sensing and decoding plans come with later members.
@@ -218,6 +285,12 @@ pub trait ModePolicy: Send {
         ModeId(0)
     }
 
+    /// A free block has become a write frontier.
+    fn opened(&mut self, _block: BlockId, _view: &mut View<'_>) {}
+
+    /// A block has been erased and is free again.
+    fn erased(&mut self, _block: BlockId, _view: &mut View<'_>) {}
+
     /// A page that must be moved before anything else starts. While there is one, or one of these is under way, nothing else is started.
     fn urgent(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
         None
@@ -228,7 +301,7 @@ pub trait ModePolicy: Send {
         None
     }
 
-    /// A page to be moved while somebody is idle.
+    /// A page to be moved while somebody is idle. Asked when a die has nothing else to do, at once or after [`Needs::idle_after`].
     fn idle(&mut self, _idle: &Idle, _view: &mut View<'_>) -> Option<PageMove> {
         None
     }
@@ -238,12 +311,13 @@ pub trait ModePolicy: Send {
         None
     }
 
-    /// When it wants [`ModePolicy::urgent`] to be asked again although nothing happens.
+    /// When it wants to be asked again ([`ModePolicy::urgent`], [`ModePolicy::forced`]) although nothing happens.
     fn wake_at(&self, _view: &mut View<'_>) -> Option<SimTime> {
         None
     }
 
-    /// It now runs a drive that holds data: it learns from the store what it needs.
+    /// It now runs a drive that holds data: it learns from the store what it needs. What it declared is as it left it if the drive was loaded and had been
+    /// run by the same policy, and zero otherwise.
     fn adopt(&mut self, _view: &mut View<'_>) {}
 
     /// The write mode that data older than the run was written in.
@@ -323,6 +397,17 @@ mod tests {
             (0..1000).for_each(|unit| state.set(Lpn(unit), value(unit)));
             assert!((0..1000).all(|unit| state.get(Lpn(unit)) == value(unit)), "{bits} bits");
         }
+    }
+
+    #[test]
+    fn declared_bytes_belong_to_one_block_each() {
+        let mut state = BlockBytes::new(3, 10);
+        state.get_mut(BlockId(4)).copy_from_slice(&[1, 2, 3]);
+        assert_eq!(
+            (state.get(BlockId(4)), state.get(BlockId(5)), state.get(BlockId(9))),
+            (&[1, 2, 3][..], &[0; 3][..], &[0; 3][..])
+        );
+        assert!(BlockBytes::new(0, 10).get(BlockId(9)).is_empty());
     }
 
     #[test]

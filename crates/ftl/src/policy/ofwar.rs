@@ -149,7 +149,7 @@ impl Ofwar {
             return None;
         }
         self.counts.rewrites += 1;
-        Some(PageMove { lpn: entry.lpn, from: entry.ppn, reason: Reason::Rewrite, mode: self.normal })
+        Some(PageMove { lpn: entry.lpn, from: entry.ppn, reason: Reason::Rewrite, mode: self.normal, deadline: None })
     }
 
     /// The oldest live entry leaves the queue, with the stale ones above it.
@@ -249,8 +249,8 @@ impl ModePolicy for Ofwar {
 
     fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
         let is_idle = match self.params.idle {
-            IdleScope::Channel => idle.channel.is_some(),
-            IdleScope::Drive => idle.drive,
+            IdleScope::Channel => idle.channel_for.is_some(),
+            IdleScope::Drive => idle.drive_for.is_some(),
         };
         // Entry by entry: a stale one that is dropped no longer counts towards the threshold.
         while is_idle && self.queue.len() as u64 > self.params.rewrite_threshold {

@@ -1,0 +1,218 @@
+//! The contract of a mode policy (POLICIES 1), call by call, with a policy that notes what it is told.
+
+use crate::common::{ONE_DIE, Rig, with};
+use ftl::policy::{Idle, ModePolicy, Needs, PageMove, Placed, View, WriteAnswer};
+use kit::{BlockId, Lpn, ModeId, Nanos, Op, Reason, Record, SimTime};
+use std::sync::{Arc, Mutex};
+
+const MS: u64 = 1_000_000;
+
+/// What the policy was told.
+#[derive(Default)]
+struct Told {
+    opened: Vec<BlockId>,
+    erased: Vec<(BlockId, u8)>,
+    idle: Vec<(SimTime, Idle)>,
+    adopted: Option<(u8, Vec<u8>)>,
+}
+
+/// Writes normal, notes what happens, and has unit 0 moved once, when it has been placed.
+#[derive(Clone, Default)]
+struct Scripted {
+    told: Arc<Mutex<Told>>,
+    idle_after: Nanos,
+    /// How long after it is placed unit 0 is to be moved; none: it is not.
+    move_within: Option<Option<Nanos>>,
+    wanted: Option<PageMove>,
+}
+
+impl Scripted {
+    fn told(&self) -> std::sync::MutexGuard<'_, Told> {
+        self.told.lock().expect("one thread")
+    }
+}
+
+impl ModePolicy for Scripted {
+    fn needs(&self) -> Needs {
+        Needs {
+            host_streams: 1,
+            bits_per_unit: 2,
+            bytes_per_block: 2,
+            blocks: true,
+            placed: true,
+            moves: true,
+            idle_after: self.idle_after,
+            ..Needs::default()
+        }
+    }
+
+    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer::default()
+    }
+
+    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+        ModeId(0)
+    }
+
+    fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
+        view.bits.set(placed.lpn, 2);
+        if let (Lpn(0), Reason::Host, Some(within)) = (placed.lpn, placed.reason, self.move_within.take()) {
+            let deadline = within.map(|within| view.now + within);
+            self.wanted =
+                Some(PageMove { lpn: placed.lpn, from: placed.ppn, reason: Reason::Rewrite, mode: ModeId(0), deadline });
+        }
+    }
+
+    fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
+        view.block_bytes.get_mut(block)[1] += 1;
+        self.told().opened.push(block);
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
+        let opened = view.block_bytes.get(block)[1];
+        self.told().erased.push((block, opened));
+    }
+
+    fn forced(&mut self, _: &mut View<'_>) -> Option<PageMove> {
+        self.wanted.take()
+    }
+
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
+        self.told().idle.push((view.now, *idle));
+        None
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        let bytes = (0..view.store.geometry.block_count).map(|block| view.block_bytes.get(BlockId(block))[1]).collect();
+        self.told().adopted = Some((view.bits.get(Lpn(0)), bytes));
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        ModeId(0)
+    }
+}
+
+#[test]
+fn every_block_that_is_opened_or_erased_is_told_and_declared_bytes_stay_with_their_block() {
+    let policy = Scripted::default();
+    let mut rig =
+        Rig::run_by(Box::new(policy.clone()), &with(ONE_DIE, &["flash.blocks_per_plane=16", "ftl.overprovisioning=0.9"]));
+    let units = rig.drive.user_bytes() / kit::UNIT_BYTES;
+    for unit in (0..units).cycle().take(4 * units as usize) {
+        rig.one(Op::Write, unit, 1);
+    }
+    let told = policy.told();
+    assert!(told.erased.len() > 16, "blocks have been used more than once: {} erases", told.erased.len());
+    assert_eq!(told.erased.len() as u64, rig.operations()[2]);
+    let mut opens = [0u8; 16];
+    let mut erases = told.erased.iter();
+    for &block in &told.opened {
+        opens[block.index()] += 1;
+    }
+    let mut seen = [0u8; 16];
+    assert!(
+        erases.all(|&(block, opened)| {
+            seen[block.index()] += 1;
+            opened == seen[block.index()]
+        }),
+        "at each erase of a block its count of openings is the number of erases, this one included"
+    );
+    assert!((0..16).all(|block| opens[block] == seen[block] || opens[block] == seen[block] + 1), "{opens:?} {seen:?}");
+}
+
+#[test]
+fn idle_is_asked_after_the_stated_time_and_says_for_how_long() {
+    let policy = Scripted { idle_after: Nanos(5 * MS), ..Scripted::default() };
+    let mut rig = Rig::run_by(Box::new(policy.clone()), ONE_DIE);
+    rig.one(Op::Write, 0, 1);
+    let done = rig.drive.now();
+    rig.run_until(done + Nanos(4 * MS));
+    assert!(policy.told().idle.is_empty(), "not before its time");
+    // Other work begins the wait anew.
+    rig.one(Op::Write, 1, 1);
+    let done = rig.drive.now();
+    rig.run_until(done + Nanos(20 * MS));
+    let told = policy.told();
+    let [(at, idle)] = told.idle[..] else { panic!("asked {} times", told.idle.len()) };
+    assert_eq!(at, done + Nanos(5 * MS));
+    let five = Nanos(5 * MS);
+    assert_eq!((idle.die_for, idle.channel_for, idle.drive_for), (five, Some(five), Some(five)));
+}
+
+#[test]
+fn idle_tells_the_die_from_its_channel_and_the_drive() {
+    let policy = Scripted { idle_after: Nanos(100_000), ..Scripted::default() };
+    // Two channels of one die: one writes, the other goes on reading.
+    let mut rig = Rig::run_by(Box::new(policy.clone()), &["flash.chips_per_channel=1"]);
+    rig.one(Op::Write, 0, 1);
+    let busy = rig.drive.ftl().store.place_of(Lpn(0)).expect("written");
+    rig.one(Op::Write, 1, 1);
+    policy.told().idle.clear();
+    let start = rig.drive.now();
+    for _ in 0..4 {
+        rig.submit(Op::Read, 0, 1, start);
+    }
+    rig.run_until(start + Nanos(150_000));
+    let told = policy.told();
+    let geometry = &rig.drive.ftl().store.geometry;
+    assert!(!told.idle.is_empty(), "the other die has been idle for long enough");
+    for (_, idle) in &told.idle {
+        assert_ne!(idle.die, geometry.die_of(geometry.block_of(busy)), "a die that reads is not idle");
+        assert!(idle.channel_for.is_some() && idle.drive_for.is_none(), "{idle:?}");
+    }
+}
+
+/// When unit 0 was moved, with writes always waiting until 50 ms.
+fn moved_at(within: Option<Nanos>) -> SimTime {
+    let policy = Scripted { move_within: Some(within), ..Scripted::default() };
+    let mut rig = Rig::run_by(Box::new(policy), ONE_DIE);
+    let mut unit = 0;
+    while rig.drive.now() < SimTime(50 * MS) {
+        while rig.drive.commands_in_flight() < 4 {
+            rig.submit(Op::Write, unit, 1, rig.drive.now());
+            unit += 1;
+            rig.step();
+        }
+        rig.step();
+        if rig.records().iter().any(|record| matches!(record, Record::Relocated { lpn: Lpn(0), .. })) {
+            return rig.drive.now();
+        }
+    }
+    rig.drain();
+    rig.run_until(SimTime(100 * MS));
+    assert!(rig.records().iter().any(|record| matches!(record, Record::Relocated { lpn: Lpn(0), .. })), "moved in the end");
+    rig.drive.now()
+}
+
+#[test]
+fn a_move_gives_way_to_host_writes_until_its_deadline() {
+    assert!(moved_at(None) > SimTime(50 * MS), "without a deadline it waits until no write does");
+    let at = moved_at(Some(Nanos(10 * MS)));
+    // Placed within the first operation; then the program that runs at the deadline ends first.
+    assert!(at >= SimTime(10 * MS) && at < SimTime(12 * MS), "{at:?}");
+}
+
+#[test]
+fn declared_state_is_saved_and_loaded_by_the_policy_of_the_same_name() {
+    let sets = with(ONE_DIE, &["flash.blocks_per_plane=16", "ftl.overprovisioning=0.9"]);
+    let mut rig = Rig::run_by(Box::new(Scripted::default()), &sets);
+    rig.one(Op::Write, 0, 1);
+    rig.drive.quiesce();
+    let mut file = Vec::new();
+    rig.drive.ftl().save(rig.drive.now(), &mut file).expect("memory does not fail");
+    for (name, expected) in [("scripted", (2, 1)), ("somebody_else", (0, 0))] {
+        let policy = Scripted::default();
+        let description = crate::common::description(&sets);
+        let ftl = description.build_ftl_with(name, Box::new(policy.clone()), 1).expect("the tables fit");
+        let mut drive = drive::Drive::with_ftl(&description, ftl, 1);
+        drive.ftl_mut().load(&mut &file[..]).expect("a good file");
+        drive.adopt();
+        let (bits, bytes) = policy.told().adopted.take().expect("adopted");
+        assert_eq!((bits, bytes.iter().sum::<u8>()), expected, "{name}");
+    }
+    let mut short = &file[..file.len() - 1];
+    let description = crate::common::description(&sets);
+    let ftl = description.build_ftl_with("scripted", Box::new(Scripted::default()), 1).expect("the tables fit");
+    let error = drive::Drive::with_ftl(&description, ftl, 1).ftl_mut().load(&mut short).expect_err("a byte is missing");
+    assert!(error.contains("ends early"), "{error}");
+}
