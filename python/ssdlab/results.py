@@ -257,7 +257,7 @@ class Result:
         return modes.shares([self])
 
     def plot_wear(self) -> go.Figure:
-        """Program/erase cycles of the blocks: least, mean, most."""
+        """How many blocks have how many program/erase cycles behind them."""
         from ssdlab.report import wear
 
         return wear.spread([self])

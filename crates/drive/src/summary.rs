@@ -13,6 +13,8 @@ use serde_json::{Map, Value, json};
 pub const SCHEMA_VERSION: u32 = 1;
 /// Samples that must lie beyond a percentile for it to be stated.
 const BEYOND: u64 = 10;
+/// Most classes of the wear histogram.
+const WEAR_CLASSES: u32 = 64;
 
 /// What the caller knows about the run.
 pub struct RunFacts<'a> {
@@ -99,6 +101,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         "collections": ftl.collections,
         "modes": modes(description, &flash, &ftl),
         "wear": wear(drive),
+        "wear_histogram": wear_histogram(drive),
         "effective_wear": effective_wear(drive),
         "energy": {},
         "utilisation": utilisation(&facts.utilisation),
@@ -173,6 +176,17 @@ fn wear(drive: &Drive) -> Value {
     let variance =
         (u128::from(blocks) * sums.1 - u128::from(sums.0) * u128::from(sums.0)) as f64 / f64::from(blocks) / f64::from(blocks);
     json!({"mean": mean, "max": sums.3, "min": sums.2, "stddev": variance.sqrt()})
+}
+
+/// Blocks by erase count, in at most [`WEAR_CLASSES`] classes of equal width.
+fn wear_histogram(drive: &Drive) -> Value {
+    let store = &drive.ftl().store;
+    let counts = || (0..store.geometry.block_count).map(|block| store.erase_count(BlockId(block)));
+    let (least, most) = counts().fold((u32::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
+    let width = (most - least) / WEAR_CLASSES + 1;
+    let mut blocks = vec![0u64; ((most - least) / width + 1) as usize];
+    counts().for_each(|count| blocks[((count - least) / width) as usize] += 1);
+    json!({"first_cycles": least, "width_cycles": width, "blocks": blocks})
 }
 
 fn effective_wear(drive: &Drive) -> Value {

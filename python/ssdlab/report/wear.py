@@ -15,44 +15,41 @@ if TYPE_CHECKING:
 
 
 def spread(runs: Sequence[Result]) -> go.Figure:
-    """For each run the least, mean (with its deviation) and most worn block."""
-    names = style.run_names(runs)
-    chart = style.figure(130 + 46 * len(runs))
-    known = [(name, run.summary["wear"]) for name, run in zip(names, runs, strict=True)]
-    known = [(name, wear) for name, wear in known if wear.get("max")]
-    if not known:
-        return style.note(chart, "no block has been erased since the drive was new")
-    for name, wear in reversed(known):
-        chart.add_scatter(
-            x=[wear["min"], wear["max"]],
-            y=[name, name],
-            mode="lines+markers",
-            line={"color": "#b8c0c9", "width": 3},
-            marker={"size": 9, "color": "#8b93a0", "symbol": "line-ns-open", "line": {"width": 2}},
+    """For each run how many blocks have how many cycles behind them, all on one scale, and their mean."""
+    worn = [(name, run) for name, run in zip(style.run_names(runs), runs, strict=True) if run.summary["wear"].get("max")]
+    if not worn:
+        return style.note(style.figure(130), "no block has been erased since the drive was new")
+    chart = style.panels(110 + 120 * len(worn), len(worn), 1, shared_xaxes=True, vertical_spacing=0.3 / len(worn))
+    for row, (name, run) in enumerate(worn, 1):
+        wear, classes = run.summary["wear"], run.summary["wear_histogram"]
+        first, width, blocks = classes["first_cycles"], classes["width_cycles"], classes["blocks"]
+        ends = [(first + index * width, first + (index + 1) * width - 1) for index in range(len(blocks))]
+        chart.add_bar(
+            x=[(low + high) / 2 for low, high in ends],
+            y=blocks,
+            width=width * 0.92,
+            marker={"color": style.run_colour(runs.index(run)), "line": {"width": 0}},
+            customdata=[str(low) if low == high else f"{low} to {high}" for low, high in ends],
+            hovertemplate="%{customdata} cycles: %{y:,} blocks<extra></extra>",
             showlegend=False,
-            hovertemplate="%{x:,.4~g} cycles<extra>least, most</extra>",
+            row=row,
+            col=1,
         )
-        chart.add_scatter(
-            x=[wear["mean"]],
-            y=[name],
-            mode="markers+text",
-            marker={"size": 11, "color": style.OPERATIONS["read"]},
-            error_x={
-                "type": "data",
-                "array": [wear["stddev"]],
-                "color": style.OPERATIONS["read"],
-                "thickness": 1.5,
-            },
-            text=[f"mean {significant(wear['mean'])} ± {significant(wear['stddev'], 3)}"],
-            textposition="top center",
-            textfont={"size": 12},
-            showlegend=False,
-            hovertemplate="%{text} cycles<extra></extra>",
+        mean = f"mean {significant(wear['mean'])} ± {significant(wear['stddev'], 3)}"
+        chart.add_vline(x=wear["mean"], line={"color": style.INK, "width": 1.2, "dash": "dot"}, row=row, col=1)
+        chart.add_annotation(
+            text=mean if len(runs) == 1 else f"{name}: {mean}",
+            x=0,
+            y=1.0,
+            xref="x domain",
+            yref="y domain",
+            xanchor="left",
+            yanchor="bottom",
+            showarrow=False,
+            font={"size": 12},
+            row=row,
+            col=1,
         )
-    top = max(wear["max"] for _, wear in known)
-    chart.update_xaxes(
-        title_text="program/erase cycles of a block: least, mean ± deviation, most",
-        range=[0, 1.08 * top or 1],
-    )
-    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK}, range=[-0.6, len(known) - 0.3])
+    chart.update_yaxes(title_text="blocks", rangemode="tozero", nticks=4)
+    chart.update_xaxes(title_text="program/erase cycles of a block", row=len(worn), col=1)
     return chart
