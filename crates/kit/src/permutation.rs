@@ -1,27 +1,34 @@
-//! A keyed bijection of `0..n`: every number once, in an order that looks random, without a table.
+//! A keyed bijection of `0..n`: every number once, in an order that looks random, without a table, in a few nanoseconds.
 
 use crate::rng::split_mix;
 
-/// A pseudo-random bijection of `0..n`: a four-round Feistel network over a rectangle of about `sqrt(n)` by `sqrt(n)`, walked
-/// until it lands inside the range. The rectangle exceeds the range by less than one row, so walks are rare.
+/// A pseudo-random bijection of `0..count`.
+///
+/// Three rounds of multiply by an odd number and fold the upper half onto the lower, both of them bijections of the
+/// numbers of `b` bits, then walked until the image lies inside the range: one step where `count` is a power of two, fewer
+/// than two on average otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     count: u64,
-    rows: u64,
-    columns: u64,
-    keys: [u64; 4],
+    mask: u64,
+    fold: u32,
+    add: u64,
+    factors: [u64; 3],
 }
 
 impl Permutation {
-    /// The bijection of `0..count` that belongs to `key`; `count` must be at least 1 and below 2^62.
+    /// The bijection of `0..count` (at least 1) that belongs to `key`.
     pub fn new(count: u64, key: u64) -> Permutation {
-        assert!((1..1 << 62).contains(&count), "a permutation needs 1 to 2^62 elements");
-        let columns = (libm::sqrt(count as f64) as u64).max(1);
+        assert!(count >= 1, "a permutation needs at least one element");
+        let bits = (64 - (count - 1).leading_zeros()).max(1);
         let mut state = key;
-        Permutation { count, rows: count.div_ceil(columns), columns, keys: [(); 4].map(|()| split_mix(&mut state)) }
+        let add = split_mix(&mut state);
+        let factors = [(); 3].map(|()| split_mix(&mut state) | 1);
+        Permutation { count, mask: u64::MAX >> (64 - bits), fold: bits.div_ceil(2), add, factors }
     }
 
     /// How many numbers it permutes.
+    #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -30,36 +37,22 @@ impl Permutation {
     #[inline]
     pub fn at(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);
-        let mut value = self.rounds(index);
+        let mut value = self.step(index);
         while value >= self.count {
-            value = self.rounds(value);
+            value = self.step(value);
         }
         value
     }
 
     #[inline]
-    fn rounds(&self, value: u64) -> u64 {
-        let (mut row, mut column) = (value / self.columns, value % self.columns);
-        for pair in self.keys.chunks_exact(2) {
-            row = add_mod(row, spread(column ^ pair[0], self.rows), self.rows);
-            column = add_mod(column, spread(row ^ pair[1], self.columns), self.columns);
+    fn step(&self, value: u64) -> u64 {
+        let mut value = value.wrapping_add(self.add) & self.mask;
+        for factor in self.factors {
+            value = value.wrapping_mul(factor) & self.mask;
+            value ^= value >> self.fold;
         }
-        row * self.columns + column
+        value
     }
-}
-
-#[inline]
-fn add_mod(left: u64, right: u64, modulus: u64) -> u64 {
-    let sum = left + right;
-    if sum >= modulus { sum - modulus } else { sum }
-}
-
-/// A hash of `value`, spread over `0..bound` (below 2^32).
-#[inline]
-fn spread(value: u64, bound: u64) -> u64 {
-    let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    ((mixed >> 32) * bound) >> 32
 }
 
 #[cfg(test)]
@@ -69,20 +62,40 @@ mod tests {
     #[test]
     fn every_number_once() {
         for count in [1u64, 2, 3, 4, 5, 17, 1000, 4096, 65_537] {
-            let permutation = Permutation::new(count, 42);
-            let mut seen = vec![false; count as usize];
-            for index in 0..count {
-                let image = permutation.at(index) as usize;
-                assert!(!std::mem::replace(&mut seen[image], true), "{image} twice in 0..{count}");
+            for key in 0..4 {
+                let permutation = Permutation::new(count, key);
+                let mut seen = vec![false; count as usize];
+                for index in 0..count {
+                    assert!(!std::mem::replace(&mut seen[permutation.at(index) as usize], true), "twice in 0..{count}");
+                }
             }
         }
     }
 
     #[test]
-    fn neighbours_part_and_keys_differ() {
+    fn keys_differ() {
         let (one, two) = (Permutation::new(1 << 20, 1), Permutation::new(1 << 20, 2));
-        let adjacent = (0..10_000).filter(|&i| one.at(i).abs_diff(one.at(i + 1)) < 1000).count();
-        assert!(adjacent < 60, "{adjacent} of 10,000 neighbours stay close; chance says about 19");
         assert!((0..1000).filter(|&i| one.at(i) == two.at(i)).count() < 5);
+    }
+
+    #[test]
+    fn it_looks_random() {
+        let count = 1u64 << 20;
+        for key in 0..20 {
+            let permutation = Permutation::new(count, key);
+            let close = (0..10_000).filter(|&i| permutation.at(i).abs_diff(permutation.at(i + 1)) < 1000).count();
+            assert!(close < 60, "key {key}: {close} of 10,000 neighbours stay close; chance says about 19");
+            // Differences of neighbours must not repeat: a multiplication alone would give one value throughout.
+            let mut steps: Vec<u64> =
+                (0..1000).map(|i| permutation.at(i + 1).wrapping_sub(permutation.at(i)) & (count - 1)).collect();
+            steps.sort_unstable();
+            steps.dedup();
+            assert!(steps.len() > 950, "key {key}: only {} distinct steps of 1000", steps.len());
+            // A stretch of the pass spreads evenly over 64 zones: chi-squared with 63 degrees of freedom, 5 sigma.
+            let mut zones = [0u32; 64];
+            (0..64_000).for_each(|i| zones[(permutation.at(i) >> 14) as usize] += 1);
+            let chi: f64 = zones.iter().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
+            assert!(chi < 63.0 + 5.0 * 11.2, "key {key}: chi-squared {chi}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! A job's requests: an operation, a length and a place each, until its budget is spent.
 
 use super::place::{Normal, OncePerPass, Placer, Ranked, SelfSimilar, Sequential, Uniform, Zoned};
-use super::{OpMix, Order, Place, SizeMix, Zipf};
+use super::{OpMix, Place, SizeMix, Zipf};
 use crate::{Request, Source};
+use kit::Permutation;
 use kit::{Bytes, Problems, Rng, SimTime};
 
 /// What a [`BlockSource`] generates.
@@ -63,15 +64,17 @@ impl BlockSource {
         let (unit, key) = (plan.unit, keys.next_u64());
         let placer = match &plan.place {
             Place::Sequential => AnyPlacer::Sequential(Sequential { region_bytes: plan.region_bytes, next: [0; 4] }),
-            Place::OncePerPass => AnyPlacer::OncePerPass(OncePerPass { unit, pass: Order::new(blocks, key), index: 0, keys }),
+            Place::OncePerPass => {
+                AnyPlacer::OncePerPass(OncePerPass { unit, pass: Permutation::new(blocks, key), index: 0, keys })
+            }
             Place::Uniform => AnyPlacer::Uniform(Uniform { unit, blocks, rng }),
             Place::Zipf { theta } => {
-                AnyPlacer::Ranked(Ranked { unit, zipf: Zipf::new(blocks, *theta), scatter: Order::new(blocks, key), rng })
+                AnyPlacer::Ranked(Ranked { unit, zipf: Zipf::new(blocks, *theta), scatter: Permutation::new(blocks, key), rng })
             }
             Place::SelfSimilar { h } => AnyPlacer::SelfSimilar(SelfSimilar {
                 unit,
                 power: libm::log(*h) / libm::log(1.0 - *h),
-                scatter: Order::new(blocks, key),
+                scatter: Permutation::new(blocks, key),
                 rng,
             }),
             Place::Normal { deviation } => AnyPlacer::Normal(Normal { unit, blocks, deviation: *deviation, rng }),

@@ -5,12 +5,10 @@
 
 mod blocks;
 mod mix;
-mod order;
 mod place;
 mod zipf;
 
 pub use blocks::{BlockPlan, BlockSource};
 pub use mix::{OpMix, SizeMix};
-pub use order::Order;
 pub use place::{Place, Zone};
 pub use zipf::Zipf;

@@ -1,6 +1,7 @@
 //! Where requests land inside a region.
 
-use super::{Order, Zipf};
+use super::Zipf;
+use kit::Permutation;
 use kit::{Op, Rng};
 
 /// A zone of a zoned distribution.
@@ -71,7 +72,7 @@ impl Placer for Sequential {
 
 pub(super) struct OncePerPass {
     pub unit: u64,
-    pub pass: Order,
+    pub pass: Permutation,
     pub index: u64,
     pub keys: Rng,
 }
@@ -81,7 +82,7 @@ impl Placer for OncePerPass {
     fn place(&mut self, _: Op, _: u64) -> u64 {
         if self.index == self.pass.count() {
             self.index = 0;
-            self.pass = Order::new(self.pass.count(), self.keys.next_u64());
+            self.pass = Permutation::new(self.pass.count(), self.keys.next_u64());
         }
         let block = self.pass.at(self.index);
         self.index += 1;
@@ -105,7 +106,7 @@ impl Placer for Uniform {
 pub(super) struct Ranked {
     pub unit: u64,
     pub zipf: Zipf,
-    pub scatter: Order,
+    pub scatter: Permutation,
     pub rng: Rng,
 }
 
@@ -119,7 +120,7 @@ impl Placer for Ranked {
 pub(super) struct SelfSimilar {
     pub unit: u64,
     pub power: f64,
-    pub scatter: Order,
+    pub scatter: Permutation,
     pub rng: Rng,
 }
 
