@@ -5,6 +5,7 @@
 //! results, and [`session`] does all of it for the command line and Python.
 
 pub mod description;
+mod facts;
 pub mod presets;
 mod router;
 mod run_loop;
@@ -15,6 +16,7 @@ pub mod summary;
 mod wall;
 
 pub use description::Description;
+pub use facts::facts;
 pub use router::Drive;
 pub use run_loop::{End, RunLoop};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};

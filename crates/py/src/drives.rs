@@ -1,8 +1,7 @@
 //! Drives: presets, policies, and what is said of a description.
 
 use crate::errors::refuse;
-use crate::facts::facts;
-use drive::{Description, presets as known};
+use drive::{Description, facts, presets as known};
 use pyo3::prelude::*;
 
 /// Name, title and text of every preset.

@@ -4,7 +4,6 @@
 mod columns;
 mod drives;
 mod errors;
-mod facts;
 mod interpreter;
 mod runs;
 mod traces;

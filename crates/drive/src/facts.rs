@@ -1,6 +1,6 @@
 //! What follows from a drive's description: capacities, parallelism, bounds, modes, memory. For `ssdlab show`.
 
-use drive::Description;
+use crate::Description;
 use flash::Timing;
 use kit::{Geometry, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
 use serde_json::{Value, json};
@@ -115,4 +115,26 @@ fn bus(timing: &Timing, operation: &Operation) -> f64 {
 fn mean(times: impl Iterator<Item = Nanos>) -> f64 {
     let (sum, count) = times.fold((0, 0u32), |(sum, count), time| (sum + time.0, count + 1));
     sum as f64 / f64::from(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bounds of `ideal-512g` by hand: 64 dies, 8 channels, tR 50 us, a command of 290 ns, 4 KiB in 3.414 us.
+    #[test]
+    fn bounds_are_those_of_the_busiest_resource() {
+        let description = Description::read("test.toml", "base = \"ideal-512g\"", &[]).expect("a preset");
+        let facts = facts("ideal-512g", &description);
+        let bounds = &facts["bounds"];
+        assert_eq!(bounds["read_at_depth_1_ns"], json!(290.0 + 50_000.0 + 3_414.0));
+        let by_die = 64.0 / (290.0 + 50_000.0 + 3_414.0) * 1e9;
+        assert!((bounds["random_read_iops"].as_f64().expect("a number") / by_die - 1.0).abs() < 1e-12);
+        // With a tR of a microsecond the channels are what is short.
+        let set = "flash.read_time=1us".to_owned();
+        let quick = Description::read("test.toml", "base = \"ideal-512g\"", &[set]).expect("a quick drive");
+        let by_channel = 8.0 / (290.0 + 3_414.0) * 1e9;
+        let iops = super::facts("quick", &quick)["bounds"]["random_read_iops"].as_f64().expect("a number");
+        assert!((iops / by_channel - 1.0).abs() < 1e-12, "{iops}");
+    }
 }
