@@ -12,7 +12,7 @@ Everything that the command line does is here too, under the same names.
 """
 
 from ssdlab.comparison import Comparison
-from ssdlab.drives import Drive, Preset, check, describe, policies, presets, schema
+from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.results import Latency, Result
@@ -38,6 +38,7 @@ __all__ = [
     "load_result",
     "policies",
     "presets",
+    "reference",
     "run",
     "schema",
     "trace_convert",

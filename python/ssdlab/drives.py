@@ -13,7 +13,7 @@ from ssdlab import _engine, toml
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.files import existing_file
 
-__all__ = ["Drive", "DriveLike", "Preset", "Settings", "check", "describe", "policies", "presets", "schema"]
+__all__ = ["Drive", "DriveLike", "Preset", "Settings", "check", "describe", "policies", "presets", "reference", "schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,11 @@ def schema() -> dict[str, Any]:
     """The JSON Schema of a drive's description."""
     fields: dict[str, Any] = json.loads(_engine.schema())
     return fields
+
+
+def reference() -> str:
+    """The reference page of a drive's description, in Markdown."""
+    return _engine.reference()
 
 
 def check(drive: DriveLike, *, set: Settings = ()) -> str:

@@ -107,6 +107,11 @@ def test_the_schema_is_json_schema(cli):
     assert "flash" in schema["properties"]
 
 
+def test_the_reference_page_names_every_section(cli):
+    page = cli("schema", "--format", "markdown").stdout
+    assert all(f"\n## [{section}]\n" in page for section in ("host", "buffer", "flash", "ftl", "policy", "state"))
+
+
 def test_an_aged_drive_is_saved_and_loaded(cli, job, tmp_path):
     aged = tmp_path / "aged.state"
     done = cli("run", "tiny", job, "--precondition", "random", "--save", aged)
@@ -134,7 +139,7 @@ def test_ctrl_c_ends_a_run_cleanly_and_marks_it(tmp_path):
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path):
     job = tmp_path / "long.fio"
-    job.write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=60s\nnorandommap=1\n")
+    job.write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=600s\nnorandommap=1\n")
     command = [sys.executable, "-m", "ssdlab", "run", "tiny", str(job), "--json"]
     master, slave = pty.openpty()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave) as running:

@@ -6,6 +6,7 @@
 
 mod check;
 mod document;
+mod reference;
 
 use flash::FlashConfig;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
@@ -90,6 +91,11 @@ impl Description {
     /// The JSON Schema of a description.
     pub fn schema() -> serde_json::Value {
         check::schema()
+    }
+
+    /// The reference page of a description's fields, in Markdown.
+    pub fn reference() -> String {
+        reference::page(&check::schema())
     }
 
     /// The description as TOML, every field resolved.

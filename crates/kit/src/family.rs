@@ -19,11 +19,10 @@ macro_rules! family {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
         #[serde(tag = "kind", rename_all = "snake_case")]
+        // A variant without a comment takes the comment of its parameters into the schema.
+        #[allow(missing_docs)]
         pub enum $config {
-            $(
-                #[doc = concat!("See the member's file, `", stringify!($module), "`.")]
-                $variant($module::Params)
-            ),+
+            $($variant($module::Params)),+
         }
 
         impl $config {

@@ -22,6 +22,12 @@ pub fn schema() -> String {
     Description::schema().to_string()
 }
 
+/// The reference page of a description's fields (Markdown).
+#[pyfunction]
+pub fn reference() -> String {
+    Description::reference()
+}
+
 /// A description with every field resolved (TOML).
 #[pyfunction]
 pub fn check(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::drives::{check, describe, policies, presets, schema};
+    use crate::drives::{check, describe, policies, presets, reference, schema};
     #[pymodule_export]
     use crate::errors::InputError;
     #[pymodule_export]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+import typer
+
 from ssdlab.cli.console import print_json
 
 
-def schema() -> None:
-    """Print the JSON Schema of a drive's description."""
+def schema(
+    form: Annotated[
+        Literal["json", "markdown"],
+        typer.Option("--format", help="json: the JSON Schema; markdown: the reference page."),
+    ] = "json",
+) -> None:
+    """Print the fields of a drive's description, as a JSON Schema or as a page to read."""
     from ssdlab import drives
 
-    print_json(drives.schema())
+    if form == "markdown":
+        print(drives.reference(), end="")
+    else:
+        print_json(drives.schema())

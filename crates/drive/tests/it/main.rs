@@ -10,5 +10,6 @@ mod fuzz;
 mod golden;
 mod ofwar;
 mod oracle;
+mod reference;
 mod timing;
 mod write_amplification;
