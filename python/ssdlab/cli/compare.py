@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
+from ssdlab import simulate
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 
 
+@spread()
 def compare(
     drive: options.DriveArgument,
     workload: options.WorkloadArgument,
@@ -18,24 +22,8 @@ def compare(
         str,
         typer.Option("--policy", metavar="A,B,C", help="The mode policies; ratios are taken to the first."),
     ],
-    settings: options.Set = None,
-    seed: options.Seed = 1,
-    precondition: options.Precondition = None,
-    load: options.Load = None,
-    save: options.Save = None,
-    steady_state: options.SteadyState = False,
-    steady_round: options.SteadyRound = None,
-    format: options.Format = None,
-    columns: options.Columns = None,
-    address: options.Address = None,
-    layout: options.Layout = None,
-    streams: options.Streams = None,
-    time_scale: options.TimeScale = None,
-    repeat: options.Repeat = None,
-    slice: options.Slice = None,
-    replay: options.Replay = None,
-    strict_time: options.StrictTime = False,
-    max_requests: options.MaxRequests = None,
+    setup: options.Setup,
+    reading: options.Reading,
     out: options.Out = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -45,52 +33,14 @@ def compare(
     policies = [name.strip() for name in policy.split(",")]
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    targets = options.Targets(out, force, save)
-    targets.check()
-
-    from ssdlab import simulate
-    from ssdlab.cli.progress import progress_bar
-    from ssdlab.comparison import Comparison
-    from ssdlab.errors import Interrupted
-    from ssdlab.workloads import Workload
-
-    source = Workload(
-        workload,
-        format=format,
-        columns=columns,
-        address=address,
-        layout=layout,
-        streams=options.labels(streams),
-        time_scale=time_scale,
-        repeat=repeat,
-        slice=slice,
-        replay=replay,
-        strict_time=strict_time or None,
-        max_requests=max_requests,
+    options.Targets(out, force, setup.save).check()
+    source = reading.workload(workload)
+    comparison, interrupted = measured(
+        lambda start: simulate.compare(drive, source, policies, **setup.arguments(), progress=start),
+        quiet,
     )
-    interrupted = False
-    try:
-        with progress_bar(quiet) as start:
-            comparison = simulate.compare(
-                drive,
-                source,
-                policies,
-                set=settings or (),
-                seed=seed,
-                precondition=precondition,
-                load=load,
-                save=save,
-                steady_state=steady_state,
-                steady_round=steady_round,
-                progress=start,
-            )
-    except Interrupted as stopped:
-        comparison, interrupted = cast(Comparison, stopped.result), True
     if not quiet:
-        for line in dict.fromkeys(line for run in comparison.runs for line in run.notes):
-            remark(line)
-        setup, wall = (sum(getattr(run, part) for run in comparison.runs) for part in ("setup_s", "wall_s"))
-        remark(f"set up in {setup:.2f} s, ran for {wall:.2f} s")
+        remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
     if out is not None:
         comparison.save(out, force=force)
     if json:
@@ -99,6 +49,4 @@ def compare(
         from ssdlab.cli import views
 
         views.show_comparison(standard_output(), comparison)
-    if interrupted:
-        remark("interrupted: the last run is partial")
-        raise typer.Exit(130)
+    end(interrupted, "the last run is partial")

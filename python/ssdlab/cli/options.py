@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from ssdlab.errors import InputError
+from ssdlab.workloads import Workload
 
 _SOURCE = "Workload"
 _START = "Starting state"
@@ -23,24 +24,6 @@ TraceArgument: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A
 Set: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a field of the drive, as flash.channels=16. Repeatable."),
-]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")]
-Precondition: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--precondition",
-        metavar="KIND",
-        help="none, fill, random or steady; the drive's own when absent.",
-        rich_help_panel=_START,
-    ),
-]
-Load: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--load", metavar="FILE", help="Start from an aged drive that --save wrote.", rich_help_panel=_START),
-]
-Save: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--save", metavar="FILE", help="Save the drive as the run leaves it.", rich_help_panel=_START),
 ]
 
 Out: TypeAlias = Annotated[
@@ -59,112 +42,161 @@ Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.", rich_help_panel=_OUTPUT)]
-SteadyState: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--steady-state",
-        help="Run until steady by the SNIA rule, then measure for five rounds.",
-        rich_help_panel=_START,
-    ),
-]
-SteadyRound: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START),
-]
 
-Format: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="The trace's format, recognised when absent.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-RunFormat: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="The trace's format, recognised when absent; or `fio`: print the result as fio's JSON does.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-Columns: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="SPEC",
-        help="Columns of a table of any format: time=1:us,op=4,offset=5:B,size=6:B.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-Address: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--address",
-        metavar="HOW",
-        help="Addresses past the drive's end: wrap, scale or compact.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-Layout: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--layout",
-        metavar="HOW",
-        help="Where the devices of a trace lie: stack or overlay.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-Streams: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--streams",
-        metavar="LIST",
-        help="Keep these devices of a trace, comma-separated.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-TimeScale: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        "--time-scale",
-        metavar="X",
-        help="Replay so many times faster than recorded.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-Repeat: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--repeat", metavar="N", help="Play the trace so many times.", rich_help_panel=_SOURCE),
-]
-Slice: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--slice",
-        metavar="A..B",
-        help="Play these requests (0..1000) or times (10s..20s).",
-        rich_help_panel=_SOURCE,
-    ),
-]
-Replay: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--replay",
-        metavar="HOW",
-        help="Pacing of a trace: open (at recorded times), gaps, or closed:DEPTH.",
-        rich_help_panel=_SOURCE,
-    ),
-]
-MaxRequests: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--max-requests", metavar="N", min=1, help="End after so many requests.", rich_help_panel=_SOURCE),
-]
-StrictTime: TypeAlias = Annotated[
-    bool,
-    typer.Option("--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE),
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How a drive is set up and brought to its starting state."""
+
+    settings: Set = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")] = 1
+    precondition: Annotated[
+        str | None,
+        typer.Option(
+            "--precondition",
+            metavar="KIND",
+            help="none, fill, random or steady; the drive's own when absent.",
+            rich_help_panel=_START,
+        ),
+    ] = None
+    load: Annotated[
+        str | None,
+        typer.Option("--load", metavar="FILE", help="Start from an aged drive that --save wrote.", rich_help_panel=_START),
+    ] = None
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Save the drive as the run leaves it.", rich_help_panel=_START),
+    ] = None
+    steady_state: Annotated[
+        bool,
+        typer.Option(
+            "--steady-state",
+            help="Run until steady by the SNIA rule, then measure for five rounds.",
+            rich_help_panel=_START,
+        ),
+    ] = False
+    steady_round: Annotated[
+        str | None,
+        typer.Option("--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """As :func:`ssdlab.run` and :func:`ssdlab.compare` take them."""
+        given = asdict(self)
+        return {"set": given.pop("settings") or (), **given}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a workload is read: the options of a :class:`ssdlab.Workload`, under its names."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="The trace's format, recognised when absent.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="SPEC",
+            help="Columns of a table of any format: time=1:us,op=4,offset=5:B,size=6:B.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    address: Annotated[
+        str | None,
+        typer.Option(
+            "--address",
+            metavar="HOW",
+            help="Addresses past the drive's end: wrap, scale or compact.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            "--layout",
+            metavar="HOW",
+            help="Where the devices of a trace lie: stack or overlay.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    streams: Annotated[
+        str | None,
+        typer.Option(
+            "--streams",
+            metavar="LIST",
+            help="Keep these devices of a trace, comma-separated.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    time_scale: Annotated[
+        float | None,
+        typer.Option(
+            "--time-scale",
+            metavar="X",
+            help="Replay so many times faster than recorded.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    repeat: Annotated[
+        int | None,
+        typer.Option("--repeat", metavar="N", help="Play the trace so many times.", rich_help_panel=_SOURCE),
+    ] = None
+    slice: Annotated[
+        str | None,
+        typer.Option(
+            "--slice",
+            metavar="A..B",
+            help="Play these requests (0..1000) or times (10s..20s).",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            "--replay",
+            metavar="HOW",
+            help="Pacing of a trace: open (at recorded times), gaps, or closed:DEPTH.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
+    strict_time: Annotated[
+        bool,
+        typer.Option("--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE),
+    ] = False
+    max_requests: Annotated[
+        int | None,
+        typer.Option("--max-requests", metavar="N", min=1, help="End after so many requests.", rich_help_panel=_SOURCE),
+    ] = None
+
+    def workload(self, path: str) -> Workload:
+        """The workload in the file at `path`."""
+        given = asdict(self)
+        if self.streams is not None:
+            given["streams"] = [label.strip() for label in self.streams.split(",")]
+        given["strict_time"] = self.strict_time or None
+        return Workload(path, **given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReading(Reading):
+    """How ``run`` reads a workload: ``fio`` is a format too, that of its result."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="The trace's format, recognised when absent; or `fio`: print the result as fio's JSON does.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +228,3 @@ class Targets:
             raise InputError("--save, --timeline, --log-commands: two of them name the same file")
         if self.log_commands is not None and not self.log_commands.name.endswith((".parquet", ".csv", ".csv.gz")):
             raise InputError(f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz")
-
-
-def labels(streams: str | None) -> list[str] | None:
-    """The labels of a comma-separated list."""
-    return None if streams is None else [label.strip() for label in streams.split(",")]

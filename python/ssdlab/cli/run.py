@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
+from ssdlab import simulate
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
-
-if TYPE_CHECKING:
-    from ssdlab.results import Result
+from ssdlab.results import Result
 
 
+@spread()
 def run(
     drive: options.DriveArgument,
     workload: options.WorkloadArgument,
+    *,
     policy: Annotated[
         str | None,
         typer.Option("--policy", metavar="NAME", help="The mode policy; the drive's own when absent."),
     ] = None,
-    settings: options.Set = None,
-    seed: options.Seed = 1,
-    precondition: options.Precondition = None,
-    load: options.Load = None,
-    save: options.Save = None,
-    steady_state: options.SteadyState = False,
-    steady_round: options.SteadyRound = None,
-    format: options.RunFormat = None,
-    columns: options.Columns = None,
-    address: options.Address = None,
-    layout: options.Layout = None,
-    streams: options.Streams = None,
-    time_scale: options.TimeScale = None,
-    repeat: options.Repeat = None,
-    slice: options.Slice = None,
-    replay: options.Replay = None,
-    strict_time: options.StrictTime = False,
-    max_requests: options.MaxRequests = None,
+    setup: options.Setup,
+    reading: options.RunReading,
     out: options.Out = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -65,56 +53,26 @@ def run(
     quiet: options.Quiet = False,
 ) -> None:
     """Run a workload on a drive."""
-    as_fio = format == "fio"
+    as_fio = reading.format == "fio"
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
-    targets = options.Targets(out, force, save, timeline, log_commands)
+    targets = options.Targets(out, force, setup.save, timeline, log_commands)
     targets.check()
-
-    from ssdlab import simulate
-    from ssdlab.cli.progress import progress_bar
-    from ssdlab.errors import Interrupted
-    from ssdlab.results import Result
-    from ssdlab.workloads import Workload
-
-    source = Workload(
-        workload,
-        format=None if as_fio else format,
-        columns=columns,
-        address=address,
-        layout=layout,
-        streams=options.labels(streams),
-        time_scale=time_scale,
-        repeat=repeat,
-        slice=slice,
-        replay=replay,
-        strict_time=strict_time or None,
-        max_requests=max_requests,
+    source = (replace(reading, format=None) if as_fio else reading).workload(workload)
+    result, interrupted = measured(
+        lambda start: simulate.run(
+            drive,
+            source,
+            policy,
+            **setup.arguments(),
+            record_commands=log_commands is not None,
+            record_spans=timeline is not None,
+            progress=start("run"),
+        ),
+        quiet,
     )
-    interrupted = False
-    try:
-        with progress_bar(quiet) as start:
-            result = simulate.run(
-                drive,
-                source,
-                policy,
-                set=settings or (),
-                seed=seed,
-                precondition=precondition,
-                load=load,
-                save=save,
-                record_commands=log_commands is not None,
-                record_spans=timeline is not None,
-                steady_state=steady_state,
-                steady_round=steady_round,
-                progress=start("run"),
-            )
-    except Interrupted as stopped:
-        result, interrupted = cast(Result, stopped.result), True
     if not quiet:
-        for line in result.notes:
-            remark(line)
-        remark(f"set up in {result.setup_s:.2f} s, ran for {result.wall_s:.2f} s")
+        remark_on([result], result.notes)
     _write(result, targets)
     if as_fio:
         print_json(result.fio())
@@ -124,9 +82,7 @@ def run(
         from ssdlab.cli import views
 
         views.show_run(standard_output(), result)
-    if interrupted:
-        remark("interrupted: the results are partial")
-        raise typer.Exit(130)
+    end(interrupted, "the results are partial")
 
 
 def _write(result: Result, targets: options.Targets) -> None:

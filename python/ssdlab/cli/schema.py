@@ -19,6 +19,6 @@ def schema(
     from ssdlab import drives
 
     if form == "markdown":
-        print(drives.reference(), end="")
+        typer.echo(drives.reference(), nl=False)
     else:
         print_json(drives.schema())

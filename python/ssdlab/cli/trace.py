@@ -10,38 +10,30 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Look into a trace, convert it, or fit a look-alike to it.")
 
 _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_help_panel="Output")
 
+#: What only a replay on a drive heeds.
+_REPLAY = ("replay", "max_requests")
+#: What a conversion heeds too; a trace is described and fitted as it was recorded.
+_TIMING = ("time_scale", "repeat")
+
 
 @app.command()
+@spread(without=(*_REPLAY, *_TIMING, "address"))
 def info(
     file: options.TraceArgument,
-    format: options.Format = None,
-    columns: options.Columns = None,
-    layout: options.Layout = None,
-    streams: options.Streams = None,
-    slice: options.Slice = None,
-    strict_time: options.StrictTime = False,
+    reading: options.Reading,
     json: options.Json = False,
 ) -> None:
     """Show what is in a trace: requests, bytes, time span, footprint, streams."""
     from ssdlab import traces
-    from ssdlab.workloads import Workload
 
-    source = Workload(
-        file,
-        format=format,
-        columns=columns,
-        layout=layout,
-        streams=options.labels(streams),
-        slice=slice,
-        strict_time=strict_time or None,
-    )
-    facts = traces.trace_info(source)
+    facts = traces.trace_info(reading.workload(file))
     if json:
         print_json(facts)
     else:
@@ -51,43 +43,23 @@ def info(
 
 
 @app.command()
+@spread(without=_REPLAY)
 def convert(
     file: options.TraceArgument,
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="The format to write.")],
     out: Annotated[Path, _Target],
-    format: options.Format = None,
-    columns: options.Columns = None,
-    address: options.Address = None,
-    layout: options.Layout = None,
-    streams: options.Streams = None,
-    time_scale: options.TimeScale = None,
-    repeat: options.Repeat = None,
-    slice: options.Slice = None,
-    strict_time: options.StrictTime = False,
+    reading: options.Reading,
     json: options.Json = False,
 ) -> None:
     """Write a trace in another format."""
     from ssdlab import traces
     from ssdlab.files import new_file
-    from ssdlab.workloads import Workload
 
-    source = Workload(
-        file,
-        format=format,
-        columns=columns,
-        address=address,
-        layout=layout,
-        streams=options.labels(streams),
-        time_scale=time_scale,
-        repeat=repeat,
-        slice=slice,
-        strict_time=strict_time or None,
-    )
     _check_not_itself(out, file)
     if out.suffix in (".gz", ".zst"):
         raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
-        written = traces.trace_convert(source, path, to)
+        written = traces.trace_convert(reading.workload(file), path, to)
     if json:
         print_json(written)
     else:
@@ -95,36 +67,21 @@ def convert(
 
 
 @app.command()
+@spread(without=(*_REPLAY, *_TIMING))
 def fit(
     file: options.TraceArgument,
+    *,
     out: Annotated[Path | None, _Target] = None,
-    format: options.Format = None,
-    columns: options.Columns = None,
-    address: options.Address = None,
-    layout: options.Layout = None,
-    streams: options.Streams = None,
-    slice: options.Slice = None,
-    strict_time: options.StrictTime = False,
+    reading: options.Reading,
     json: options.Json = False,
 ) -> None:
     """Fit a look-alike to a trace: a small workload TOML that generates requests like it, endlessly."""
     from ssdlab import traces
     from ssdlab.files import new_file
-    from ssdlab.workloads import Workload
 
-    source = Workload(
-        file,
-        format=format,
-        columns=columns,
-        address=address,
-        layout=layout,
-        streams=options.labels(streams),
-        slice=slice,
-        strict_time=strict_time or None,
-    )
     if out is not None:
         _check_not_itself(out, file)
-    look_alike = traces.trace_fit(source)
+    look_alike = traces.trace_fit(reading.workload(file))
     if out is not None:
         with new_file(out) as path:
             path.write_text(look_alike.toml, encoding="utf-8")

@@ -1,0 +1,43 @@
+"""What ``run`` and ``compare`` do alike around their simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias, TypeVar, cast
+
+import typer
+
+from ssdlab.cli.console import remark
+from ssdlab.cli.progress import progress_bar
+from ssdlab.comparison import Comparison
+from ssdlab.errors import Interrupted
+from ssdlab.results import Result
+from ssdlab.simulate import ProgressHook
+
+#: Starts a named run's progress bar.
+Start: TypeAlias = Callable[[str], ProgressHook | None]
+Outcome = TypeVar("Outcome", Result, Comparison)
+
+
+def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, bool]:
+    """What `simulation` gives, with its progress shown meanwhile, and whether Ctrl-C cut it short."""
+    try:
+        with progress_bar(quiet) as start:
+            return simulation(start), False
+    except Interrupted as stopped:
+        return cast(Outcome, stopped.result), True
+
+
+def remark_on(runs: Sequence[Result], notes: Iterable[str]) -> None:
+    """Says what the user should know, and how long the runs took."""
+    for line in notes:
+        remark(line)
+    setup, wall = sum(run.setup_s for run in runs), sum(run.wall_s for run in runs)
+    remark(f"set up in {setup:.2f} s, ran for {wall:.2f} s")
+
+
+def end(interrupted: bool, what: str) -> None:
+    """Ends a command that was interrupted with the exit status for it, saying `what` that means for the results."""
+    if interrupted:
+        remark(f"interrupted: {what}")
+        raise typer.Exit(130)
