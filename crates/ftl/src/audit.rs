@@ -76,7 +76,7 @@ impl Ftl {
     fn audit_die(&self, die: DieId, found: &mut Vec<String>) {
         let blocks = || self.store.geometry.blocks_of(die).map(BlockId);
         let count = |state: BlockState| blocks().filter(|&block| self.store.block(block).state() == state).count();
-        let frontiers = self.space.open_blocks().filter(|(_, block, _)| self.store.geometry.die_of(*block) == die).count();
+        let frontiers = self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die).count();
         let victims = usize::from(self.collectors[die.index()].victim.is_some());
         let listed = self.store.closed_blocks(die).filter(|&block| self.store.block(block).state() == BlockState::Closed).count();
         let counted = [
@@ -133,10 +133,8 @@ impl Ftl {
                 collector.urgent,
                 collector.wanted_count(),
             );
-            for (stream, block, next) in
-                self.space.open_blocks().filter(|(_, block, _)| self.store.geometry.die_of(*block) == die)
-            {
-                text += &format!("; stream {stream} at unit {next} of {block:?}, mode {}", self.store.block(block).mode);
+            for open in self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die) {
+                text += &format!("; {open:?}, mode {}", self.store.block(open.block).mode);
             }
         }
         text

@@ -2,7 +2,7 @@
 
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
-use kit::{Bytes, Geometry, Nanos, Problems};
+use kit::{Bytes, DieId, Geometry, Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,23 +18,39 @@ pub enum WriteAllocation {
     RoundRobin,
 }
 
-/// The order in which dies take turns: the letter that stands first changes fastest (Channel, Way = chip, Die). Planes
-/// take turns inside each die, as blocks are opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum AllocationOrder {
-    /// Channel, way, die.
-    Cwd,
-    /// Channel, die, way.
-    Cdw,
-    /// Way, channel, die.
-    Wcd,
-    /// Way, die, channel.
-    Wdc,
-    /// Die, channel, way.
-    Dcw,
-    /// Die, way, channel.
-    Dwc,
+macro_rules! orders {
+    ($($order:ident),+) => {
+        /// The order in which places take turns: the letter that stands first changes fastest (Channel, Way = chip, Die, Plane). Where the die is chosen
+        /// on arrival, the position of a unit in that order gives it; where idle dies pull, it is the order in which they are asked. With a `P`
+        /// planes take turns program by program, each with open blocks of its own, and a unit's position gives its plane, too; without one they take
+        /// turns as blocks are opened. Planes that are programmed together count as one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "UPPERCASE")]
+        #[allow(missing_docs)]
+        pub enum AllocationOrder { $($order),+ }
+
+        impl AllocationOrder {
+            /// All of them.
+            pub const ALL: &'static [AllocationOrder] = &[$(AllocationOrder::$order),+];
+
+            /// Its letters, in lower case after the first.
+            pub fn letters(self) -> &'static str {
+                match self { $(AllocationOrder::$order => stringify!($order)),+ }
+            }
+        }
+    };
+}
+
+orders!(
+    Cwd, Cdw, Wcd, Wdc, Dcw, Dwc, Cwdp, Cwpd, Cdwp, Cdpw, Cpwd, Cpdw, Wcdp, Wcpd, Wdcp, Wdpc, Wpcd, Wpdc, Dcwp, Dcpw, Dwcp, Dwpc,
+    Dpcw, Dpwc, Pcwd, Pcdw, Pwcd, Pwdc, Pdcw, Pdwc
+);
+
+impl AllocationOrder {
+    /// Whether planes take turns program by program.
+    pub fn is_by_plane(self) -> bool {
+        self.letters().to_ascii_uppercase().contains('P')
+    }
 }
 
 /// What a read of a unit that was never written costs.
@@ -73,7 +89,7 @@ pub struct FtlConfig {
     pub wear_leveling: WearConfig,
     /// When the die of a host write is chosen.
     pub write_allocation: WriteAllocation,
-    /// The order in which dies take turns.
+    /// The order in which channels, ways, dies and planes take turns.
     pub allocation_order: AllocationOrder,
     /// Relocated data goes to blocks of its own.
     pub separate_relocations: bool,
@@ -124,6 +140,7 @@ impl FtlConfig {
 
     /// What is inconsistent in the section, `streams` being the write frontiers that the policy opens on each die.
     pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
+        let streams = streams * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
         if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
             problems.add(
                 "flash",
@@ -181,25 +198,24 @@ impl FtlConfig {
     }
 }
 
-/// The rank of each die in the order in which dies take turns.
-pub(crate) fn ranks(order: AllocationOrder, geometry: &Geometry) -> Vec<u32> {
+/// The places of a drive in the order in which they take turns: dies, with the group of planes where planes take part.
+pub(crate) fn places(order: AllocationOrder, geometry: &Geometry) -> Vec<(DieId, Option<u32>)> {
     let shape = &geometry.shape;
     let (channels, ways, dies) = (shape.channels, shape.chips_per_channel, shape.dies_per_chip);
-    // (index, count) of each level, the one that changes fastest first; the slowest needs no count.
-    let rank =
-        |fastest: (u32, u32), middle: (u32, u32), slowest: (u32, u32)| fastest.0 + fastest.1 * (middle.0 + middle.1 * slowest.0);
-    (0..geometry.die_count)
-        .map(|die| {
-            let (channel, within) = (die / (ways * dies), die % (ways * dies));
-            let (c, w, d) = ((channel, channels), (within / dies, ways), (within % dies, dies));
-            match order {
-                AllocationOrder::Cwd => rank(c, w, d),
-                AllocationOrder::Cdw => rank(c, d, w),
-                AllocationOrder::Wcd => rank(w, c, d),
-                AllocationOrder::Wdc => rank(w, d, c),
-                AllocationOrder::Dcw => rank(d, c, w),
-                AllocationOrder::Dwc => rank(d, w, c),
+    let planes = if order.is_by_plane() { geometry.groups_per_die } else { 1 };
+    (0..geometry.die_count * planes)
+        .map(|position| {
+            let (mut rest, mut channel, mut way, mut die, mut plane) = (position, 0, 0, 0, None);
+            for letter in order.letters().chars() {
+                let mut digit = |count: u32| (rest % count, rest /= count).0;
+                match letter.to_ascii_uppercase() {
+                    'C' => channel = digit(channels),
+                    'W' => way = digit(ways),
+                    'D' => die = digit(dies),
+                    _ => plane = Some(digit(planes)),
+                }
             }
+            (DieId((channel * ways + way) * dies + die), plane)
         })
         .collect()
 }
@@ -209,12 +225,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_a_permutation_in_the_stated_order() {
+    fn every_place_has_its_turn_in_the_stated_order() {
         let geometry = Geometry::new(kit::Shape {
             channels: 2,
             chips_per_channel: 3,
             dies_per_chip: 2,
-            planes_per_die: 1,
+            planes_per_die: 2,
             blocks_per_plane: 4,
             pages_per_block: 4,
             page_bytes: 4096,
@@ -224,14 +240,18 @@ mod tests {
             superblock: 1,
         });
         use AllocationOrder::*;
-        for order in [Cwd, Cdw, Wcd, Wdc, Dcw, Dwc] {
-            let mut sorted = ranks(order, &geometry);
+        for &order in AllocationOrder::ALL {
+            let mut sorted = places(order, &geometry);
             sorted.sort_unstable();
-            assert_eq!(sorted, (0..12).collect::<Vec<u32>>(), "{order:?}");
+            let planes: &[Option<u32>] = if order.is_by_plane() { &[Some(0), Some(1)] } else { &[None] };
+            let all = (0..12).flat_map(|die| planes.iter().map(move |&plane| (DieId(die), plane)));
+            assert_eq!(sorted, all.collect::<Vec<_>>(), "{order:?}");
         }
         // Die 7 is channel 1, way 0, die 1.
-        assert_eq!(ranks(Cwd, &geometry)[7], 1 + 2 * 3);
-        assert_eq!(ranks(Dwc, &geometry)[7], 1 + 2 * 3);
-        assert_eq!(ranks(Wdc, &geometry)[7], 3 + 3 * 2);
+        assert_eq!(places(Cwd, &geometry)[1 + 2 * 3], (DieId(7), None));
+        assert_eq!(places(Dwc, &geometry)[1 + 2 * 3], (DieId(7), None));
+        assert_eq!(places(Wdc, &geometry)[3 + 3 * 2], (DieId(7), None));
+        assert_eq!(places(Cwdp, &geometry)[1 + 2 * 3 + 12], (DieId(7), Some(1)));
+        assert_eq!(places(Pcwd, &geometry)[1 + 2 * (1 + 2 * 3)], (DieId(7), Some(1)));
     }
 }

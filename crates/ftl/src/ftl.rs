@@ -7,12 +7,12 @@ mod relocate;
 mod serve;
 
 use crate::collector::{Collector, Wanted};
-use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, ranks};
+use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::policy::{BlockBytes, Candidate, Facts, Idle, ModePolicy, Needs, PageMove, Placed, UnitBits, View};
 use crate::retention::Retention;
-use crate::space::{For, Space, Target};
+use crate::space::{For, Space, Streams, Target};
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
 use crate::writes::{WriteQueue, Writer};
@@ -169,10 +169,12 @@ pub struct Ftl {
     pub(crate) writes: WriteQueue,
     /// Dies with nothing to do, as bits by rank, and the rank after the one woken last.
     idle_ranks: Vec<u64>,
+    /// Dies (and planes) in the order in which they take turns, and the dies alone.
+    places: Vec<(DieId, Option<u32>)>,
     rank_of: Vec<u32>,
     die_at: Vec<DieId>,
     next_rank: u32,
-    arrival_rank: u32,
+    arrivals: u32,
     idle_since: Vec<SimTime>,
     critical: u32,
     low: u32,
@@ -200,10 +202,11 @@ impl Ftl {
         let move_per_unit =
             parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count);
         let (critical, low) = config.thresholds(&geometry);
-        let rank_of = ranks(config.allocation_order, &geometry);
-        let mut die_at = vec![DieId(0); rank_of.len()];
-        for (die, rank) in rank_of.iter().enumerate() {
-            die_at[*rank as usize] = DieId(die as u32);
+        let places = places(config.allocation_order, &geometry);
+        let die_at: Vec<DieId> = places.iter().filter(|(_, plane)| plane.unwrap_or(0) == 0).map(|(die, _)| *die).collect();
+        let mut rank_of = vec![0; die_at.len()];
+        for (rank, die) in die_at.iter().enumerate() {
+            rank_of[die.index()] = rank as u32;
         }
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
@@ -221,10 +224,13 @@ impl Ftl {
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
             space: Space::new(
                 &geometry,
-                host_streams,
-                streams,
+                Streams {
+                    host: host_streams,
+                    all: streams,
+                    shared: !config.separate_relocations && !needs.relocations_apart,
+                    by_plane: config.allocation_order.is_by_plane(),
+                },
                 config.reserve_blocks,
-                !config.separate_relocations && !needs.relocations_apart,
             ),
             victim: config.victim.build(()),
             wear_rule: config.wear_leveling.build(()),
@@ -240,10 +246,11 @@ impl Ftl {
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
             idle_ranks,
+            places,
             rank_of,
             die_at,
             next_rank: 0,
-            arrival_rank: 0,
+            arrivals: 0,
             idle_since: vec![SimTime::ZERO; dies],
             critical,
             low,

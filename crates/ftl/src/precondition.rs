@@ -8,7 +8,7 @@
 use crate::ftl::{Ftl, Parameters};
 use crate::map::{Mapped, PADDING, Store, decode, encode};
 use crate::policy::{Facts, baseline};
-use crate::space::{For, Target};
+use crate::space::{For, OpenBlock, Target};
 use crate::victim::Candidates;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, Shape, SimTime};
 
@@ -95,15 +95,16 @@ impl Ftl {
         true
     }
 
-    /// Writes one unit at once: the same binding as in time, with nothing in flight.
-    pub(crate) fn write_untimed(&mut self, lpn: Lpn, die: DieId) {
-        while self.space.free_blocks(die) < self.collect_below() {
-            if !self.collect_untimed(die) {
-                break;
-            }
+    /// Writes one unit at once: the same binding as in time, with nothing in flight. A die that holds more than its share, so that collecting frees nothing,
+    /// leaves the write to the one with the most free blocks.
+    pub(crate) fn write_untimed(&mut self, lpn: Lpn, mut die: DieId) {
+        while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die) {}
+        if !self.space.has_room(die) {
+            let dies = (0..self.store.geometry.die_count).map(DieId);
+            die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
         }
         let mode = self.policy.mode_of_old_data();
-        let target = Target { die, stream: 0, mode, whom: For::Relocation };
+        let target = Target { die, stream: 0, mode, whom: For::Relocation, plane: None };
         let ppn = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("collection keeps a block free");
         if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
             self.store.invalidate(old);
@@ -136,7 +137,7 @@ impl Ftl {
     fn move_untimed(&mut self, die: DieId, victim: BlockId, mut count: u64) -> Ppn {
         let mode = self.policy.mode_of_old_data();
         let stream = self.relocation_stream(mode);
-        let target = Target { die, stream, mode, whom: For::Relocation };
+        let target = Target { die, stream, mode, whom: For::Relocation, plane: None };
         let mut at = self.store.geometry.first_of(victim);
         let end = Ppn(at.0 + self.store.geometry.units_per_block);
         let mut looked_ahead = at;
@@ -215,7 +216,7 @@ impl Ftl {
             let until = self.store.user_units * u64::from(die + 1) / dies;
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
             for count in counts {
-                let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation };
+                let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation, plane: None };
                 let first = self
                     .space
                     .advance(&mut self.store, target, geometry.units_per_block, SimTime::ZERO)
@@ -303,13 +304,13 @@ impl Ftl {
     fn finish_untimed(&mut self, how: &Preconditioned) {
         let geometry = self.store.geometry;
         let stripe = geometry.units_per_stripe;
-        let open: Vec<(usize, BlockId, u32)> = self.space.open_blocks().collect();
-        for (stream, block, next) in open {
+        let open: Vec<OpenBlock> = self.space.open_blocks().collect();
+        for OpenBlock { stream, plane, block, next_unit: next } in open {
             let missing = (stripe - next % stripe) % stripe;
             let die = geometry.die_of(block);
             let mode = ModeId(self.store.block(block).mode);
             if missing > 0 {
-                let target = Target { die, stream, mode, whom: For::Relocation };
+                let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(plane) };
                 let first = self.space.advance(&mut self.store, target, missing, SimTime::ZERO).expect("the frontier is open");
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }

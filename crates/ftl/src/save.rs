@@ -47,7 +47,7 @@ impl Ftl {
         }
         // Frontiers of relocations first: what is being collected may need what is left of them.
         let mut open: Vec<(bool, u32)> =
-            self.space.open_blocks().map(|(stream, block, _)| (self.is_host_stream(stream), block.0)).collect();
+            self.space.open_blocks().map(|open| (self.is_host_stream(open.stream), open.block.0)).collect();
         open.sort_unstable();
         let open: Vec<u32> = open.into_iter().map(|(_, block)| block).collect();
         for list in [closed, victims, open] {

@@ -23,13 +23,18 @@ struct Frontier {
     next_unit: u32,
 }
 
-/// Free blocks and frontiers of all dies. Streams: the policy's host streams first, then one for each write mode that relocations use.
+/// Free blocks and frontiers of all dies. Streams: the policy's host streams first, then one for each write mode that relocations use. A stream has one
+/// frontier on each die, or, where planes take turns program by program, one in each group of planes.
 pub(crate) struct Space {
     free: Vec<FreeBlocks>,
     free_count: Vec<u32>,
     frontiers: Vec<Frontier>,
     streams: usize,
     groups: usize,
+    /// Frontiers of one stream on one die.
+    width: usize,
+    /// Which of them is next.
+    turns: Vec<u32>,
     reserve: u32,
     turn: u64,
     /// Dies that could take host data now, whatever stream it goes to.
@@ -53,8 +58,10 @@ pub(crate) enum For {
 }
 
 impl Space {
-    pub fn new(geometry: &Geometry, host_streams: usize, streams: usize, reserve: u32, shared: bool) -> Space {
+    pub fn new(geometry: &Geometry, streams: Streams, reserve: u32) -> Space {
         let groups = geometry.groups_per_die as usize;
+        let Streams { host: host_streams, all: streams, shared, by_plane } = streams;
+        let width = if by_plane { groups } else { 1 };
         let free = (0..geometry.die_count as usize * groups)
             .map(|index| {
                 let first = index as u32 * geometry.blocks_per_group;
@@ -65,9 +72,11 @@ impl Space {
         Space {
             free,
             free_count: vec![geometry.blocks_per_die; dies],
-            frontiers: vec![Frontier { block: NONE, next_unit: 0 }; dies * streams],
+            frontiers: vec![Frontier { block: NONE, next_unit: 0 }; dies * streams * width],
             streams,
             groups,
+            width,
+            turns: vec![0; dies * streams],
             reserve,
             turn: 0,
             room: vec![true; dies],
@@ -99,8 +108,10 @@ impl Space {
     }
 
     fn restate_room(&mut self, die: DieId) {
-        let first = die.index() * self.streams;
-        let open = self.frontiers[first..first + self.host_streams].iter().all(|frontier| frontier.block != NONE);
+        let first = die.index() * self.streams * self.width;
+        let open = self.frontiers[first..first + self.host_streams * self.width]
+            .chunks_exact(self.width)
+            .all(|stream| stream.iter().any(|frontier| frontier.block != NONE));
         let free = self.free_count[die.index()];
         let room = open && (free > 0 || !self.shared) || free > self.reserve;
         let known = &mut self.room[die.index()];
@@ -108,10 +119,27 @@ impl Space {
         *known = room;
     }
 
-    /// The block of a stream's frontier.
-    pub fn frontier(&self, die: DieId, stream: usize) -> Option<BlockId> {
-        let block = self.frontiers[die.index() * self.streams + stream].block;
+    /// The block of a stream's frontier in a group of planes, or of the only one it has.
+    pub fn frontier(&self, die: DieId, stream: usize, group: u32) -> Option<BlockId> {
+        let block = self.frontiers[(die.index() * self.streams + stream) * self.width + group as usize % self.width].block;
         (block != NONE).then_some(BlockId(block))
+    }
+
+    /// The frontier of a stream whose turn it is, or, where nothing can be written there, the next one.
+    #[inline]
+    fn slot_of(&mut self, store: &Store, at: Target) -> Option<usize> {
+        let stream = at.die.index() * self.streams + at.stream;
+        if self.width == 1 {
+            return Some(stream);
+        }
+        let first = at.plane.unwrap_or(self.turns[stream]) as usize;
+        let slot = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).find(|&slot| {
+            let block = self.frontiers[slot].block;
+            let is_open = block != NONE && store.block(BlockId(block)).mode == at.mode.0;
+            if is_open { self.may_go_on(at) } else { self.can_open(at.die, at.whom) }
+        })?;
+        self.turns[stream] = (slot % self.width) as u32 + 1;
+        Some(slot)
     }
 
     #[inline]
@@ -136,15 +164,15 @@ impl Space {
     /// open. A frontier whose block has another mode is given up first.
     #[inline]
     pub fn advance(&mut self, store: &mut Store, at: Target, units: u32, now: SimTime) -> Option<Ppn> {
-        let slot = at.die.index() * self.streams + at.stream;
+        let slot = self.slot_of(store, at)?;
         if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode != at.mode.0 {
             if !self.can_open(at.die, at.whom) {
                 return None;
             }
-            self.give_up(store, at.die, at.stream);
+            self.give_up(store, at.die, slot);
         }
         if self.frontiers[slot].block == NONE {
-            let block = self.take_free(at.die, at.whom)?;
+            let block = self.take_free(at.die, at.whom, slot % self.width)?;
             store.open(block, at.mode);
             store.note_first_program(block, now);
             self.frontiers[slot] = Frontier { block: block.0, next_unit: 0 };
@@ -161,47 +189,55 @@ impl Space {
         Some(first)
     }
 
-    /// Closes a stream's frontier if its block is full. Called when the units of [`Space::advance`] have been placed.
+    /// Closes a stream's frontiers whose blocks are full. Called when the units of [`Space::advance`] have been placed.
     #[inline]
     pub fn settle(&mut self, store: &mut Store, die: DieId, stream: usize) {
-        let frontier = self.frontiers[die.index() * self.streams + stream];
-        if frontier.block != NONE && frontier.next_unit == store.geometry.units_per_block {
-            self.give_up(store, die, stream);
+        let first = (die.index() * self.streams + stream) * self.width;
+        for slot in first..first + self.width {
+            let frontier = self.frontiers[slot];
+            if frontier.block != NONE && frontier.next_unit == store.geometry.units_per_block {
+                self.give_up(store, die, slot);
+            }
         }
     }
 
-    /// Closes a stream's frontier, full or not.
-    pub fn give_up(&mut self, store: &mut Store, die: DieId, stream: usize) {
-        let frontier = &mut self.frontiers[die.index() * self.streams + stream];
-        let block = std::mem::replace(&mut frontier.block, NONE);
+    /// Closes a frontier, full or not.
+    fn give_up(&mut self, store: &mut Store, die: DieId, slot: usize) {
+        let block = std::mem::replace(&mut self.frontiers[slot].block, NONE);
         store.close(BlockId(block));
         self.restate_room(die);
     }
 
-    /// The stream whose frontier is on this block, if any.
-    pub fn stream_of(&self, die: DieId, block: BlockId) -> Option<usize> {
-        let first = die.index() * self.streams;
-        (0..self.streams).find(|stream| self.frontiers[first + stream].block == block.0)
+    /// Closes an open block, full or not.
+    pub fn close(&mut self, store: &mut Store, die: DieId, block: BlockId) {
+        let of_die = self.streams * self.width;
+        let first = die.index() * of_die;
+        let slot = (first..first + of_die).find(|&slot| self.frontiers[slot].block == block.0);
+        self.give_up(store, die, slot.expect("an open block is a frontier"));
     }
 
-    /// The open blocks and how many of their units are used.
-    pub fn open_blocks(&self) -> impl Iterator<Item = (usize, BlockId, u32)> + '_ {
-        let streams = self.streams;
-        self.frontiers
-            .iter()
-            .enumerate()
-            .filter(|(_, frontier)| frontier.block != NONE)
-            .map(move |(slot, frontier)| (slot % streams, BlockId(frontier.block), frontier.next_unit))
+    /// The open blocks.
+    pub fn open_blocks(&self) -> impl Iterator<Item = OpenBlock> + '_ {
+        let (streams, width) = (self.streams, self.width);
+        let open = self.frontiers.iter().enumerate().filter(|(_, frontier)| frontier.block != NONE);
+        open.map(move |(slot, frontier)| OpenBlock {
+            stream: slot / width % streams,
+            plane: (slot % width) as u32,
+            block: BlockId(frontier.block),
+            next_unit: frontier.next_unit,
+        })
     }
 
-    /// Takes the free block that wear levelling puts first, from the group of planes with the most free blocks.
-    fn take_free(&mut self, die: DieId, whom: For) -> Option<BlockId> {
+    /// Takes the free block that wear levelling puts first, from the group of planes whose turn it is if it has one, or where planes do not take turns
+    /// from the group with the most free blocks.
+    fn take_free(&mut self, die: DieId, whom: For, turn: usize) -> Option<BlockId> {
         if !self.can_open(die, whom) {
             return None;
         }
         let first = die.index() * self.groups;
         let count = |free: &FreeBlocks| free.fresh_end - free.next_fresh + free.erased.len() as u32;
-        let group = (first..first + self.groups).max_by_key(|&group| (count(&self.free[group]), Reverse(group)))?;
+        let most = (first..first + self.groups).max_by_key(|&group| (count(&self.free[group]), Reverse(group)))?;
+        let group = if self.width > 1 && count(&self.free[first + turn]) > 0 { first + turn } else { most };
         let free = &mut self.free[group];
         let block = if free.next_fresh < free.fresh_end {
             free.next_fresh += 1;
@@ -242,19 +278,47 @@ impl Space {
         }
     }
 
-    /// An open block of a loaded drive becomes the frontier of a stream again, behind what was programmed. False if the stream has one, or the
+    /// An open block of a loaded drive becomes a frontier of a stream again, behind what was programmed. False if the stream has it already, or the
     /// block has no room.
     pub fn go_on(&mut self, store: &Store, block: BlockId, stream: usize) -> bool {
         let die = store.geometry.die_of(block);
         let next_unit = u32::from(store.block(block).programmed) * store.geometry.units_per_stripe;
-        let frontier = &mut self.frontiers[die.index() * self.streams + stream];
-        if frontier.block != NONE || next_unit >= store.geometry.units_per_block {
+        let first = (die.index() * self.streams + stream) * self.width;
+        let own = store.geometry.group_of(block) as usize;
+        let mut slots = (own..own + self.width).map(|turn| first + turn % self.width);
+        let Some(slot) = slots.find(|&slot| self.frontiers[slot].block == NONE) else { return false };
+        let frontier = &mut self.frontiers[slot];
+        if next_unit >= store.geometry.units_per_block {
             return false;
         }
         *frontier = Frontier { block: block.0, next_unit };
         self.restate_room(die);
         true
     }
+}
+
+/// The write frontiers of each die.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streams {
+    /// Of the policy, for host data.
+    pub host: usize,
+    /// With those of relocations.
+    pub all: usize,
+    /// The first host stream takes relocated data, too.
+    pub shared: bool,
+    /// Each stream has a frontier in each group of planes.
+    pub by_plane: bool,
+}
+
+/// A frontier's block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenBlock {
+    pub stream: usize,
+    /// Which of the stream's frontiers on the die it is.
+    pub plane: u32,
+    pub block: BlockId,
+    /// Units used.
+    pub next_unit: u32,
 }
 
 /// Where and for whom the next places are wanted.
@@ -264,4 +328,6 @@ pub(crate) struct Target {
     pub stream: usize,
     pub mode: ModeId,
     pub whom: For,
+    /// The group of planes, where planes take turns; none: the next one.
+    pub plane: Option<u32>,
 }

@@ -22,6 +22,8 @@ pub(crate) struct Pending {
     pub writer: Writer,
     /// The last unit of its command.
     pub last: bool,
+    /// The group of planes it goes to, where that is decided on arrival.
+    pub plane: Option<u32>,
     /// Buffered only: what the map held before; kept up to date while the unit waits.
     pub prior: u32,
     /// Buffered only: trimmed while it waited.

@@ -10,6 +10,7 @@ const MOST_UNITS: u64 = 12_000;
 struct Numbers {
     dies: u64,
     blocks_per_die: u64,
+    groups: u64,
     units_per_block: u64,
     units_per_stripe: u64,
     stripes_per_block: u64,
@@ -111,6 +112,7 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     Numbers {
         dies,
         blocks_per_die,
+        groups,
         units_per_block,
         units_per_stripe,
         stripes_per_block: units_per_block / units_per_stripe,
@@ -216,7 +218,10 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let critical = reserve + 1 + rng.below(2);
     let low = critical + rng.below(3);
     let slack = pick(rng, &[0, 0, 1, 2, 4]);
-    let spare = low + numbers.modes + 2 + slack;
+    // Where planes take turns program by program, every stream has an open block in each.
+    let open = |groups: u64| (numbers.modes + 2) * groups;
+    let by_plane = chance(rng, 0.4) && numbers.blocks_per_die >= low + open(numbers.groups) + slack + 3;
+    let spare = low + open(if by_plane { numbers.groups } else { 1 }) + slack;
     let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
     // What a block holds at least when its collection frees nothing: the last program of a collection is padded.
     let held = numbers.units_per_block - numbers.units_per_stripe + 1;
@@ -252,7 +257,15 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     );
     line!(text, "wear_leveling = {wear}");
     line!(text, "write_allocation = \"{}\"", pick(rng, &["pull", "pull", "static", "round_robin"]));
-    line!(text, "allocation_order = \"{}\"", pick(rng, &["CWD", "CDW", "WCD", "WDC", "DCW", "DWC"]));
+    line!(
+        text,
+        "allocation_order = \"{}\"",
+        if by_plane {
+            pick(rng, &["CWDP", "PCWD", "DPWC", "WPDC", "CDPW", "PDWC"])
+        } else {
+            pick(rng, &["CWD", "CDW", "WCD", "WDC", "DCW", "DWC"])
+        }
+    );
     line!(text, "unmapped_read = \"{}\"", pick(rng, &["zero", "flash"]));
     line!(text, "read_in_flight = \"{}\"", if waits { "wait" } else { "buffer" });
     let margin = (numbers.block_ns() * rng.below(3)).min(LEAST_LIMIT_NS / 2);

@@ -1,5 +1,6 @@
 //! Integration tests of `drive`, one binary.
 
+mod allocation;
 mod bad_input;
 mod closed_forms;
 mod common;

@@ -35,7 +35,8 @@ impl Ftl {
             answer.mode = self.parameters.facts.write_mode("normal");
             answer.stream = 0;
         }
-        let target = Target { die, stream: usize::from(answer.stream), mode: answer.mode, whom: For::Host };
+        let plane = self.writes.head(list).and_then(|slot| self.writes.units[slot].plane);
+        let target = Target { die, stream: usize::from(answer.stream), mode: answer.mode, whom: For::Host, plane };
         let Some(place) = self.space.advance(&mut self.store, target, stripe_units as u32, now) else {
             self.restate_space(now, out);
             return None;

@@ -171,7 +171,8 @@ impl Ftl {
             let first = self.moves.get(slot).page;
             let stripe = self.store.geometry.units_per_stripe;
             if self.still_valid(&first) {
-                let target = Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Move };
+                let target =
+                    Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Move, plane: None };
                 let Some(place) = self.space.advance(&mut self.store, target, stripe, now) else {
                     self.drop_stale_moves(out);
                     return None;

@@ -42,8 +42,7 @@ impl Ftl {
                 continue;
             }
             if self.store.block(block).state() == BlockState::Open {
-                let stream = self.space.stream_of(die, block).expect("an open block is a frontier");
-                self.space.give_up(&mut self.store, die, stream);
+                self.space.close(&mut self.store, die, block);
             }
             if self.store.block(block).state() == BlockState::Closed {
                 self.take_victim(die, block, reason);
@@ -137,10 +136,11 @@ impl Ftl {
     pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
-        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation };
         let geometry = self.store.geometry;
-        let frontier = self.space.frontier(die, target.stream).filter(|&block| self.store.block(block).mode == mode.0)?;
-        if geometry.group_of(frontier) != geometry.group_of(geometry.block_of(from)) {
+        let group = geometry.group_of(geometry.block_of(from));
+        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation, plane: Some(group) };
+        let frontier = self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode == mode.0)?;
+        if geometry.group_of(frontier) != group {
             return None;
         }
         let place = self.space.advance(&mut self.store, target, 1, now)?;
@@ -169,7 +169,9 @@ impl Ftl {
         let reason = self.collectors[die.index()].reason;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
         let stripe = self.store.geometry.units_per_stripe;
-        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation };
+        // Where planes take turns, what is collected stays in its plane, as copyback wants it.
+        let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
+        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation, plane };
         let place = self.space.advance(&mut self.store, target, stripe, now)?;
         self.begin_stripe(die, place, mode, reason);
         let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;

@@ -125,7 +125,7 @@ impl Ftl {
     }
 
     pub(super) fn unmapped_operation(&self, command: CommandId, lpn: Lpn) -> Operation {
-        let die = self.die_at[(lpn.0 % self.store.geometry.die_count) as usize];
+        let (die, _) = self.places[lpn.index() % self.places.len()];
         Operation {
             kind: OperationKind::Read,
             reason: Reason::Host,
@@ -201,12 +201,10 @@ impl Ftl {
     pub(super) fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let list = match self.config.write_allocation {
             WriteAllocation::Pull => 0,
-            WriteAllocation::Static => {
-                self.die_at[(self.writes.units[slot].lpn.0 % self.store.geometry.die_count) as usize].index()
-            }
+            WriteAllocation::Static => self.assign(slot, self.writes.units[slot].lpn.index() % self.places.len()),
             WriteAllocation::RoundRobin => {
-                self.arrival_rank = (self.arrival_rank + 1) % self.store.geometry.die_count;
-                self.die_at[self.arrival_rank as usize].index()
+                self.arrivals = (self.arrivals + 1) % self.places.len() as u32;
+                self.assign(slot, self.arrivals as usize)
             }
         };
         out.signals.queued_write_pages += 1;
@@ -223,6 +221,13 @@ impl Ftl {
             self.flush_armed = true;
             out.events.push(now + after, Class::Timer, Event::Timer(Timer::Flush));
         }
+    }
+
+    /// Gives a waiting unit the die and plane at a position in the allocation order; the die's list.
+    fn assign(&mut self, slot: u32, position: usize) -> usize {
+        let (die, plane) = self.places[position];
+        self.writes.units[slot].plane = plane;
+        die.index()
     }
 
     /// Whether a program may be made of what waits in a list: a full stripe; or less where nobody expects more (no buffer, a flush, a shutdown).
