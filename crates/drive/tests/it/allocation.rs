@@ -9,7 +9,9 @@ const SIXTEEN_PLANES: &[&str] = &["flash.dies_per_chip=2", "flash.concurrent_die
 /// The die and the plane of each of the first units, written one after another.
 fn places(sets: &[&str], count: u64) -> Vec<(u32, u32)> {
     let mut rig = Rig::new(sets);
-    (0..count).for_each(|unit| drop(rig.one(Op::Write, unit, 1)));
+    for unit in 0..count {
+        rig.one(Op::Write, unit, 1);
+    }
     let store = &rig.drive.ftl().store;
     let place = |unit: u64| {
         let block = store.geometry.block_of(store.place_of(Lpn(unit as u32)).expect("written"));
@@ -52,7 +54,9 @@ fn round_robin_places_follow_the_order_whatever_the_addresses() {
     let sets = with(SIXTEEN_PLANES, &["ftl.write_allocation=round_robin", "ftl.allocation_order=PCWD"]);
     let mut rig = Rig::new(&sets);
     let units = [900u64, 3, 77, 3];
-    units.iter().for_each(|&unit| drop(rig.one(Op::Write, unit, 1)));
+    for unit in units {
+        rig.one(Op::Write, unit, 1);
+    }
     let store = &rig.drive.ftl().store;
     let block = |unit: u32| store.geometry.block_of(store.place_of(Lpn(unit)).expect("written"));
     // Arrivals 1 and 3: the first position after the start is plane 1 of the first die.
