@@ -24,6 +24,29 @@ struct Command {
     recorded: bool,
 }
 
+impl Command {
+    /// Counts a part that is done; whether it was the last.
+    #[inline]
+    fn ends_with_this_part(&mut self) -> bool {
+        self.remaining -= 1;
+        self.remaining == 0
+    }
+
+    #[inline]
+    fn completion(&self, now: SimTime) -> Completion {
+        let HostCommand { op, tag, length, .. } = self.command;
+        Completion { tag, op, submitted: self.submitted, completed: now, length }
+    }
+}
+
+/// Records where the time of a command went that is done.
+#[inline]
+fn record(statistics: &mut Statistics, state: &Command, now: SimTime, ledger: &Ledger) {
+    if state.recorded {
+        statistics.record(&state.completion(now), state.command.offset, ledger);
+    }
+}
+
 impl Default for Command {
     fn default() -> Self {
         let command = HostCommand { op: Op::Flush, tag: 0, offset: Bytes(0), length: Bytes(0) };
@@ -335,9 +358,9 @@ impl Drive {
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.process(command),
             Event::Delivered(slot) => {
-                let mut part = self.delivering[slot];
+                let part = self.delivering[slot];
                 self.delivering.release(slot);
-                self.part_delivered(part.command, &mut part.ledger);
+                self.part_delivered(part.command, &part.ledger);
             }
             Event::Timer(timer) => self.ftl.timer(timer, self.now, &mut self.out),
         }
@@ -423,11 +446,16 @@ impl Drive {
             let operation = self.out.operations[slot];
             let ledger = self.flash.ledger(slot);
             self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
-            if let Owner::Command(command) = operation.owner {
+            self.out.operations.release(slot);
+            let Owner::Command(command) = operation.owner else { continue };
+            if !self.link_is_ideal {
                 let ledger = *ledger;
                 self.deliver(command, ledger, operation.units);
+            } else if self.commands[command.0].ends_with_this_part() {
+                // The ledger stays where it is: copying it costs as much as adding it up.
+                record(&mut self.statistics, &self.commands[command.0], self.now, ledger);
+                self.complete(command);
             }
-            self.out.operations.release(slot);
         }
         self.out.done.clear();
     }
@@ -445,7 +473,7 @@ impl Drive {
     #[inline]
     fn deliver(&mut self, command: CommandId, mut ledger: Ledger, units: u32) {
         if units == 0 || self.link_is_ideal {
-            self.part_delivered(command, &mut ledger);
+            self.part_delivered(command, &ledger);
             return;
         }
         let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), self.now);
@@ -513,7 +541,7 @@ impl Drive {
             Op::Trim => {
                 let (first, count) = units.inner();
                 self.ftl.trim(Lpn(first), count, self.now, &mut self.out);
-                self.complete(command, &mut Ledger::default());
+                self.complete_with(command, &Ledger::default());
             }
             Op::Flush => {
                 state.remaining = 1;
@@ -538,7 +566,7 @@ impl Drive {
                 let since = self.buffer.front_done();
                 let mut ledger = Ledger::default();
                 ledger.charge(Cause::BufferFull, self.now.since(since));
-                self.complete(command, &mut ledger);
+                self.complete_with(command, &ledger);
             }
         }
         self.out.signals.buffered_pages = self.buffer.used();
@@ -546,37 +574,33 @@ impl Drive {
 
     /// A part of a command is done, its data with the host. The part that is last is the critical one: its ledger is the command's.
     #[inline]
-    fn part_delivered(&mut self, command: CommandId, ledger: &mut Ledger) {
-        let state = &mut self.commands[command.0];
-        state.remaining -= 1;
-        if state.remaining == 0 {
-            self.complete(command, ledger);
+    fn part_delivered(&mut self, command: CommandId, ledger: &Ledger) {
+        if self.commands[command.0].ends_with_this_part() {
+            self.complete_with(command, ledger);
         }
     }
 
     /// A command is done; `ledger` is where its time went since it was in the device.
-    #[inline]
-    fn complete(&mut self, command: CommandId, ledger: &mut Ledger) {
-        let state = &mut self.commands[command.0];
-        // Only where there is something to charge: the ledger is about to be read in wide words, which must not wait for narrow stores.
-        if !self.link_is_ideal {
+    fn complete_with(&mut self, command: CommandId, ledger: &Ledger) {
+        let state = &self.commands[command.0];
+        if self.link_is_ideal {
+            record(&mut self.statistics, state, self.now, ledger);
+        } else {
+            let mut ledger = *ledger;
             ledger.charge(Cause::HostQueue, state.queued);
             ledger.charge(Cause::Link, state.linked);
+            record(&mut self.statistics, state, self.now, &ledger);
         }
-        let completion = Completion {
-            tag: state.command.tag,
-            op: state.command.op,
-            submitted: state.submitted,
-            completed: self.now,
-            length: state.command.length,
-        };
-        if state.recorded {
-            self.statistics.record(&completion, state.command.offset, ledger);
-            if self.statistics.sample_due() {
-                self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
-            }
+        self.complete(command);
+    }
+
+    /// A command is done, and its time is recorded.
+    #[inline]
+    fn complete(&mut self, command: CommandId) {
+        if self.statistics.sample_due() {
+            self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
-        self.completions.push(completion);
+        self.completions.push(self.commands[command.0].completion(self.now));
         self.commands.release(command.0);
         self.out.signals.commands_in_flight -= 1;
         self.out.signals.last_host_activity = self.now;

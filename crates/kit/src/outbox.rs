@@ -57,10 +57,29 @@ impl Outbox {
         Outbox { is_ready: vec![false; die_count], signals: Signals::new(die_count, channel_count), ..Outbox::default() }
     }
 
-    /// Leaves a read for its die.
-    #[inline]
+    /// Adds an operation; its slot.
+    // Field by field, so that it is built where it stays: copied as a whole it would be read in wide words before its narrow fields have been stored.
+    #[inline(always)]
+    pub fn add(&mut self, operation: Operation) -> u32 {
+        let slot = self.operations.take();
+        let Operation { kind, reason, die, first, units, pages, page_type, mode, owner } = operation;
+        let place = &mut self.operations[slot];
+        place.kind = kind;
+        place.reason = reason;
+        place.die = die;
+        place.first = first;
+        place.units = units;
+        place.pages = pages;
+        place.page_type = page_type;
+        place.mode = mode;
+        place.owner = owner;
+        slot
+    }
+
+    /// Adds a read and leaves it for its die.
+    #[inline(always)]
     pub fn read(&mut self, operation: Operation) {
-        let slot = self.operations.put(operation);
+        let slot = self.add(operation);
         self.reads.push(slot);
     }
 

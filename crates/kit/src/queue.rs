@@ -202,7 +202,7 @@ impl<E: Copy> EventQueue<E> {
         }
         if bucket > self.base {
             self.base = bucket;
-            if !self.far.is_empty() {
+            if self.far.peek().is_some_and(|Reverse(far)| far.key.0 >> BUCKET_SHIFT < bucket + BUCKETS as u64) {
                 self.bring_near();
             }
         }
@@ -227,6 +227,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Moves far events that the calendar now reaches.
+    #[cold]
     fn bring_near(&mut self) {
         while let Some(Reverse(far)) = self.far.peek().copied() {
             if far.key.0 >> BUCKET_SHIFT >= self.base + BUCKETS as u64 {

@@ -145,7 +145,7 @@ impl Ftl {
         self.space.settle(&mut self.store, die, stream);
         self.restate_space(now, out);
         let (_, unit) = geometry.split(first);
-        out.operations.put(Operation {
+        out.add(Operation {
             kind: OperationKind::Program,
             reason,
             die,

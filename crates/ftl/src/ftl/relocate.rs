@@ -119,7 +119,7 @@ impl Ftl {
         let collector = &mut self.collectors[die.index()];
         collector.cursor = row_end;
         collector.reading = true;
-        out.operations.put(Operation {
+        out.add(Operation {
             kind: OperationKind::Read,
             reason,
             die,
@@ -219,7 +219,7 @@ impl Ftl {
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(victim, view));
         self.store.begin_erase(victim);
         let shape = &self.store.geometry.shape;
-        Some(out.operations.put(Operation {
+        Some(out.add(Operation {
             kind: OperationKind::Erase,
             reason: self.collectors[die.index()].reason,
             die,
