@@ -236,8 +236,13 @@ impl Drive {
         let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
         assert!(command.op == Op::Flush || in_range, "{command:?} is not in a drive of {} bytes", self.user_bytes);
         let slot = self.commands.take();
+        // Field by field: copied as a whole it would be read in wide words before its narrow fields have been stored.
+        let HostCommand { op, tag, offset, length } = command;
         let state = &mut self.commands[slot];
-        state.command = command;
+        state.command.op = op;
+        state.command.tag = tag;
+        state.command.offset = offset;
+        state.command.length = length;
         state.submitted = at;
         state.queued = Nanos::ZERO;
         state.linked = Nanos::ZERO;
@@ -261,6 +266,17 @@ impl Drive {
 
     /// Handles whole instants, up to and including `until`, and returns at the first one that produced a completion, or at `until`.
     pub fn advance(&mut self, until: SimTime) -> &[Completion] {
+        self.run_until(until);
+        &self.completions
+    }
+
+    /// The same; the completions are exchanged for those in `done`, which are forgotten.
+    pub fn advance_into(&mut self, until: SimTime, done: &mut Vec<Completion>) {
+        self.run_until(until);
+        std::mem::swap(&mut self.completions, done);
+    }
+
+    fn run_until(&mut self, until: SimTime) {
         self.completions.clear();
         loop {
             match self.next_event() {
@@ -280,7 +296,6 @@ impl Drive {
                 break;
             }
         }
-        &self.completions
     }
 
     /// From now on no new programs, collections or rewrites start; what runs is finished. The drive comes to rest.
@@ -450,7 +465,7 @@ impl Drive {
             let Owner::Command(command) = operation.owner else { continue };
             if !self.link_is_ideal {
                 let ledger = *ledger;
-                self.deliver(command, ledger, operation.units);
+                self.deliver(command, &ledger, operation.units);
             } else if self.commands[command.0].ends_with_this_part() {
                 // The ledger stays where it is: copying it costs as much as adding it up.
                 record(&mut self.statistics, &self.commands[command.0], self.now, ledger);
@@ -463,23 +478,23 @@ impl Drive {
     #[inline]
     fn route_parts(&mut self) {
         let mut parts = std::mem::replace(&mut self.out.parts, std::mem::take(&mut self.spare_parts));
-        for part in parts.drain(..) {
-            self.deliver(part.command, part.ledger, part.units);
+        for part in &parts {
+            self.deliver(part.command, &part.ledger, part.units);
         }
+        parts.clear();
         self.spare_parts = parts;
     }
 
     /// A part's data, if it has any, crosses the link to the host.
     #[inline]
-    fn deliver(&mut self, command: CommandId, mut ledger: Ledger, units: u32) {
+    fn deliver(&mut self, command: CommandId, ledger: &Ledger, units: u32) {
         if units == 0 || self.link_is_ideal {
-            self.part_delivered(command, &ledger);
+            self.part_delivered(command, ledger);
             return;
         }
         let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), self.now);
-        ledger.charge(Cause::Link, at.since(self.now));
-        let slot = self.delivering.take();
-        self.delivering[slot] = Part { command, ledger, units };
+        let slot = self.delivering.put(Part { command, ledger: *ledger, units });
+        self.delivering[slot].ledger.charge(Cause::Link, at.since(self.now));
         self.out.events.push(at, Class::Done, Event::Delivered(slot));
     }
 

@@ -152,8 +152,7 @@ impl RunLoop {
         let mut wake = self.submit_due(drive)?;
         while !self.is_over(wake, drive) {
             // Up to the next submission that a clock decides, the drive runs by itself.
-            done.clear();
-            done.extend_from_slice(drive.advance(wake.unwrap_or(SimTime::FOREVER)));
+            drive.advance_into(wake.unwrap_or(SimTime::FOREVER), &mut done);
             assert!(
                 !done.is_empty() || wake.is_some(),
                 "the drive has stalled with {} commands in flight",

@@ -6,7 +6,7 @@ use crate::counters::{Counters, Utilisation};
 use crate::die::{Die, NONE, Phase, Suspended};
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
-use kit::clock::{Reading, charge_wait};
+use kit::clock::Reading;
 use kit::queue::Class;
 use kit::{
     Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime, Work,
@@ -249,7 +249,7 @@ impl Flash {
         list.head = progress.next;
         out.signals.die_reads[die_id.index()] -= 1;
         if progress.enqueued < now {
-            charge_wait(&mut progress.ledger, &progress.reading, &die.clock.read(now));
+            die.clock.charge_since(&progress.reading, now, &mut progress.ledger);
         }
         self.begin(slot, now, out);
     }
@@ -412,7 +412,7 @@ impl Flash {
         let die = &mut self.dies[die_id.index()];
         let suspended = die.suspended.take().expect("only a suspended die resumes");
         let ledger = &mut self.progress[suspended.op as usize].ledger;
-        charge_wait(ledger, &suspended.since, &die.clock.read(now));
+        die.clock.charge_since(&suspended.since, now, ledger);
         die.array_end = now + suspended.remaining;
         let work = out.operations[suspended.op].work();
         turn(die, work, now, out);

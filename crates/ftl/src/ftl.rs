@@ -118,23 +118,41 @@ impl FtlCounters {
 struct Stripe {
     first: Ppn,
     mode: ModeId,
+    /// As many as a program writes, of which the first so many are bound.
     units: Vec<StripeUnit>,
+    bound: usize,
     reason: Reason,
     /// The host stream it is written through; none for relocated data.
     stream: Option<u8>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct StripeUnit {
     kind: UnitKind,
     superseded: u32,
+    /// Of host data: when it was accepted, how long it waited for what, and for the rest of the unit to be read.
+    accepted: u64,
+    waited: Reading,
+    filled_in: Nanos,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum UnitKind {
-    Host { command: CommandId, waited: Reading, filled_in: Nanos },
-    Buffered { accepted: u64 },
+    Host(CommandId),
+    Buffered,
+    #[default]
     Moved,
+}
+
+impl Stripe {
+    /// The next unit, to be filled in where it stays.
+    #[inline]
+    fn bind(&mut self, superseded: u32) -> &mut StripeUnit {
+        let unit = &mut self.units[self.bound];
+        self.bound += 1;
+        unit.superseded = superseded;
+        unit
+    }
 }
 
 /// A flush waiting for units that were accepted before it.
@@ -213,7 +231,8 @@ impl Ftl {
         let stripe = || Stripe {
             first: Ppn(0),
             mode: ModeId(0),
-            units: Vec::with_capacity(geometry.units_per_stripe as usize),
+            units: vec![StripeUnit::default(); geometry.units_per_stripe as usize],
+            bound: 0,
             reason: Reason::Host,
             stream: None,
         };

@@ -105,7 +105,7 @@ impl Ftl {
         }
         let mode = self.policy.mode_of_old_data();
         let target = Target { die, stream: 0, mode, whom: For::Relocation, plane: None };
-        let ppn = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("collection keeps a block free");
+        let ppn = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("collection keeps a block free");
         if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
             self.store.invalidate(old);
         }
@@ -148,7 +148,7 @@ impl Ftl {
                 self.sink ^= loaded;
             }
             let lpn = self.store.lpn_at(from);
-            let to = self.space.advance(&mut self.store, target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
+            let to = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
             self.store.invalidate(from);
             self.store.l2p.set(lpn.index(), encode(to));
             self.store.place(lpn, to);
@@ -219,7 +219,7 @@ impl Ftl {
                 let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation, plane: None };
                 let first = self
                     .space
-                    .advance(&mut self.store, target, geometry.units_per_block, SimTime::ZERO)
+                    .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
                     .expect("an empty drive has blocks");
                 lay_down(&mut self.store, first, u32::from(count), &permutation, next, rng);
                 next += u64::from(count);
@@ -311,7 +311,7 @@ impl Ftl {
             let mode = ModeId(self.store.block(block).mode);
             if missing > 0 {
                 let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(plane) };
-                let first = self.space.advance(&mut self.store, target, missing, SimTime::ZERO).expect("the frontier is open");
+                let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }
             self.store.blocks[block.index()].programmed = (next + missing).div_euclid(stripe) as u16;

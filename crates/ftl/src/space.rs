@@ -127,7 +127,7 @@ impl Space {
 
     /// The frontier of a stream whose turn it is, or, where nothing can be written there, the next one.
     #[inline]
-    fn slot_of(&mut self, store: &Store, at: Target) -> Option<usize> {
+    fn slot_of(&mut self, store: &Store, at: &Target) -> Option<usize> {
         let stream = at.die.index() * self.streams + at.stream;
         if self.width == 1 {
             return Some(stream);
@@ -155,7 +155,7 @@ impl Space {
     /// Whether an open frontier may be written to. A collection begins with a block free, and its frontier and that block hold all that it moves;
     /// once the block is taken, nobody else writes to that frontier.
     #[inline]
-    fn may_go_on(&self, at: Target) -> bool {
+    fn may_go_on(&self, at: &Target) -> bool {
         let yields = at.whom == For::Move || at.whom == For::Host && self.shared && at.stream == 0;
         !yields || self.free_count[at.die.index()] > 0
     }
@@ -163,7 +163,7 @@ impl Space {
     /// The next `units` places of a stream's frontier, opening a block (of `mode`) if there is none. `None` if there is no block to
     /// open. A frontier whose block has another mode is given up first.
     #[inline]
-    pub fn advance(&mut self, store: &mut Store, at: Target, units: u32, now: SimTime) -> Option<Ppn> {
+    pub fn advance(&mut self, store: &mut Store, at: &Target, units: u32, now: SimTime) -> Option<Ppn> {
         let slot = self.slot_of(store, at)?;
         if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode != at.mode.0 {
             if !self.can_open(at.die, at.whom) {

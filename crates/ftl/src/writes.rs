@@ -1,7 +1,7 @@
 //! Host writes that wait for a die: the FTL's write queue, which is also where the write buffer's units are.
 
 use kit::clock::Reading;
-use kit::{CommandId, Lpn, Nanos, SimTime, Slab};
+use kit::{CommandId, Lpn, Nanos, SimTime, Slab, WorkClock};
 
 const NONE: u32 = u32::MAX;
 
@@ -63,7 +63,16 @@ impl WriteQueue {
     pub fn accept(&mut self, lpn: Lpn, writer: Writer, last: bool) -> u32 {
         let slot = self.units.take();
         self.accepted += 1;
-        self.units[slot] = Pending { lpn, writer, last, accepted: self.accepted, next: NONE, ..Pending::default() };
+        // Field by field, where it stays: a copy of the whole would wait for its narrow fields to be stored.
+        let unit = &mut self.units[slot];
+        unit.lpn = lpn;
+        unit.writer = writer;
+        unit.last = last;
+        unit.plane = None;
+        unit.prior = 0;
+        unit.dropped = false;
+        unit.filled_in = Nanos::ZERO;
+        unit.accepted = self.accepted;
         slot
     }
 
@@ -74,10 +83,10 @@ impl WriteQueue {
 
     /// A unit joins its list.
     #[inline]
-    pub fn push(&mut self, list: usize, slot: u32, now: SimTime, reading: Reading) {
+    pub fn push(&mut self, list: usize, slot: u32, now: SimTime, clock: &WorkClock) {
         let unit = &mut self.units[slot];
         unit.since = now;
-        unit.reading = reading;
+        clock.read_into(&mut unit.reading, now);
         unit.next = NONE;
         if self.heads[list] == NONE {
             self.heads[list] = slot;

@@ -88,17 +88,39 @@ impl WorkClock {
         reading[self.work as usize] += now.since(self.since).0;
     }
 
+    /// The time spent on each kind of work since a reading, written where it is kept.
+    // A reading counts work that was going on, which `spent` does not until it ends: a difference alone may wrap.
+    #[inline]
+    pub fn spent_since(&self, before: &Reading, now: SimTime, spent: &mut Reading) {
+        for work in 0..WORK_COUNT {
+            spent[work] = self.spent[work].wrapping_sub(before[work]);
+        }
+        let current = &mut spent[self.work as usize];
+        *current = current.wrapping_add(now.since(self.since).0);
+    }
+
+    /// Charges the time since a reading to the causes of a wait.
+    #[inline]
+    pub fn charge_since(&self, before: &Reading, now: SimTime, ledger: &mut Ledger) {
+        let mut charge = |work: usize, span: u64| {
+            let sum = &mut ledger.0[CAUSE_OF[work] as usize];
+            *sum = sum.wrapping_add(span);
+        };
+        (0..WORK_COUNT).for_each(|work| charge(work, self.spent[work].wrapping_sub(before[work])));
+        charge(self.work as usize, now.since(self.since).0);
+    }
+
     /// Time not idle until `now`.
     pub fn busy(&self, now: SimTime) -> Nanos {
         Nanos(self.read(now)[1..].iter().sum())
     }
 }
 
-/// Charges the time between two readings of one clock to the causes of a wait.
+/// Charges time spent on each kind of work to the causes of a wait.
 #[inline]
-pub fn charge_wait(ledger: &mut Ledger, before: &Reading, after: &Reading) {
+pub fn charge_wait(ledger: &mut Ledger, spent: &Reading) {
     for work in 0..WORK_COUNT {
-        ledger.0[CAUSE_OF[work] as usize] += after[work] - before[work];
+        ledger.0[CAUSE_OF[work] as usize] += spent[work];
     }
 }
 
@@ -114,7 +136,11 @@ mod tests {
         clock.set(Work::Erase, SimTime(40));
         clock.set(Work::RelocationRead, SimTime(100));
         let mut ledger = Ledger::default();
-        charge_wait(&mut ledger, &before, &clock.read(SimTime(107)));
+        clock.charge_since(&before, SimTime(107), &mut ledger);
+        let (mut spent, mut again) = (Reading::default(), Ledger::default());
+        clock.spent_since(&before, SimTime(107), &mut spent);
+        charge_wait(&mut again, &spent);
+        assert_eq!(again, ledger);
         assert_eq!(ledger.get(Cause::DieHostProgram), Nanos(25));
         assert_eq!(ledger.get(Cause::DieErase), Nanos(60));
         assert_eq!(ledger.get(Cause::DieRelocation), Nanos(7));

@@ -37,7 +37,7 @@ impl Ftl {
         }
         let plane = self.writes.head(list).and_then(|slot| self.writes.units[slot].plane);
         let target = Target { die, stream: usize::from(answer.stream), mode: answer.mode, whom: For::Host, plane };
-        let Some(place) = self.space.advance(&mut self.store, target, stripe_units as u32, now) else {
+        let Some(place) = self.space.advance(&mut self.store, &target, stripe_units as u32, now) else {
             self.restate_space(now, out);
             return None;
         };
@@ -84,20 +84,8 @@ impl Ftl {
     pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         let (mode, stream) = (self.stripes[die.index()].mode, self.stripes[die.index()].stream);
         let unit = &self.writes.units[slot];
-        let lpn = unit.lpn;
-        let (kind, old) = match unit.writer {
-            Writer::Command(command) => {
-                let mut waited = out.signals.clock.read(now);
-                waited.iter_mut().zip(&unit.reading).for_each(|(after, before)| *after -= before);
-                out.journal.note(|| Record::Bound { lpn, ppn, command, mode });
-                (UnitKind::Host { command, waited, filled_in: unit.filled_in }, self.store.l2p.get(lpn.index()))
-            }
-            Writer::Buffer => {
-                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
-                (UnitKind::Buffered { accepted: unit.accepted }, unit.prior)
-            }
-        };
-        self.writes.units.release(slot);
+        let (lpn, writer) = (unit.lpn, unit.writer);
+        let old = if writer == Writer::Buffer { unit.prior } else { self.store.l2p.get(lpn.index()) };
         let superseded = match decode(old) {
             Mapped::At(old) => {
                 self.store.invalidate(old);
@@ -108,7 +96,21 @@ impl Ftl {
         };
         self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
-        self.stripes[die.index()].units.push(StripeUnit { kind, superseded });
+        let (unit, bound) = (&self.writes.units[slot], self.stripes[die.index()].bind(superseded));
+        match writer {
+            Writer::Command(command) => {
+                bound.kind = UnitKind::Host(command);
+                out.signals.clock.spent_since(&unit.reading, now, &mut bound.waited);
+                bound.filled_in = unit.filled_in;
+                out.journal.note(|| Record::Bound { lpn, ppn, command, mode });
+            }
+            Writer::Buffer => {
+                bound.kind = UnitKind::Buffered;
+                bound.accepted = unit.accepted;
+                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
+            }
+        }
+        self.writes.units.release(slot);
         if self.needs.placed {
             let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream };
             self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
@@ -117,7 +119,7 @@ impl Ftl {
 
     pub(super) fn begin_stripe(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
         let stripe = &mut self.stripes[die.index()];
-        debug_assert!(stripe.units.is_empty(), "a die programs one stripe at a time");
+        debug_assert!(stripe.bound == 0, "a die programs one stripe at a time");
         stripe.first = first;
         stripe.mode = mode;
         stripe.reason = reason;

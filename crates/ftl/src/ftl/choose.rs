@@ -173,7 +173,7 @@ impl Ftl {
             if self.still_valid(&first) {
                 let target =
                     Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Move, plane: None };
-                let Some(place) = self.space.advance(&mut self.store, target, stripe, now) else {
+                let Some(place) = self.space.advance(&mut self.store, &target, stripe, now) else {
                     self.drop_stale_moves(out);
                     return None;
                 };

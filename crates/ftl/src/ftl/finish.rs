@@ -65,26 +65,27 @@ impl Ftl {
 
     /// A program is done: its units are durable, and what they superseded may be erased.
     pub(super) fn stripe_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
-        let geometry = self.store.geometry;
+        let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(operation.first);
+        let (stripe, units_per_stripe) = (geometry.stripe_of(unit), geometry.units_per_stripe);
         let record = &mut self.store.blocks[block.index()];
-        let stripe = geometry.stripe_of(unit);
         assert_eq!(u32::from(record.programmed), stripe, "{block:?} is programmed out of order");
         record.programmed += 1;
-        out.journal.note(|| Record::Programmed { block, first: operation.first, count: geometry.units_per_stripe });
-        let mut units = std::mem::take(&mut self.stripes[operation.die.index()].units);
-        for unit in units.drain(..) {
+        out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_stripe });
+        let done = &mut self.stripes[operation.die.index()];
+        let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
+        for unit in &units[..bound] {
             if unit.superseded != NO_PLACE {
                 self.unpin(Ppn(unit.superseded), out);
             }
             match unit.kind {
-                UnitKind::Host { command, waited, filled_in } => {
-                    let mut part = *ledger;
-                    charge_wait(&mut part, &Reading::default(), &waited);
-                    part.charge(Cause::Rmw, filled_in);
-                    out.parts.push(Part { command, ledger: part, units: 0 });
+                UnitKind::Host(command) => {
+                    out.parts.push(Part { command, ledger: *ledger, units: 0 });
+                    let part = out.parts.last_mut().expect("it was just added");
+                    charge_wait(&mut part.ledger, &unit.waited);
+                    part.ledger.charge(Cause::Rmw, unit.filled_in);
                 }
-                UnitKind::Buffered { accepted } => self.buffer_unit_done(accepted, now, out),
+                UnitKind::Buffered => self.buffer_unit_done(unit.accepted, now, out),
                 UnitKind::Moved => {}
             }
         }

@@ -143,7 +143,7 @@ impl Ftl {
         if geometry.group_of(frontier) != group {
             return None;
         }
-        let place = self.space.advance(&mut self.store, target, 1, now)?;
+        let place = self.space.advance(&mut self.store, &target, 1, now)?;
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
         self.begin_stripe(die, place, mode, reason);
         self.bind_moved(die, from, place, now, out);
@@ -172,7 +172,7 @@ impl Ftl {
         // Where planes take turns, what is collected stays in its plane, as copyback wants it.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
         let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation, plane };
-        let place = self.space.advance(&mut self.store, target, stripe, now)?;
+        let place = self.space.advance(&mut self.store, &target, stripe, now)?;
         self.begin_stripe(die, place, mode, reason);
         let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
         for index in 0..count {
@@ -201,7 +201,7 @@ impl Ftl {
         }
         self.store.place(lpn, to);
         let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
-        self.stripes[die.index()].units.push(StripeUnit { kind: UnitKind::Moved, superseded: from.0 });
+        self.stripes[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.needs.placed {
             let placed = Placed { lpn, ppn: to, mode, reason, stream: None };

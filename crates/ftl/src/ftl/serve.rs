@@ -208,7 +208,7 @@ impl Ftl {
             }
         };
         out.signals.queued_write_pages += 1;
-        self.writes.push(list, slot, now, out.signals.clock.read(now));
+        self.writes.push(list, slot, now, &out.signals.clock);
         if self.may_pull(list, now) {
             if self.config.write_allocation == WriteAllocation::Pull {
                 self.wake_one(out);
