@@ -24,6 +24,12 @@ pub enum Event {
     Timer(Timer),
 }
 
+impl Default for Event {
+    fn default() -> Self {
+        Event::Timer(Timer::Policy)
+    }
+}
+
 /// The FTL's timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {

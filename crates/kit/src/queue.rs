@@ -47,8 +47,6 @@ impl<E> Node<E> {
 
 /// Time and order: smaller comes first.
 type Key = (u64, u64);
-/// Later than every event.
-const NEVER: Key = (u64::MAX, u64::MAX);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Far {
@@ -61,8 +59,7 @@ struct Far {
 pub struct EventQueue<E> {
     /// When the earliest event of all happens; `u64::MAX` if none is pending.
     next_time: u64,
-    /// The earliest near event, `NEVER` if there is none.
-    first_key: Key,
+    /// The earliest near event, if there is one.
     first: u32,
     free: u32,
     nodes: Vec<Node<E>>,
@@ -77,11 +74,10 @@ pub struct EventQueue<E> {
     inserted: u64,
 }
 
-impl<E: Copy> Default for EventQueue<E> {
+impl<E: Copy + Default> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
             next_time: u64::MAX,
-            first_key: NEVER,
             first: NONE,
             free: NONE,
             nodes: Vec::with_capacity(1024),
@@ -96,7 +92,7 @@ impl<E: Copy> Default for EventQueue<E> {
     }
 }
 
-impl<E: Copy> EventQueue<E> {
+impl<E: Copy + Default> EventQueue<E> {
     /// How many events are pending.
     pub fn len(&self) -> usize {
         self.near + self.far.len()
@@ -120,7 +116,7 @@ impl<E: Copy> EventQueue<E> {
         debug_assert!(at.0 >> BUCKET_SHIFT >= self.base, "an event in the past");
         debug_assert!(at < SimTime::FOREVER, "an event that never happens");
         if self.free == NONE {
-            self.grow(event);
+            self.grow();
         }
         let index = self.free;
         let node = &mut self.nodes[index as usize];
@@ -132,9 +128,9 @@ impl<E: Copy> EventQueue<E> {
 
     /// One more free node.
     #[cold]
-    fn grow(&mut self, event: E) {
+    fn grow(&mut self) {
         self.free = u32::try_from(self.nodes.len()).expect("fewer than 2^32 pending events");
-        self.nodes.push(Node { time: 0, order: 0, next: NONE, event });
+        self.nodes.push(Node { time: 0, order: 0, next: NONE, event: E::default() });
     }
 
     fn insert(&mut self, index: u32, time: u64, class: Class) {
@@ -152,7 +148,7 @@ impl<E: Copy> EventQueue<E> {
     /// Takes the next event. Time moves here and only here: until then earlier events may still be added.
     pub fn pop(&mut self) -> Option<(SimTime, Class, E)> {
         self.reach()?;
-        let (time, order) = self.first_key;
+        let (time, order) = self.nodes[self.first as usize].key();
         Some((SimTime(time), class_of(order), self.take()))
     }
 
@@ -168,7 +164,7 @@ impl<E: Copy> EventQueue<E> {
 
     fn pop_class(&mut self, class: Class) -> Option<E> {
         self.reach()?;
-        (self.first_key.1 >> CLASS_SHIFT <= class as u64).then(|| self.take())
+        (self.nodes[self.first as usize].order >> CLASS_SHIFT <= class as u64).then(|| self.take())
     }
 
     /// Sees to it that the next event is a near one. Only far events are pending: the calendar jumps to the first of them, since nothing
@@ -187,9 +183,8 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     fn take(&mut self) -> E {
         let index = self.first;
-        let bucket = self.first_key.0 >> BUCKET_SHIFT;
         let node = &mut self.nodes[index as usize];
-        let (event, next) = (node.event, node.next);
+        let (event, next, bucket) = (node.event, node.next, node.time >> BUCKET_SHIFT);
         node.next = self.free;
         self.free = index;
         self.near -= 1;
@@ -209,11 +204,10 @@ impl<E: Copy> EventQueue<E> {
         if next == NONE && self.near > 0 {
             self.first = self.heads[self.first_occupied()];
         }
-        self.first_key = self.nodes.get(self.first as usize).map_or(NEVER, Node::key);
-        self.next_time = self.first_key.0;
-        if self.first == NONE {
-            self.next_time = self.far.peek().map_or(u64::MAX, |Reverse(far)| far.key.0);
-        }
+        self.next_time = match self.nodes.get(self.first as usize) {
+            Some(first) => first.time,
+            None => self.far.peek().map_or(u64::MAX, |Reverse(far)| far.key.0),
+        };
         event
     }
 
@@ -243,8 +237,7 @@ impl<E: Copy> EventQueue<E> {
     fn link(&mut self, index: u32, key: Key) {
         let slot = (key.0 >> BUCKET_SHIFT) as usize % BUCKETS;
         self.near += 1;
-        if key < self.first_key {
-            self.first_key = key;
+        if self.nodes.get(self.first as usize).is_none_or(|first| key < first.key()) {
             self.first = index;
         }
         let head = self.heads[slot];
