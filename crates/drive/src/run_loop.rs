@@ -10,6 +10,9 @@ const BATCH: usize = 32;
 /// Arrivals of an open-loop job that may wait in the event queue at one instant before the loop looks at the clock again.
 const ARRIVALS_AT_ONCE: usize = 1 << 20;
 
+/// Commands served at one instant after which a job that a clock is to end is taken never to end.
+const COMMANDS_AT_ONCE: u64 = 1 << 22;
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -142,12 +145,13 @@ impl RunLoop {
         self.jobs.iter().any(|running| running.job.pacing == Pacing::Open) && self.backlog.grows()
     }
 
-    /// Runs to the end, or until `go_on` (asked every few thousand steps) says no.
+    /// Runs to the end, or until `go_on` (asked every few hundred steps) says no.
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
         let mut steps = 0u32;
         let mut completed = 0u64;
+        let (mut instant, mut completed_before) = (drive.now(), 0u64);
         let mut done = Vec::with_capacity(BATCH);
         let mut wake = self.submit_due(drive)?;
         while !self.is_over(wake, drive) {
@@ -159,6 +163,11 @@ impl RunLoop {
                 self.pending_arrivals()
             );
             completed += done.len() as u64;
+            if drive.now() > instant {
+                (instant, completed_before) = (drive.now(), completed);
+            } else if completed - completed_before > COMMANDS_AT_ONCE && self.waits_for_the_clock() {
+                return Err(time_stands_still(instant));
+            }
             let mut survey = wake.is_some_and(|at| at <= drive.now());
             for completion in &done {
                 survey |= self.completed(completion.tag as usize, completion.completed, drive)?;
@@ -167,12 +176,19 @@ impl RunLoop {
                 wake = self.submit_due(drive)?;
             }
             steps += 1;
-            if steps.is_multiple_of(4096) && !go_on(drive, completed) {
+            if steps.is_multiple_of(256) && !go_on(drive, completed) {
                 return Ok(End::Stopped);
             }
         }
         go_on(drive, completed);
         Ok(End::Complete)
+    }
+
+    /// Whether a job goes on until a time has come.
+    fn waits_for_the_clock(&self) -> bool {
+        self.jobs
+            .iter()
+            .any(|running| running.job.wave == self.wave && !running.exhausted && running.job.limits.runtime.is_some())
     }
 
     /// Whether nothing is in flight, nothing is due and no job has anything left.
@@ -355,6 +371,16 @@ impl Running {
         };
         self.job.submission_gap.max(by_bytes)
     }
+}
+
+fn time_stands_still(at: SimTime) -> Problems {
+    let complaint = format!(
+        "its commands take no time: more than {COMMANDS_AT_ONCE} were served at {} ns, and the end of `runtime` does not come nearer. Reads of units \
+         that were never written, and trims, cost nothing: expected data to work on (--precondition fill), ftl.unmapped_read = \"flash\", \
+         or a host interface that takes time",
+        at.0
+    );
+    Problems::one("workload", complaint)
 }
 
 fn earlier(known: Option<SimTime>, at: SimTime) -> Option<SimTime> {

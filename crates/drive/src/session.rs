@@ -11,7 +11,7 @@ use kit::{Nanos, Op, Problem, Problems, Record, SimTime};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use workload::{Input, Options};
+use workload::{Input, Options, Workload};
 
 /// A drive's text and what messages call it.
 #[derive(Clone, Debug, Deserialize)]
@@ -167,6 +167,12 @@ pub fn run(
     mut files: Files<'_>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Problems> {
+    if files.load.is_some() && request.precondition.is_some() {
+        return Err(Problems::one(
+            "--precondition",
+            "the drive's state is that of the file that is loaded: expected only one of --load, --precondition",
+        ));
+    }
     let description = description(request)?;
     let round = steady_round(request)?;
     let mut options = request.workload.clone();
@@ -178,6 +184,9 @@ pub fn run(
     let mut drive = Drive::new(&description, request.seed)
         .map_err(|error| Problems::one(request.drive.name.clone(), format!("its tables do not fit into memory: {error}")))?;
     let starting_state = prepare(&mut drive, &description, &mut files, &mut watch)?;
+    if files.load.is_none() && description.state.precondition == PreconditionMethod::Steady {
+        notes.extend(steady_notes(&description, &workload));
+    }
     drive.adopt();
     let setup_s = watch.seconds();
 
@@ -210,6 +219,13 @@ pub fn run(
     });
     if let Some(spans) = &mut spans {
         collect_spans(&mut drive, spans);
+    }
+    if let Some(search) = search.as_ref().filter(|search| !search.state.reached) {
+        notes.push(format!(
+            "the steady state was not reached in {} rounds of {} (range within 20 %, slope within 10 % over {WINDOW} rounds)",
+            search.state.rounds,
+            Nanos(search.state.round_ns)
+        ));
     }
     let unmapped = drive.ftl().counters.unmapped_reads;
     if unmapped > 0 {
@@ -305,6 +321,29 @@ fn prepare(
         "pe_cycles": state.pe_cycles,
         "access_history": "none",
     }))
+}
+
+/// What a user should know who expects the drive to be in *this* workload's steady state.
+fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(job) = workload.jobs.iter().find(|job| job.overwrites_in_passes) {
+        notes.push(format!(
+            "job `{}` overwrites every block once per pass: write amplification will drift from that of uniform random overwrites, in whose steady \
+             state the drive begins (fio: norandommap=1)",
+            job.name
+        ));
+    }
+    let geometry = description.geometry();
+    let (critical, low) = description.ftl.thresholds(&geometry);
+    if low > description.ftl.gc_low_blocks {
+        let rested = u64::from(low - critical) * u64::from(geometry.die_count);
+        notes.push(format!(
+            "the steady state is that of a rested drive (ftl.gc_spare_fraction = {}): a sustained load first uses up about {rested} free blocks, \
+             and write amplification is lower until then",
+            description.ftl.gc_spare_fraction
+        ));
+    }
+    notes
 }
 
 /// Steady-state search while a run goes on.

@@ -6,6 +6,8 @@
 
 use crate::ftl::Ftl;
 use crate::map::{BlockState, encode};
+use crate::policy::{BlockBytes, UnitBits};
+use crc32fast::Hasher;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn, Reason, SimTime};
 use std::io::{Read, Write};
 
@@ -24,8 +26,16 @@ impl Ftl {
         [g.block_count.into(), g.units_per_block.into(), g.units_per_stripe.into(), per_die, self.store.user_units, modes]
     }
 
-    /// Writes the state of a drive at rest.
+    /// Writes the state of a drive at rest, and a checksum behind it.
     pub fn save(&self, now: SimTime, to: &mut dyn Write) -> std::io::Result<()> {
+        let mut summed = Summed { inner: to, sum: Hasher::new() };
+        self.save_state(now, &mut summed)?;
+        let Summed { inner, sum } = summed;
+        inner.write_all(&sum.finalize().to_le_bytes())?;
+        inner.flush()
+    }
+
+    fn save_state(&self, now: SimTime, to: &mut dyn Write) -> std::io::Result<()> {
         to.write_all(MAGIC)?;
         to.write_all(bytemuck::cast_slice(&self.shape_numbers()))?;
         to.write_all(bytemuck::cast_slice(self.store.p2l.as_slice()))?;
@@ -58,12 +68,23 @@ impl Ftl {
         to.write_all(&[name.len() as u8, self.bits.bits_per_unit(), self.block_bytes.bytes_per_block()])?;
         to.write_all(name)?;
         to.write_all(bytemuck::cast_slice(self.bits.words()))?;
-        to.write_all(self.block_bytes.all())?;
-        to.flush()
+        to.write_all(self.block_bytes.all())
     }
 
     /// Reads a state that was saved by a drive of the same shape. The error says what is wrong with the file.
     pub fn load(&mut self, from: &mut dyn Read) -> Result<(), String> {
+        let mut summed = Summed { inner: from, sum: Hasher::new() };
+        let lists = self.load_state(&mut summed)?;
+        let Summed { inner, sum } = summed;
+        let mut known = [0u8; 4];
+        inner.read_exact(&mut known).map_err(|error| format!("the file ends early or cannot be read ({error})"))?;
+        if u32::from_le_bytes(known) != sum.finalize() {
+            return Err("its checksum does not agree with its content: it has been changed since it was saved".to_owned());
+        }
+        self.rebuild(&lists)
+    }
+
+    fn load_state(&mut self, from: &mut dyn Read) -> Result<[Vec<u32>; 3], String> {
         let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
         let mut magic = [0u8; 8];
         from.read_exact(&mut magic).map_err(short)?;
@@ -85,8 +106,8 @@ impl Ftl {
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.first_program)).map_err(short)?;
         let most = self.store.geometry.block_count.into();
         let lists = [read_words(from, most)?, read_words(from, most)?, read_words(from, most)?];
-        self.rebuild(&lists)?;
-        self.load_declared_state(from).map_err(short)
+        self.load_declared_state(from).map_err(short)?;
+        Ok(lists)
     }
 
     /// What the policy declared, if it was this policy that ran the drive.
@@ -97,11 +118,18 @@ impl Ftl {
         let mut name = vec![0u8; usize::from(name_bytes)];
         from.read_exact(&mut name)?;
         let same = name == self.parameters.policy.as_bytes();
-        if same && (bits, bytes) == (self.bits.bits_per_unit(), self.block_bytes.bytes_per_block()) {
-            from.read_exact(bytemuck::cast_slice_mut(self.bits.words_mut()))?;
-            from.read_exact(self.block_bytes.all_mut())?;
-        }
-        Ok(())
+        let (mut others_bits, mut others_bytes);
+        let (known_bits, known_bytes) =
+            if same && (bits, bytes) == (self.bits.bits_per_unit(), self.block_bytes.bytes_per_block()) {
+                (&mut self.bits, &mut self.block_bytes)
+            } else {
+                // Another policy's: read for the checksum only.
+                others_bits = UnitBits::new(checked(bits)?, self.store.user_units);
+                others_bytes = BlockBytes::new(bytes, self.store.geometry.block_count);
+                (&mut others_bits, &mut others_bytes)
+            };
+        from.read_exact(bytemuck::cast_slice_mut(known_bits.words_mut()))?;
+        from.read_exact(known_bytes.all_mut())
     }
 
     fn is_host_stream(&self, stream: usize) -> bool {
@@ -145,6 +173,37 @@ impl Ftl {
             self.take_victim(die, block, Reason::Gc);
         }
         Ok(())
+    }
+}
+
+/// Bits that a policy can have declared.
+fn checked(bits: u8) -> std::io::Result<u8> {
+    if matches!(bits, 0 | 1 | 2 | 4 | 8) { Ok(bits) } else { Err(std::io::ErrorKind::InvalidData.into()) }
+}
+
+/// Keeps a checksum of what goes through.
+struct Summed<'a, T: ?Sized> {
+    inner: &'a mut T,
+    sum: Hasher,
+}
+
+impl<T: Write + ?Sized> Write for Summed<'_, T> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<T: Read + ?Sized> Read for Summed<'_, T> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(bytes)?;
+        self.sum.update(&bytes[..count]);
+        Ok(count)
     }
 }
 

@@ -37,6 +37,15 @@ enum Kind {
     Trace,
 }
 
+/// What an input with these first lines is if it is not a trace.
+pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
+    match kind(lines) {
+        Kind::Fio => Some("a fio job file"),
+        Kind::Model(_) => Some("a workload description"),
+        Kind::Trace => None,
+    }
+}
+
 /// Tells what an input with these first lines is. No trace format has lines like `[name]` or `kind = "..."`.
 fn kind(lines: &[Vec<u8>]) -> Kind {
     let mut section = false;

@@ -57,6 +57,8 @@ pub struct Job {
     pub source: Box<dyn Source>,
     /// When they are submitted.
     pub pacing: Pacing,
+    /// It writes every block of its region once before it writes one again.
+    pub overwrites_in_passes: bool,
     /// When it ends.
     pub limits: Limits,
     /// Closed loop: pause between a completion and the submission that it allows (fio `thinktime`).

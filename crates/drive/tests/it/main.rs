@@ -9,6 +9,7 @@ mod contract;
 mod figures;
 mod fuzz;
 mod golden;
+mod notes;
 mod ofwar;
 mod oracle;
 mod reference;

@@ -101,6 +101,7 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
         name,
         source: Box::new(BlockSource::new(plan, seed, streams)),
         pacing: Pacing::Closed { depth: job.depth },
+        overwrites_in_passes: has_random_map(job) && job.shares[1] > 0.0,
         limits: Limits { requests: job.requests_max, bytes: job.bytes_max, runtime: job.runtime_ns.map(Nanos) },
         think_time: Nanos(job.options.think_ns),
         submission_gap: Nanos(job.gap_ns),
@@ -109,6 +110,11 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
         ramp_time: Nanos(job.options.ramp_ns),
         wave: job.wave,
     }
+}
+
+/// Random places, each once per pass.
+fn has_random_map(job: &Resolved) -> bool {
+    job.options.rw.random && job.options.distribution == Distribution::Random && !job.options.norandommap
 }
 
 fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: String) -> JobRecord {
@@ -126,7 +132,7 @@ fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: St
         write_share: job.shares[1],
         trim_share: job.shares[2],
         random_distribution: if random { distribution(&job.options.distribution) } else { "none".to_owned() },
-        random_map: random && job.options.distribution == Distribution::Random && !job.options.norandommap,
+        random_map: has_random_map(job),
         iodepth: job.depth,
         ioengine: job.options.engine.unwrap_or("asynchronous").to_owned(),
         offset: Bytes(job.offset),

@@ -89,6 +89,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         name: model.name.clone(),
         source: Box::new(LookAlike::new(&model, seed)),
         pacing: Pacing::Open,
+        overwrites_in_passes: false,
         limits: Limits { requests: model.requests, bytes: None, runtime: model.runtime },
         think_time: Nanos::ZERO,
         submission_gap: Nanos::ZERO,

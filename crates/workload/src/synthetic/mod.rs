@@ -169,6 +169,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
 fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u32) -> Job {
     let streams = format!("synthetic.{index}");
     let (bytes, requests) = (plan.bytes_max, plan.requests_max);
+    let overwrites_in_passes = matches!(plan.place, Place::OncePerPass) && job.read_share + job.trim_share < 1.0;
     let blocks = BlockSource::new(plan, seed, &streams);
     let (source, pacing): (Box<dyn Source>, Pacing) = match &job.arrival {
         Some(arrival) => {
@@ -181,6 +182,7 @@ fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u3
         name: job.name.clone(),
         source,
         pacing,
+        overwrites_in_passes,
         limits: Limits { requests, bytes, runtime: job.runtime },
         think_time: Nanos::ZERO,
         submission_gap: Nanos::ZERO,

@@ -51,6 +51,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         name: input.name.clone(),
         source: Box::new(source),
         pacing,
+        overwrites_in_passes: false,
         limits: Limits::default(),
         think_time: Nanos::ZERO,
         submission_gap: Nanos::ZERO,

@@ -98,6 +98,9 @@ pub struct Scan {
     pub groups: Groups,
 }
 
+/// Arrivals for each instant from which on a clock is called coarse.
+const COARSE: u64 = 32;
+
 #[derive(Default)]
 struct Tally {
     ops: [u64; 4],
@@ -105,6 +108,8 @@ struct Tally {
     first_ns: Option<u64>,
     last_ns: u64,
     longest_gap_ns: u64,
+    /// Different times of arrival.
+    instants: u64,
     unaligned: u64,
     streams: Vec<(StreamInfo, Footprint)>,
     groups: Option<Groups>,
@@ -119,8 +124,10 @@ impl Tally {
         self.bytes[op] += record.length;
         if self.first_ns.is_some() {
             self.longest_gap_ns = self.longest_gap_ns.max(record.at_ns - self.last_ns);
+            self.instants += u64::from(record.at_ns > self.last_ns);
         } else {
             self.first_ns = Some(record.at_ns);
+            self.instants = 1;
         }
         self.last_ns = record.at_ns;
         let stream = usize::from(record.stream);
@@ -254,11 +261,11 @@ fn summary(chosen: Chosen, selection: &Selection, mut tally: Tally, plan: &Plan)
         by_stream,
         notes: Vec::new(),
     };
-    info.notes = notes(&info, &chosen, reader.parser().note());
+    info.notes = notes(&info, tally.instants, &chosen, reader.parser().note());
     Scan { info, chosen, records: reads + writes + trims + flushes, bases, groups: tally.groups.unwrap_or_default() }
 }
 
-fn notes(info: &TraceInfo, chosen: &Chosen, parser: Option<String>) -> Vec<String> {
+fn notes(info: &TraceInfo, instants: u64, chosen: &Chosen, parser: Option<String>) -> Vec<String> {
     let mut notes = Vec::new();
     if !info.format_candidates.is_empty() {
         let others = info.format_candidates.join(", ");
@@ -274,6 +281,12 @@ fn notes(info: &TraceInfo, chosen: &Chosen, parser: Option<String>) -> Vec<Strin
     count(info.widened, "requests were widened to whole sectors of 512 bytes");
     count(info.reordered, "records came after one of a later time and were put in order");
     count(info.clock_sets, "settings of the clock were put right: time goes on from where it had come to");
+    let arrivals = info.requests + info.trims + info.flushes;
+    if info.span_ns > 0 && arrivals >= instants.saturating_mul(COARSE) {
+        notes.push(format!(
+            "{arrivals} requests arrive at {instants} instants: the trace's clock is coarse, and latencies at recorded speed are those of its bursts"
+        ));
+    }
     if info.longest_gap_ns > 600_000_000_000 {
         let seconds = Nanos(info.longest_gap_ns / 1_000_000_000 * 1_000_000_000);
         notes.push(format!("the longest gap between arrivals is {seconds}"));

@@ -170,6 +170,30 @@ fn junk_and_nothing_are_refused_by_name() {
 }
 
 #[test]
+fn a_workload_of_another_kind_is_no_trace() {
+    for (text, reason) in [
+        ("[global]\nbs=4k\n[a]\nrw=read\n", "f:1: a fio job file: expected a trace"),
+        ("kind = \"synthetic\"\n[[job]]\n", "f:1: a workload description: expected a trace"),
+    ] {
+        let found = complaint(trace::info(&Input::text("f", text), &Options::default()));
+        assert!(found.contains(reason), "{found}");
+    }
+}
+
+#[test]
+fn a_coarse_clock_is_noted() {
+    let lines = |seconds: u64, each: u64| -> String {
+        let line = |at: u64, n: u64| format!("{},web,0,Write,{},4096,1\n", 128_166_372_000_000_000 + at * 10_000_000, n * 4096);
+        (0..seconds).flat_map(|at| (0..each).map(move |n| line(at, n))).collect()
+    };
+    let coarse = |text: String| {
+        let info = trace::info(&Input::text("f", text), &Options::default()).expect("a trace");
+        info.notes.iter().any(|note| note.contains("the trace's clock is coarse"))
+    };
+    assert!(coarse(lines(3, 40)) && !coarse(lines(3, 20)) && !coarse(lines(1, 100)), "bursts of one instant are no clock");
+}
+
+#[test]
 fn numbers_that_cannot_be_are_refused() {
     for (line, reason) in [
         ("128166372000000000,web,0,Read,18446744073709551615,8192,1", "f:2: a read of 8192 bytes at byte 18446744073709551615"),

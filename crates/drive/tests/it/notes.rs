@@ -1,0 +1,84 @@
+//! What a run tells its user beside the numbers, and what it refuses although every field is in range.
+
+use crate::common::session;
+use drive::session::{DriveText, Files, Keep, RunRequest, run};
+use workload::{Input, Options};
+
+fn notes(drive: &str, sets: &[&str], job: &str) -> Vec<String> {
+    session(drive, sets, None, &format!("[j]\n{job}\n")).unwrap_or_else(|problems| panic!("{problems}")).notes
+}
+
+const TINY: &str = "base = \"tiny\"";
+const STEADY: &str = "state.precondition=steady";
+
+#[test]
+fn a_clock_that_does_not_advance_ends_the_run_with_an_error() {
+    for job in ["rw=randread\nruntime=1s\ntime_based=1", "rw=randtrim\nruntime=1s\ntime_based=1"] {
+        let problems = session(TINY, &[], None, &format!("[j]\nbs=4k\n{job}\n")).map(drop).expect_err("it would run for ever");
+        let message = problems.to_string();
+        assert!(message.contains("take no time") && message.contains("--precondition fill"), "{message}");
+    }
+    // The same commands by number end by themselves; with data to read, time advances.
+    notes(TINY, &[], "rw=randread\nbs=4k\nnumber_ios=5000000\nnorandommap=1");
+    notes(TINY, &["state.precondition=fill"], "rw=randread\nbs=4k\nruntime=10ms\ntime_based=1");
+}
+
+#[test]
+fn a_job_whose_steady_state_is_another_is_told_so() {
+    let told = |job: &str| notes(TINY, &[STEADY], job).iter().any(|note| note.contains("once per pass"));
+    assert!(told("rw=randwrite\nbs=4k\nnumber_ios=100"));
+    assert!(told("rw=randrw\nbs=4k\nnumber_ios=100"));
+    assert!(!told("rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1"));
+    assert!(!told("rw=randread\nbs=4k\nnumber_ios=100"), "reads change nothing");
+    assert!(!notes(TINY, &[], "rw=randwrite\nbs=4k\nnumber_ios=100").iter().any(|note| note.contains("once per pass")));
+}
+
+#[test]
+fn a_rested_drive_is_said_to_be_rested() {
+    let job = "rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1";
+    let told = |sets: &[&str]| notes(TINY, sets, job).iter().any(|note| note.contains("rested drive"));
+    assert!(!told(&[STEADY]));
+    assert!(told(&[STEADY, "ftl.gc_spare_fraction=0.5"]));
+}
+
+#[test]
+fn a_steady_state_that_is_not_reached_is_told() {
+    let request = |job: &str| {
+        let request = RunRequest {
+            drive: DriveText { name: "d".to_owned(), text: TINY.to_owned() },
+            set: vec![STEADY.to_owned()],
+            policy: None,
+            seed: 1,
+            precondition: None,
+            workload: Options::default(),
+            record: Keep::default(),
+            steady_state: true,
+            steady_round: Some("1s".to_owned()),
+        };
+        run(&request, &Input::text("job", job), Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    let job = |runtime: &str| format!("[j]\nrw=randwrite\nbs=4k\nnorandommap=1\niodepth=16\ntime_based=1\nruntime={runtime}\n");
+    let short = request(&job("3s"));
+    assert!(short.notes.iter().any(|note| note.contains("steady state was not reached in")), "{:?}", short.notes);
+    let long = request(&job("60s"));
+    assert!(!long.notes.iter().any(|note| note.contains("not reached")), "{:?}", long.notes);
+}
+
+#[test]
+fn a_loaded_drive_has_a_state_already() {
+    let request = RunRequest {
+        drive: DriveText { name: "d".to_owned(), text: TINY.to_owned() },
+        set: Vec::new(),
+        policy: None,
+        seed: 1,
+        precondition: Some("steady".to_owned()),
+        workload: Options::default(),
+        record: Keep::default(),
+        steady_state: false,
+        steady_round: None,
+    };
+    let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b""[..]))), save: None };
+    let input = Input::text("job", "[j]\nrw=read\n");
+    let problems = run(&request, &input, files, &mut |_| true).map(drop).expect_err("two states");
+    assert!(problems.to_string().contains("expected only one of --load, --precondition"), "{problems}");
+}
