@@ -26,7 +26,8 @@ pub enum PreconditionMethod {
     Fill,
     /// Filled, then overwritten at random `overwrite_passes` times.
     Random,
-    /// The steady state of uniform random overwrites, landed on in one pass.
+    /// The steady state of uniform random overwrites, landed on in one pass: as it is under sustained load, or, where `ftl.gc_spare_fraction` has
+    /// collection keep blocks free while no write waits, as it is after a rest.
     Steady,
 }
 
