@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.results import Latency
@@ -15,6 +16,7 @@ _SECOND = 1_000_000_000
 
 def document(result: Result) -> dict[str, Any]:
     """One fio job for the whole run, as with ``group_reporting``; 0 where nothing was measured, as in fio."""
+    name, options = _job(result)
     runtime_ms = result.simulated_ns // 1_000_000
     return {
         "fio version": "fio-3 (ssdlab)",
@@ -25,12 +27,12 @@ def document(result: Result) -> dict[str, Any]:
         },
         "jobs": [
             {
-                "jobname": result.workload,
+                "jobname": name,
                 "groupid": 0,
                 "error": 0,
                 "eta": 0,
                 "elapsed": -(-result.simulated_ns // _SECOND),
-                "job options": {},
+                "job options": options,
                 "read": _direction(result, "read"),
                 "write": _direction(result, "write"),
                 "trim": _direction(result, "trim"),
@@ -39,6 +41,28 @@ def document(result: Result) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _job(result: Result) -> tuple[str, dict[str, str]]:
+    """The name and options of the only job; several are one entry, which says how many as fio does for a group."""
+    workload = tomllib.loads(result.workload_toml)
+    jobs = workload["job"] if workload["kind"] == "fio" else []
+    if len(jobs) != 1:
+        return f"{result.workload}: (groupid=0, jobs={len(jobs)})" if jobs else result.workload, {}
+    (job,) = jobs
+    options = {name: str(job[name]) for name in ("name", "rw", "iodepth", "number_ios") if name in job}
+    options |= {name: _size(job[name]) for name in ("offset", "size", "io_size") if name in job}
+    sizes = {block["size"] for block in job.get("block", [])}
+    if len(sizes) == 1:
+        options["bs"] = _size(sizes.pop())
+    if job.get("random_map") is False:
+        options["norandommap"] = "1"
+    return str(job["name"]), options
+
+
+def _size(text: str) -> str:
+    """A size as fio reads it: its `k` is 1024 by default, its `KiB` is 1000."""
+    return text.removesuffix("iB").removesuffix("B").lower()
 
 
 def _direction(result: Result, op: str) -> dict[str, Any]:

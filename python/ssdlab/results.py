@@ -107,11 +107,17 @@ class Result:
 
     # -- numbers ---------------------------------------------------------------------------------------------
 
-    @cached_property
+    # `help()` shows the text of a property, but not of a cached one; hence two of each.
+
+    @property
     def summary(self) -> dict[str, Any]:
         """All of ``summary.json``."""
-        summary: dict[str, Any] = json.loads(self.summary_json)
-        return summary
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> dict[str, Any]:
+        numbers: dict[str, Any] = json.loads(self.summary_json)
+        return numbers
 
     @property
     def drive(self) -> str:
@@ -182,9 +188,13 @@ class Result:
             return {}
         return {reason: self.write_amplification * number / total for reason, number in programs.items()}
 
-    @cached_property
+    @property
     def latency(self) -> dict[str, Latency]:
         """Latency of ``all``, ``read`` and ``write`` commands."""
+        return self._latencies
+
+    @cached_property
+    def _latencies(self) -> dict[str, Latency]:
         return {kind: Latency.from_summary(numbers) for kind, numbers in self.summary["latency"].items()}
 
     @property

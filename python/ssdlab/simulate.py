@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ __all__ = ["Progress", "compare", "run"]
 class Progress:
     """How far a run has come."""
 
-    #: ``precondition``, ``run`` or ``shutdown``.
+    #: ``precondition``, ``run``, ``shutdown`` or ``save``.
     stage: str
     #: Simulated time, in nanoseconds.
     simulated_ns: int
@@ -62,26 +63,29 @@ def run(
         workload: A trace, fio job or workload file, or a :class:`~ssdlab.Workload` with options.
         policy: The mode policy; the drive's own when absent.
         set: Fields of the drive to override, as ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
-        seed: Seed of every random stream. Equal inputs and seeds give equal results, byte for byte.
+        seed: Seed of every random stream, 0 to 2**64 - 1. Equal inputs and seeds give equal results, byte for byte, but for
+            ``wall_s``.
         precondition: ``none``, ``fill``, ``random`` or ``steady``; the drive's own when absent.
         load: An aged drive to start from, saved by an earlier run.
-        save: Where to save the drive as the run leaves it.
+        save: Where to save the drive as the run leaves it; a file that is there is replaced.
         record_commands: Keep a row per command (:meth:`~ssdlab.Result.command_table`).
         record_spans: Keep what each channel and die did (:meth:`~ssdlab.Result.span_table`).
         steady_state: Run until the SNIA rule finds a steady state, then measure for five rounds.
-        steady_round: Length of a round of that rule, as ``"1s"``.
+        steady_round: Length of a round of that rule, as ``"1s"``; only with `steady_state`.
         progress: Called about ten times a second with a :class:`Progress`; return ``False`` to stop.
 
     Raises:
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
     """
+    if steady_round is not None and not steady_state:
+        raise InputError(f"--steady-round {steady_round}: the length of a round of --steady-state, which is not given")
     source, stream = Drive.open(drive), Workload.open(workload)
     request = {
         "drive": {"name": source.name, "text": source.text},
         "set": drives.setting_lines(set),
         "policy": policy,
-        "seed": seed,
+        "seed": _checked_seed(seed),
         "precondition": precondition,
         "workload": stream.options(),
         "record": {"commands": record_commands, "spans": record_spans},
@@ -118,7 +122,7 @@ def compare(
         drive: As for :func:`run`.
         workload: As for :func:`run`.
         policies: The policies; ratios are taken to the first.
-        save: Where to save the drive as the first run leaves it.
+        save: Where to save the drive as the first run leaves it; a file that is there is replaced.
         progress: Called with each policy's name before its run; what it returns is that run's progress hook.
         **options: As for :func:`run`.
 
@@ -140,6 +144,17 @@ def compare(
         except Interrupted as stopped:
             raise Interrupted(Comparison([*runs, cast(Result, stopped.result)])) from None
     return Comparison(runs)
+
+
+def _checked_seed(seed: int) -> int:
+    """`seed`, checked here because the engine's message would be about the JSON that it came in."""
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << 64:
+        raise InputError(f"seed = {seed!r}: expected a whole number, 0..={(1 << 64) - 1}")
+    return number
 
 
 def _hook(progress: ProgressHook) -> Callable[[dict[str, Any]], bool]:

@@ -38,6 +38,12 @@ def job(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def examples() -> Path:
+    """The folder of the examples."""
+    return Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
 def cli(tmp_path: Path) -> Command:
     """Runs `ssdlab ARGUMENTS` in an empty folder of its own."""
     folder = tmp_path / "here"

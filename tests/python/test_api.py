@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import pydoc
 import signal
 import subprocess
 import sys
@@ -148,6 +149,16 @@ def test_everything_public_is_documented():
             for member, value in vars(thing).items():
                 if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
                     assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_help_shows_texts_and_not_objects():
+    page = pydoc.plain(pydoc.render_doc(ssdlab.Result))
+    assert "Latency of ``all``, ``read`` and ``write`` commands." in page
+    assert "functools" not in page
+
+
+def test_the_greatest_seed(job):
+    assert ssdlab.run("tiny", job, seed=2**64 - 1).seed == 2**64 - 1
 
 
 def test_what_takes_time_is_imported_late():

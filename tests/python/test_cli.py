@@ -9,8 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+import pytest
+import typer
 
 import ssdlab
+from ssdlab.cli.options import Targets
 
 
 def test_help_names_every_command(cli):
@@ -133,8 +138,31 @@ def test_ctrl_c_ends_a_run_cleanly_and_marks_it(tmp_path):
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130, stderr
     assert "Traceback" not in stderr
+    assert "ending the run" in stderr
     assert json.loads(stdout)["status"] == "partial"
     assert ssdlab.load_result(out).status == "partial"
+
+
+def test_ctrl_c_while_writing_leaves_whole_files_only(result, tmp_path, monkeypatch, capsys):
+    out, log, timeline = (tmp_path / name for name in ("out", "log.csv", "spans.json"))
+    timeline.write_text("ten years of work")
+
+    def interrupted(spans: object, path: Path, name: str) -> None:
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    module = sys.modules["ssdlab.cli.run"]
+    monkeypatch.setattr(module, "_LARGE", 20_000)
+    monkeypatch.setattr("ssdlab.perfetto.write_timeline", interrupted)
+    with pytest.raises(typer.Exit) as end:
+        module._write(result, Targets(out, True, None, timeline, log), quiet=False)
+    assert end.value.exit_code == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "out", "spans.json"]
+    assert timeline.read_text() == "ten years of work"
+    assert ssdlab.load_result(out).status == "complete"
+    said = capsys.readouterr().err
+    assert f"writing {log}: 20,000 commands" in said
+    assert f"interrupted: {timeline} was not written" in said
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path):

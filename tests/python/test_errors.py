@@ -39,6 +39,19 @@ def refused(done, tmp_path, *words):
         (["run", "tiny", "JOB", "--out", "no/where"], ["no/where", "does not exist"]),
         (["run", "tiny", "JOB", "--save", "no/where.state"], ["no/where.state", "does not exist"]),
         (["run", "tiny", "JOB", "--timeline", "."], ["folder"]),
+        (["run", "tiny", "JOB", "--timeline", "/dev/null", "--force"], ["/dev/null", "the name of a file"]),
+        (["run", "tiny", "JOB", "--save", "JOB"], ["mixed.fio: it exists", "--force"]),
+        (["run", "tiny", "JOB", "--timeline", "JOB"], ["mixed.fio: it exists", "--force"]),
+        (["compare", "tiny", "JOB", "--policy", "baseline", "--save", "JOB"], ["mixed.fio: it exists", "--force"]),
+        (["run", "tiny", "JOB", "--out", "/proc/x"], ["/proc/x: "]),
+        (["run", "tiny", "JOB", "--save", "/proc/x"], ["/proc/x: "]),
+        (["run", "tiny", "JOB", "--out", "n" * 250], ["n: its folder", "too long"]),
+        (["run", "tiny", "JOB", "--out", "n" * 300], ["n: cannot be written", "too long"]),
+        (["run", "tiny", "JOB", "--out", "new", "--save", "new"], ["--out new"]),
+        (["run", "tiny", "JOB", "--out", "..", "--force", "--save", "x"], ["--save x", "inside"]),
+        (["run", "tiny", "JOB", "--steady-round", "1s"], ["--steady-round 1s", "--steady-state"]),
+        (["compare", "tiny", "JOB", "--policy", "baseline", "--steady-round", "1s"], ["--steady-state"]),
+        (["run", "tiny", "JOB", "--seed", str(2**64)], ["seed = 18446744073709551616", "0..=18446744073709551615"]),
         (["run", "tiny", "JOB", "--log-commands", "log.txt"], ["log.txt", ".parquet"]),
         (["run", "tiny", "JOB", "--force"], ["--force", "--out"]),
         (["run", "tiny", "JOB", "--json", "--format", "fio"], ["--json"]),
@@ -79,6 +92,18 @@ def test_force_replaces_results_and_nothing_else(cli, job, tmp_path):
     assert (out / "thesis.tex").read_text() == "ten years of work"
     assert ssdlab.load_result(out).status == "complete"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "mixed.fio", "out"]
+
+
+def test_force_replaces_files(cli, job, tmp_path):
+    log, timeline, aged = (tmp_path / name for name in ("log.csv", "spans.json", "aged.ssd"))
+    options = ("--log-commands", log, "--timeline", timeline, "--save", aged)
+    for path in (log, timeline, aged):
+        path.write_text("ten years of work")
+    refused(cli("run", "tiny", job, *options), tmp_path, "it exists", "--force")
+    assert {path.read_text() for path in (log, timeline, aged)} == {"ten years of work"}
+    assert cli("run", "tiny", job, *options, "--force").returncode == 0
+    assert all(path.stat().st_size > 1000 for path in (log, timeline, aged))
+    assert cli("run", "tiny", job, "--load", aged).returncode == 0
 
 
 def test_a_file_in_the_place_of_a_folder(cli, job, tmp_path):
@@ -140,5 +165,10 @@ def test_python_raises_what_the_command_line_prints(job):
         ssdlab.run("tiny", job, set={"flash.channles": 4})
     with pytest.raises(ValueError, match="ofwra"):
         ssdlab.run("tiny", job, policy="ofwra")
+    for seed in (-1, 2**64, 1.5, "one"):
+        with pytest.raises(ssdlab.InputError, match=r"^seed = .*: expected a whole number, 0"):
+            ssdlab.run("tiny", job, seed=seed)
+    with pytest.raises(ssdlab.InputError, match="--steady-state"):
+        ssdlab.run("tiny", job, steady_round="1s")
     with pytest.raises(ssdlab.InputError, match="either a path or a text"):
         ssdlab.Workload(path=job, text="[job]")

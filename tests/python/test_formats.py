@@ -68,3 +68,26 @@ def test_the_log_has_a_row_per_command(cli, job, tmp_path, name):
     assert table.num_rows == 20_000
     assert table.column_names[:6] == ["op", "job", "offset", "length", "submitted_ns", "completed_ns"]
     assert set(table.column("op").to_pylist()) == {"read", "write"}
+
+
+def test_fio_json_names_the_only_job_and_its_options(cli, job):
+    (only,) = json.loads(cli("run", "tiny", job, "--format", "fio").stdout)["jobs"]
+    assert only["jobname"] == "mixed"
+    expected = {"name": "mixed", "rw": "randrw", "bs": "4k", "iodepth": "8", "number_ios": "20000", "norandommap": "1"}
+    assert expected.items() <= only["job options"].items()
+
+
+def test_fio_json_says_that_several_jobs_are_one_entry(cli, tmp_path):
+    path = tmp_path / "two.fio"
+    path.write_text("[global]\nnumber_ios=100\n[reader]\nrw=randread\n[writer]\nrw=randwrite\n")
+    (only,) = json.loads(cli("run", "tiny", path, "--format", "fio").stdout)["jobs"]
+    assert only["jobname"].endswith("two.fio: (groupid=0, jobs=2)")
+    assert only["job options"] == {}
+    assert only["read"]["total_ios"] == only["write"]["total_ios"] == 100
+
+
+def test_fio_json_of_a_trace_has_its_name(cli, examples):
+    done = cli("run", "ofwar-64g", examples / "trace.csv.gz", "--format", "fio")
+    (only,) = json.loads(done.stdout)["jobs"]
+    assert only["jobname"].endswith("trace.csv.gz")
+    assert only["job options"] == {}

@@ -80,3 +80,24 @@ def test_a_look_alike_is_a_workload(cli, trace, tmp_path):
     assert fit.toml == out.read_text()
     assert fit.closeness["trace"]["requests"] == fit.closeness["look_alike"]["requests"] == 300
     assert cli("run", "tiny", out).returncode == 0
+
+
+@pytest.mark.parametrize("command", [("convert", "--to", "msr"), ("fit",)])
+def test_a_file_is_replaced_only_with_force(cli, trace, tmp_path, command):
+    name, *options = command
+    out = tmp_path / "thesis.tex"
+    out.write_text("ten years of work")
+    refused = cli("trace", name, trace, *options, "--out", out)
+    assert refused.returncode == 2
+    assert "thesis.tex: it exists" in refused.stderr
+    assert "--force" in refused.stderr
+    assert out.read_text() == "ten years of work"
+    assert cli("trace", name, trace, *options, "--out", out, "--force").returncode == 0
+    assert out.read_text() != "ten years of work"
+    assert cli("trace", name, trace, *options, "--out", trace, "--force").returncode == 2
+
+
+def test_force_without_a_file_to_replace(cli, trace):
+    done = cli("trace", "fit", trace, "--force")
+    assert done.returncode == 2
+    assert "--force" in done.stderr

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar, cast
 
 import typer
@@ -22,10 +24,26 @@ Outcome = TypeVar("Outcome", Result, Comparison)
 def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, bool]:
     """What `simulation` gives, with its progress shown meanwhile, and whether Ctrl-C cut it short."""
     try:
-        with progress_bar(quiet) as start:
+        with _answering(quiet), progress_bar(quiet) as start:
             return simulation(start), False
     except Interrupted as stopped:
         return cast(Outcome, stopped.result), True
+
+
+@contextmanager
+def _answering(quiet: bool) -> Iterator[None]:
+    """Has Ctrl-C answered at once: the tables of a long run take a while."""
+
+    def answer(*_: object) -> None:
+        if not quiet:
+            remark("interrupted: ending the run, and gathering what it measured")
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def remark_on(runs: Sequence[Result], notes: Iterable[str]) -> None:

@@ -36,7 +36,7 @@ Out: TypeAlias = Annotated[
     ),
 ]
 Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Replace the results in an existing folder.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--force", help="Replace what is already there: files, results in a folder.", rich_help_panel=_OUTPUT)
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
@@ -217,14 +217,19 @@ class Targets:
         """
         from ssdlab.files import check_new_file, check_new_folder
 
-        if self.force and self.out is None:
-            raise InputError("--force: replaces the folder of --out, which is not given")
+        files = [path for path in (self.save, self.timeline, self.log_commands) if path is not None]
+        if self.force and self.out is None and not files:
+            raise InputError("--force: replaces what is already there, but no --out, --save or other file is given")
         if self.out is not None:
             check_new_folder(self.out, self.force)
-        files = [path for path in (self.save, self.timeline, self.log_commands) if path is not None]
         for path in files:
-            check_new_file(path)
+            check_new_file(path, self.force)
         if len({path.resolve() for path in files}) < len(files):
             raise InputError("--save, --timeline, --log-commands: two of them name the same file")
+        if self.out is not None and self.out.resolve() in (path.resolve() for path in files):
+            raise InputError(f"--out {self.out}: the name of a file to write as well; choose another")
+        # The drive is saved before the folder is written, which would then not be empty.
+        if self.out is not None and self.save is not None and self.out.resolve() in self.save.resolve().parents:
+            raise InputError(f"--save {self.save}: inside the folder of --out; choose a place outside it")
         if self.log_commands is not None and not self.log_commands.name.endswith((".parquet", ".csv", ".csv.gz")):
             raise InputError(f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ssdlab.simulate import Progress, ProgressHook
 
-_STAGES = {"precondition": "preconditioning", "run": "running", "shutdown": "shutting down"}
+_STAGES = {"precondition": "preconditioning", "run": "running", "shutdown": "shutting down", "save": "saving the drive"}
 
 
 @contextmanager

@@ -11,11 +11,14 @@ import typer
 
 from ssdlab import simulate
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.measure import end, measured, remark_on
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 from ssdlab.results import Result
+
+#: Rows of a file from which on writing it takes seconds.
+_LARGE = 1_000_000
 
 
 @spread()
@@ -73,7 +76,7 @@ def run(
     )
     if not quiet:
         remark_on([result], result.notes)
-    _write(result, targets)
+    _write(result, targets, quiet)
     if as_fio:
         print_json(result.fio())
     elif json:
@@ -85,23 +88,30 @@ def run(
     end(interrupted, "the results are partial")
 
 
-def _write(result: Result, targets: options.Targets) -> None:
-    """Writes what was asked for."""
+def _write(result: Result, targets: options.Targets, quiet: bool) -> None:
+    """Writes what was asked for: the folder first, for it is small and holds what matters most.
+
+    Raises:
+        Exit: Ctrl-C; each file is there whole or as it was before.
+    """
+    from ssdlab.commandlog import write_commands
     from ssdlab.files import new_file
+    from ssdlab.perfetto import write_timeline
 
-    if targets.log_commands is not None:
-        from ssdlab.commandlog import write_commands
-
-        table = result.command_table()
-        assert table is not None, "commands were recorded"
-        with new_file(targets.log_commands) as path:
-            write_commands(table, path, targets.log_commands.name)
-    if targets.timeline is not None:
-        from ssdlab.perfetto import write_timeline
-
-        spans = result.span_table()
-        assert spans is not None, "spans were recorded"
-        with new_file(targets.timeline) as path:
-            write_timeline(spans, path, targets.timeline.name)
     if targets.out is not None:
         result.save(targets.out, force=targets.force)
+    for target, table, what, write in (
+        (targets.log_commands, result.command_table(), "commands", write_commands),
+        (targets.timeline, result.span_table(), "operations", write_timeline),
+    ):
+        if target is None:
+            continue
+        assert table is not None, f"{what} were recorded"
+        if table.num_rows >= _LARGE and not quiet:
+            remark(f"writing {target}: {table.num_rows:,} {what}")
+        try:
+            with new_file(target) as path:
+                write(table, path, target.name)
+        except KeyboardInterrupt:
+            remark(f"interrupted: {target} was not written")
+            raise typer.Exit(130) from None

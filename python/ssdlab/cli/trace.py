@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -16,6 +16,8 @@ from ssdlab.errors import InputError
 app = typer.Typer(no_args_is_help=True, help="Look into a trace, convert it, or fit a look-alike to it.")
 
 _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_help_panel="Output")
+
+_Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.", rich_help_panel="Output")]
 
 #: What only a replay on a drive heeds.
 _REPLAY = ("replay", "max_requests")
@@ -49,13 +51,14 @@ def convert(
     to: Annotated[str, typer.Option("--to", metavar="NAME", help="The format to write.")],
     out: Annotated[Path, _Target],
     reading: options.Reading,
+    force: _Force = False,
     json: options.Json = False,
 ) -> None:
     """Write a trace in another format."""
     from ssdlab import traces
     from ssdlab.files import new_file
 
-    _check_not_itself(out, file)
+    _check_target(out, file, force)
     if out.suffix in (".gz", ".zst"):
         raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
@@ -73,6 +76,7 @@ def fit(
     *,
     out: Annotated[Path | None, _Target] = None,
     reading: options.Reading,
+    force: _Force = False,
     json: options.Json = False,
 ) -> None:
     """Fit a look-alike to a trace: a small workload TOML that generates requests like it, endlessly."""
@@ -80,7 +84,9 @@ def fit(
     from ssdlab.files import new_file
 
     if out is not None:
-        _check_not_itself(out, file)
+        _check_target(out, file, force)
+    elif force:
+        raise InputError("--force: replaces the file of --out, which is not given")
     look_alike = traces.trace_fit(reading.workload(file))
     if out is not None:
         with new_file(out) as path:
@@ -98,7 +104,11 @@ def fit(
         views.show_side_by_side(standard_output(), look_alike.closeness)
 
 
-def _check_not_itself(out: Path, file: str) -> None:
-    """Refuses to write over the trace that is read."""
+def _check_target(out: Path, file: str, force: bool) -> None:
+    """Refuses to write over the trace that is read, and over any other file without `force`."""
+    from ssdlab.files import check_new_file
+
+    check_new_file(out, force=True)
     if out.exists() and Path(file).exists() and out.samefile(file):
         raise InputError(f"--out {out}: the trace itself; choose another name")
+    check_new_file(out, force)
