@@ -18,14 +18,38 @@ pub struct Footprint {
     far: BTreeMap<u64, u32>,
     bitmaps: Vec<[u64; WORDS]>,
     pages: u64,
+    /// Touched and not yet marked: first page, last page. Marked together, so that their misses overlap.
+    pending: Vec<(u64, u64)>,
+    sink: u64,
 }
+
+/// Touches marked together.
+const BATCH: usize = 32;
 
 impl Footprint {
     /// Marks the pages that `length` bytes from `offset` touch; `length` is at least 1.
     #[inline]
     pub fn touch(&mut self, offset: u64, length: u64) {
-        let last = (offset + length - 1) / PAGE_BYTES;
-        let mut page = offset / PAGE_BYTES;
+        self.pending.push((offset / PAGE_BYTES, (offset + length - 1) / PAGE_BYTES));
+        if self.pending.len() == BATCH {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for &(page, _) in &pending {
+            let bitmap = self.bitmap(page >> REGION_BITS);
+            self.sink ^= self.bitmaps[bitmap][page as usize % (WORDS * 64) / 64];
+        }
+        for (page, last) in pending.drain(..) {
+            self.mark_pages(page, last);
+        }
+        self.pending = pending;
+    }
+
+    #[inline]
+    fn mark_pages(&mut self, mut page: u64, last: u64) {
         while page <= last {
             let region = page >> REGION_BITS;
             let end = last.min((region << REGION_BITS) | ((1 << REGION_BITS) - 1));
@@ -57,7 +81,8 @@ impl Footprint {
     }
 
     /// Distinct bytes: touched pages times 4096.
-    pub fn bytes(&self) -> u64 {
+    pub fn bytes(mut self) -> u64 {
+        self.settle();
         self.pages * PAGE_BYTES
     }
 }
