@@ -1,0 +1,216 @@
+//! Probability on an even grid of voltages.
+//!
+//! A place of the grid holds the probability of its cell, from half a step below to half a step above: shapes are integrated over cells, not
+//! sampled, so every density sums to one whatever the step. What is lost at the ends of the grid is given to the end cells.
+//! Convolution on cells widens a density by a uniform of one step: an error of `step^2 / 12` in variance, which halving the step quarters.
+
+/// An even grid of voltages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    /// The first place \[V\].
+    pub low: f64,
+    /// Between places \[V\].
+    pub step: f64,
+    /// How many places.
+    pub count: usize,
+}
+
+impl Grid {
+    /// A grid from `low` to `high` \[V\].
+    pub fn over(low: f64, high: f64, step: f64) -> Grid {
+        Grid { low, step, count: ((high - low) / step).ceil() as usize + 1 }
+    }
+
+    /// The voltage of a place \[V\].
+    pub fn at(&self, index: usize) -> f64 {
+        self.low + self.step * index as f64
+    }
+}
+
+/// The distribution function of the standard normal distribution.
+pub fn normal(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// Its integral from minus infinity: `z Phi(z) + phi(z)`.
+fn normal_integral(z: f64) -> f64 {
+    z * normal(z) + libm::exp(-0.5 * z * z) / (2.0 * std::f64::consts::PI).sqrt()
+}
+
+/// The distribution function of a normal variable plus an independent uniform one of `width` centred on zero, at `x` from the mean.
+pub fn normal_plus_uniform(x: f64, sigma: f64, width: f64) -> f64 {
+    if width <= 0.0 {
+        return if sigma <= 0.0 { f64::from(u8::from(x >= 0.0)) } else { normal(x / sigma) };
+    }
+    if sigma <= 1e-12 * width {
+        return ((x + width / 2.0) / width).clamp(0.0, 1.0);
+    }
+    let (above, below) = ((x + width / 2.0) / sigma, (x - width / 2.0) / sigma);
+    (sigma / width * (normal_integral(above) - normal_integral(below))).clamp(0.0, 1.0)
+}
+
+/// The distribution function of the symmetric exponential (Laplace) distribution.
+pub fn laplace(x: f64, lambda: f64) -> f64 {
+    if x < 0.0 { 0.5 * libm::exp(x / lambda) } else { 1.0 - 0.5 * libm::exp(-x / lambda) }
+}
+
+/// Masses around a centre, to convolve with.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Places from the first one to the centre.
+    reach: usize,
+    mass: Vec<f64>,
+}
+
+impl Kernel {
+    /// The kernel of a distribution function (of the distance from the centre \[V\]) that is over within `reach` \[V\].
+    pub fn of(step: f64, reach: f64, distribution: impl Fn(f64) -> f64) -> Kernel {
+        let places = (reach / step).ceil().max(0.0) as usize;
+        let edge = |index: usize| (index as f64 - places as f64 - 0.5) * step;
+        let mut mass: Vec<f64> =
+            (0..=2 * places).map(|index| distribution(edge(index + 1)) - distribution(edge(index))).collect();
+        let total: f64 = mass.iter().sum();
+        mass.iter_mut().for_each(|m| *m /= total);
+        Kernel { reach: places, mass }
+    }
+
+    /// The kernel of the sum of two independent distances.
+    pub fn and(&self, other: &Kernel) -> Kernel {
+        let mut mass = vec![0.0; self.mass.len() + other.mass.len() - 1];
+        for (at, &mine) in self.mass.iter().enumerate() {
+            for (further, &theirs) in other.mass.iter().enumerate() {
+                mass[at + further] += mine * theirs;
+            }
+        }
+        Kernel { reach: self.reach + other.reach, mass }
+    }
+}
+
+/// Probability over a grid.
+#[derive(Clone, Debug)]
+pub struct Density {
+    grid: Grid,
+    mass: Vec<f64>,
+}
+
+impl Density {
+    /// The density of a distribution function.
+    pub fn of(grid: Grid, distribution: impl Fn(f64) -> f64) -> Density {
+        let mut below = 0.0;
+        let mut mass = Vec::with_capacity(grid.count);
+        for index in 0..grid.count {
+            let up_to = if index + 1 == grid.count { 1.0 } else { distribution(grid.at(index) + grid.step / 2.0) };
+            mass.push((up_to - below).max(0.0));
+            below = up_to;
+        }
+        Density { grid, mass }
+    }
+
+    /// Its grid.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// The probability of each place.
+    pub fn mass(&self) -> &[f64] {
+        &self.mass
+    }
+
+    /// The sum of all probability: one, but for rounding.
+    pub fn total(&self) -> f64 {
+        self.mass.iter().sum()
+    }
+
+    /// The mean \[V\].
+    pub fn mean(&self) -> f64 {
+        self.mass.iter().enumerate().map(|(index, mass)| mass * self.grid.at(index)).sum()
+    }
+
+    /// The density of the sum with an independent distance.
+    pub fn plus(&self, kernel: &Kernel) -> Density {
+        let mut mass = vec![0.0; self.grid.count];
+        let last = self.grid.count as isize - 1;
+        for (index, &mine) in self.mass.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+            let first = index as isize - kernel.reach as isize;
+            if first >= 0 && first + kernel.mass.len() as isize <= last + 1 {
+                let to = &mut mass[first as usize..][..kernel.mass.len()];
+                to.iter_mut().zip(&kernel.mass).for_each(|(sum, theirs)| *sum += mine * theirs);
+            } else {
+                for (further, theirs) in kernel.mass.iter().enumerate() {
+                    mass[(first + further as isize).clamp(0, last) as usize] += mine * theirs;
+                }
+            }
+        }
+        Density { grid: self.grid, mass }
+    }
+
+    /// The density after every cell has moved by a normal distance whose mean and deviation \[V\] depend on where it was.
+    pub fn moved(&self, shift: impl Fn(f64) -> (f64, f64)) -> Density {
+        let mut mass = vec![0.0; self.grid.count];
+        let step = self.grid.step;
+        for (index, &mine) in self.mass.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+            let (mean, deviation) = shift(self.grid.at(index));
+            let centre = self.grid.at(index) + mean;
+            let place =
+                |voltage: f64| ((voltage - self.grid.low) / step).round().clamp(0.0, (self.grid.count - 1) as f64) as usize;
+            let (first, last) = (place(centre - 9.0 * deviation - step), place(centre + 9.0 * deviation + step));
+            // A cell's probability lies evenly over its width, and stays so.
+            let mut below = 0.0;
+            for (at, sum) in mass.iter_mut().enumerate().take(last + 1).skip(first) {
+                let edge = self.grid.at(at) + step / 2.0 - centre;
+                let up_to = if at == last { 1.0 } else { normal_plus_uniform(edge, deviation, step) };
+                *sum += mine * (up_to - below);
+                below = up_to;
+            }
+        }
+        Density { grid: self.grid, mass }
+    }
+
+    /// Probability at and below each place, and above it.
+    pub fn tails(&self) -> (Vec<f64>, Vec<f64>) {
+        let mut at_most = self.mass.clone();
+        for index in 1..at_most.len() {
+            at_most[index] += at_most[index - 1];
+        }
+        // From the far end, so that small tails are not lost in a sum near one.
+        let mut more = vec![0.0; self.mass.len()];
+        for index in (1..more.len()).rev() {
+            more[index - 1] = more[index] + self.mass[index];
+        }
+        (at_most, more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn densities_and_kernels_hold_all_probability() {
+        let grid = Grid::over(-1.0, 7.0, 0.004);
+        let normal_at = Density::of(grid, |x| normal((x - 1.4) / 0.35));
+        assert!((normal_at.total() - 1.0).abs() < 1e-12 && (normal_at.mean() - 1.4).abs() < 1e-6);
+        let kernel = Kernel::of(grid.step, 2.0, |x| laplace(x, 0.05));
+        let moved = normal_at.plus(&kernel).moved(|x| (-0.05 * (x - 1.4).max(0.0), 0.02 * (x - 1.4).max(0.0)));
+        assert!((moved.total() - 1.0).abs() < 1e-9, "{}", moved.total());
+        let both = kernel.and(&Kernel::of(grid.step, 0.1, |x| normal_plus_uniform(x, 0.01, 0.03)));
+        assert!((both.mass.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_sum_of_normal_and_uniform_has_their_variance() {
+        let kernel = Kernel::of(0.001, 0.5, |x| normal_plus_uniform(x, 0.03, 0.1));
+        let variance: f64 =
+            kernel.mass.iter().enumerate().map(|(i, m)| m * ((i as f64 - kernel.reach as f64) * 0.001).powi(2)).sum();
+        assert!((variance / (0.03f64.powi(2) + 0.01 / 12.0) - 1.0).abs() < 1e-3, "{variance}");
+        assert_eq!(normal_plus_uniform(0.2, 0.0, 0.4), 1.0);
+        assert_eq!(normal_plus_uniform(-0.1, 0.0, 0.4), 0.25);
+    }
+
+    #[test]
+    fn tails_add_up_at_every_place() {
+        let density = Density::of(Grid::over(0.0, 1.0, 0.01), |x| x.clamp(0.0, 1.0));
+        let (at_most, more) = density.tails();
+        assert!(at_most.iter().zip(&more).all(|(below, above)| (below + above - 1.0).abs() < 1e-12));
+    }
+}

@@ -1,0 +1,14 @@
+//! Physics of the cell: where threshold voltages are, and how often a read takes them for something else.
+//!
+//! [`density`] holds probability on a grid of voltages, [`ofwar`] is the threshold-voltage model of the OFWAR paper (section 4.1), [`read`] turns
+//! levels into error rates of pages, [`solve`] finds what a limit on them allows, [`monte_carlo`] draws the same cells one by one.
+
+pub mod density;
+pub mod monte_carlo;
+pub mod ofwar;
+pub mod read;
+pub mod solve;
+
+pub use density::{Density, Grid, Kernel};
+pub use ofwar::{NOMINAL, RetentionAt, VoltageModel, Writing};
+pub use read::{PageErrors, page_errors};
