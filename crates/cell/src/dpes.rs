@@ -1,0 +1,131 @@
+//! Dynamic program and erase scaling (Jeong and others, FAST 2014): what a gentler erase saves, and what it asks of the program that follows.
+//!
+//! A shallower erase leaves a smaller window, which slower, narrower programming must make up for; what the cell's wear has not yet used of the
+//! window helps. The figures of the paper are lost; the numbers are the derived default of FACTS 4.2, every one replaceable.
+
+/// How deep a block is erased: EV0 is nominal, EV4 the gentlest.
+pub const ERASE_MODES: usize = 5;
+/// Intervals of 0.5 K summed wear over the rated 3 K cycles.
+pub const INTERVALS: usize = 6;
+/// Cycles in an interval.
+const INTERVAL_CYCLES: f64 = 500.0;
+
+/// How fast a block is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EraseSpeed {
+    /// The nominal time.
+    Fast,
+    /// Four times the nominal time at first lower voltage (section 3.2).
+    Slow,
+}
+
+/// Constants of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// Program step of each erase mode's write mode, as a share of the nominal: end point stated, spacing assumed.
+    pub step: [f64; ERASE_MODES],
+    /// Window saved by the narrowest step, and by a fresh cell \[V\]: their sum 1.06 V stated, shares assumed.
+    pub saved: (f64, f64),
+    /// Relative reduction of the erase voltage for each volt saved: 0.132, derived.
+    pub voltage_per_volt: f64,
+    /// Wear of one erase, as (at no reduction, less for each unit of relative reduction), for fast and slow erases: derived (FACTS 4.1).
+    pub wear: [(f64, f64); 2],
+}
+
+impl Default for Scaling {
+    fn default() -> Self {
+        Scaling {
+            step: [1.0, 0.875, 0.75, 0.625, 0.5],
+            saved: (0.636, 0.424),
+            voltage_per_volt: 0.132,
+            wear: [(1.0, 3.857), (0.81, 2.571)],
+        }
+    }
+}
+
+impl Scaling {
+    /// The window that a mode saves in an interval of wear \[V\].
+    pub fn saved_volts(&self, mode: usize, interval: usize) -> f64 {
+        let by_step = (1.0 - self.step[mode]) / (1.0 - self.step[ERASE_MODES - 1]);
+        self.saved.0 * by_step + self.saved.1 * (1.0 - interval as f64 / (INTERVALS - 1) as f64)
+    }
+
+    /// The wear of one erase, in nominal erases.
+    pub fn effective_wear(&self, mode: usize, speed: EraseSpeed, interval: usize) -> f64 {
+        let reduction = self.voltage_per_volt * self.saved_volts(mode, interval);
+        let (base, slope) = self.wear[speed as usize];
+        base - slope * reduction
+    }
+
+    /// How many times as many cycles a block lasts if it is always erased so.
+    pub fn lifetime(&self, mode: usize, speed: EraseSpeed) -> f64 {
+        let cycles: f64 = (0..INTERVALS).map(|interval| INTERVAL_CYCLES / self.effective_wear(mode, speed, interval)).sum();
+        cycles / (INTERVALS as f64 * INTERVAL_CYCLES)
+    }
+
+    /// The shortest program time after such an erase, in nominal ones.
+    pub fn program_scale(&self, mode: usize) -> f64 {
+        1.0 / self.step[mode]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of FACTS 4.2.
+    #[test]
+    fn effective_wear_is_that_of_the_table() {
+        let fast = [
+            [0.784, 0.827, 0.870, 0.914, 0.957, 1.000],
+            [0.703, 0.746, 0.789, 0.833, 0.876, 0.919],
+            [0.622, 0.665, 0.708, 0.752, 0.795, 0.838],
+            [0.541, 0.584, 0.627, 0.671, 0.714, 0.757],
+            [0.460, 0.503, 0.546, 0.590, 0.633, 0.676],
+        ];
+        let slow = [
+            [0.666, 0.695, 0.724, 0.752, 0.781, 0.810],
+            [0.612, 0.641, 0.670, 0.698, 0.727, 0.756],
+            [0.558, 0.587, 0.616, 0.644, 0.673, 0.702],
+            [0.504, 0.533, 0.562, 0.590, 0.619, 0.648],
+            [0.450, 0.479, 0.508, 0.536, 0.565, 0.594],
+        ];
+        let scaling = Scaling::default();
+        for mode in 0..ERASE_MODES {
+            for interval in 0..INTERVALS {
+                let found = |speed| scaling.effective_wear(mode, speed, interval);
+                assert!(
+                    (found(EraseSpeed::Fast) - fast[mode][interval]).abs() < 0.0011,
+                    "EV{mode}, {interval}: {}",
+                    found(EraseSpeed::Fast)
+                );
+                assert!(
+                    (found(EraseSpeed::Slow) - slow[mode][interval]).abs() < 0.0011,
+                    "EV{mode}, {interval}: {}",
+                    found(EraseSpeed::Slow)
+                );
+            }
+        }
+        let lifetimes = [(1.13, 1.36), (1.24, 1.47), (1.38, 1.60), (1.56, 1.75), (1.79, 1.93)];
+        for (mode, (fast, slow)) in lifetimes.into_iter().enumerate() {
+            assert!(
+                (scaling.lifetime(mode, EraseSpeed::Fast) - fast).abs() < 0.006
+                    && (scaling.lifetime(mode, EraseSpeed::Slow) - slow).abs() < 0.006,
+                "EV{mode}"
+            );
+        }
+        assert_eq!([0, 4].map(|mode| scaling.program_scale(mode)), [1.0, 2.0]);
+    }
+
+    /// Section 3.3: wear 0.46 at a reduction of 0.14 is +117 % cycles if it could be kept for life. The paper's other figure for slow erases (-19 %) would
+    /// give 0.37 there and not the 0.45 that it states: FACTS 4.1.
+    #[test]
+    fn the_paper_s_end_points() {
+        let scaling = Scaling::default();
+        let reduction = scaling.voltage_per_volt * scaling.saved_volts(4, 0);
+        assert!((reduction - 0.14).abs() < 1e-3, "{reduction}");
+        let wear = scaling.effective_wear(4, EraseSpeed::Fast, 0);
+        assert!((wear - 0.46).abs() < 1e-3 && (1.0 / wear - 2.17).abs() < 0.01);
+        assert!((scaling.effective_wear(4, EraseSpeed::Slow, 0) - 0.45).abs() < 1e-3);
+    }
+}
