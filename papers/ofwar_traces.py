@@ -6,7 +6,7 @@ For every trace in the directory, on the drive of the paper (section 4.2) with 4
 channel and the same capacity: baseline, OFWAR, its control `separate` (the same frontiers, one speed) and the bound
 `all_fast` (every write fast, no rewrite), at recorded speed and at the time scales where the baseline's write
 utilisation is 0.7 and 0.9. Addresses are compacted to 1 MiB regions in order of first touch; the drive starts in the
-steady state of uniform overwrites.
+steady state of uniform overwrites. `papers/results/ofwar_traces.csv` is the output at the default of 20,000 requests.
 
 The paper reports, over its ten traces and hundreds of repetitions of each: mean response time -52.3 % (the abstract
 says *up to*, section 5 *average*), standard deviation -39.9 %, rewritten pages 14.1 %, extra writes 6.1 %. Its traces

@@ -15,7 +15,7 @@ const INTERVAL_CYCLES: f64 = 500.0;
 pub enum EraseSpeed {
     /// The nominal time.
     Fast,
-    /// Four times the nominal time at first lower voltage (section 3.2).
+    /// Four times the nominal time, from a lower voltage on (section 3.3).
     Slow,
 }
 
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!([0, 4].map(|mode| scaling.program_scale(mode)), [1.0, 2.0]);
     }
 
-    /// Section 3.3: wear 0.46 at a reduction of 0.14 is +117 % cycles if it could be kept for life. The paper's other figure for slow erases (-19 %) would
+    /// Section 3.1: wear 0.46 at a reduction of 0.14 is +117 % cycles if it could be kept for life. The paper's other figure for slow erases (-19 %) would
     /// give 0.37 there and not the 0.45 that it states: FACTS 4.1.
     #[test]
     fn the_paper_s_end_points() {

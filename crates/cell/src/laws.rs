@@ -40,10 +40,15 @@ pub struct Law {
     pub source: &'static str,
     /// The terms.
     pub terms: Vec<Term>,
-    /// No fit goes higher than this.
+    /// The error rate up to which it is used: assumed, but for the thesis samples (FACTS 5.4).
     pub most: f64,
-    /// The range of cycles, of days and of reads.
+    /// Up to how many cycles, days and reads. Where neither the source nor FACTS 5.4 gives a bound it is assumed: cycles of both power laws, reads of the MLC.
     pub valid: (f64, f64, f64),
+}
+
+/// A term, in the order in which the sources write it.
+fn term(scale: f64, pe_cycles: f64, days: f64, reads: f64) -> Term {
+    Term { scale, pe_cycles, days, reads }
 }
 
 /// An error rate, and what was outside the law's range.
@@ -61,10 +66,10 @@ impl Law {
         let days = stress.age.0 as f64 / DAY_NS;
         // A power of nothing is one where its exponent is zero and nothing elsewhere, as it should be.
         let power = |base: f64, exponent: f64| libm::pow(base.max(0.0), exponent);
-        let term = |term: &Term| {
+        let of = |term: &Term| {
             term.scale * power(stress.pe_cycles, term.pe_cycles) * power(days, term.days) * power(stress.reads, term.reads)
         };
-        let rate: f64 = self.terms.iter().map(term).sum();
+        let rate: f64 = self.terms.iter().map(of).sum();
         let bounds =
             [("cycles", stress.pe_cycles, self.valid.0), ("days", days, self.valid.1), ("reads", stress.reads, self.valid.2)];
         let mut outside: Vec<String> = bounds
@@ -73,7 +78,7 @@ impl Law {
             .map(|(what, value, most)| format!("{}: {value:.0} {what}, fitted up to {most:.0}", self.name))
             .collect();
         if rate > self.most {
-            outside.push(format!("{}: error rate {rate:.2e}, at most {:.2e} was seen", self.name, self.most));
+            outside.push(format!("{}: error rate {rate:.2e}, used up to {:.2e}", self.name, self.most));
         }
         Estimate { rate: rate.clamp(0.0, 0.5), outside }
     }
@@ -81,7 +86,6 @@ impl Law {
 
 /// 2y-nm MLC: SimpleSSD 3, after Kim, Choi and Min (FAST 2019). Found; validity of the retention term to about 100 days derived (FACTS 5.4).
 pub fn mlc_2y() -> Law {
-    let term = |scale, pe_cycles, days, reads| Term { scale, pe_cycles, days, reads };
     Law {
         name: "mlc-2y",
         source: "SimpleSSD 3, ftl/read_reclaim",
@@ -98,7 +102,6 @@ pub fn mlc_2y() -> Law {
 
 /// 72-layer TLC: MQSim-JW. Found; time taken in days, reads believed to about a thousand for each page: derived (FACTS 5.4).
 pub fn tlc_72l() -> Law {
-    let term = |scale, pe_cycles, days, reads| Term { scale, pe_cycles, days, reads };
     Law {
         name: "tlc-72l",
         source: "MQSim-JW, tools/examples/rber_model_example.py",
@@ -121,7 +124,7 @@ fn thesis(name: &'static str, sustained: f64, rated: f64) -> Law {
     Law {
         name,
         source: "SSDExplorer thesis, section 2.3; fit of FACTS 5.4",
-        terms: vec![Term { scale, pe_cycles: EXPONENT, days: 0.0, reads: 0.0 }],
+        terms: vec![term(scale, EXPONENT, 0.0, 0.0)],
         most: 1e-2,
         valid: (2.0 * rated, 0.0, f64::INFINITY),
     }
@@ -185,7 +188,7 @@ mod tests {
         let read = tlc_72l().error_rate(&stress(1000.0, 1.0, 1e4));
         assert!(read.outside.iter().any(|text| text.contains("reads")), "{:?}", read.outside);
         let worn = find("thesis-a-mlc").expect("listed").error_rate(&stress(18_000.0, 0.0, 0.0));
-        assert!(worn.outside.iter().any(|text| text.contains("at most 1.00e-2")), "{:?}", worn.outside);
+        assert!(worn.outside.iter().any(|text| text.contains("used up to 1.00e-2")), "{:?}", worn.outside);
     }
 
     #[test]

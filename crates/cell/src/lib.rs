@@ -15,5 +15,5 @@ pub mod relaxation;
 pub mod solve;
 
 pub use density::{Density, Grid, Kernel};
-pub use ofwar::{NOMINAL, RetentionAt, VoltageModel, Writing};
+pub use ofwar::{RetentionAt, VoltageModel, Writing};
 pub use read::{PageErrors, page_errors};

@@ -10,9 +10,10 @@ use kit::Nanos;
 /// Where the factor `K_s (x - x_0)` of the retention shift is taken (section 4.1.2: *x is the initial threshold voltage*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetentionAt {
-    /// At the centre of the level a cell was programmed to: all its cells lose alike. Reproduces FACTS 1.3 within 4 %.
+    /// At the centre of the level a cell was programmed to: all its cells lose alike. Reproduces FACTS 1.3 within 5 %.
     Level,
-    /// At each cell's own voltage after programming. Higher cells of a level lose more, which narrows it: at 10 years and 10,000 cycles a third fewer errors.
+    /// At each cell's own voltage, noise and interference included. Higher cells of a level lose more, which narrows it and pulls its upper tail in: at 10 years and
+    /// 10,000 cycles 54 % fewer errors.
     Cell,
 }
 
@@ -63,9 +64,6 @@ pub fn nominal() -> VoltageModel {
         post_compensation: true,
     }
 }
-
-/// The name by which descriptions know the nominal constants.
-pub const NOMINAL: &str = "ofwar-mlc";
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 /// Ten years of 365.25 days.
@@ -232,6 +230,6 @@ mod tests {
     fn loss_by_cell_narrows_levels() {
         let by_cell = VoltageModel { retention_at: RetentionAt::Cell, ..rounded() };
         let (cell, level) = (worst(&by_cell, 0.2, 10_000.0, 10 * YEAR), worst(&rounded(), 0.2, 10_000.0, 10 * YEAR));
-        assert!(cell < 0.75 * level, "{cell} against {level}");
+        assert!((cell / level - 0.46).abs() < 0.01, "{cell} against {level}");
     }
 }

@@ -19,8 +19,8 @@ impl PageErrors {
 }
 
 /// Error rates with the references that are best for these distributions (tracked references; FACTS 1.1), under the reflected Gray map: the LSB page is read at the
-/// middle reference, each further page at those half-way between. All levels are equally likely; a cell that crosses one boundary counts, farther
-/// ones do not (for four levels far below a thousandth of the rest).
+/// middle reference, each further page at those half-way between. All levels are equally likely; a cell that crosses one boundary counts, one that crosses
+/// several does not: [`crate::monte_carlo`] counts those, too.
 pub fn page_errors(levels: &[Density]) -> PageErrors {
     let best: Vec<(f64, f64)> = levels.windows(2).map(|pair| best_reference(&pair[0], &pair[1])).collect();
     let bits = levels.len().trailing_zeros() as usize;

@@ -4,6 +4,7 @@
 //! one has at each age the width that gives the law's error rate. Voltages are in units of the pitch between levels; references lie half-way.
 
 use kit::Nanos;
+use kit::bisect::last_holding;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// A year of 365.25 days \[ns\].
@@ -75,23 +76,14 @@ impl BellLevels {
     /// The deviation of the lower shoulder at an age, in pitches.
     pub fn lower_sigma(&self, age: Nanos) -> f64 {
         let wanted = self.law.at(age);
-        rising(0.01, 0.5, |sigma| self.error_rate(self.step, sigma) <= wanted)
+        last_holding(0.01, 0.5, HALVINGS, |sigma| self.error_rate(self.step, sigma) <= wanted)
     }
 
     /// How many times wider the step may be than the one for a year if data is to last `retention` within `limit`. Program time goes with its inverse.
     pub fn speed_up(&self, retention: Nanos, limit: f64) -> f64 {
         let sigma = self.lower_sigma(retention);
-        rising(1e-3, 0.999, |step| self.error_rate(step, sigma) <= limit) / self.step
+        last_holding(1e-3, 0.999, HALVINGS, |step| self.error_rate(step, sigma) <= limit) / self.step
     }
-}
-
-/// The largest value between two bounds for which something that ends once still holds.
-fn rising(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        *(if holds(middle) { &mut low } else { &mut high }) = middle;
-    }
-    low
 }
 
 #[cfg(test)]

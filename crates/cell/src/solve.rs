@@ -3,6 +3,7 @@
 use crate::ofwar::{VoltageModel, Writing};
 use crate::read::page_errors;
 use kit::Nanos;
+use kit::bisect::last_holding;
 
 /// Grid on which limits are sought \[V\]: halving it changes error rates by less than 0.3 %.
 const RESOLUTION: f64 = 0.004;
@@ -29,29 +30,19 @@ pub fn longest_retention(model: &VoltageModel, step: f64, pe_cycles: f64, limit:
     }
     // Loss goes with the logarithm of time: halved in that scale, to a nanosecond where it is short and a part in 10^9 where it is long.
     let age = |power: f64| Nanos(libm::exp(power) as u64);
-    let (mut low, mut high) = (0.0, libm::log(LONGEST.0 as f64));
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (low + high);
-        *(if holds(age(middle)) { &mut low } else { &mut high }) = middle;
-    }
-    Some(age(low))
+    Some(age(last_holding(0.0, libm::log(LONGEST.0 as f64), HALVINGS, |power| holds(age(power)))))
 }
 
 /// The widest program step \[V\] whose data stays within `limit` for `retention` on blocks of this wear; none if the narrowest does not.
 pub fn widest_step(model: &VoltageModel, retention: Nanos, pe_cycles: f64, limit: f64) -> Option<f64> {
     let holds = |step: f64| worst(model, &Writing { step, pe_cycles, age: retention }) <= limit;
-    let (mut low, mut high) = (RESOLUTION, WIDEST);
-    if !holds(low) {
+    if !holds(RESOLUTION) {
         return None;
     }
-    if holds(high) {
-        return Some(high);
+    if holds(WIDEST) {
+        return Some(WIDEST);
     }
-    for _ in 0..HALVINGS / 2 {
-        let middle = 0.5 * (low + high);
-        *(if holds(middle) { &mut low } else { &mut high }) = middle;
-    }
-    Some(low)
+    Some(last_holding(RESOLUTION, WIDEST, HALVINGS / 2, holds))
 }
 
 #[cfg(test)]

@@ -80,6 +80,8 @@ pub struct RunLoop {
     pub rejected: u64,
     /// Largest number of commands in flight.
     pub most_in_flight: u64,
+    /// Simulated time after which `go_on` is asked in any case: a round of the steady-state rule.
+    pub round: Option<Nanos>,
     backlog: Backlog,
     hints: Vec<Lpn>,
 }
@@ -135,6 +137,7 @@ impl RunLoop {
             wave: 0,
             rejected: 0,
             most_in_flight: 0,
+            round: None,
             backlog: Backlog::default(),
             hints: Vec::with_capacity(BATCH),
         }
@@ -145,12 +148,13 @@ impl RunLoop {
         self.jobs.iter().any(|running| running.job.pacing == Pacing::Open) && self.backlog.grows()
     }
 
-    /// Runs to the end, or until `go_on` (asked every few hundred steps) says no.
+    /// Runs to the end, or until `go_on` (asked every few hundred steps, and in each round) says no.
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
         let mut steps = 0u32;
         let mut completed = 0u64;
+        let mut round_end = self.next_round(drive.now());
         let (mut instant, mut completed_before) = (drive.now(), 0u64);
         let mut done = Vec::with_capacity(BATCH);
         let mut wake = self.submit_due(drive)?;
@@ -176,12 +180,21 @@ impl RunLoop {
                 wake = self.submit_due(drive)?;
             }
             steps += 1;
-            if steps.is_multiple_of(256) && !go_on(drive, completed) {
+            let round_is_over = drive.now() >= round_end;
+            if round_is_over {
+                round_end = self.next_round(drive.now());
+            }
+            if (round_is_over || steps.is_multiple_of(256)) && !go_on(drive, completed) {
                 return Ok(End::Stopped);
             }
         }
         go_on(drive, completed);
         Ok(End::Complete)
+    }
+
+    /// The end of the round that an instant is in.
+    fn next_round(&self, now: SimTime) -> SimTime {
+        self.round.map_or(SimTime::FOREVER, |round| SimTime((now.0 / round.0 + 1) * round.0))
     }
 
     /// Whether a job goes on until a time has come.

@@ -196,6 +196,7 @@ pub fn run(
     drive.journal().enable(request.record.spans);
     let mut spans = request.record.spans.then(Vec::new);
     let mut run_loop = RunLoop::new(workload);
+    run_loop.round = round.map(Nanos);
     let mut search = round.map(Search::new);
     let loop_start = watch.seconds();
     let mut stopped_early = false;

@@ -1,5 +1,7 @@
 //! The number of errors in a codeword: exact binomial tails, in logarithms, so that a failure rate of 1e-300 is a number and not zero.
 
+use kit::bisect::last_holding;
+
 /// ln(k!), by the gamma function.
 fn ln_factorial(k: u64) -> f64 {
     libm::lgamma(k as f64 + 1.0)
@@ -53,12 +55,7 @@ pub fn ln_tail(n: u64, k: u64, p: f64) -> f64 {
 pub fn rate_for_tail(n: u64, k: u64, target: f64) -> f64 {
     let wanted = libm::log(target);
     // Halved in logarithms: the answer may be many orders below one.
-    let (mut low, mut high) = (libm::log(1e-18), 0.0);
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        *(if ln_tail(n, k, libm::exp(middle)) <= wanted { &mut low } else { &mut high }) = middle;
-    }
-    libm::exp(low)
+    libm::exp(last_holding(libm::log(1e-18), 0.0, 100, |power| ln_tail(n, k, libm::exp(power)) <= wanted))
 }
 
 #[cfg(test)]

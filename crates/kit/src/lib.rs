@@ -4,6 +4,7 @@
 //! the histogram, named random streams ([`rng`]), tables on huge pages ([`table`]), the journal that tests and the
 //! timeline export read, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
 
+pub mod bisect;
 pub mod cause;
 pub mod clock;
 pub mod command;

@@ -43,7 +43,7 @@ fn a_rested_drive_is_said_to_be_rested() {
 
 #[test]
 fn a_steady_state_that_is_not_reached_is_told() {
-    let request = |job: &str| {
+    let request = |round: &str, job: &str| {
         let request = RunRequest {
             drive: DriveText { name: "d".to_owned(), text: TINY.to_owned() },
             set: vec![STEADY.to_owned()],
@@ -53,15 +53,22 @@ fn a_steady_state_that_is_not_reached_is_told() {
             workload: Options::default(),
             record: Keep::default(),
             steady_state: true,
-            steady_round: Some("1s".to_owned()),
+            steady_round: Some(round.to_owned()),
         };
         run(&request, &Input::text("job", job), Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let job = |runtime: &str| format!("[j]\nrw=randwrite\nbs=4k\nnorandommap=1\niodepth=16\ntime_based=1\nruntime={runtime}\n");
-    let short = request(&job("3s"));
+    let short = request("1s", &job("3s"));
     assert!(short.notes.iter().any(|note| note.contains("steady state was not reached in")), "{:?}", short.notes);
-    let long = request(&job("60s"));
+    let long = request("1s", &job("60s"));
     assert!(!long.notes.iter().any(|note| note.contains("not reached")), "{:?}", long.notes);
+    // Rounds go by the clock, however few commands fall into one.
+    let slow = request("20ms", "[j]\nrw=randwrite\nbs=4k\nnorandommap=1\ntime_based=1\nruntime=2s\n").summary;
+    let measured_ns = slow["simulated_ns"].as_u64().expect("a number");
+    assert!(
+        slow["steady"]["reached"] == true && measured_ns.abs_diff(5 * 20_000_000) < 5_000_000,
+        "five rounds: {measured_ns} ns"
+    );
 }
 
 #[test]
