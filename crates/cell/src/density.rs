@@ -21,6 +21,12 @@ impl Grid {
         Grid { low, step, count: ((high - low) / step).ceil() as usize + 1 }
     }
 
+    /// The last place that lies below a voltage, half-way between places counting as below the upper; none if all lie above.
+    pub fn below(&self, voltage: f64) -> Option<usize> {
+        let place = ((voltage - self.low) / self.step - 0.5).round();
+        (place >= 0.0).then(|| (place as usize).min(self.count - 1))
+    }
+
     /// The voltage of a place \[V\].
     pub fn at(&self, index: usize) -> f64 {
         self.low + self.step * index as f64
@@ -54,24 +60,34 @@ pub fn laplace(x: f64, lambda: f64) -> f64 {
     if x < 0.0 { 0.5 * libm::exp(x / lambda) } else { 1.0 - 0.5 * libm::exp(-x / lambda) }
 }
 
-/// Masses around a centre, to convolve with.
+/// Masses of an independent distance, to convolve with.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Places from the first one to the centre.
-    reach: usize,
+    /// Where the first mass is, in places from no distance at all.
+    first: isize,
     mass: Vec<f64>,
 }
 
 impl Kernel {
-    /// The kernel of a distribution function (of the distance from the centre \[V\]) that is over within `reach` \[V\].
+    /// The kernel of a distribution function (of the distance \[V\]) that is over within `reach` \[V\] of zero.
     pub fn of(step: f64, reach: f64, distribution: impl Fn(f64) -> f64) -> Kernel {
-        let places = (reach / step).ceil().max(0.0) as usize;
-        let edge = |index: usize| (index as f64 - places as f64 - 0.5) * step;
-        let mut mass: Vec<f64> =
-            (0..=2 * places).map(|index| distribution(edge(index + 1)) - distribution(edge(index))).collect();
+        Kernel::around(step, 0.0, reach, distribution)
+    }
+
+    /// The same, over within `reach` of `centre` \[V\].
+    pub fn around(step: f64, centre: f64, reach: f64, distribution: impl Fn(f64) -> f64) -> Kernel {
+        let first = ((centre - reach) / step).floor() as isize;
+        let last = ((centre + reach) / step).ceil() as isize;
+        let edges: Vec<f64> = (first..=last + 1).map(|place| distribution((place as f64 - 0.5) * step)).collect();
+        let mut mass: Vec<f64> = edges.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).collect();
         let total: f64 = mass.iter().sum();
         mass.iter_mut().for_each(|m| *m /= total);
-        Kernel { reach: places, mass }
+        Kernel { first, mass }
+    }
+
+    /// The kernel of a normal distance. A cell's probability lies evenly over its width, and stays so.
+    pub fn normal(step: f64, mean: f64, deviation: f64) -> Kernel {
+        Kernel::around(step, mean, 9.0 * deviation + step, |x| normal_plus_uniform(x - mean, deviation, step))
     }
 
     /// The kernel of the sum of two independent distances.
@@ -82,7 +98,7 @@ impl Kernel {
                 mass[at + further] += mine * theirs;
             }
         }
-        Kernel { reach: self.reach + other.reach, mass }
+        Kernel { first: self.first + other.first, mass }
     }
 }
 
@@ -131,7 +147,7 @@ impl Density {
         let mut mass = vec![0.0; self.grid.count];
         let last = self.grid.count as isize - 1;
         for (index, &mine) in self.mass.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
-            let first = index as isize - kernel.reach as isize;
+            let first = index as isize + kernel.first;
             if first >= 0 && first + kernel.mass.len() as isize <= last + 1 {
                 let to = &mut mass[first as usize..][..kernel.mass.len()];
                 to.iter_mut().zip(&kernel.mass).for_each(|(sum, theirs)| *sum += mine * theirs);
@@ -201,7 +217,7 @@ mod tests {
     fn a_sum_of_normal_and_uniform_has_their_variance() {
         let kernel = Kernel::of(0.001, 0.5, |x| normal_plus_uniform(x, 0.03, 0.1));
         let variance: f64 =
-            kernel.mass.iter().enumerate().map(|(i, m)| m * ((i as f64 - kernel.reach as f64) * 0.001).powi(2)).sum();
+            kernel.mass.iter().enumerate().map(|(i, m)| m * ((i as f64 + kernel.first as f64) * 0.001).powi(2)).sum();
         assert!((variance / (0.03f64.powi(2) + 0.01 / 12.0) - 1.0).abs() < 1e-3, "{variance}");
         assert_eq!(normal_plus_uniform(0.2, 0.0, 0.4), 1.0);
         assert_eq!(normal_plus_uniform(-0.1, 0.0, 0.4), 0.25);

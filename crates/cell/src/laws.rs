@@ -2,21 +2,10 @@
 //!
 //! Nothing is extrapolated in silence: outside its range a law still answers, and says what was outside.
 
-use kit::Nanos;
+use crate::condition::{Condition, Estimate};
 
 /// A day \[ns\].
 const DAY_NS: f64 = 8.64e13;
-
-/// What a page has been through.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stress {
-    /// Program and erase cycles of its block.
-    pub pe_cycles: f64,
-    /// Time since it was written.
-    pub age: Nanos,
-    /// Reads of its block since then.
-    pub reads: f64,
-}
 
 /// A term `scale * pe^a * days^b * reads^c`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +25,8 @@ pub struct Term {
 pub struct Law {
     /// Its name.
     pub name: &'static str,
+    /// Bits in a cell.
+    pub bits: usize,
     /// Where it is from.
     pub source: &'static str,
     /// The terms.
@@ -51,27 +42,25 @@ fn term(scale: f64, pe_cycles: f64, days: f64, reads: f64) -> Term {
     Term { scale, pe_cycles, days, reads }
 }
 
-/// An error rate, and what was outside the law's range.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
-    /// The bit error rate.
-    pub rate: f64,
-    /// What was outside, each in a few words.
-    pub outside: Vec<String>,
+impl Term {
+    fn at(&self, condition: &Condition) -> f64 {
+        // A power of nothing is one where its exponent is zero and nothing elsewhere, as it should be.
+        let power = |base: f64, exponent: f64| if exponent == 0.0 { 1.0 } else { libm::pow(base.max(0.0), exponent) };
+        let days = condition.age.0 as f64 / DAY_NS;
+        self.scale * power(condition.pe_cycles, self.pe_cycles) * power(days, self.days) * power(condition.reads, self.reads)
+    }
 }
 
 impl Law {
-    /// The error rate of a page.
-    pub fn error_rate(&self, stress: &Stress) -> Estimate {
-        let days = stress.age.0 as f64 / DAY_NS;
-        // A power of nothing is one where its exponent is zero and nothing elsewhere, as it should be.
-        let power = |base: f64, exponent: f64| libm::pow(base.max(0.0), exponent);
-        let of = |term: &Term| {
-            term.scale * power(stress.pe_cycles, term.pe_cycles) * power(days, term.days) * power(stress.reads, term.reads)
-        };
-        let rate: f64 = self.terms.iter().map(of).sum();
-        let bounds =
-            [("cycles", stress.pe_cycles, self.valid.0), ("days", days, self.valid.1), ("reads", stress.reads, self.valid.2)];
+    /// The error rate of a page; the law does not tell page types apart.
+    pub fn estimate(&self, condition: &Condition) -> Estimate {
+        let rate: f64 = self.terms.iter().map(|term| term.at(condition)).sum();
+        let days = condition.age.0 as f64 / DAY_NS;
+        let bounds = [
+            ("cycles", condition.pe_cycles, self.valid.0),
+            ("days", days, self.valid.1),
+            ("reads", condition.reads, self.valid.2),
+        ];
         let mut outside: Vec<String> = bounds
             .iter()
             .filter(|(_, value, most)| value > most)
@@ -80,7 +69,13 @@ impl Law {
         if rate > self.most {
             outside.push(format!("{}: error rate {rate:.2e}, used up to {:.2e}", self.name, self.most));
         }
-        Estimate { rate: rate.clamp(0.0, 0.5), outside }
+        Estimate { pages: vec![rate.clamp(0.0, 0.5); self.bits], outside }
+    }
+
+    /// What reads add at a wear: a factor and the exponent of the reads.
+    pub fn read_term(&self, pe_cycles: f64) -> (f64, f64) {
+        let term = self.terms.iter().find(|term| term.reads > 0.0);
+        term.map_or((0.0, 1.0), |term| (term.at(&Condition { pe_cycles, reads: 1.0, ..Condition::default() }), term.reads))
     }
 }
 
@@ -88,6 +83,7 @@ impl Law {
 pub fn mlc_2y() -> Law {
     Law {
         name: "mlc-2y",
+        bits: 2,
         source: "SimpleSSD 3, ftl/read_reclaim",
         terms: vec![
             term(8.34e-5, 0.0, 0.0, 0.0),
@@ -104,6 +100,7 @@ pub fn mlc_2y() -> Law {
 pub fn tlc_72l() -> Law {
     Law {
         name: "tlc-72l",
+        bits: 3,
         source: "MQSim-JW, tools/examples/rber_model_example.py",
         terms: vec![
             term(1.48e-3, 0.0, 0.0, 0.0),
@@ -117,12 +114,13 @@ pub fn tlc_72l() -> Law {
 }
 
 /// One of the four samples of the SSDExplorer thesis, after read retry: `2.0e-3 (n / n_e)^1.8`, capped at 1e-2. Anchors stated, exponent assumed (FACTS 5.4).
-fn thesis(name: &'static str, sustained: f64, rated: f64) -> Law {
+fn thesis(name: &'static str, bits: usize, sustained: f64, rated: f64) -> Law {
     const AT_SUSTAINED: f64 = 2.0e-3;
     const EXPONENT: f64 = 1.8;
     let scale = AT_SUSTAINED / libm::pow(sustained, EXPONENT);
     Law {
         name,
+        bits,
         source: "SSDExplorer thesis, section 2.3; fit of FACTS 5.4",
         terms: vec![term(scale, EXPONENT, 0.0, 0.0)],
         most: 1e-2,
@@ -135,10 +133,10 @@ pub fn find(name: &str) -> Option<Law> {
     match name {
         "mlc-2y" => Some(mlc_2y()),
         "tlc-72l" => Some(tlc_72l()),
-        "thesis-a-mlc" => Some(thesis("thesis-a-mlc", 6_000.0, 9_000.0)),
-        "thesis-b-mlc" => Some(thesis("thesis-b-mlc", 19_000.0, 12_000.0)),
-        "thesis-c-mlc" => Some(thesis("thesis-c-mlc", 5_000.0, 4_000.0)),
-        "thesis-d-tlc" => Some(thesis("thesis-d-tlc", 1_000.0, 900.0)),
+        "thesis-a-mlc" => Some(thesis("thesis-a-mlc", 2, 6_000.0, 9_000.0)),
+        "thesis-b-mlc" => Some(thesis("thesis-b-mlc", 2, 19_000.0, 12_000.0)),
+        "thesis-c-mlc" => Some(thesis("thesis-c-mlc", 2, 5_000.0, 4_000.0)),
+        "thesis-d-tlc" => Some(thesis("thesis-d-tlc", 3, 1_000.0, 900.0)),
         _ => None,
     }
 }
@@ -149,17 +147,23 @@ pub const NAMES: [&str; 6] = ["mlc-2y", "tlc-72l", "thesis-a-mlc", "thesis-b-mlc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kit::Nanos;
 
-    fn stress(pe_cycles: f64, days: f64, reads: f64) -> Stress {
-        Stress { pe_cycles, age: Nanos((days * DAY_NS) as u64), reads }
+    fn stress(pe_cycles: f64, days: f64, reads: f64) -> Condition {
+        Condition { pe_cycles, age: Nanos((days * DAY_NS) as u64), reads, ..Condition::default() }
     }
 
     /// The values that FACTS 5.4 derives from the same formulas.
     #[test]
     fn values_are_those_of_the_facts() {
-        let near = |law: &Law, at: Stress, expected: f64| {
-            let found = law.error_rate(&at);
-            assert!((found.rate / expected - 1.0).abs() < 0.06, "{} at {at:?}: {:.3e}, not {expected:.1e}", law.name, found.rate);
+        let near = |law: &Law, at: Condition, expected: f64| {
+            let found = law.estimate(&at);
+            assert!(
+                (found.worst() / expected - 1.0).abs() < 0.06,
+                "{} at {at:?}: {:.3e}, not {expected:.1e}",
+                law.name,
+                found.worst()
+            );
             found.outside
         };
         let mlc = mlc_2y();
@@ -182,19 +186,19 @@ mod tests {
 
     #[test]
     fn what_is_outside_is_said() {
-        let year = mlc_2y().error_rate(&stress(10_000.0, 365.0, 0.0));
-        assert_eq!(year.rate, 0.5, "a probability, whatever the fit says");
+        let year = mlc_2y().estimate(&stress(10_000.0, 365.0, 0.0));
+        assert_eq!(year.worst(), 0.5, "a probability, whatever the fit says");
         assert!(year.outside.iter().any(|text| text == "mlc-2y: 365 days, fitted up to 100"), "{:?}", year.outside);
-        let read = tlc_72l().error_rate(&stress(1000.0, 1.0, 1e4));
+        let read = tlc_72l().estimate(&stress(1000.0, 1.0, 1e4));
         assert!(read.outside.iter().any(|text| text.contains("reads")), "{:?}", read.outside);
-        let worn = find("thesis-a-mlc").expect("listed").error_rate(&stress(18_000.0, 0.0, 0.0));
+        let worn = find("thesis-a-mlc").expect("listed").estimate(&stress(18_000.0, 0.0, 0.0));
         assert!(worn.outside.iter().any(|text| text.contains("used up to 1.00e-2")), "{:?}", worn.outside);
     }
 
     #[test]
     fn rates_are_finite_and_rise_with_every_stress() {
         for law in NAMES.map(|name| find(name).expect("listed")) {
-            let rate = |pe_cycles: f64, days: f64, reads: f64| law.error_rate(&stress(pe_cycles, days, reads)).rate;
+            let rate = |pe_cycles: f64, days: f64, reads: f64| law.estimate(&stress(pe_cycles, days, reads)).worst();
             for pe_cycles in [0.0, 1.0, 500.0, 3_000.0, 1e6] {
                 for days in [0.0, 1.0, 90.0, 3_650.0] {
                     for reads in [0.0, 10.0, 1e5] {

@@ -1,10 +1,13 @@
 //! The same model cell by cell: every cell is drawn, with the neighbours that disturb it. Slow, and independent of the densities it is compared with.
 
-use crate::ofwar::{RetentionAt, VoltageModel, Writing};
+use crate::condition::Condition;
+use crate::read::differs;
+use crate::voltage::{RetentionAt, VoltageModel};
 use kit::Rng;
+use rand_distr::{Distribution, Exp1, StandardNormal};
 
 /// Cells that were read wrongly, by page type (LSB first), and how many were drawn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Wrong bits of each page type.
     pub wrong: Vec<u64>,
@@ -15,81 +18,139 @@ pub struct Counted {
 impl Counted {
     /// A page's error rate.
     pub fn rate(&self, page: usize) -> f64 {
-        self.wrong[page] as f64 / self.cells as f64
+        self.wrong[page] as f64 / self.cells.max(1) as f64
     }
 
     /// Half the width of the interval of `deviations` standard deviations around it.
     pub fn margin(&self, page: usize, deviations: f64) -> f64 {
-        deviations * (self.wrong[page].max(1) as f64).sqrt() / self.cells as f64
+        deviations * (self.wrong[page].max(1) as f64).sqrt() / self.cells.max(1) as f64
+    }
+
+    /// Adds cells that were counted elsewhere.
+    pub fn add(&mut self, other: &Counted) {
+        self.wrong.resize(self.wrong.len().max(other.wrong.len()), 0);
+        self.wrong.iter_mut().zip(&other.wrong).for_each(|(sum, more)| *sum += more);
+        self.cells += other.cells;
     }
 }
 
-/// Draws `cells` cells and reads them at `references` \[V\].
-pub fn count(model: &VoltageModel, writing: &Writing, references: &[f64], cells: u64, rng: &mut Rng) -> Counted {
-    let levels = model.verify.len() as u64 + 1;
-    let bits = levels.trailing_zeros() as usize;
-    let lambda = model.telegraph_lambda(writing.pe_cycles);
-    let mean = model.retention_mean(writing.pe_cycles, writing.age);
+/// A bounded normal coupling to one neighbour.
+struct Coupling {
+    mean: f64,
+    bound: f64,
+    /// `1 / (2 sigma^2)`.
+    sharpness: f64,
+}
+
+/// What does not change from cell to cell.
+struct Sampler<'a> {
+    model: &'a VoltageModel,
+    condition: &'a Condition,
+    lambda: f64,
+    /// The retention shift before the level factor \[V\].
+    loss: f64,
+    centres: Vec<f64>,
+    neighbours: Vec<Coupling>,
+}
+
+/// Draws `cells` cells and reads them at `references` \[V\], rising.
+pub fn count(model: &VoltageModel, condition: &Condition, references: &[f64], cells: u64, rng: &mut Rng) -> Counted {
+    let bits = model.bits();
+    let sampler = Sampler::new(model, condition);
     let mut wrong = vec![0u64; bits];
     for _ in 0..cells {
-        let level = rng.below(levels);
-        let mut voltage = written(model, level, writing.step, rng);
-        let telegraph = rng.exponential(lambda);
-        voltage += if rng.chance(0.5) { telegraph } else { -telegraph };
-        for &(coupling, neighbours) in &model.couplings {
-            for _ in 0..neighbours {
-                voltage += disturbance(model, coupling, writing.step, rng);
-            }
-        }
-        let origin = match model.retention_at {
-            RetentionAt::Level => model.centre(level as usize, writing.step),
-            RetentionAt::Cell => voltage,
-        };
-        let loss = mean * model.retention_slope * (origin - model.erased_mean).max(0.0);
-        voltage -= loss * (1.0 + model.retention_spread * rng.normal());
-        let read = references.iter().filter(|reference| voltage > **reference).count() as u64;
-        let differs = gray(level) ^ gray(read);
-        for (page, wrong) in wrong.iter_mut().enumerate() {
-            *wrong += differs >> (bits - 1 - page) & 1;
+        let (level, voltage) = sampler.cell(rng);
+        let read = references.iter().filter(|reference| voltage > **reference).count();
+        if read != level {
+            wrong.iter_mut().enumerate().for_each(|(page, wrong)| *wrong += u64::from(differs(level, read, page, bits)));
         }
     }
     Counted { wrong, cells }
 }
 
-fn gray(level: u64) -> u64 {
-    level ^ level >> 1
-}
-
-fn written(model: &VoltageModel, level: u64, step: f64, rng: &mut Rng) -> f64 {
-    match level {
-        0 => model.erased_mean + model.erased_sigma * rng.normal(),
-        _ => model.verify[level as usize - 1] + step * rng.unit(),
-    }
-}
-
-/// What one neighbour that is programmed later leaves after compensation.
-fn disturbance(model: &VoltageModel, coupling: f64, step: f64, rng: &mut Rng) -> f64 {
-    let level = rng.below(model.verify.len() as u64 + 1);
-    if level == 0 {
-        return 0.0;
-    }
-    let shift = written(model, level, step, rng) - written(model, 0, step, rng);
-    let (bound, sigma) = (model.coupling_spread.0 * coupling, model.coupling_spread.1 * coupling);
-    let gamma = loop {
-        let away = sigma * rng.normal();
-        if away.abs() <= bound {
-            break coupling + away;
+impl<'a> Sampler<'a> {
+    fn new(model: &'a VoltageModel, condition: &'a Condition) -> Sampler<'a> {
+        let neighbours = model
+            .neighbours()
+            .into_iter()
+            .flat_map(|(mean, count)| (0..count).map(move |_| mean))
+            .map(|mean| {
+                let sigma = model.coupling_spread.1 * mean;
+                Coupling { mean, bound: model.coupling_spread.0 * mean, sharpness: 0.5 / (sigma * sigma) }
+            })
+            .collect();
+        Sampler {
+            model,
+            condition,
+            lambda: model.telegraph_lambda(condition.pe_cycles),
+            loss: model.retention_mean(condition.pe_cycles, condition.age),
+            centres: (0..=model.verify.len()).map(|level| model.centre(level, condition.step, condition.erase_shift)).collect(),
+            neighbours,
         }
-    };
-    let known = model.centre(level as usize, step) - model.erased_mean;
-    gamma * shift - if model.post_compensation { coupling * known } else { 0.0 }
+    }
+
+    /// A cell's level and its voltage.
+    #[inline]
+    fn cell(&self, rng: &mut Rng) -> (usize, f64) {
+        let level = self.level(rng);
+        let mut voltage = self.written(level, rng);
+        let telegraph: f64 = Exp1.sample(rng);
+        voltage += if rng.next_u64() >> 63 == 0 { self.lambda * telegraph } else { -self.lambda * telegraph };
+        for coupling in &self.neighbours {
+            voltage += self.disturbance(coupling, rng);
+        }
+        let origin = match self.model.retention_at {
+            RetentionAt::Level => self.centres[level],
+            RetentionAt::Cell => voltage,
+        };
+        let (shift, deviation) = self.model.loss(self.loss, origin);
+        (level, voltage + shift + deviation * normal(rng))
+    }
+
+    fn level(&self, rng: &mut Rng) -> usize {
+        rng.below(self.centres.len() as u64) as usize
+    }
+
+    fn written(&self, level: usize, rng: &mut Rng) -> f64 {
+        match level {
+            0 => self.centres[0] + self.model.erased_sigma * normal(rng),
+            _ => self.model.verify[level - 1] + self.condition.step * rng.unit(),
+        }
+    }
+
+    /// What one neighbour that is programmed later leaves after compensation.
+    fn disturbance(&self, coupling: &Coupling, rng: &mut Rng) -> f64 {
+        let level = self.level(rng);
+        if level == 0 {
+            return 0.0;
+        }
+        let shift = self.written(level, rng) - self.written(0, rng);
+        let known = self.centres[level] - self.centres[0];
+        coupling.draw(rng) * shift - if self.model.post_compensation { coupling.mean * known } else { 0.0 }
+    }
+}
+
+impl Coupling {
+    /// A coupling ratio: uniform within the bound, kept in proportion to the normal density.
+    fn draw(&self, rng: &mut Rng) -> f64 {
+        loop {
+            let away = self.bound * (2.0 * rng.unit() - 1.0);
+            if rng.unit() <= libm::exp(-away * away * self.sharpness) {
+                return self.mean + away;
+            }
+        }
+    }
+}
+
+fn normal(rng: &mut Rng) -> f64 {
+    StandardNormal.sample(rng)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ofwar::nominal;
     use crate::read::page_errors;
+    use crate::voltage::{Neighbourhood, nominal};
     use kit::Nanos;
 
     const DAY: u64 = 86_400_000_000_000;
@@ -98,21 +159,27 @@ mod tests {
     fn cells_drawn_one_by_one_agree_with_the_densities() {
         let by_cell = VoltageModel { retention_at: RetentionAt::Cell, ..nominal() };
         let plain = VoltageModel { post_compensation: false, ..nominal() };
+        let even = VoltageModel { neighbourhood: Neighbourhood::EvenOdd, ..nominal() };
+        let slc = VoltageModel { verify: vec![2.6], ..nominal() };
+        let tlc = VoltageModel { verify: vec![2.5, 2.9, 3.3, 3.7, 4.1, 4.5, 4.9], ..nominal() };
         let points = [
-            (nominal(), 0.2, 10_000.0, 0),
-            (nominal(), 0.2, 10_000.0, 3_652 * DAY),
-            (nominal(), 0.4, 10_000.0, 4 * DAY),
-            (nominal(), 0.3, 20_000.0, DAY),
-            (by_cell, 0.4, 15_000.0, 365 * DAY),
-            (plain, 0.2, 12_000.0, DAY),
+            (nominal(), 0.2, 0.0, 10_000.0, 0),
+            (nominal(), 0.2, 0.0, 10_000.0, 3_652 * DAY),
+            (nominal(), 0.4, 0.0, 10_000.0, 4 * DAY),
+            (nominal(), 0.3, 0.2, 20_000.0, DAY),
+            (by_cell, 0.4, 0.0, 15_000.0, 365 * DAY),
+            (plain, 0.2, 0.0, 12_000.0, DAY),
+            (even, 0.3, 0.0, 10_000.0, 30 * DAY),
+            (slc, 0.4, 0.0, 30_000.0, 300 * DAY),
+            (tlc, 0.1, 0.0, 3_000.0, 30 * DAY),
         ];
-        for (index, (model, step, pe_cycles, age)) in points.into_iter().enumerate() {
-            let writing = Writing { step, pe_cycles, age: Nanos(age) };
-            let expected = page_errors(&model.levels(&writing, 0.002));
-            let counted = count(&model, &writing, &expected.references, 400_000, &mut Rng::stream(index as u64, "cells"));
+        for (index, (model, step, erase_shift, pe_cycles, age)) in points.into_iter().enumerate() {
+            let condition = Condition { step, erase_shift, pe_cycles, age: Nanos(age), reads: 0.0 };
+            let expected = page_errors(&model.levels(&condition, 0.002));
+            let counted = count(&model, &condition, &expected.references, 400_000, &mut Rng::stream(index as u64, "cells"));
             for (page, expected) in expected.pages.iter().enumerate() {
-                // Four deviations, and a hundredth for cells that cross more than one boundary.
-                let margin = counted.margin(page, 4.0) + 0.01 * expected;
+                // Four deviations, and half a hundredth for the grid.
+                let margin = counted.margin(page, 4.0) + 0.005 * expected;
                 let found = counted.rate(page);
                 assert!(
                     (found - expected).abs() < margin,
@@ -120,5 +187,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn counts_add_up() {
+        let mut sum = Counted::default();
+        sum.add(&Counted { wrong: vec![1, 2], cells: 10 });
+        sum.add(&Counted { wrong: vec![3, 0], cells: 10 });
+        assert_eq!((sum.rate(0), sum.rate(1)), (0.2, 0.1));
     }
 }

@@ -1,4 +1,4 @@
-//! Error rates of pages, from the distributions of levels.
+//! Reading: error rates of pages, from the distributions of levels.
 
 use crate::density::Density;
 
@@ -18,25 +18,94 @@ impl PageErrors {
     }
 }
 
-/// Error rates with the references that are best for these distributions (tracked references; FACTS 1.1), under the reflected Gray map: the LSB page is read at the
-/// middle reference, each further page at those half-way between. All levels are equally likely; a cell that crosses one boundary counts, one that crosses
-/// several does not: [`crate::monte_carlo`] counts those, too.
-pub fn page_errors(levels: &[Density]) -> PageErrors {
-    let best: Vec<(f64, f64)> = levels.windows(2).map(|pair| best_reference(&pair[0], &pair[1])).collect();
+/// The reflected Gray code of a level: ER = 11, P1 = 10, P2 = 00, P3 = 01 with bits inverted (FACTS 1.1).
+pub fn gray(level: usize) -> usize {
+    level ^ level >> 1
+}
+
+/// Whether a cell of one level, read as another, is wrong in a page: the LSB page is read at the middle reference, each further page at
+/// those half-way between.
+pub fn differs(level: usize, read: usize, page: usize, bits: usize) -> bool {
+    (gray(level) ^ gray(read)) >> (bits - 1 - page) & 1 == 1
+}
+
+/// How many references a page is read at.
+pub fn references_of(page: usize) -> usize {
+    1 << page
+}
+
+/// The page that is read at a boundary: that between levels k and k + 1 belongs to the highest power of two that divides k + 1.
+pub fn page_of(boundary: usize, bits: usize) -> usize {
+    bits - 1 - (boundary + 1).trailing_zeros() as usize
+}
+
+/// The probability that a cell of each level lies in each of the intervals that `references` (rising) cut the axis into. All cuts fall between places of
+/// the grid.
+pub fn intervals(levels: &[Density], references: &[f64]) -> Vec<Vec<f64>> {
+    levels
+        .iter()
+        .map(|level| {
+            let (below, above) = level.tails();
+            // From whichever side is the smaller, so that no small probability is lost in a difference of large ones.
+            let up_to = |place: Option<usize>| place.map_or(0.0, |place| below[place]);
+            let beyond = |place: Option<usize>| place.map_or(1.0, |place| above[place]);
+            let cuts: Vec<Option<usize>> = references.iter().map(|reference| level.grid().below(*reference)).collect();
+            let mut shares = Vec::with_capacity(cuts.len() + 1);
+            for index in 0..=cuts.len() {
+                let share = match (index.checked_sub(1).map(|before| cuts[before]), cuts.get(index)) {
+                    (None, Some(next)) => up_to(*next),
+                    (Some(last), None) => beyond(last),
+                    (Some(last), Some(next)) if up_to(*next) < 0.5 => up_to(*next) - up_to(last),
+                    (Some(last), Some(next)) => beyond(last) - beyond(*next),
+                    (None, None) => 1.0,
+                };
+                shares.push(share.max(0.0));
+            }
+            shares
+        })
+        .collect()
+}
+
+/// Error rates with these references, all levels being equally likely.
+pub fn errors_at(levels: &[Density], references: Vec<f64>) -> PageErrors {
     let bits = levels.len().trailing_zeros() as usize;
+    let read = intervals(levels, &references);
     let pages = (0..bits)
         .map(|page| {
-            // Boundary k (between levels k and k + 1) belongs to the page of the highest power of two that divides k + 1.
-            let own = |boundary: usize| (boundary + 1).trailing_zeros() as usize == bits - 1 - page;
-            best.iter().enumerate().filter(|(boundary, _)| own(*boundary)).map(|(_, (_, errors))| errors).sum::<f64>()
-                / levels.len() as f64
+            let wrong = |level: usize, shares: &[f64]| -> f64 {
+                let hit = shares.iter().enumerate().filter(|(read, _)| differs(level, *read, page, bits));
+                hit.map(|(_, share)| share).sum()
+            };
+            read.iter().enumerate().map(|(level, shares)| wrong(level, shares)).sum::<f64>() / levels.len() as f64
         })
         .collect();
-    PageErrors { pages, references: best.iter().map(|(reference, _)| *reference).collect() }
+    PageErrors { pages, references }
+}
+
+/// Error rates with the references that are best for these distributions (FACTS 1.1).
+pub fn page_errors(levels: &[Density]) -> PageErrors {
+    errors_at(levels, best_references(levels))
+}
+
+/// Where a page is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum References {
+    /// Where it was best for fresh data on a fresh block: a factory setting that nobody moves.
+    Fixed,
+    /// Where it was best at half the age: a controller that measures a block anew whenever its age has doubled (assumed).
+    Tracked,
+    /// Where the fewest cells of these very distributions are confused: the limit of what read retry can find (FACTS 1.1; the default).
+    #[default]
+    Optimal,
+}
+
+/// The reference between each level and the next that confuses the fewest cells \[V\].
+pub fn best_references(levels: &[Density]) -> Vec<f64> {
+    levels.windows(2).map(|pair| best_reference(&pair[0], &pair[1]).0).collect()
 }
 
 /// The reference between two levels with the fewest errors, and their number per cell of each level.
-fn best_reference(lower: &Density, upper: &Density) -> (f64, f64) {
+pub(crate) fn best_reference(lower: &Density, upper: &Density) -> (f64, f64) {
     let (_, above) = lower.tails();
     let (below, _) = upper.tails();
     let errors = above.iter().zip(&below).map(|(above, below)| above + below);
@@ -49,15 +118,37 @@ mod tests {
     use super::*;
     use crate::density::{Grid, normal};
 
-    #[test]
-    fn boundaries_belong_to_pages_of_the_gray_map() {
+    fn levels() -> [Density; 4] {
         let grid = Grid::over(-2.0, 9.0, 0.01);
         let level = |mean: f64, sigma: f64| Density::of(grid, move |x| normal((x - mean) / sigma));
+        [level(0.0, 0.2), level(2.0, 0.4), level(4.0, 0.4), level(6.0, 0.2)]
+    }
+
+    #[test]
+    fn boundaries_belong_to_pages_of_the_gray_map() {
         // Only the middle boundary is tight: the LSB page has its errors, the MSB page few.
-        let levels = [level(0.0, 0.2), level(2.0, 0.4), level(4.0, 0.4), level(6.0, 0.2)];
-        let errors = page_errors(&levels);
+        let errors = page_errors(&levels());
         let expected = 2.0 * normal(-1.0 / 0.4) / 4.0;
         assert!((errors.pages[0] / expected - 1.0).abs() < 0.01, "{:?}", errors.pages);
         assert!(errors.pages[1] < errors.pages[0] / 5.0 && (errors.references[1] - 3.0).abs() < 0.02, "{errors:?}");
+        assert_eq!([0, 1, 2].map(|boundary| page_of(boundary, 2)), [1, 0, 1]);
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|boundary| page_of(boundary, 3)), [2, 1, 2, 0, 2, 1, 2]);
+    }
+
+    #[test]
+    fn shares_of_intervals_add_up_and_follow_the_cuts() {
+        let shares = intervals(&levels(), &[1.0, 3.0, 3.5, 5.0]);
+        assert!(shares.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12 && row.len() == 5));
+        assert!((shares[1][1] - (normal(2.5) - normal(-2.5))).abs() < 5e-3, "{shares:?}");
+        let far = intervals(&levels(), &[4.4]);
+        assert!((far[1][1] / normal(-6.0) - 1.0).abs() < 0.1, "{far:?}");
+    }
+
+    #[test]
+    fn a_moved_reference_costs_errors() {
+        let best = page_errors(&levels());
+        let moved: Vec<f64> = best.references.iter().map(|reference| reference + 0.2).collect();
+        let worse = errors_at(&levels(), moved);
+        assert!(worse.pages.iter().zip(&best.pages).all(|(worse, best)| worse > best), "{worse:?} {best:?}");
     }
 }

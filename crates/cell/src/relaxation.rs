@@ -3,6 +3,8 @@
 //! A level is flat over the program step with a normal shoulder on either side (shape: recalled; FACTS 2). The upper shoulder keeps its width, the lower
 //! one has at each age the width that gives the law's error rate. Voltages are in units of the pitch between levels; references lie half-way.
 
+use crate::condition::{Condition, Estimate};
+use crate::density::{Density, Grid};
 use kit::Nanos;
 use kit::bisect::last_holding;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
@@ -12,6 +14,8 @@ const YEAR_NS: f64 = 8766.0 * 3.6e12;
 /// Wrong bits for each cell beyond a reference: of four levels three have a lower neighbour and three an upper one.
 const BITS_PER_TAIL: f64 = 0.75;
 const HALVINGS: u32 = 60;
+/// Four levels.
+const BITS: usize = 2;
 
 /// The error rate of data of an age: `written + lost (t / 1 year)^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +39,12 @@ impl PowerLaw {
         PowerLaw { written: 7.7e-5, lost: 2.2e-2 - 7.7e-5, exponent: 1.25 }
     }
 
+    /// The law on blocks of another wear than the one it was given for, as a share of that. A guarantee of ten years after a tenth of the cycles and of
+    /// one year after all of them (slides, from JESD47) is what loss that goes with `(cycles x time)^exponent` keeps: derived.
+    pub fn worn(&self, share: f64) -> PowerLaw {
+        PowerLaw { lost: self.lost * libm::pow(share, self.exponent), ..*self }
+    }
+
     /// The error rate at an age.
     pub fn at(&self, age: Nanos) -> f64 {
         self.written + self.lost * libm::pow(age.0 as f64 / YEAR_NS, self.exponent)
@@ -54,34 +64,75 @@ pub struct BellLevels {
     pub step: f64,
     /// Deviation of the upper shoulder, in pitches. Derived.
     pub upper_sigma: f64,
-    /// The error rate with age at that step.
+    /// The error rate with age at that step, after the rated cycles.
     pub law: PowerLaw,
+    /// The rated cycles, assumed: the slides give none.
+    pub rated_pe_cycles: f64,
 }
 
 impl BellLevels {
     /// The default of FACTS 2.
     pub fn nominal() -> BellLevels {
-        BellLevels { step: 0.15, upper_sigma: 0.0994, law: PowerLaw::within_bch() }
+        BellLevels { step: 0.15, upper_sigma: 0.0994, law: PowerLaw::within_bch(), rated_pe_cycles: 3_000.0 }
     }
 
     /// The error rate with a program step and a width of the lower shoulder.
     pub fn error_rate(&self, step: f64, lower_sigma: f64) -> f64 {
+        self.error_rate_in(1.0, step, lower_sigma)
+    }
+
+    /// The same with levels `pitch` nominal pitches apart.
+    pub fn error_rate_in(&self, pitch: f64, step: f64, lower_sigma: f64) -> f64 {
         let area = |sigma: f64| sigma * (2.0 * PI).sqrt();
         let height = 1.0 / (step + 0.5 * area(lower_sigma) + 0.5 * area(self.upper_sigma));
-        let room = 0.5 * (1.0 - step);
+        let room = 0.5 * (pitch - step);
         let tail = |sigma: f64| height * area(sigma) * 0.5 * libm::erfc(room / sigma * FRAC_1_SQRT_2);
         BITS_PER_TAIL * (tail(lower_sigma) + tail(self.upper_sigma))
     }
 
-    /// The deviation of the lower shoulder at an age, in pitches.
-    pub fn lower_sigma(&self, age: Nanos) -> f64 {
-        let wanted = self.law.at(age);
+    /// Error rates at a condition; the model does not tell page types apart.
+    pub fn estimate(&self, condition: &Condition) -> Estimate {
+        let rate = self.error_rate(condition.step, self.lower_sigma(condition.pe_cycles, condition.age));
+        Estimate { pages: vec![rate.min(0.5); BITS], outside: Vec::new() }
+    }
+
+    /// The distribution of each level, lowest first, at `pitch` 0, 1, 2 and 3.
+    pub fn levels(&self, condition: &Condition, resolution: f64) -> Vec<Density> {
+        let grid = Grid::over(-2.0, BITS as f64 * 2.0 + 1.0, resolution);
+        let sigma = self.lower_sigma(condition.pe_cycles, condition.age);
+        (0..1 << BITS).map(|level| Density::of(grid, |x| self.below(x - f64::from(level), condition.step, sigma))).collect()
+    }
+
+    /// The references: half-way between levels.
+    pub fn references(&self) -> Vec<f64> {
+        (1..1 << BITS).map(|level| f64::from(level) - 0.5).collect()
+    }
+
+    /// The share of a level below a distance from its centre.
+    fn below(&self, x: f64, step: f64, lower_sigma: f64) -> f64 {
+        let area = |sigma: f64| 0.5 * sigma * (2.0 * PI).sqrt();
+        let whole = step + area(lower_sigma) + area(self.upper_sigma);
+        let (lower, upper) = (-0.5 * step, 0.5 * step);
+        // A shoulder is half a normal density, as high as the flat top.
+        let shoulder = |away: f64, sigma: f64| area(sigma) * libm::erfc(away / sigma * FRAC_1_SQRT_2);
+        if x < lower {
+            shoulder(lower - x, lower_sigma) / whole
+        } else if x <= upper {
+            (area(lower_sigma) + x - lower) / whole
+        } else {
+            1.0 - shoulder(x - upper, self.upper_sigma) / whole
+        }
+    }
+
+    /// The deviation of the lower shoulder at a wear and age, in pitches.
+    pub fn lower_sigma(&self, pe_cycles: f64, age: Nanos) -> f64 {
+        let wanted = self.law.worn(pe_cycles / self.rated_pe_cycles).at(age);
         last_holding(0.01, 0.5, HALVINGS, |sigma| self.error_rate(self.step, sigma) <= wanted)
     }
 
     /// How many times wider the step may be than the one for a year if data is to last `retention` within `limit`. Program time goes with its inverse.
     pub fn speed_up(&self, retention: Nanos, limit: f64) -> f64 {
-        let sigma = self.lower_sigma(retention);
+        let sigma = self.lower_sigma(self.rated_pe_cycles, retention);
         last_holding(1e-3, 0.999, HALVINGS, |step| self.error_rate(step, sigma) <= limit) / self.step
     }
 }
@@ -96,6 +147,7 @@ mod tests {
 
     const TWO_WEEKS: f64 = 14.0 / 365.25;
     const BCH: f64 = 4.5e-4;
+    const RATED: f64 = 3_000.0;
 
     #[test]
     fn speed_ups_are_those_of_the_slides() {
@@ -104,7 +156,7 @@ mod tests {
             (levels.error_rate(levels.step, levels.upper_sigma) / levels.law.written - 1.0).abs() < 0.02,
             "fresh levels are symmetric"
         );
-        assert!((levels.lower_sigma(years(1.0)) - 0.1344).abs() < 0.0005, "{}", levels.lower_sigma(years(1.0)));
+        assert!((levels.lower_sigma(RATED, years(1.0)) - 0.1344).abs() < 0.0005, "{}", levels.lower_sigma(RATED, years(1.0)));
         for (age, expected) in [(1.0, 1.00), (0.1, 2.12), (TWO_WEEKS, 2.31), (0.01, 2.42)] {
             let found = levels.speed_up(years(age), BCH);
             assert!((found - expected).abs() < 0.02, "{age} years: {found}, not {expected}");
@@ -126,7 +178,28 @@ mod tests {
         let levels = BellLevels::nominal();
         let by_step: Vec<f64> = (1..90).map(|step| levels.error_rate(f64::from(step) / 100.0, 0.1)).collect();
         assert!(by_step.windows(2).all(|pair| pair[1] >= pair[0]));
-        let by_age: Vec<f64> = (0..20).map(|tenth| levels.lower_sigma(years(f64::from(tenth) / 10.0))).collect();
+        let by_age: Vec<f64> = (0..20).map(|tenth| levels.lower_sigma(RATED, years(f64::from(tenth) / 10.0))).collect();
         assert!(by_age.windows(2).all(|pair| pair[1] >= pair[0]), "{by_age:?}");
+    }
+
+    #[test]
+    fn distributions_have_the_tails_of_the_error_rate() {
+        let model = BellLevels::nominal();
+        let condition = Condition { step: 0.3, pe_cycles: RATED, age: years(0.1), ..Condition::default() };
+        let levels = model.levels(&condition, 0.002);
+        assert!(levels.iter().all(|level| (level.total() - 1.0).abs() < 1e-9));
+        let read = crate::read::intervals(&levels, &model.references());
+        let crossed: f64 = (0..4).map(|level| 1.0 - read[level][level]).sum::<f64>() / 4.0;
+        let expected = model.estimate(&condition).pages[0];
+        // A reference falls between places of the grid.
+        assert!((crossed / expected - 1.0).abs() < 0.02, "{crossed} {expected}");
+    }
+
+    /// Ten years after a tenth of the cycles, one year after all of them.
+    #[test]
+    fn the_guarantee_of_the_standard_holds_at_both_ends() {
+        let law = PowerLaw::within_bch();
+        let years = |share: f64| law.worn(share).longest(BCH).expect("fresh data is correctable").0 as f64 / YEAR_NS;
+        assert!((years(1.0) - 1.0).abs() < 0.01 && (years(0.1) - 10.0).abs() < 0.1, "{} {}", years(1.0), years(0.1));
     }
 }

@@ -1,27 +1,21 @@
-//! What a limit on the error rate allows: the longest retention of a step, the widest step for a retention.
+//! What a limit on the error rate allows: of program step, erase depth, retention and wear, each from the others.
 
-use crate::ofwar::{VoltageModel, Writing};
-use crate::read::page_errors;
+use crate::condition::Condition;
+use crate::device::Device;
 use kit::Nanos;
 use kit::bisect::last_holding;
 
-/// Grid on which limits are sought \[V\]: halving it changes error rates by less than 0.3 %.
-const RESOLUTION: f64 = 0.004;
 /// Halvings of the interval in which an answer lies.
 const HALVINGS: u32 = 40;
 /// The longest retention that is asked about: a hundred years.
-const LONGEST: Nanos = Nanos(100 * 8766 * 3_600_000_000_000);
-/// The widest step that is asked about \[V\].
-const WIDEST: f64 = 1.5;
+pub const LONGEST: Nanos = Nanos(100 * 8766 * 3_600_000_000_000);
+/// The narrowest step that is asked about, as a share of the widest.
+const NARROWEST: f64 = 1e-3;
 
-/// The error rate of the worst page.
-fn worst(model: &VoltageModel, writing: &Writing) -> f64 {
-    page_errors(&model.levels(writing, RESOLUTION)).worst()
-}
-
-/// How long data written with this step on blocks of this wear stays within `limit`: none if not even fresh data does; at most a hundred years.
-pub fn longest_retention(model: &VoltageModel, step: f64, pe_cycles: f64, limit: f64) -> Option<Nanos> {
-    let holds = |age: Nanos| worst(model, &Writing { step, pe_cycles, age }) <= limit;
+/// How long data stays within `limit`: none if not even fresh data does; at most a hundred years. The age of the condition is not used.
+pub fn longest_retention(device: &Device, condition: &Condition, limit: f64) -> Option<Nanos> {
+    let aging = device.aging(condition);
+    let holds = |age: Nanos| aging.at(age).worst() <= limit;
     if !holds(Nanos::ZERO) {
         return None;
     }
@@ -33,32 +27,70 @@ pub fn longest_retention(model: &VoltageModel, step: f64, pe_cycles: f64, limit:
     Some(age(last_holding(0.0, libm::log(LONGEST.0 as f64), HALVINGS, |power| holds(age(power)))))
 }
 
-/// The widest program step \[V\] whose data stays within `limit` for `retention` on blocks of this wear; none if the narrowest does not.
-pub fn widest_step(model: &VoltageModel, retention: Nanos, pe_cycles: f64, limit: f64) -> Option<f64> {
-    let holds = |step: f64| worst(model, &Writing { step, pe_cycles, age: retention }) <= limit;
-    if !holds(RESOLUTION) {
+/// The widest program step whose data stays within `limit` for the condition's age; none if the narrowest does not, or the technology has no step.
+pub fn widest_step(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
+    let widest = device.technology.widest_step()?;
+    let holds = |step: f64| device.estimate(&Condition { step, ..*condition }).worst() <= limit;
+    answer(NARROWEST * widest, widest, holds)
+}
+
+/// How much shallower than nominal a block may be erased \[V\]; none if not even a nominal erase will do, or the technology has no depth.
+pub fn shallowest_erase(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
+    let most = device.technology.shallowest_erase()?;
+    answer(0.0, most, |erase_shift| device.estimate(&Condition { erase_shift, ..*condition }).worst() <= limit)
+}
+
+/// The most cycles after which data stays within `limit` for the condition's age, up to a hundred times the rated; none if not even a fresh block will do.
+pub fn most_cycles(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
+    let most = 100.0 * f64::from(device.rated_pe_cycles);
+    answer(0.0, most, |pe_cycles| device.estimate(&Condition { pe_cycles, ..*condition }).worst() <= limit)
+}
+
+/// The largest value from `low` to `high` that holds; none if `low` does not.
+fn answer(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+    if !holds(low) {
         return None;
     }
-    if holds(WIDEST) {
-        return Some(WIDEST);
+    if holds(high) {
+        return Some(high);
     }
-    Some(last_holding(RESOLUTION, WIDEST, HALVINGS / 2, holds))
+    Some(last_holding(low, high, HALVINGS / 2, holds))
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::ofwar::nominal;
+    use crate::device::Technology;
+    use crate::read::References;
+    use crate::stress::{ReadDisturb, Variation};
+    use crate::voltage::nominal;
 
     const HOUR: u64 = 3_600_000_000_000;
     /// BCH (34528, 32768, t = 110) at a page failure rate of 1e-15: FACTS 1.1, derived.
     const LIMIT: f64 = 1.35e-3;
 
+    pub(crate) fn ofwar() -> Device {
+        Device {
+            technology: Technology::Voltage(nominal()),
+            references: References::Optimal,
+            disturb: Some(ReadDisturb::default()),
+            activation_ev: 1.1,
+            reference_celsius: 40.0,
+            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
+            ispp: None,
+            nominal_step: 0.2,
+            rated_pe_cycles: 10_000,
+        }
+    }
+
+    fn at(step: f64, pe_cycles: f64, hours: u64) -> Condition {
+        Condition { step, pe_cycles, age: Nanos(hours * HOUR), ..Condition::default() }
+    }
+
     /// Section 4.1 of the paper: the step doubles when retention drops from ten years to four days, so programming takes half as long.
     #[test]
     fn the_step_doubles_from_ten_years_to_four_days() {
-        let step =
-            |hours: u64| widest_step(&nominal(), Nanos(hours * HOUR), 10_000.0, LIMIT).expect("the code corrects fresh data");
+        let step = |hours: u64| widest_step(&ofwar(), &at(0.0, 10_000.0, hours), LIMIT).expect("the code corrects fresh data");
         let (long, short) = (step(87_660), step(96));
         assert!((short / long - 1.99).abs() < 0.03, "{short} V for four days, {long} V for ten years");
         assert!((long - 0.20).abs() < 0.01, "{long}");
@@ -67,11 +99,34 @@ mod tests {
     /// FACTS 1.3: the honest finding. The trade of retention for speed bites only near the end of life.
     #[test]
     fn at_half_the_endurance_a_fast_write_keeps_its_data_ten_years() {
-        let kept = |pe_cycles: f64| longest_retention(&nominal(), 0.4, pe_cycles, LIMIT).expect("fresh data is correctable");
+        let kept =
+            |pe_cycles: f64| longest_retention(&ofwar(), &at(0.4, pe_cycles, 0), LIMIT).expect("fresh data is correctable");
         assert!(kept(5_000.0) > Nanos(87_660 * HOUR), "{:?}", kept(5_000.0));
         let worn = kept(10_000.0);
         assert!(worn > Nanos(48 * HOUR) && worn < Nanos(20 * 24 * HOUR), "about four days: {worn:?}");
-        assert_eq!(longest_retention(&nominal(), 0.4, 40_000.0, LIMIT), None, "nothing holds on a block that is worn out");
-        assert_eq!(widest_step(&nominal(), Nanos(HOUR), 40_000.0, LIMIT), None);
+        assert_eq!(longest_retention(&ofwar(), &at(0.4, 40_000.0, 0), LIMIT), None, "nothing holds on a block that is worn out");
+        assert_eq!(widest_step(&ofwar(), &at(0.0, 40_000.0, 1), LIMIT), None);
+    }
+
+    #[test]
+    fn each_answer_just_meets_the_limit() {
+        let device = ofwar();
+        let base = at(0.3, 6_000.0, 10_000);
+        let worst = |condition: Condition| device.estimate(&condition).worst() / LIMIT;
+        let erase_shift = shallowest_erase(&device, &base, LIMIT).expect("a nominal erase will do");
+        assert!((worst(Condition { erase_shift, ..base }) - 1.0).abs() < 0.01 && erase_shift > 0.01, "{erase_shift}");
+        let pe_cycles = most_cycles(&device, &base, LIMIT).expect("a fresh block will do");
+        assert!((worst(Condition { pe_cycles, ..base }) - 1.0).abs() < 0.01 && pe_cycles > 6_000.0, "{pe_cycles}");
+        let age =
+            longest_retention(&device, &Condition { step: 0.4, pe_cycles: 10_000.0, ..base }, LIMIT).expect("fresh will do");
+        assert!((worst(Condition { step: 0.4, pe_cycles: 10_000.0, age, ..base }) - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn reads_and_heat_take_from_retention() {
+        let device = ofwar();
+        let kept = |reads: f64| longest_retention(&device, &Condition { reads, ..at(0.4, 10_000.0, 0) }, LIMIT);
+        assert!(kept(20_000.0) < kept(0.0));
+        assert!(device.age_at(Nanos(HOUR), 55.0) > Nanos(6 * HOUR) && device.age_at(Nanos(HOUR), 40.0) == Nanos(HOUR));
     }
 }

@@ -1,6 +1,6 @@
 //! Random streams with names: adding one moves no other.
 
-use rand_core::{Rng as _, SeedableRng};
+use rand_core::{Rng as _, SeedableRng, TryRng};
 use rand_pcg::Pcg64Mcg;
 
 /// A stream of random numbers, the same on every machine for one seed and name.
@@ -64,6 +64,25 @@ impl Rng {
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
+    }
+}
+
+/// So that distributions of other crates can draw from it.
+impl TryRng for Rng {
+    type Error = std::convert::Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        self.0.try_next_u32()
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        self.0.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        self.0.try_fill_bytes(bytes)
     }
 }
 

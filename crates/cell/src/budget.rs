@@ -1,0 +1,254 @@
+//! The one budget: program step, erase depth, retention, code and wear share the cell's window. Who spends how much of it, and what is left.
+//!
+//! Here levels may be moved: each is put as low as its lower boundary allows ([`crate::place`]), and the budget closes if the highest still ends within the
+//! window. Everything in volts, for bell-shaped levels in pitches.
+
+use crate::condition::Condition;
+use crate::device::{Device, RESOLUTION, Technology};
+use crate::place::placed;
+use crate::relaxation::BellLevels;
+use crate::solve::LONGEST;
+use crate::voltage::{Couplings, VoltageModel};
+use kit::Nanos;
+use kit::bisect::last_holding;
+
+/// Halvings of the interval in which an answer lies.
+const HALVINGS: u32 = 24;
+/// A step of nothing would leave no level to place \[V\].
+const NO_STEP: f64 = 1e-3;
+/// The range of error rates in which a code's limit is sought.
+const LIMITS: (f64, f64) = (1e-9, 0.3);
+
+/// What is known of a budget: the condition holds step, erase depth, wear and retention, `limit` the error rate that the code corrects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Step, erase depth, wear, and as its age the promised retention.
+    pub condition: Condition,
+    /// The error rate that code and sensing correct.
+    pub limit: f64,
+}
+
+/// Which of the five is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// The widest program step.
+    Step,
+    /// The shallowest erase.
+    Erase,
+    /// The longest retention.
+    Retention,
+    /// The weakest code: the lowest error rate that it must correct.
+    Code,
+    /// The most cycles.
+    Wear,
+}
+
+/// One that spends, and how much.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Who.
+    pub who: &'static str,
+    /// How much, in the unit of the window.
+    pub volts: f64,
+}
+
+/// A window and who spends it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spending {
+    /// The whole window.
+    pub window: f64,
+    /// What each spends, in the order in which they were added: each with all before it at work. With what is free they add up to the window.
+    pub shares: Vec<Share>,
+    /// What is left; below zero the budget does not close.
+    pub free: f64,
+    /// How much more would be spent if the code corrected nothing worth speaking of (an error rate of 1e-9 instead of the limit).
+    pub code_gives: f64,
+}
+
+/// Where levels cannot be placed at all this much is overdrawn.
+const HOPELESS: f64 = -100.0;
+
+/// What is left of the window; below zero the budget does not close. None where the technology has no window, only error rates.
+pub fn free(device: &Device, budget: &Budget) -> Option<f64> {
+    let Budget { condition, limit } = budget;
+    match &device.technology {
+        Technology::Voltage(model) => Some(model.top(device.nominal_step) - top(model, condition, *limit)),
+        Technology::Bell(model) => Some(1.0 - pitch(model, condition, *limit)),
+        Technology::Scaled(cell) => {
+            let allowed = (limit / cell.limit - cell.fresh_share) / (1.0 - cell.fresh_share);
+            Some(allowed * cell.scaling.saved.1 - cell.spent(condition))
+        }
+        Technology::Law(_) | Technology::Measured(_) | Technology::Rram(_) => None,
+    }
+}
+
+/// Whether the budget closes: data is correctable to the end of its retention.
+pub fn closes(device: &Device, budget: &Budget) -> bool {
+    free(device, budget).map_or_else(|| device.estimate(&budget.condition).worst() <= budget.limit, |free| free >= 0.0)
+}
+
+/// The budget with its unknown filled in as far as it will go; none if it cannot be closed, or the technology does not know that quantity.
+pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budget> {
+    let with = |value: f64| -> Budget {
+        let mut budget = *budget;
+        match unknown {
+            Unknown::Step => budget.condition.step = value,
+            Unknown::Erase => budget.condition.erase_shift = value,
+            Unknown::Retention => budget.condition.age = Nanos(libm::exp(value) as u64),
+            Unknown::Code => budget.limit = libm::exp(-value),
+            Unknown::Wear => budget.condition.pe_cycles = value,
+        }
+        budget
+    };
+    let (low, high) = match unknown {
+        Unknown::Step => {
+            let widest = device.technology.widest_step()?;
+            (NO_STEP * widest, widest)
+        }
+        Unknown::Erase => (0.0, device.technology.shallowest_erase()?),
+        Unknown::Retention => (0.0, libm::log(LONGEST.0 as f64)),
+        Unknown::Code => (-libm::log(LIMITS.1), -libm::log(LIMITS.0)),
+        Unknown::Wear => (0.0, 100.0 * f64::from(device.rated_pe_cycles)),
+    };
+    let holds = |value: f64| closes(device, &with(value));
+    if !holds(low) {
+        return None;
+    }
+    Some(with(if holds(high) { high } else { last_holding(low, high, HALVINGS, holds) }))
+}
+
+/// Who spends what; none where the technology has no window.
+pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
+    let shares = match &device.technology {
+        Technology::Voltage(model) => volts(model, budget),
+        Technology::Bell(model) => pitches(model, budget),
+        Technology::Scaled(cell) => {
+            let Condition { step, pe_cycles, age, erase_shift, .. } = budget.condition;
+            let (by_step, margin) = cell.scaling.saved;
+            let used = cell.margin_used(pe_cycles, age);
+            vec![
+                Share { who: "program steps", volts: by_step * 2.0 - cell.scaling.room(step / cell.nominal_step, 1.0) },
+                Share { who: "retention at this wear", volts: margin * used },
+                Share { who: "shallow erase", volts: erase_shift },
+            ]
+        }
+        Technology::Law(_) | Technology::Measured(_) | Technology::Rram(_) => return None,
+    };
+    let free_now = free(device, budget)?;
+    let without_code = free(device, &Budget { limit: LIMITS.0, ..*budget })?;
+    let window = shares.iter().map(|share| share.volts).sum::<f64>() + free_now;
+    Some(Spending { window, shares, free: free_now, code_gives: free_now - without_code })
+}
+
+/// Where the highest level ends if all stand as low as the limit allows \[V\].
+fn top(model: &VoltageModel, condition: &Condition, limit: f64) -> f64 {
+    let placed = placed(model, condition, limit, 2.0 * RESOLUTION);
+    placed.map_or(model.top(condition.step) - HOPELESS, |placed| placed.top(condition.step))
+}
+
+fn volts(model: &VoltageModel, budget: &Budget) -> Vec<Share> {
+    let Budget { condition, limit } = *budget;
+    let quiet = VoltageModel { couplings: Couplings { vertical: 0.0, diagonal: 0.0, horizontal: 0.0 }, ..model.clone() };
+    let bare = Condition { step: NO_STEP, ..Condition::default() };
+    let stepped = Condition { step: condition.step, ..bare };
+    let worn = Condition { pe_cycles: condition.pe_cycles, ..stepped };
+    let aged = Condition { age: condition.age, ..worn };
+    let tops = [
+        ("erased state", top(&quiet, &bare, limit)),
+        ("program steps", top(&quiet, &stepped, limit)),
+        ("interference", top(model, &stepped, limit)),
+        ("wear (random telegraph noise)", top(model, &worn, limit)),
+        ("retention", top(model, &aged, limit)),
+        ("shallow erase", top(model, &condition, limit)),
+    ];
+    let mut before = model.erased_mean;
+    tops.into_iter()
+        .map(|(who, top)| {
+            let share = Share { who, volts: top - before };
+            before = top;
+            share
+        })
+        .collect()
+}
+
+/// The pitch at which levels of this step and age just meet the limit, in nominal pitches.
+fn pitch(model: &BellLevels, condition: &Condition, limit: f64) -> f64 {
+    let sigma = model.lower_sigma(condition.pe_cycles, condition.age);
+    pitch_of(model, condition.step, sigma, limit)
+}
+
+fn pitch_of(model: &BellLevels, step: f64, lower_sigma: f64, limit: f64) -> f64 {
+    // Wider by a pitch's growth the room of both shoulders grows; nothing needs ten pitches.
+    last_holding(0.0, 10.0, 40, |pitch| model.error_rate_in(pitch, step, lower_sigma) > limit)
+}
+
+fn pitches(model: &BellLevels, budget: &Budget) -> Vec<Share> {
+    let Budget { condition, limit } = *budget;
+    let shoulders = pitch_of(model, NO_STEP, model.upper_sigma, limit);
+    let stepped = pitch_of(model, condition.step, model.upper_sigma, limit);
+    let aged = pitch(model, &condition, limit);
+    vec![
+        Share { who: "shoulders of fresh levels", volts: shoulders },
+        Share { who: "program step", volts: stepped - shoulders },
+        Share { who: "retention at this wear", volts: aged - stepped },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solve::tests::ofwar;
+
+    const HOUR: u64 = 3_600_000_000_000;
+    const LIMIT: f64 = 1.35e-3;
+
+    fn nominal() -> Budget {
+        let condition = Condition { step: 0.2, pe_cycles: 10_000.0, age: Nanos(87_660 * HOUR), ..Condition::default() };
+        Budget { condition, limit: LIMIT }
+    }
+
+    /// The levels of FACTS 1.2 are where the budget just closes.
+    #[test]
+    fn the_nominal_budget_is_spent_to_the_last_hundredth_of_a_volt() {
+        let spending = spending(&ofwar(), &nominal()).expect("a window");
+        assert!(spending.free.abs() < 0.02, "{spending:?}");
+        assert!(spending.shares.iter().all(|share| share.volts > -0.005), "{spending:?}");
+        let sum: f64 = spending.shares.iter().map(|share| share.volts).sum::<f64>() + spending.free;
+        assert!((sum - spending.window).abs() < 1e-9 && (spending.window - (4.994 - 1.4)).abs() < 1e-9, "{spending:?}");
+        assert!(spending.code_gives > 0.3, "{spending:?}");
+    }
+
+    /// Given any four, the fifth; put back, the budget closes with nothing left.
+    #[test]
+    fn each_of_the_five_follows_from_the_others() {
+        let device = ofwar();
+        let eased = Budget {
+            condition: Condition { step: 0.25, pe_cycles: 6_000.0, age: Nanos(8_766 * HOUR), ..Condition::default() },
+            ..nominal()
+        };
+        assert!(closes(&device, &eased));
+        for unknown in [Unknown::Step, Unknown::Erase, Unknown::Retention, Unknown::Code, Unknown::Wear] {
+            let closed = close(&device, &eased, unknown).expect("there is room");
+            if unknown == Unknown::Retention && closed.condition.age >= Nanos(LONGEST.0 - LONGEST.0 / 100) {
+                continue;
+            }
+            let free = free(&device, &closed).expect("a window");
+            assert!((0.0..0.01).contains(&free), "{unknown:?}: {closed:?} leaves {free}");
+        }
+        let hopeless = Budget { condition: Condition { pe_cycles: 60_000.0, step: 0.6, ..eased.condition }, ..eased };
+        assert_eq!(close(&device, &hopeless, Unknown::Retention), None);
+    }
+
+    /// OFWAR, retention relaxation and DPES spend the same margin: what one takes the others do not have.
+    #[test]
+    fn what_one_work_takes_another_has_not() {
+        let device = ofwar();
+        let at = |step: f64, erase_shift: f64, hours: u64| Budget {
+            condition: Condition { step, erase_shift, pe_cycles: 10_000.0, age: Nanos(hours * HOUR), reads: 0.0 },
+            limit: LIMIT,
+        };
+        let fast = close(&device, &at(0.0, 0.0, 96), Unknown::Step).expect("room for a fast step").condition.step;
+        assert!(closes(&device, &at(fast, 0.0, 96)) && closes(&device, &at(0.2, 0.2, 96)));
+        assert!(!closes(&device, &at(fast, 0.2, 96)), "both at once");
+    }
+}

@@ -1,0 +1,99 @@
+//! Incremental step pulse programming: pulses that rise by the program step, each followed by verifying, until every cell has passed.
+
+use kit::Nanos;
+
+/// One pass over the cells of a wordline, which programs one page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// The voltage that the slowest cell must be moved by \[V\].
+    pub sweep: f64,
+    /// The pass's step as a multiple of the program step: a coarse first pass may take wider ones.
+    pub coarseness: f64,
+    /// Levels that are verified after each pulse.
+    pub verifies: u32,
+}
+
+/// How a wordline is programmed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ispp {
+    /// One program pulse.
+    pub pulse: Nanos,
+    /// One verify.
+    pub verify: Nanos,
+    /// What a pass takes beside its pulses. Halving the time by doubling the step needs none.
+    pub fixed: Nanos,
+    /// The passes by page type, LSB first.
+    pub passes: Vec<Pass>,
+}
+
+impl Ispp {
+    /// Pulses of a pass, in the mean over wordlines: where the slowest cell starts is spread over one step, so a pass takes a whole number of pulses, this many
+    /// on average.
+    pub fn loops(&self, page: usize, step: f64) -> f64 {
+        let pass = &self.passes[page % self.passes.len()];
+        pass.sweep / (step * pass.coarseness)
+    }
+
+    /// The mean program time of a page type.
+    pub fn time(&self, page: usize, step: f64) -> Nanos {
+        self.after(page, self.loops(page, step))
+    }
+
+    /// The mean program time over page types.
+    pub fn mean_time(&self, step: f64) -> Nanos {
+        let sum: u64 = (0..self.passes.len()).map(|page| self.time(page, step).0).sum();
+        Nanos((sum as f64 / self.passes.len() as f64).round() as u64)
+    }
+
+    /// The program times that a page type takes, each with its probability.
+    pub fn times(&self, page: usize, step: f64) -> Vec<(Nanos, f64)> {
+        let loops = self.loops(page, step);
+        let (fewer, share) = (libm::floor(loops), loops - libm::floor(loops));
+        let all = [(self.after(page, fewer), 1.0 - share), (self.after(page, fewer + 1.0), share)];
+        all.into_iter().filter(|(_, probability)| *probability > 0.0).collect()
+    }
+
+    fn after(&self, page: usize, loops: f64) -> Nanos {
+        let pass = &self.passes[page % self.passes.len()];
+        let each = self.pulse.0 as f64 + f64::from(pass.verifies) * self.verify.0 as f64;
+        Nanos(self.fixed.0 + (loops * each).round() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Ispp {
+        let pass = |sweep, coarseness, verifies| Pass { sweep, coarseness, verifies };
+        Ispp {
+            pulse: Nanos(15_000),
+            verify: Nanos(5_000),
+            fixed: Nanos(40_000),
+            passes: vec![pass(3.0, 2.0, 1), pass(4.8, 1.0, 3)],
+        }
+    }
+
+    #[test]
+    fn time_is_pulses_and_verifies() {
+        let ispp = example();
+        // LSB: 3.0 V in steps of 0.5 V are 6 pulses of 20 us; MSB: 4.8 V in 0.25 V are 19.2 of 30 us.
+        assert_eq!(ispp.time(0, 0.25), Nanos(40_000 + 6 * 20_000));
+        assert_eq!(ispp.time(1, 0.25), Nanos(40_000 + 576_000));
+        assert_eq!(ispp.mean_time(0.25), Nanos((160_000 + 616_000) / 2));
+    }
+
+    #[test]
+    fn times_have_the_mean_and_whole_pulses() {
+        let ispp = example();
+        for step in [0.13, 0.25, 0.4] {
+            for page in [0, 1] {
+                let times = ispp.times(page, step);
+                let mean: f64 = times.iter().map(|(time, probability)| time.0 as f64 * probability).sum();
+                assert!((mean - ispp.time(page, step).0 as f64).abs() < 2.0 && times.len() <= 2, "{step} {page} {times:?}");
+                assert!((times.iter().map(|(_, probability)| probability).sum::<f64>() - 1.0).abs() < 1e-12);
+            }
+        }
+        assert_eq!(ispp.times(0, 0.25), [(Nanos(160_000), 1.0)]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Error rates that a user has measured: a table over wear and age, for all pages or for each page type.
+
+use crate::condition::{Condition, Estimate};
+use kit::{Nanos, Problems};
+
+/// A day \[ns\].
+const DAY_NS: f64 = 8.64e13;
+
+/// One measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Program and erase cycles.
+    pub pe_cycles: f64,
+    /// Age \[days\].
+    pub days: f64,
+    /// Error rates by page type, LSB first.
+    pub pages: Vec<f64>,
+}
+
+/// A full table of measurements: every age at every wear.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    name: String,
+    pe_cycles: Vec<f64>,
+    days: Vec<f64>,
+    /// Logarithms of the error rates, by wear, then age, then page type.
+    ln_rates: Vec<Vec<f64>>,
+}
+
+impl Measured {
+    /// A table of `rows` in any order. `name` is what messages call it.
+    pub fn of(name: &str, rows: &[Row]) -> Result<Measured, Problems> {
+        let mut problems = Problems::default();
+        for (index, row) in rows.iter().enumerate() {
+            let place = format!("{name}, row {}", index + 1);
+            if !(row.pe_cycles.is_finite() && row.pe_cycles >= 0.0 && row.days.is_finite() && row.days >= 0.0) {
+                problems.add(&place, "expected cycles and days that are numbers not below zero");
+            }
+            if let Some(rate) = row.pages.iter().find(|rate| !(**rate > 0.0 && **rate <= 0.5)) {
+                problems.add(&place, format!("error rate {rate}: expected a number above 0, at most 0.5"));
+            }
+            if row.pages.len() != rows[0].pages.len() || !(1..=4).contains(&row.pages.len()) {
+                problems.add(&place, format!("{} error rates: expected one for each page type, 1 to 4", row.pages.len()));
+            }
+        }
+        if rows.is_empty() {
+            problems.add(name, "no measurements: expected at least one row");
+        }
+        problems.or(())?;
+        let axis = |of: fn(&Row) -> f64| {
+            let mut values: Vec<f64> = rows.iter().map(of).collect();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values
+        };
+        let (pe_cycles, days) = (axis(|row| row.pe_cycles), axis(|row| row.days));
+        let mut problems = Problems::default();
+        let mut ln_rates = Vec::with_capacity(pe_cycles.len() * days.len());
+        for wear in &pe_cycles {
+            for age in &days {
+                let mut found = rows.iter().filter(|row| row.pe_cycles == *wear && row.days == *age);
+                match (found.next(), found.next()) {
+                    (Some(row), None) => ln_rates.push(row.pages.iter().map(|rate| libm::log(*rate)).collect()),
+                    (Some(_), Some(_)) => problems.add(name, format!("{wear} cycles, {age} days stand twice: expected once")),
+                    (None, _) => {
+                        problems.add(name, format!("{wear} cycles, {age} days: missing; expected every age at every wear"));
+                    }
+                }
+            }
+        }
+        problems.or(Measured { name: name.to_owned(), pe_cycles, days, ln_rates })
+    }
+
+    /// Page types of the table.
+    pub fn page_types(&self) -> usize {
+        self.ln_rates[0].len()
+    }
+
+    /// Error rates between measurements, linear in their logarithm over wear and over the logarithm of 1 + days. Outside the table the nearest measurement
+    /// is taken, and that is said.
+    pub fn estimate(&self, condition: &Condition) -> Estimate {
+        let days = condition.age.0 as f64 / DAY_NS;
+        let mut outside = Vec::new();
+        let mut place = |axis: &[f64], value: f64, what: &str, scale: fn(f64) -> f64| {
+            let (first, last) = (axis[0], axis[axis.len() - 1]);
+            if value < first || value > last {
+                outside.push(format!("{}: {value:.0} {what}, measured from {first} to {last}", self.name));
+            }
+            let upper = axis.partition_point(|known| *known <= value).clamp(1, axis.len().max(2) - 1).min(axis.len() - 1);
+            let lower = upper.saturating_sub(1);
+            let (from, to) = (scale(axis[lower]), scale(axis[upper]));
+            let share = if to > from { ((scale(value) - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
+            (lower, upper, share)
+        };
+        let wear = place(&self.pe_cycles, condition.pe_cycles, "cycles", |x| x);
+        let age = place(&self.days, days, "days", libm::log1p);
+        let at = |wear: usize, age: usize, page: usize| self.ln_rates[wear * self.days.len() + age][page];
+        let between = |a: f64, b: f64, share: f64| a + (b - a) * share;
+        let pages = (0..self.page_types())
+            .map(|page| {
+                let row = |w: usize| between(at(w, age.0, page), at(w, age.1, page), age.2);
+                libm::exp(between(row(wear.0), row(wear.1), wear.2))
+            })
+            .collect();
+        if condition.reads > 0.0 {
+            outside.push(format!("{}: reads are not in the table", self.name));
+        }
+        Estimate { pages, outside }
+    }
+
+    /// The largest wear and age in the table.
+    pub fn extent(&self) -> (f64, Nanos) {
+        let last = |axis: &[f64]| axis[axis.len() - 1];
+        (last(&self.pe_cycles), Nanos((last(&self.days) * DAY_NS) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(pe_cycles: f64, days: f64, rate: f64) -> Row {
+        Row { pe_cycles, days, pages: vec![rate, 2.0 * rate] }
+    }
+
+    fn at(pe_cycles: f64, days: f64) -> Condition {
+        Condition { pe_cycles, age: Nanos((days * DAY_NS) as u64), ..Condition::default() }
+    }
+
+    #[test]
+    fn measurements_are_met_and_joined() {
+        let rows = [row(1000.0, 0.0, 1e-4), row(0.0, 0.0, 1e-5), row(0.0, 30.0, 2e-5), row(1000.0, 30.0, 4e-4)];
+        let table = Measured::of("mine.csv", &rows).expect("a full table");
+        let met = table.estimate(&at(1000.0, 30.0));
+        assert!((met.pages[0] / 4e-4 - 1.0).abs() < 1e-9 && (met.pages[1] / 8e-4 - 1.0).abs() < 1e-9 && met.outside.is_empty());
+        let half = table.estimate(&at(500.0, 0.0)).pages[0];
+        assert!((half / (1e-5f64 * 1e-4).sqrt() - 1.0).abs() < 1e-9, "{half}");
+        let beyond = table.estimate(&at(5000.0, 60.0));
+        assert!((beyond.pages[0] / 4e-4 - 1.0).abs() < 1e-9);
+        assert_eq!(beyond.outside.len(), 2, "{:?}", beyond.outside);
+        let single = Measured::of("one", &[row(5.0, 1.0, 1e-3)]).expect("one point");
+        assert!((single.estimate(&at(5.0, 1.0)).pages[0] / 1e-3 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_row() {
+        let gap = Measured::of("t", &[row(0.0, 0.0, 1e-5), row(10.0, 5.0, 1e-4)]).expect_err("two holes");
+        assert_eq!(gap.0.len(), 2, "{gap}");
+        let bad = Measured::of("t", &[row(-1.0, 0.0, 1e-5), row(0.0, 0.0, 0.7)]).expect_err("two bad rows");
+        assert!(bad.to_string().contains("row 1") && bad.to_string().contains("row 2"), "{bad}");
+        assert!(Measured::of("t", &[]).is_err());
+        assert!(Measured::of("t", &[row(0.0, 0.0, 1e-5), row(0.0, 0.0, 1e-4)]).is_err());
+    }
+}

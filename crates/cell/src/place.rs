@@ -1,0 +1,86 @@
+//! Where levels must stand: the lowest verify voltages with which every page just meets a limit, from the erased state up.
+//!
+//! The method of FACTS 1.2: the erased state is given; each further level is put as low as its lower boundary allows, the boundaries of a page sharing its
+//! limit evenly. What the highest level then reaches to is the window that a step, a wear, an age and a limit ask for.
+
+use crate::condition::Condition;
+use crate::density::Density;
+use crate::read::{best_reference, page_of, references_of};
+use crate::voltage::VoltageModel;
+use kit::bisect::last_holding;
+
+/// Rounds of placing all levels: interference depends on where all of them stand.
+const ROUNDS: usize = 3;
+/// Halvings of the interval in which a level is sought.
+const HALVINGS: u32 = 22;
+/// No level is sought farther from the one below \[V\].
+const FARTHEST: f64 = 6.0;
+
+/// The model with its levels placed as low as `limit` allows at `condition`; none if some level finds no place.
+pub fn placed(model: &VoltageModel, condition: &Condition, limit: f64, resolution: f64) -> Option<VoltageModel> {
+    let mut model = model.clone();
+    for _ in 0..ROUNDS {
+        let noise = model.noise(condition, resolution);
+        let level = |model: &VoltageModel, level: usize, grid| {
+            let disturbed = model.disturbed_level(level, condition, grid, &noise);
+            let centre = model.centre(level, condition.step, condition.erase_shift);
+            model.aged(&disturbed, centre, condition.pe_cycles, condition.age)
+        };
+        for boundary in 0..model.verify.len() {
+            let below = if boundary == 0 { model.erased(condition.erase_shift) } else { model.verify[boundary - 1] };
+            let share = limit * (model.verify.len() + 1) as f64 / references_of(page_of(boundary, model.bits())) as f64;
+            // The levels above do not matter here; the grid must hold the one that is sought.
+            let mut trial = VoltageModel { verify: model.verify[..=boundary].to_vec(), ..model.clone() };
+            trial.verify[boundary] = below + FARTHEST;
+            let grid = trial.grid(condition, resolution);
+            let lower: Density = level(&trial, boundary, grid);
+            let fails = |distance: f64| {
+                let mut here = trial.clone();
+                here.verify[boundary] = below + distance;
+                best_reference(&lower, &level(&here, boundary + 1, grid)).1 > share
+            };
+            if fails(FARTHEST) {
+                return None;
+            }
+            model.verify[boundary] = below + last_holding(0.0, FARTHEST, HALVINGS, fails);
+        }
+    }
+    Some(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::voltage::nominal;
+    use kit::Nanos;
+
+    const HOUR: u64 = 3_600_000_000_000;
+
+    /// FACTS 1.2: 10,000 cycles, ten years, a step of 0.199 V, the limit of BCH 110 bits / 4 KiB: 2.944, 3.776, 4.794 V.
+    #[test]
+    fn levels_stand_where_the_derivation_put_them() {
+        let condition = Condition { step: 0.199, pe_cycles: 10_000.0, age: Nanos(87_660 * HOUR), ..Condition::default() };
+        let found = placed(&nominal(), &condition, 1.35e-3, 0.004).expect("there is room");
+        for (found, expected) in found.verify.iter().zip([2.944, 3.776, 4.794]) {
+            assert!((found - expected).abs() < 0.01, "{:?}", found);
+        }
+    }
+
+    #[test]
+    fn what_asks_for_more_room_gets_it() {
+        let base = Condition { step: 0.2, pe_cycles: 5_000.0, age: Nanos(1000 * HOUR), ..Condition::default() };
+        let top = |condition: Condition, limit: f64| {
+            placed(&nominal(), &condition, limit, 0.01).expect("there is room").top(condition.step)
+        };
+        let nominal_top = top(base, 1e-3);
+        for (condition, limit) in [
+            (Condition { step: 0.3, ..base }, 1e-3),
+            (Condition { pe_cycles: 8_000.0, ..base }, 1e-3),
+            (Condition { age: Nanos(50_000 * HOUR), ..base }, 1e-3),
+            (Condition { erase_shift: 0.2, ..base }, 1e-3),
+            (base, 1e-4),
+        ] {
+            assert!(top(condition, limit) > nominal_top + 0.02, "{condition:?} {limit}");
+        }
+    }
+}

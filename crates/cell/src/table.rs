@@ -1,0 +1,134 @@
+//! Error rates by looking them up: a table over wear and age, made once for a device and a way of writing.
+//!
+//! Between its points the logarithm of the error rate is linear in the square root of the wear and in ln(1 + age / 1 h). What reads add is kept apart, for it does
+//! not depend on age. One look costs two logarithms' worth of arithmetic and touches four neighbouring numbers.
+
+use crate::condition::Condition;
+use crate::device::Device;
+use kit::Nanos;
+
+/// Points over wear, and over age.
+const WEAR_POINTS: usize = 25;
+const AGE_POINTS: usize = 17;
+const HOUR_NS: f64 = 3.6e12;
+/// The smallest error rate that is kept: below it a logarithm would have no end.
+const LEAST: f64 = 1e-18;
+
+/// Error rates of one way of writing.
+#[derive(Clone, Debug)]
+pub struct ErrorTable {
+    page_types: usize,
+    most_wear: f64,
+    /// Points for each unit of the square root of wear, and of the logarithm of age.
+    wear_scale: f64,
+    age_scale: f64,
+    /// Ages are multiplied by this before they are looked up: heat.
+    age_factor: f64,
+    /// Logarithms of error rates without reads, by page type, wear, age.
+    ln_rate: Vec<f64>,
+    /// What one read adds, by wear; the exponent of the reads.
+    read: Vec<f64>,
+    read_exponent: f64,
+}
+
+impl ErrorTable {
+    /// The table for data written with a step after an erase, up to `most_wear` cycles and `oldest`, kept at `celsius`.
+    pub fn build(device: &Device, written: &Condition, most_wear: f64, oldest: Nanos, celsius: f64) -> ErrorTable {
+        let most_wear = most_wear.max(1.0);
+        let span = libm::log1p(device.age_at(oldest, celsius).0 as f64 / HOUR_NS).max(1e-3);
+        let wear = |point: usize| {
+            let root = libm::sqrt(most_wear) * point as f64 / (WEAR_POINTS - 1) as f64;
+            root * root
+        };
+        let age = |point: usize| Nanos((libm::expm1(span * point as f64 / (AGE_POINTS - 1) as f64) * HOUR_NS) as u64);
+        let page_types = device.technology.page_types();
+        let mut ln_rate = vec![0.0; page_types * WEAR_POINTS * AGE_POINTS];
+        for wear_point in 0..WEAR_POINTS {
+            let aging = device.aging(&Condition { pe_cycles: wear(wear_point), reads: 0.0, ..*written });
+            for age_point in 0..AGE_POINTS {
+                for (page, rate) in aging.at(age(age_point)).pages.iter().enumerate() {
+                    ln_rate[(page * WEAR_POINTS + wear_point) * AGE_POINTS + age_point] = libm::log(rate.max(LEAST));
+                }
+            }
+        }
+        ErrorTable {
+            page_types,
+            most_wear,
+            wear_scale: (WEAR_POINTS - 1) as f64 / libm::sqrt(most_wear),
+            age_scale: (AGE_POINTS - 1) as f64 / span,
+            age_factor: crate::stress::acceleration(device.activation_ev, celsius, device.reference_celsius),
+            ln_rate,
+            read: (0..WEAR_POINTS).map(|point| device.read_term(wear(point)).0).collect(),
+            read_exponent: device.read_term(most_wear).1,
+        }
+    }
+
+    /// The error rate of a page. Beyond the last point of wear or age that of the last point is given.
+    #[inline]
+    pub fn rate(&self, page_type: usize, pe_cycles: f64, age: Nanos, reads: f64) -> f64 {
+        let (wear, wear_share) = split(pe_cycles.clamp(0.0, self.most_wear).sqrt() * self.wear_scale, WEAR_POINTS);
+        let aged = libm::log1p(age.0 as f64 * self.age_factor * (1.0 / HOUR_NS));
+        let (age, age_share) = split(aged * self.age_scale, AGE_POINTS);
+        let at = ((page_type % self.page_types) * WEAR_POINTS + wear) * AGE_POINTS + age;
+        let between = |low: f64, high: f64, share: f64| low + (high - low) * share;
+        let fresh = between(self.ln_rate[at], self.ln_rate[at + 1], age_share);
+        let worn = between(self.ln_rate[at + AGE_POINTS], self.ln_rate[at + AGE_POINTS + 1], age_share);
+        let rate = libm::exp(between(fresh, worn, wear_share));
+        if reads <= 0.0 {
+            return rate;
+        }
+        let each = between(self.read[wear], self.read[wear + 1], wear_share);
+        let times = if self.read_exponent == 1.0 { reads } else { libm::pow(reads, self.read_exponent) };
+        (rate + each * times).min(0.5)
+    }
+}
+
+/// The point below a place on an axis, and how far beyond it the place is, in points.
+#[inline]
+fn split(place: f64, points: usize) -> (usize, f64) {
+    let place = place.clamp(0.0, (points - 1) as f64);
+    let below = (place as usize).min(points - 2);
+    (below, place - below as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solve::tests::ofwar;
+    use kit::Rng;
+
+    const DAY: u64 = 86_400_000_000_000;
+
+    #[test]
+    fn a_look_is_near_what_is_computed() {
+        let device = ofwar();
+        let written = Condition { step: 0.3, ..Condition::default() };
+        let table = ErrorTable::build(&device, &written, 20_000.0, Nanos(3_653 * DAY), 40.0);
+        let mut rng = Rng::stream(1, "table");
+        for _ in 0..60 {
+            let condition = Condition {
+                pe_cycles: rng.unit() * 20_000.0,
+                age: Nanos(libm::exp(rng.unit() * libm::log(3_653.0 * DAY as f64)) as u64),
+                reads: rng.unit() * 1e4,
+                ..written
+            };
+            let exact = device.estimate(&condition);
+            for (page, exact) in exact.pages.iter().enumerate() {
+                let found = table.rate(page, condition.pe_cycles, condition.age, condition.reads);
+                assert!((found / exact - 1.0).abs() < 0.03, "{condition:?} page {page}: {found:e}, not {exact:e}");
+            }
+        }
+        assert_eq!(table.rate(0, 1e9, Nanos(u64::MAX), 0.0), table.rate(0, 20_000.0, Nanos(3_653 * DAY), 0.0));
+    }
+
+    #[test]
+    fn heat_is_in_the_table() {
+        let device = ofwar();
+        let written = Condition { step: 0.3, ..Condition::default() };
+        let hot = ErrorTable::build(&device, &written, 20_000.0, Nanos(365 * DAY), 70.0);
+        let exact =
+            device.estimate(&Condition { pe_cycles: 8_000.0, age: device.age_at(Nanos(9 * DAY), 70.0), ..written }).worst();
+        let found = hot.rate(0, 8_000.0, Nanos(9 * DAY), 0.0).max(hot.rate(1, 8_000.0, Nanos(9 * DAY), 0.0));
+        assert!((found / exact - 1.0).abs() < 0.03, "{found:e} {exact:e}");
+    }
+}
