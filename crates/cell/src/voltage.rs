@@ -99,6 +99,8 @@ const TEN_YEARS_NS: f64 = 87_660.0 * HOUR_NS as f64;
 const COUPLING_POINTS: usize = 41;
 /// Noise is followed to so many of its lambdas: what lies beyond has a probability of 1e-14, and is put into the last place.
 const NOISE_REACH: f64 = 32.0;
+/// Places that noise may take on either side of a level: reached at 20,000 cycles and the usual resolution.
+const MOST_PLACES: f64 = 750.0;
 /// Room of the grid above the highest level, for interference \[V\].
 const HEADROOM: f64 = 0.6;
 
@@ -167,8 +169,14 @@ impl VoltageModel {
         found
     }
 
+    /// A resolution as coarse as noise allows where a block is worn far beyond any use: the number of places stays bounded.
+    fn bounded(&self, condition: &Condition, resolution: f64) -> f64 {
+        resolution.max(NOISE_REACH * self.telegraph_lambda(condition.pe_cycles) / MOST_PLACES)
+    }
+
     /// A grid that holds all levels, with room for noise.
     pub(crate) fn grid(&self, condition: &Condition, resolution: f64) -> Grid {
+        let resolution = self.bounded(condition, resolution);
         let noise = NOISE_REACH * self.telegraph_lambda(condition.pe_cycles) + 0.1;
         let low = self.erased_mean - 8.0 * self.erased_sigma - noise;
         let high = self.top(condition.step).max(self.erased(condition.erase_shift) + 8.0 * self.erased_sigma) + noise + HEADROOM;
@@ -177,6 +185,7 @@ impl VoltageModel {
 
     /// What random telegraph noise and interference add to every cell.
     pub(crate) fn noise(&self, condition: &Condition, resolution: f64) -> Kernel {
+        let resolution = self.bounded(condition, resolution);
         let lambda = self.telegraph_lambda(condition.pe_cycles);
         let telegraph = Kernel::of(resolution, NOISE_REACH * lambda, |x| laplace(x, lambda));
         telegraph.and(&self.interference(condition.step, condition.erase_shift, resolution))

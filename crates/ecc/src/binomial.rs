@@ -21,15 +21,15 @@ pub fn ln_probability(n: u64, k: u64, p: f64) -> f64 {
     ways + k as f64 * libm::log(p) + (n - k) as f64 * libm::log1p(-p)
 }
 
-/// ln P(X > k). Summed from its largest term outwards until nothing is added any more.
+/// ln P(X > k). Summed from its largest term outwards until nothing is added any more. A `p` that is not a number counts as one, the worst.
 pub fn ln_tail(n: u64, k: u64, p: f64) -> f64 {
     if k >= n || p <= 0.0 {
         return f64::NEG_INFINITY;
     }
-    if p >= 1.0 {
+    if p >= 1.0 || p.is_nan() {
         return 0.0;
     }
-    let mode = ((n + 1) as f64 * p) as u64;
+    let mode = ((n as f64 + 1.0) * p) as u64;
     let start = (k + 1).max(mode.min(n));
     let first = ln_probability(n, start, p);
     let odds = p / (1.0 - p);
@@ -51,11 +51,55 @@ pub fn ln_tail(n: u64, k: u64, p: f64) -> f64 {
     (first + libm::log(sum)).min(0.0)
 }
 
-/// The error rate at which more than `k` of `n` bits are wrong with probability `target`: what a code that corrects `k` can bear.
-pub fn rate_for_tail(n: u64, k: u64, target: f64) -> f64 {
+/// ln P(X > k) for a `k` between two integers: interpolated between theirs, so that it is continuous, rises with `p` and falls with `k`.
+pub fn ln_tail_between(n: u64, k: f64, p: f64) -> f64 {
+    let k = k.max(0.0).min(n as f64);
+    let whole = k as u64;
+    let part = k - whole as f64;
+    // A part of zero times the minus infinity beyond the last would not be a number.
+    if part == 0.0 {
+        return ln_tail(n, whole, p);
+    }
+    (1.0 - part) * ln_tail(n, whole, p) + part * ln_tail(n, whole + 1, p)
+}
+
+/// The error rate at which more than `k` of `n` bits are wrong with probability `target`: what a code that corrects `k` can bear. Zero for a
+/// target that is not above zero.
+pub fn rate_for_tail(n: u64, k: f64, target: f64) -> f64 {
     let wanted = libm::log(target);
+    if target.is_nan() || target <= 0.0 {
+        return 0.0;
+    }
     // Halved in logarithms: the answer may be many orders below one.
-    libm::exp(last_holding(libm::log(1e-18), 0.0, 100, |power| ln_tail(n, k, libm::exp(power)) <= wanted))
+    libm::exp(last_holding(libm::log(1e-300), 0.0, 70, |power| ln_tail_between(n, k, libm::exp(power)) <= wanted))
+}
+
+/// The number of errors, between two integers, that `n` bits of error rate `p` exceed with probability `target`: what a code must correct.
+/// At least 0 and at most `n - 1`, which a target that is not above zero asks for.
+pub fn errors_for_tail(n: u64, p: f64, target: f64) -> f64 {
+    if n == 0 || target.is_nan() || target <= 0.0 {
+        return n.saturating_sub(1) as f64;
+    }
+    let wanted = libm::log(target);
+    if ln_tail(n, 0, p) < wanted {
+        return 0.0;
+    }
+    // The tail falls with the number, and beyond all `n` there is nothing.
+    let (mut low, mut high) = (0, n);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        *(if ln_tail(n, middle, p) >= wanted { &mut low } else { &mut high }) = middle;
+    }
+    let (above, below) = (ln_tail(n, low, p), ln_tail(n, high, p));
+    low as f64 + (above - wanted) / (above - below)
+}
+
+/// The probability that at least one of `count` independent things happens, each with `probability`.
+pub fn any_of(probability: f64, count: u64) -> f64 {
+    if count == 0 {
+        return 0.0;
+    }
+    -libm::expm1(count as f64 * libm::log1p(-probability))
 }
 
 #[cfg(test)]
@@ -88,5 +132,38 @@ mod tests {
         let strengths: Vec<f64> = (0..100).map(|t| ln_tail(8640, t, 1e-3)).collect();
         assert!(strengths.windows(2).all(|pair| pair[1] < pair[0]));
         assert!(ln_tail(8640, 4000, 1e-6) < -10_000.0, "far below what a double holds");
+    }
+
+    #[test]
+    fn between_two_numbers_of_errors_the_tail_is_between_theirs() {
+        let tails: Vec<f64> = (0..=60).map(|tenth| ln_tail_between(8640, 20.0 + f64::from(tenth) / 10.0, 1e-3)).collect();
+        assert!(tails.windows(2).all(|pair| pair[1] < pair[0]));
+        assert_eq!((tails[0], tails[60]), (ln_tail(8640, 20, 1e-3), ln_tail(8640, 26, 1e-3)));
+        for (rate, target) in [(1e-3, 1e-11), (4e-3, 1e-15), (1e-5, 1e-3), (0.3, 0.5)] {
+            let errors = errors_for_tail(8640, rate, target);
+            assert!((ln_tail_between(8640, errors, rate) / libm::log(target) - 1.0).abs() < 1e-9, "{rate} {target}: {errors}");
+            assert!((rate_for_tail(8640, errors, target) / rate - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn extremes_stay_numbers() {
+        for n in [0, 1, 2, 34_528] {
+            for p in [f64::NAN, -1.0, 0.0, 1e-300, 0.5, 1.0, 2.0, f64::INFINITY] {
+                for k in [f64::NAN, -1.0, 0.0, 0.5, 1.0, 1e9, f64::INFINITY] {
+                    let tail = libm::exp(ln_tail_between(n, k, p));
+                    assert!((0.0..=1.0).contains(&tail), "{n} {k} {p}: {tail}");
+                    assert!((0.0..=1.0).contains(&rate_for_tail(n, k, p)), "{n} {k} {p}");
+                }
+                for target in [f64::NAN, -1.0, 0.0, 1e-300, 0.5, 1.0, 2.0] {
+                    let errors = errors_for_tail(n, p, target);
+                    assert!((0.0..=n.saturating_sub(1) as f64).contains(&errors), "{n} {p} {target}: {errors}");
+                }
+            }
+        }
+        assert_eq!(libm::exp(ln_tail(10, 3, f64::NAN)), 1.0, "what is not a number is the worst");
+        // A rate far below the least that matters: t = 0 at 1e-15 bears 1e-15 / n.
+        assert!((rate_for_tail(1000, 0.0, 1e-15) / 1e-18 - 1.0).abs() < 1e-9);
+        assert_eq!((any_of(1.0, 0), any_of(1.0, 3), any_of(0.0, 3)), (0.0, 1.0, 0.0));
     }
 }

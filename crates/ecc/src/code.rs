@@ -1,0 +1,328 @@
+//! What every code is asked, whatever its kind: where its parity fits, and how often it fails.
+
+use crate::binomial::{any_of, ln_tail_between, rate_for_tail};
+use crate::{Bch, Ldpc};
+use kit::{Bytes, Problem, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The codewords of a page and where their parity goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Codewords in a page.
+    pub codewords: u64,
+    /// Spare bytes that their parity takes, each codeword's rounded up to whole bytes.
+    pub spare_bytes: u64,
+}
+
+/// The contract of a code: it corrects up to a number of errors in a codeword, wherever they are. Errors are independent (binomial).
+///
+/// `levels` is the number of soft levels that the decoder has besides the hard decision. An error rate that is not a number counts as one.
+pub trait BlockCode {
+    /// Data bits of a codeword.
+    fn data_bits(&self) -> u64;
+
+    /// Parity bits of a codeword.
+    fn parity_bits(&self) -> u64;
+
+    /// Errors it corrects; between two integers, the failure probability is between theirs in logarithms.
+    fn correctable(&self, levels: u32) -> f64;
+
+    /// The error rate that it is rated for.
+    fn rated(&self, levels: u32) -> f64;
+
+    /// Bits of a codeword.
+    fn codeword_bits(&self) -> u64 {
+        self.data_bits().saturating_add(self.parity_bits())
+    }
+
+    /// The codewords of a page of `page_bytes` and their spare bytes; none if the page is no whole number of codewords.
+    fn layout(&self, page_bytes: u64) -> Option<Layout> {
+        let page_bits = page_bytes.checked_mul(8)?;
+        let codewords = page_bits.checked_div(self.data_bits())?;
+        let whole = codewords > 0 && codewords * self.data_bits() == page_bits;
+        let spare_bytes = codewords.saturating_mul(self.parity_bits().div_ceil(8));
+        whole.then_some(Layout { codewords, spare_bytes })
+    }
+
+    /// The layout in a page of `page_bytes` with `spare_bytes` beside it.
+    ///
+    /// # Errors
+    /// At `ecc.code`, if the page is no whole number of codewords or its spare bytes do not hold their parity.
+    fn fits(&self, page_bytes: u64, spare_bytes: u64) -> Result<Layout, Problem> {
+        let Some(layout) = self.layout(page_bytes) else {
+            let (page, data) = (Bytes(page_bytes), Bytes(self.data_bits() / 8));
+            return Err(Problem::new(
+                "ecc.code",
+                format!("codewords of {data} data do not fill a page of {page}: expected a size that divides it"),
+            ));
+        };
+        if layout.spare_bytes > spare_bytes {
+            let Layout { codewords, spare_bytes: needed } = layout;
+            return Err(Problem::new(
+                "ecc.code",
+                format!(
+                    "the parity of {codewords} codewords needs {needed} bytes of spare area and a page has {spare_bytes}, {} too few: expected \
+                     at most {} bytes of parity in a codeword",
+                    needed - spare_bytes,
+                    spare_bytes / codewords
+                ),
+            ));
+        }
+        Ok(layout)
+    }
+
+    /// The probability that a codeword cannot be corrected at an error rate of `rate`.
+    fn failure(&self, rate: f64, levels: u32) -> f64 {
+        libm::exp(ln_tail_between(self.codeword_bits(), self.correctable(levels), rate))
+    }
+
+    /// The probability that any of a page's codewords cannot be corrected.
+    fn page_failure(&self, rate: f64, levels: u32, codewords: u64) -> f64 {
+        any_of(self.failure(rate, levels), codewords)
+    }
+
+    /// The error rate at which a codeword fails with probability `target`.
+    fn limit(&self, levels: u32, target: f64) -> f64 {
+        rate_for_tail(self.codeword_bits(), self.correctable(levels), target)
+    }
+
+    /// The error rate at an uncorrectable bit error rate of `uber`: failing codewords for each data bit (JESD218).
+    fn limit_at_uber(&self, levels: u32, uber: f64) -> f64 {
+        self.limit(levels, uber * self.data_bits() as f64)
+    }
+}
+
+/// A code, as a description gives it: `{ kind = "bch", data = "4KiB", t = 110 }` or `{ kind = "ldpc", data = "4KiB", parity = "448B", limits =
+/// [4e-3, 7e-3, 1e-2] }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+// A variant without a comment takes the comment of its parameters into the schema.
+#[allow(missing_docs)]
+pub enum Code {
+    Bch(Bch),
+    Ldpc(Ldpc),
+}
+
+impl Default for Code {
+    /// The default BCH code.
+    fn default() -> Self {
+        Code::Bch(Bch::default())
+    }
+}
+
+impl Code {
+    fn member(&self) -> &dyn BlockCode {
+        match self {
+            Code::Bch(code) => code,
+            Code::Ldpc(code) => code,
+        }
+    }
+
+    /// What is wrong with it, beyond the ranges of single fields; at `place`.
+    pub fn problems(&self, place: &str, problems: &mut Problems) {
+        // A codeword's bits are summed over at most, so they are bounded; the largest in use are 4 KiB.
+        let data = Bytes(self.data_bits() / 8);
+        if data.0 == 0 || data.0 > 1 << 17 || !self.data_bits().is_multiple_of(8) {
+            problems.add(format!("{place}.data"), format!("{data}: expected 1B to 128KiB"));
+        }
+        match self {
+            Code::Bch(code) => code.problems(place, problems),
+            Code::Ldpc(code) => code.problems(place, problems),
+        }
+        if self.parity_bits() / 8 > self.data_bits() {
+            let parity = Bytes(self.parity_bits().div_ceil(8));
+            problems.add(place, format!("{parity} of parity for {data} of data: expected at most eight times the data"));
+        }
+    }
+}
+
+impl BlockCode for Code {
+    fn data_bits(&self) -> u64 {
+        self.member().data_bits()
+    }
+
+    fn parity_bits(&self) -> u64 {
+        self.member().parity_bits()
+    }
+
+    fn correctable(&self, levels: u32) -> f64 {
+        self.member().correctable(levels)
+    }
+
+    fn rated(&self, levels: u32) -> f64 {
+        self.member().rated(levels)
+    }
+}
+
+/// A code with what every read asks worked out once, for up to a number of soft levels: gives the same answers as the code, faster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    data_bits: u64,
+    parity_bits: u64,
+    /// Correctable errors and rated error rate with 0, 1, 2, ... soft levels; more levels have those of the last.
+    levels: Vec<(f64, f64)>,
+}
+
+impl Prepared {
+    /// Prepares a code for up to `most_levels` soft levels, 64 at most.
+    pub fn new(code: &impl BlockCode, most_levels: u32) -> Prepared {
+        let levels = (0..=most_levels.min(64)).map(|level| (code.correctable(level), code.rated(level))).collect();
+        Prepared { data_bits: code.data_bits(), parity_bits: code.parity_bits(), levels }
+    }
+
+    fn at(&self, levels: u32) -> (f64, f64) {
+        self.levels[(levels as usize).min(self.levels.len() - 1)]
+    }
+}
+
+impl BlockCode for Prepared {
+    fn data_bits(&self) -> u64 {
+        self.data_bits
+    }
+
+    fn parity_bits(&self) -> u64 {
+        self.parity_bits
+    }
+
+    fn correctable(&self, levels: u32) -> f64 {
+        self.at(levels).0
+    }
+
+    fn rated(&self, levels: u32) -> f64 {
+        self.at(levels).1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize, Serialize)]
+    struct Section {
+        code: Code,
+    }
+
+    fn read(code: &str) -> Result<Code, String> {
+        toml::from_str::<Section>(&format!("code = {code}")).map(|section| section.code).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_description_gives_a_code() {
+        let bch = read(r#"{ kind = "bch", data = "4KiB", t = 110 }"#).expect("a BCH code");
+        assert_eq!(bch, Code::Bch(Bch { data_bits: 32_768, t: 110 }));
+        let ldpc =
+            read(r#"{ kind = "ldpc", data = "4KiB", parity = "448B", limits = [4e-3, 7e-3, 1e-2] }"#).expect("an LDPC code");
+        assert_eq!(ldpc, Code::Ldpc(Ldpc::default()));
+        assert_eq!(read(r#"{ kind = "ldpc" }"#).as_ref(), Ok(&ldpc));
+        for code in [bch, ldpc] {
+            let text = toml::to_string(&Section { code: code.clone() }).expect("can be written");
+            assert_eq!(toml::from_str::<Section>(&text).expect("can be read again").code, code, "{text}");
+        }
+        assert!(read(r#"{ kind = "bch", parity = "448B" }"#).expect_err("no such field").contains("parity"));
+        assert!(read(r#"{ kind = "turbo" }"#).is_err());
+        // The drive's own check reads the schema: sizes are strings with units there too.
+        let schema = schemars::schema_for!(Code).as_value().to_string();
+        assert!(
+            schema.contains(r#""data":{"#) && schema.contains(r#""x-unit":"a size""#) && !schema.contains("data_bits"),
+            "{schema}"
+        );
+        assert!(read(r#"{ kind = "bch", data = "4096" }"#).expect_err("no unit").contains("without a unit"));
+        assert!(read(r#"{ kind = "bch", data = "3000000TiB" }"#).expect_err("too large").contains("counted"));
+    }
+
+    #[test]
+    fn what_does_not_fit_says_what_is_missing() {
+        let code = Code::default();
+        // (34528, 32768): 220 bytes of parity in each of the four codewords of 16 KiB.
+        assert_eq!(code.fits(16_384, 880), Ok(Layout { codewords: 4, spare_bytes: 880 }));
+        let problem = code.fits(16_384, 879).expect_err("one byte short").to_string();
+        assert!(
+            problem.contains("needs 880 bytes") && problem.contains("1 too few") && problem.contains("at most 219"),
+            "{problem}"
+        );
+        let problem = code.fits(6000, 2000).expect_err("no whole codewords").to_string();
+        assert!(problem.contains("4KiB") && problem.contains("6kB"), "{problem}");
+        assert!(code.fits(0, 100).is_err() && code.fits(u64::MAX, u64::MAX).is_err());
+        let ldpc = Code::Ldpc(Ldpc::default());
+        assert_eq!(ldpc.fits(16_384, 2000), Ok(Layout { codewords: 4, spare_bytes: 1792 }));
+    }
+
+    fn codes() -> Vec<Code> {
+        let bch = |data_bytes: u64, t| Code::Bch(Bch { data_bits: data_bytes * 8, t });
+        let small = Ldpc { data_bits: 8192, parity_bits: 1024, limits: vec![2e-3, 6e-3, 1.1e-2], failure_at_limit: 1e-6 };
+        vec![bch(4096, 110), bch(1024, 40), bch(512, 1), Code::Ldpc(Ldpc::default()), Code::Ldpc(small)]
+    }
+
+    #[test]
+    fn failures_rise_with_the_rate_and_fall_with_levels() {
+        for code in codes() {
+            let grid: Vec<f64> = (0..=120).map(|step| libm::pow(10.0, -6.0 + 0.05 * f64::from(step))).collect();
+            for levels in 0..3 {
+                let prepared = Prepared::new(&code, 2);
+                let failures: Vec<f64> = grid.iter().map(|&rate| prepared.failure(rate, levels)).collect();
+                // Tails are exact to some 1e-9 of themselves: a plateau at one may waver by that.
+                assert!(failures.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-9)), "{code:?} {levels}");
+                assert!(failures.iter().all(|failure| (0.0..=1.0).contains(failure)));
+                assert!(failures[120] == 1.0 && failures[0] < 1e-3, "{code:?} {levels}");
+                for (&rate, &failure) in grid.iter().zip(&failures) {
+                    assert_eq!(code.failure(rate, levels), failure, "prepared, the same");
+                    assert!(prepared.failure(rate, levels + 1) <= failure * (1.0 + 1e-9), "{code:?} {levels} {rate}");
+                    let page = prepared.page_failure(rate, levels, 4);
+                    assert!((0.0..=1.0).contains(&page) && page >= failure * (1.0 - 1e-9));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn failures_fall_with_what_is_corrected() {
+        for rate in [1e-4, 1e-3, 3e-3] {
+            let failures: Vec<f64> = (1..200).map(|t| Bch { data_bits: 32_768, t }.failure(rate, 0)).collect();
+            assert!(failures.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-9)), "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_where_the_target_is_met() {
+        for code in codes() {
+            for target in [1e-15, 1e-11, 1e-3] {
+                let limit = code.limit(1, target);
+                assert!((code.failure(limit, 1) / target - 1.0).abs() < 1e-6, "{code:?} {target}");
+            }
+            assert!(code.limit_at_uber(0, 1e-15) > code.limit_at_uber(0, 1e-16));
+        }
+    }
+
+    #[test]
+    fn extremes_stay_numbers() {
+        let bch = |data_bits, t| Code::Bch(Bch { data_bits, t });
+        let ldpc = |limits: &[f64], failure_at_limit| {
+            Code::Ldpc(Ldpc { data_bits: 64, parity_bits: 8, limits: limits.to_vec(), failure_at_limit })
+        };
+        let mut codes =
+            vec![bch(0, 0), bch(1, 0), bch(8, 1), bch(8, 1000), bch(32_768, 0), bch(u64::MAX, u64::MAX), ldpc(&[], 1e-11)];
+        for limit in [f64::NAN, -1.0, 0.0, 1.0, f64::INFINITY] {
+            codes.extend([f64::NAN, 0.0, 1e-11, 1.0, 2.0].map(|failure| ldpc(&[limit], failure)));
+        }
+        let odd = [f64::NAN, -1.0, 0.0, 1.0, 2.0, f64::INFINITY, f64::NEG_INFINITY];
+        for code in &codes {
+            for value in odd {
+                for levels in [0, u32::MAX] {
+                    let (failure, page) = (code.failure(value, levels), code.page_failure(value, levels, 4));
+                    assert!((0.0..=1.0).contains(&failure) && (0.0..=1.0).contains(&page), "{code:?} {value}: {failure} {page}");
+                    let (limit, uber) = (code.limit(levels, value), code.limit_at_uber(levels, value));
+                    assert!((0.0..=1.0).contains(&limit) && (0.0..=1.0).contains(&uber), "{code:?} {value}: {limit} {uber}");
+                }
+            }
+            let mut problems = Problems::default();
+            code.problems("ecc.code", &mut problems);
+            assert!(matches!(code, Code::Bch(Bch { data_bits: 8, t: 1 })) || !problems.0.is_empty(), "{code:?}");
+        }
+        for code in self::codes() {
+            let mut problems = Problems::default();
+            code.problems("ecc.code", &mut problems);
+            assert_eq!(problems, Problems::default(), "{code:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Decoders side by side, and codewords that share the stages of one.
+
+use crate::code::BlockCode;
+use crate::latency::{Decoder, STAGES, StageTimes};
+use kit::{Nanos, Problems, SimTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Decoders of one kind, each with a number of threads: codewords, of one page or of several, that it holds at once. A stage serves one
+/// codeword at a time; a stage that one codeword has left serves the next. That decoders are multi-threaded and shared between channels is
+/// found (ISSCC 2012, FACTS 5.2); one decoder of one thread is the default \[assumed\].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Engine {
+    /// Decoders.
+    #[schemars(range(min = 1, max = 1024))]
+    pub decoders: u32,
+    /// Codewords that a decoder holds at once.
+    #[schemars(range(min = 1, max = 16))]
+    pub threads: u32,
+    /// What each decoder is.
+    pub decoder: Decoder,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine { decoders: 1, threads: 1, decoder: Decoder::default() }
+    }
+}
+
+impl Engine {
+    /// An engine with nothing in it. Decoders and threads are taken within their ranges.
+    pub fn pipeline(&self) -> Pipeline {
+        let threads = vec![SimTime::ZERO; self.threads.clamp(1, 16) as usize];
+        let unit = Unit { stages: [SimTime::ZERO; STAGES], threads };
+        Pipeline { units: vec![unit; self.decoders.clamp(1, 1024) as usize] }
+    }
+
+    /// From the first bit of a page coming in to its last codeword being done, in an engine with nothing else in it. `errors` are those of its
+    /// codewords, which come in one after another, `codeword_transfer` each; zero if they wait in a buffer.
+    pub fn page_time(&self, code: &impl BlockCode, errors: &[u64], levels: u32, codeword_transfer: Nanos) -> Nanos {
+        let mut pipeline = self.pipeline();
+        let mut start = SimTime::ZERO;
+        let mut done = SimTime::ZERO;
+        for &errors in errors {
+            let end = start + codeword_transfer;
+            done = done.max(pipeline.admit(start, end, &self.decoder.stages(code, errors, levels)));
+            start = end;
+        }
+        done.since(SimTime::ZERO)
+    }
+
+    /// Data bits a second that it decodes when codewords, all with `errors`, never run short. Each decoder finishes one in the time of its
+    /// longest stage, or in the sum of all divided by the threads, if that is longer.
+    pub fn throughput_bits_per_s(&self, code: &impl BlockCode, errors: u64, levels: u32) -> f64 {
+        let stages = self.decoder.stages(code, errors, levels).map(|time| time.0 as f64);
+        let longest = stages.iter().fold(0.0, |longest: f64, &time| longest.max(time));
+        let shared = stages.iter().sum::<f64>() / f64::from(self.threads.clamp(1, 16));
+        // A decoder that takes no time at all is timed to a nanosecond.
+        let nanos = longest.max(shared).max(1.0);
+        f64::from(self.decoders.clamp(1, 1024)) * code.data_bits() as f64 / nanos * 1e9
+    }
+
+    /// What is wrong with it; at `place`.
+    pub fn problems(&self, place: &str, problems: &mut Problems) {
+        for (field, value, most) in [("decoders", self.decoders, 1024), ("threads", self.threads, 16)] {
+            if !(1..=most).contains(&value) {
+                problems.add(format!("{place}.{field}"), format!("{value}: expected 1..={most}"));
+            }
+        }
+        self.decoder.problems(&format!("{place}.decoder"), problems);
+    }
+}
+
+/// An engine at work: when its stages and threads are free. A flow shop that codewords enter in the order in which they are admitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pipeline {
+    units: Vec<Unit>,
+}
+
+/// A decoder at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unit {
+    /// When each stage is free.
+    stages: [SimTime; STAGES],
+    /// When each thread is free.
+    threads: Vec<SimTime>,
+}
+
+impl Unit {
+    /// The thread that is free first, and when a codeword can enter.
+    fn entry(&self) -> (usize, SimTime) {
+        let first = self.threads.iter().enumerate().min_by_key(|(_, free)| **free);
+        let (thread, &free) = first.expect("a decoder has a thread at least");
+        (thread, free.max(self.stages[0]))
+    }
+
+    /// When all its codewords are done.
+    fn idle(&self) -> SimTime {
+        self.threads.iter().copied().max().unwrap_or(SimTime::ZERO)
+    }
+}
+
+impl Pipeline {
+    /// Takes in a codeword whose bits come in from `start` to `end`, and says when it is done. It goes to the decoder that can take it first, of
+    /// several to the one that is idle first; its first stage ends no earlier than its bits. If none can take it at `start`, it waits in a buffer.
+    pub fn admit(&mut self, start: SimTime, end: SimTime, times: &StageTimes) -> SimTime {
+        let unit = self
+            .units
+            .iter_mut()
+            .min_by_key(|unit| (unit.entry().1.max(start), unit.idle()))
+            .expect("an engine has a decoder at least");
+        let (thread, free) = unit.entry();
+        let mut now = (free.max(start) + times[0]).max(end);
+        unit.stages[0] = now;
+        for (free, &time) in unit.stages.iter_mut().zip(times).skip(1) {
+            // A stage that is passed by need not be free.
+            if time > Nanos::ZERO {
+                now = now.max(*free) + time;
+                *free = now;
+            }
+        }
+        unit.threads[thread] = now;
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bch, BchDecoder, Ldpc, LdpcDecoder};
+
+    /// A cycle of 1 ns; 8332 bits: syndromes 261, Berlekamp-Massey 10, Chien 66 if fast and 261 if accurate.
+    fn engine(decoders: u32, threads: u32) -> Engine {
+        let decoder = BchDecoder { clock_hz: 1_000_000_000, ..BchDecoder::default() };
+        Engine { decoders, threads, decoder: Decoder::Bch(decoder) }
+    }
+
+    const CODE: Bch = Bch { data_bits: 8192, t: 10 };
+
+    #[test]
+    fn two_codewords_by_hand() {
+        let stages = [5, 9, 0].map(|errors| engine(1, 1).decoder.stages(&CODE, errors, 0).map(|time| time.0));
+        assert_eq!(stages, [[261, 10, 66, 0], [261, 10, 0, 261], [261, 0, 0, 0]]);
+        let time = |decoders, threads, errors: &[u64]| engine(decoders, threads).page_time(&CODE, errors, 0, Nanos::ZERO).0;
+        // One after the other: 337 and 532.
+        assert_eq!(time(1, 1, &[5, 9]), 337 + 532);
+        // The second's syndromes from 261 to 522, while the first is searched until 337; then 10 and 261.
+        assert_eq!(time(1, 2, &[5, 9]), 522 + 10 + 261);
+        // The second's search waits for nobody: the first's ends at 532, as its own Berlekamp-Massey does.
+        assert_eq!(time(1, 2, &[9, 9]), 532 + 261);
+        // Side by side.
+        assert_eq!((time(2, 1, &[5, 9]), time(2, 2, &[9, 9])), (532, 532));
+        // A third waits for a thread of two, free at 532, but not for one of three, where its syndromes start at 522.
+        assert_eq!((time(1, 2, &[9, 9, 9]), time(1, 3, &[9, 9, 9])), (532 + 532, 522 + 532));
+        // Without errors it passes by the search of the one before: 522, while the first takes until 532.
+        assert_eq!((time(1, 2, &[9, 0]), time(1, 1, &[9, 0]), time(1, 1, &[])), (532, 532 + 261, 0));
+    }
+
+    #[test]
+    fn data_that_comes_in_slowly_hides_the_syndromes() {
+        let time = |threads, errors: &[u64]| engine(1, threads).page_time(&CODE, errors, 0, Nanos(300)).0;
+        assert_eq!((time(1, &[0, 0]), time(1, &[9])), (600, 300 + 271));
+        // The first is done at 571; the second is in at 600, or, where it had to wait, 261 after 571.
+        assert_eq!((time(2, &[9, 9]), time(1, &[9, 9])), (600 + 271, 571 + 532));
+    }
+
+    #[test]
+    fn throughput_is_that_of_a_long_run() {
+        let codewords = 2000u64;
+        for (decoders, threads) in [(1, 1), (1, 2), (1, 3), (2, 2), (4, 1)] {
+            for errors in [0, 5, 9] {
+                let engine = engine(decoders, threads);
+                let time = engine.page_time(&CODE, &vec![errors; codewords as usize], 0, Nanos::ZERO);
+                let run = (codewords * CODE.data_bits) as f64 / time.as_secs_f64();
+                let found = engine.throughput_bits_per_s(&CODE, errors, 0);
+                assert!((run / found - 1.0).abs() < 0.01, "{decoders} {threads} {errors}: {found:e}, a run {run:e}");
+            }
+        }
+        // What is found for (8640, 8192, t = 32): 6.4 Gb/s; with two threads and few errors, or three and many.
+        let code = Bch { data_bits: 8192, t: 32 };
+        let rate = |threads, errors| Engine { threads, ..Engine::default() }.throughput_bits_per_s(&code, errors, 0);
+        assert!(
+            (rate(2, 5) / 6.4e9 - 1.0).abs() < 0.06 && (rate(3, 32) / 6.4e9 - 1.0).abs() < 0.06,
+            "{:e} {:e}",
+            rate(2, 5),
+            rate(3, 32)
+        );
+        assert!(rate(1, 32) < 3.2e9);
+    }
+
+    #[test]
+    fn ldpc_codewords_share_no_iterations() {
+        let ldpc = |decoders, threads| Engine { decoders, threads, decoder: Decoder::Ldpc(LdpcDecoder::default()) };
+        let code = Ldpc::default();
+        let time = |decoders, threads| ldpc(decoders, threads).page_time(&code, &[10_000, 10_000, 0, 0], 0, Nanos::ZERO);
+        // 20, 20, 1 and 1 us; threads only load ahead.
+        assert_eq!((time(1, 1), time(1, 4)), (Nanos(42_000), Nanos(42_000)));
+        assert_eq!((time(2, 1), time(4, 1)), (Nanos(21_000), Nanos(20_000)));
+        // A thread that is free is no reason to wait behind another codeword while a decoder idles.
+        assert_eq!((time(2, 4), time(4, 4)), (Nanos(21_000), Nanos(20_000)));
+    }
+
+    #[test]
+    fn more_of_anything_is_never_slower() {
+        let errors: Vec<u64> = (0..40).map(|index| [0, 3, 9, 40, 1][index % 5]).collect();
+        for threads in 1..4 {
+            for decoders in 1..4 {
+                let time = |decoders, threads| engine(decoders, threads).page_time(&CODE, &errors, 0, Nanos(100));
+                assert!(time(decoders + 1, threads) <= time(decoders, threads));
+                assert!(time(decoders, threads + 1) <= time(decoders, threads));
+            }
+        }
+    }
+
+    #[test]
+    fn odd_engines_are_named_and_do_no_harm() {
+        let mut problems = Problems::default();
+        let nothing =
+            Engine { decoders: 0, threads: 0, decoder: Decoder::Bch(BchDecoder { clock_hz: 0, ..BchDecoder::default() }) };
+        nothing.problems("ecc.engine", &mut problems);
+        assert_eq!(problems.0.len(), 3, "{problems}");
+        assert!(nothing.page_time(&CODE, &[u64::MAX, 0], 0, Nanos(u64::MAX)) > Nanos::ZERO);
+        assert!(nothing.throughput_bits_per_s(&CODE, 1, 0).is_finite());
+        let instant =
+            Engine { decoder: Decoder::Ldpc(LdpcDecoder { iteration: Nanos::ZERO, ..LdpcDecoder::default() }), ..nothing };
+        assert!(instant.throughput_bits_per_s(&CODE, 1, 0).is_finite());
+    }
+}

@@ -1,0 +1,355 @@
+//! How long coding and decoding take: cycles of a machine's stages.
+
+use crate::code::BlockCode;
+use kit::{Nanos, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Stages of a decoder that a codeword can hold: what looks at the data as it comes in, then up to three machines.
+pub const STAGES: usize = 4;
+
+/// Time that a codeword holds each stage; zero if it passes it by. BCH: syndromes, Berlekamp-Massey, fast Chien search, accurate Chien search.
+/// LDPC: none while data comes in, then iterations.
+pub type StageTimes = [Nanos; STAGES];
+
+/// Time of `cycles` of a clock, rounded up; for ever without a clock.
+fn cycles_time(cycles: u64, clock_hz: u64) -> Nanos {
+    let nanos = (u128::from(cycles) * 1_000_000_000).checked_add(u128::from(clock_hz).saturating_sub(1));
+    let nanos = nanos.and_then(|nanos| nanos.checked_div(u128::from(clock_hz)));
+    Nanos(nanos.and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(u64::MAX))
+}
+
+/// Cycles for `bits` at `width` bits a cycle; a width of zero counts as one.
+fn passes(bits: u64, width: u64) -> u64 {
+    bits.div_ceil(width.max(1))
+}
+
+fn clock_problems(clock_hz: u64, place: &str, problems: &mut Problems) {
+    if !(1_000_000..=10_000_000_000).contains(&clock_hz) {
+        problems.add(format!("{place}.clock_hz"), format!("{clock_hz}: expected 1000000..=10000000000"));
+    }
+}
+
+/// An encoder: a shift register that a codeword passes at so many bits a cycle. As a decoder's syndromes: 200 MHz, 32 bits a cycle \[assumed\].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Encoder {
+    /// Clock \[Hz\].
+    #[schemars(range(min = 1_000_000u64, max = 10_000_000_000u64))]
+    pub clock_hz: u64,
+    /// Bits that it takes in a cycle.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub bits_per_cycle: u64,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Encoder { clock_hz: 200_000_000, bits_per_cycle: 32 }
+    }
+}
+
+impl Encoder {
+    /// Time to encode a codeword: its data in, its parity out.
+    pub fn time(&self, code: &impl BlockCode) -> Nanos {
+        cycles_time(passes(code.codeword_bits(), self.bits_per_cycle), self.clock_hz)
+    }
+
+    /// What is wrong with it; at `place`.
+    pub fn problems(&self, place: &str, problems: &mut Problems) {
+        clock_problems(self.clock_hz, place, problems);
+        if self.bits_per_cycle == 0 {
+            problems.add(format!("{place}.bits_per_cycle"), "0: expected at least 1");
+        }
+    }
+}
+
+/// A BCH decoder: syndromes as the data comes in; if any is not zero, Berlekamp-Massey and a Chien search, by a fast machine for few errors and
+/// by an accurate one for many. Beyond what the code corrects the accurate search runs to its end in vain.
+///
+/// The structure is stated (thesis, section 2.3.1), the numbers are assumed (FACTS 5.2). At 200 MHz and 32 bits a cycle it takes in 6.4 Gb/s:
+/// what is found for a decoder of the thesis' authors (TVLSI 2013, ISSCC 2012), whose clock and width are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BchDecoder {
+    /// Clock \[Hz\].
+    #[schemars(range(min = 1_000_000u64, max = 10_000_000_000u64))]
+    pub clock_hz: u64,
+    /// Bits that syndromes and the accurate Chien search take in a cycle.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub bits_per_cycle: u64,
+    /// Cycles of Berlekamp-Massey for each error that the code corrects: 1, or 2.
+    #[schemars(range(min = 1, max = 16))]
+    pub cycles_per_error: u64,
+    /// Up to so many errors the fast Chien machine serves, at `fast_bits_per_cycle`.
+    pub fast_errors: u64,
+    /// Bits that the fast Chien machine takes in a cycle.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub fast_bits_per_cycle: u64,
+}
+
+impl Default for BchDecoder {
+    fn default() -> Self {
+        BchDecoder { clock_hz: 200_000_000, bits_per_cycle: 32, cycles_per_error: 1, fast_errors: 8, fast_bits_per_cycle: 128 }
+    }
+}
+
+impl BchDecoder {
+    /// Time of its stages for a codeword with so many errors.
+    pub fn stages(&self, code: &impl BlockCode, errors: u64) -> StageTimes {
+        let bits = code.codeword_bits();
+        let time = |cycles| cycles_time(cycles, self.clock_hz);
+        let syndromes = time(passes(bits, self.bits_per_cycle));
+        if errors == 0 {
+            return [syndromes, Nanos::ZERO, Nanos::ZERO, Nanos::ZERO];
+        }
+        let correctable = code.correctable(0);
+        let equation = time(self.cycles_per_error.saturating_mul(correctable.ceil() as u64));
+        // More errors than the code corrects are not known to be few.
+        if errors <= self.fast_errors && errors as f64 <= correctable {
+            return [syndromes, equation, time(passes(bits, self.fast_bits_per_cycle)), Nanos::ZERO];
+        }
+        [syndromes, equation, Nanos::ZERO, time(passes(bits, self.bits_per_cycle))]
+    }
+
+    /// What is wrong with it; at `place`.
+    pub fn problems(&self, place: &str, problems: &mut Problems) {
+        clock_problems(self.clock_hz, place, problems);
+        let widths = [("bits_per_cycle", self.bits_per_cycle), ("fast_bits_per_cycle", self.fast_bits_per_cycle)];
+        for (field, value) in widths.into_iter().chain([("cycles_per_error", self.cycles_per_error)]) {
+            if value == 0 {
+                problems.add(format!("{place}.{field}"), "0: expected at least 1");
+            }
+        }
+    }
+}
+
+/// A measured point: iterations at an error rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Iterations {
+    /// Error rate, as a ratio to what the code is rated for.
+    pub ratio: f64,
+    /// Iterations on average.
+    pub iterations: f64,
+}
+
+/// An LDPC decoder: iterations until the word is a codeword, more of them the nearer its error rate is to what the code is rated for; all there
+/// are if it fails.
+///
+/// 1 / 4 / 20 iterations (least / typical / most) of 1 us are found (FACTS 5.2, Microsemi 2014). How they depend on the error rate is assumed:
+/// least + (most - least) x^q of its ratio x to the rated one, with the typical number at a half, and at most `most`. A measured table, with
+/// straight lines between its points and flat beyond them, replaces that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LdpcDecoder {
+    /// Time of an iteration.
+    pub iteration: Nanos,
+    /// Iterations without errors.
+    #[schemars(range(min = 1, max = 1000))]
+    pub least: u32,
+    /// Iterations at half the rated error rate.
+    #[schemars(range(min = 1, max = 1000))]
+    pub typical: u32,
+    /// Iterations after which it gives up.
+    #[schemars(range(min = 1, max = 1000))]
+    pub most: u32,
+    /// Measured iterations by rising error rate instead of the law; none by default.
+    pub table: Vec<Iterations>,
+}
+
+impl Default for LdpcDecoder {
+    fn default() -> Self {
+        LdpcDecoder { iteration: Nanos(1000), least: 1, typical: 4, most: 20, table: Vec::new() }
+    }
+}
+
+impl LdpcDecoder {
+    /// Mean iterations of a codeword that is decoded, at `ratio` of the rated error rate.
+    pub fn iterations(&self, ratio: f64) -> f64 {
+        let (least, typical, most) = (f64::from(self.least), f64::from(self.typical), f64::from(self.most));
+        if ratio.is_nan() {
+            return most;
+        }
+        let ratio = ratio.clamp(0.0, 1e9);
+        let found = if self.table.is_empty() {
+            if typical <= least || most <= typical {
+                // No power passes through these: straight, or flat.
+                least + (most - least).max(0.0) * ratio
+            } else {
+                let power = libm::log2((most - least) / (typical - least));
+                least + (most - least) * libm::pow(ratio, power)
+            }
+        } else {
+            interpolate(&self.table, ratio)
+        };
+        // What is not a number in a table counts as the most.
+        if found.is_nan() { most } else { found.min(most).max(0.0) }
+    }
+
+    /// Time of its stages for a codeword with so many errors, with `levels` soft levels.
+    pub fn stages(&self, code: &impl BlockCode, errors: u64, levels: u32) -> StageTimes {
+        let errors = errors as f64;
+        let rated = code.rated(levels) * code.codeword_bits() as f64;
+        let fails = errors > code.correctable(levels);
+        let iterations =
+            if fails { f64::from(self.most) } else { self.iterations(if errors == 0.0 { 0.0 } else { errors / rated }) };
+        [Nanos::ZERO, Nanos(libm::round(iterations * self.iteration.0 as f64) as u64), Nanos::ZERO, Nanos::ZERO]
+    }
+
+    /// What is wrong with it; at `place`.
+    pub fn problems(&self, place: &str, problems: &mut Problems) {
+        if self.iteration == Nanos::ZERO {
+            problems.add(format!("{place}.iteration"), "0ns: expected a time above zero");
+        }
+        let Self { least, typical, most, .. } = self;
+        if !(0 < *least && least < typical && typical < most) {
+            problems.add(place, format!("least, typical, most = {least}, {typical}, {most}: expected rising numbers above zero"));
+        }
+        let usable =
+            |point: &Iterations| (0.0..=1e9).contains(&point.ratio) && (0.0..=f64::from(*most)).contains(&point.iterations);
+        if !self.table.iter().all(usable) || self.table.windows(2).any(|pair| pair[1].ratio <= pair[0].ratio) {
+            problems.add(format!("{place}.table"), format!("expected ratios that rise from 0 and iterations of 0..={most}"));
+        }
+    }
+}
+
+/// On straight lines between the points of a rising table, flat beyond its ends.
+fn interpolate(table: &[Iterations], ratio: f64) -> f64 {
+    let next = table.partition_point(|point| point.ratio <= ratio);
+    match (next.checked_sub(1).map(|index| table[index]), table.get(next)) {
+        (Some(before), Some(after)) => {
+            let part = (ratio - before.ratio) / (after.ratio - before.ratio);
+            before.iterations + part * (after.iterations - before.iterations)
+        }
+        (Some(end), None) => end.iterations,
+        (None, Some(end)) => end.iterations,
+        (None, None) => 0.0,
+    }
+}
+
+/// A decoder of either kind, `{ kind = "bch" }` or `{ kind = "ldpc" }` with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+// A variant without a comment takes the comment of its parameters into the schema.
+#[allow(missing_docs)]
+pub enum Decoder {
+    Bch(BchDecoder),
+    Ldpc(LdpcDecoder),
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder::Bch(BchDecoder::default())
+    }
+}
+
+impl Decoder {
+    /// Time of its stages for a codeword with so many errors, with `levels` soft levels, which a BCH decoder makes nothing of.
+    pub fn stages(&self, code: &impl BlockCode, errors: u64, levels: u32) -> StageTimes {
+        match self {
+            Decoder::Bch(decoder) => decoder.stages(code, errors),
+            Decoder::Ldpc(decoder) => decoder.stages(code, errors, levels),
+        }
+    }
+
+    /// How long after its last bit has come in a codeword with `errors` is corrected, or found to be beyond correction, with the decoder to itself
+    /// and data coming in no faster than it is looked at.
+    pub fn time(&self, code: &impl BlockCode, errors: u64, levels: u32) -> Nanos {
+        self.stages(code, errors, levels)[1..].iter().fold(Nanos::ZERO, |sum, &time| sum + time)
+    }
+
+    /// What is wrong with it; at `place`.
+    pub fn problems(&self, place: &str, problems: &mut Problems) {
+        match self {
+            Decoder::Bch(decoder) => decoder.problems(place, problems),
+            Decoder::Ldpc(decoder) => decoder.problems(place, problems),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bch, Ldpc};
+
+    #[test]
+    fn a_bch_decoder_is_an_order_below_the_array_read() {
+        let (decoder, code) = (Decoder::default(), Bch { data_bits: 32_768, t: 100 });
+        // 34368 bits: 1074 cycles of 32, 269 of 128; 100 of Berlekamp-Massey; 5 ns each.
+        let syndromes = Nanos(1074 * 5);
+        assert_eq!(decoder.stages(&code, 0, 0), [syndromes, Nanos(0), Nanos(0), Nanos(0)]);
+        assert_eq!(decoder.stages(&code, 8, 0), [syndromes, Nanos(500), Nanos(269 * 5), Nanos(0)]);
+        assert_eq!(decoder.stages(&code, 9, 0), [syndromes, Nanos(500), Nanos(0), Nanos(1074 * 5)]);
+        assert_eq!(decoder.stages(&code, 101, 0), decoder.stages(&code, 60, 0), "in vain, but to the end");
+        assert_eq!((decoder.time(&code, 0, 0), decoder.time(&code, 5, 0)), (Nanos::ZERO, Nanos((100 + 269) * 5)));
+        assert!(decoder.time(&code, 60, 0) < Nanos(10_000));
+        assert_eq!(Encoder::default().time(&code), syndromes);
+        // A weak code's uncorrectable codeword takes the accurate search, however few its errors.
+        let weak = Bch { data_bits: 4096, t: 2 };
+        assert_eq!(decoder.stages(&weak, 2, 0)[3], Nanos::ZERO);
+        assert!(decoder.stages(&weak, 3, 0)[3] > Nanos::ZERO);
+    }
+
+    #[test]
+    fn iterations_rise_with_the_error_rate() {
+        let (decoder, code) = (LdpcDecoder::default(), Ldpc::default());
+        for (ratio, expected) in [(0.0, 1.0), (0.5, 4.0), (1.0, 20.0), (7.0, 20.0), (f64::NAN, 20.0), (-1.0, 1.0)] {
+            assert!((decoder.iterations(ratio) - expected).abs() < 1e-9, "{ratio}: {}", decoder.iterations(ratio));
+        }
+        let grid: Vec<f64> = (0..200).map(|step| decoder.iterations(f64::from(step) * 0.01)).collect();
+        assert!(grid.windows(2).all(|pair| pair[1] >= pair[0]) && grid.iter().all(|found| found.is_finite()));
+        // 36352 bits, rated 4e-3 and 1e-2: 145.4 and 363.5 errors.
+        let time = |errors, levels| decoder.stages(&code, errors, levels)[1];
+        assert_eq!(
+            (time(0, 0), time(145, 0), time(10_000, 0), time(10_000, 2)),
+            (Nanos(1000), Nanos(19_858), Nanos(20_000), Nanos(20_000))
+        );
+        assert!(time(145, 2) < Nanos(4000) && time(182, 2) > Nanos(4000), "{:?} {:?}", time(145, 2), time(182, 2));
+    }
+
+    #[test]
+    fn a_measured_table_replaces_the_law() {
+        let point = |ratio, iterations| Iterations { ratio, iterations };
+        let decoder = LdpcDecoder { table: vec![point(0.25, 2.0), point(0.75, 6.0), point(1.0, 30.0)], ..LdpcDecoder::default() };
+        for (ratio, expected) in [(0.0, 2.0), (0.25, 2.0), (0.5, 4.0), (0.75, 6.0), (0.8, 10.8), (1.0, 20.0), (3.0, 20.0)] {
+            assert!((decoder.iterations(ratio) - expected).abs() < 1e-9, "{ratio}: {}", decoder.iterations(ratio));
+        }
+        // A codeword that fails takes all there are, whatever the table says.
+        let quick = LdpcDecoder { table: vec![point(1.0, 2.0)], ..LdpcDecoder::default() };
+        let time = |errors| quick.stages(&Ldpc::default(), errors, 0)[1];
+        assert_eq!((time(200), time(1000)), (Nanos(2000), Nanos(20_000)));
+        let mut problems = Problems::default();
+        decoder.problems("ecc.decoder", &mut problems);
+        assert!(problems.to_string().contains("ecc.decoder.table"), "more than the most: {problems}");
+    }
+
+    #[test]
+    fn odd_parameters_are_named_and_do_no_harm() {
+        let ldpc = |table: &[(f64, f64)], least, typical| {
+            let table = table.iter().map(|&(ratio, iterations)| Iterations { ratio, iterations }).collect();
+            Decoder::Ldpc(LdpcDecoder { table, least, typical, ..LdpcDecoder::default() })
+        };
+        let still =
+            BchDecoder { clock_hz: 0, bits_per_cycle: 0, fast_bits_per_cycle: 0, cycles_per_error: 0, fast_errors: u64::MAX };
+        let mut decoders = vec![Decoder::Bch(still), ldpc(&[], 20, 20), ldpc(&[], 30, 4), ldpc(&[], 0, 0)];
+        decoders.extend([ldpc(&[(f64::NAN, f64::NAN)], 1, 4), ldpc(&[(1.0, -3.0), (1.0, f64::INFINITY)], 1, 4)]);
+        let nothing = Ldpc { data_bits: 0, parity_bits: 0, limits: vec![], failure_at_limit: 0.0 };
+        for decoder in decoders {
+            let mut problems = Problems::default();
+            decoder.problems("ecc.decoder", &mut problems);
+            assert!(!problems.0.is_empty(), "{decoder:?}");
+            for errors in [0, 1, u64::MAX] {
+                decoder.time(&nothing, errors, u32::MAX);
+                decoder.time(&Bch { data_bits: 8, t: 0 }, errors, 0);
+                let time = decoder.time(&Ldpc::default(), errors, 0);
+                assert!(matches!(decoder, Decoder::Bch(_)) || time <= Nanos(30_000), "{decoder:?}: {time:?}");
+            }
+        }
+        let mut problems = Problems::default();
+        Decoder::default().problems("ecc.decoder", &mut problems);
+        Decoder::Ldpc(LdpcDecoder::default()).problems("ecc.decoder", &mut problems);
+        Encoder::default().problems("ecc.encoder", &mut problems);
+        assert_eq!(problems, Problems::default());
+        assert_eq!(cycles_time(3, 2_000_000_000), Nanos(2), "a cycle and a half, rounded up");
+    }
+}

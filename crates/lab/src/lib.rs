@@ -1,0 +1,4 @@
+//! The cell laboratory.
+pub mod parameter;
+pub mod part;
+pub mod parts;

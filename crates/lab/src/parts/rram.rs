@@ -1,0 +1,42 @@
+//! The resistive memory of the SSDExplorer thesis, chapter 3.
+
+use crate::parameter::{Standing::*, parameter};
+use crate::part::{Part, Target};
+use cell::rram::Rram;
+use cell::stress::Variation;
+use cell::{Device, References, Technology};
+use ecc::{Bch, Code};
+
+/// A crosspoint array behind a flash interface.
+pub(super) fn part() -> Part {
+    let memory = Rram::default();
+    Part {
+        name: "rram".to_owned(),
+        summary: "1T-nR crosspoint RRAM of the SSDExplorer thesis: 1 us reads, no erase",
+        parameters: vec![
+            parameter("T_READ", "read time of a page", "1 us", Stated, "thesis, table 3.1"),
+            parameter("", "native page, emulated pages", "256 B; 512 B to 4 KiB by planes together", Stated, "thesis, table 3.1"),
+            parameter("", "planes", "16", Stated, "thesis, 3.1"),
+            parameter("", "write time", "10 us, without erase", Assumed, "the thesis gives none"),
+            parameter("", "endurance", "1,000,000 writes", Assumed, "the thesis gives none"),
+            parameter("", "error rate", "1e-6 fresh, 1e-4 more when worn", Assumed, "the thesis gives none"),
+            parameter("", "code", "BCH 8 bits in 512 B", Assumed, "the thesis gives none"),
+        ],
+        read_time: Some(memory.read_time),
+        program_time: Some(memory.write_time),
+        erase_time: None,
+        device: Device {
+            rated_pe_cycles: memory.rated_writes as u32,
+            technology: Technology::Rram(memory),
+            references: References::Optimal,
+            disturb: None,
+            activation_ev: 1.1,
+            reference_celsius: 40.0,
+            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
+            ispp: None,
+            nominal_step: 0.0,
+        },
+        code: Code::Bch(Bch { data_bits: 512 * 8, t: 8 }),
+        target: Target::Failure(1e-11),
+    }
+}
