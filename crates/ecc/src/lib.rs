@@ -1,12 +1,13 @@
 //! Error correction as a pure model: what a code corrects, and what it costs in spare area and time.
 //!
 //! [`binomial`] has exact tails of the number of errors in a codeword, [`sample`] draws that number. [`code`] is what every code is asked;
-//! [`bch`] and [`ldpc`] are the codes. [`latency`] is what coding and decoding take, [`engine`] how a page's codewords share decoders.
+//! [`bch`] and [`ldpc`] are the codes, [`codec`] real encoders and decoders of them. [`latency`] is what coding and decoding take, [`engine`] how a page's codewords share decoders.
 //! [`plan`] is what a read does, and costs, when decoding fails; [`regulator`] what finer sensing and finer programming cost.
 
 pub mod bch;
 pub mod binomial;
 pub mod code;
+pub mod codec;
 pub mod engine;
 pub mod latency;
 pub mod ldpc;

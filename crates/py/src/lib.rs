@@ -5,6 +5,7 @@ mod columns;
 mod drives;
 mod errors;
 mod interpreter;
+mod laboratory;
 mod runs;
 mod traces;
 
@@ -17,6 +18,8 @@ mod _engine {
     use crate::drives::{check, describe, policies, presets, reference, schema};
     #[pymodule_export]
     use crate::errors::InputError;
+    #[pymodule_export]
+    use crate::laboratory::lab;
     #[pymodule_export]
     use crate::runs::{Outcome, run};
     #[pymodule_export]

@@ -16,7 +16,7 @@ pub(super) fn mlc_2y() -> Part {
         parameter("", "code", "BCH 60 bits in 1 KiB, codeword failure 1e-15", Assumed, "limit 1.98e-3: FACTS 6.3"),
     ];
     let code = Code::Bch(Bch { data_bits: 8192, t: 60 });
-    of("mlc-2y", "2y-nm MLC, a power law", code, Target::Failure(1e-15), 3_000, (None, None), parameters)
+    of("mlc-2y", "2y-nm MLC, a power law", code, Target::Failure(1e-15), 3_000, parameters)
 }
 
 pub(super) fn tlc_72l() -> Part {
@@ -28,7 +28,7 @@ pub(super) fn tlc_72l() -> Part {
         parameter("", "code", "LDPC 4 KiB, soft: 4e-3, 7e-3, 1e-2", Assumed, "FACTS 5.2; 1e-2 is stated in the thesis"),
     ];
     let code = Code::Ldpc(Ldpc::default());
-    of("tlc-72l", "72-layer TLC, a power law", code, Target::Failure(1e-11), 3_000, (None, None), parameters)
+    of("tlc-72l", "72-layer TLC, a power law", code, Target::Failure(1e-11), 3_000, parameters)
 }
 
 pub(super) fn thesis_a() -> Part {
@@ -51,23 +51,41 @@ fn thesis(name: &'static str, summary: &'static str, rated: u32, sustained: &'st
     let parameters = vec![
         parameter("", "rated endurance", rated, Stated, "thesis, table 2.3"),
         parameter("n_e", "endurance with BCH and read retry", sustained, Stated, "thesis, table 2.4"),
-        parameter("", "law, after read retry", "2.0e-3 (N / n_e)^1.8, at most 1e-2", Assumed, "FACTS 5.4: through the thesis's anchors"),
-        parameter("", "code", "BCH 100 bits in a codeword of 4320 B", Stated, "thesis, 2.3.1; codeword failure 1e-4 as sustained: derived"),
-        parameter("tR, tPROG", "mean read and program time", format!("{} us, {} us", times_us.0, times_us.1), Stated, "thesis, table 2.3"),
+        parameter(
+            "",
+            "law, after read retry",
+            "2.0e-3 (N / n_e)^1.8, at most 1e-2",
+            Assumed,
+            "FACTS 5.4: through the thesis's anchors",
+        ),
+        parameter(
+            "",
+            "code",
+            "BCH 100 bits in a codeword of 4320 B",
+            Stated,
+            "thesis, 2.3.1; codeword failure 1e-4 as sustained: derived",
+        ),
+        parameter(
+            "tR, tPROG",
+            "mean read and program time",
+            format!("{} us, {} us", times_us.0, times_us.1),
+            Stated,
+            "thesis, table 2.3",
+        ),
     ];
     // 100 x 16 bits of parity.
     let code = Code::Bch(Bch { data_bits: 4320 * 8 - 1600, t: 100 });
-    let times = (Some(Nanos(times_us.0 * 1000)), Some(Nanos(times_us.1 * 1000)));
-    of(name, summary, code, Target::Failure(1e-4), rated, times, parameters)
+    let part = of(name, summary, code, Target::Failure(1e-4), rated, parameters);
+    Part { read_time: Some(Nanos(times_us.0 * 1000)), program_time: Some(Nanos(times_us.1 * 1000)), ..part }
 }
 
+/// The law called `name` with its code; whoever calls adds the times that are known.
 fn of(
     name: &'static str,
     summary: &'static str,
     code: Code,
     target: Target,
     rated_pe_cycles: u32,
-    (read_time, program_time): (Option<Nanos>, Option<Nanos>),
     parameters: Vec<Parameter>,
 ) -> Part {
     Part {
@@ -86,8 +104,8 @@ fn of(
         },
         code,
         target,
-        read_time,
-        program_time,
+        read_time: None,
+        program_time: None,
         erase_time: None,
         parameters,
     }

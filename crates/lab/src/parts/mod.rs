@@ -9,8 +9,10 @@ mod rram;
 use crate::part::Part;
 use kit::Problem;
 
+type Maker = fn() -> Part;
+
 /// Name and maker of every part.
-const PARTS: [(&str, fn() -> Part); 13] = [
+const PARTS: [(&str, Maker); 13] = [
     ("ofwar-mlc", ofwar::mlc),
     ("rr-mlc", rr_mlc::part),
     ("dpes-mlc", dpes_mlc::part),

@@ -29,8 +29,7 @@ pub(super) fn tlc() -> Part {
 
 /// Four bits: levels placed for a year after 1,000 cycles with a step of 0.05 V.
 pub(super) fn qlc() -> Part {
-    let verify =
-        vec![2.566, 2.841, 3.143, 3.399, 3.709, 4.000, 4.321, 4.568, 4.903, 5.219, 5.570, 5.874, 6.244, 6.597, 6.990];
+    let verify = vec![2.566, 2.841, 3.143, 3.399, 3.709, 4.000, 4.321, 4.568, 4.903, 5.219, 5.570, 5.874, 6.244, 6.597, 6.990];
     part("volt-qlc", "the OFWAR cell with four bits", VoltageModel { verify, ..voltage::nominal() }, 0.05, 1_000, 2_400)
 }
 
@@ -80,14 +79,32 @@ fn parameters(model: &VoltageModel, step: f64, rated: u32, program_us: u64, swee
         parameter("gamma_y", "vertical coupling", model.couplings.vertical, Stated, "OFWAR 4.1.4"),
         parameter("gamma_xy", "diagonal coupling", model.couplings.diagonal, Stated, "OFWAR 4.1.4"),
         parameter("gamma_x", "horizontal coupling (even/odd only)", model.couplings.horizontal, Recalled, "same group's papers"),
-        parameter("w_c, sigma_c", "bound and deviation of a coupling", format!("{:?} of its mean", model.coupling_spread), Stated, "OFWAR 4.1.4"),
+        parameter(
+            "w_c, sigma_c",
+            "bound and deviation of a coupling",
+            format!("{:?} of its mean", model.coupling_spread),
+            Stated,
+            "OFWAR 4.1.4",
+        ),
         parameter("", "which neighbours", "one vertical, two diagonal", Assumed, "FACTS 1.1"),
         parameter("", "post-compensation", "the mean shift is taken away", Assumed, "FACTS 1.1: the filter is not known"),
         parameter("", "read references", "where the fewest cells are confused", Assumed, "FACTS 1.1"),
-        parameter("", "code", "BCH (34528, 32768), t = 110, codeword failure 1e-15", Recalled, "FACTS 1.1; limit 1.35e-3 derived"),
+        parameter(
+            "",
+            "code",
+            "BCH (34528, 32768), t = 110, codeword failure 1e-15",
+            Recalled,
+            "FACTS 1.1; limit 1.35e-3 derived",
+        ),
         parameter("N", "rated cycles", rated, own(Recalled), "FACTS 1.1"),
         parameter("tPROG", "program time with the nominal step", format!("{program_us} us"), own(Stated), "OFWAR 4.1.4"),
-        parameter("", "sweep of the program pulses", format!("{sweep} V in pulses of 20 us, verifies of 5 us, nothing fixed"), Assumed, "halving by doubling the step needs no overhead"),
+        parameter(
+            "",
+            "sweep of the program pulses",
+            format!("{sweep} V in pulses of 20 us, verifies of 5 us, nothing fixed"),
+            Assumed,
+            "halving by doubling the step needs no overhead",
+        ),
         parameter("tR", "read time", "50 us", Stated, "OFWAR 4.1.4"),
         parameter("tBERS", "erase time", "1.5 ms", Found, "FACTS 1.4"),
         parameter("", "errors for each read", "1.0e-9 at 2,000 cycles, exponent 1.43", Recalled, "FACTS 6.2"),

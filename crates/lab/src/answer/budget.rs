@@ -1,0 +1,86 @@
+//! The one budget of the cell's window: who spends what, and the fifth of five quantities from the other four.
+
+use super::seconds;
+use crate::question::{Question, Setting};
+use cell::budget::{Budget, Unknown, close, closes, spending};
+use ecc::{Bch, BlockCode};
+use kit::{Nanos, Problem, Problems};
+use serde_json::{Map, Value, json};
+
+/// The five, as they are asked for.
+const UNKNOWNS: [(&str, Unknown); 5] = [
+    ("step", Unknown::Step),
+    ("erase", Unknown::Erase),
+    ("retention", Unknown::Retention),
+    ("code", Unknown::Code),
+    ("wear", Unknown::Wear),
+];
+
+/// Who spends what of the window, whether it closes, and, if `solve` names one of the five, how far that one may go.
+pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
+    let setting = question.setting()?;
+    let retention = match setting.retention.as_slice() {
+        [] => setting.part.device.age_at(Nanos(365 * 86_400_000_000_000), setting.celsius),
+        given => Setting::single("retention", given)?,
+    };
+    let condition = setting.condition(Setting::single("pe", &setting.pe)?, retention, Setting::single("step", &setting.step)?);
+    let mut budget = Budget { condition, limit: setting.limit };
+    let mut answer = Map::new();
+    if let Some(name) = &question.solve {
+        let Some((_, unknown)) = UNKNOWNS.iter().find(|(known, _)| known == name) else {
+            return Err(Problem::unknown("solve", "quantity", name, UNKNOWNS.map(|(known, _)| known)).into());
+        };
+        answer.insert("solve".to_owned(), json!(name));
+        match close(&setting.part.device, &budget, *unknown) {
+            Some(closed) => {
+                answer.insert("solved".to_owned(), solved(*unknown, &closed, &setting));
+                budget = closed;
+            }
+            None => {
+                answer.insert("solved".to_owned(), Value::Null);
+            }
+        }
+    }
+    let device = &setting.part.device;
+    answer.insert("unit".to_owned(), json!(device.technology.step_unit()));
+    answer.insert("closes".to_owned(), json!(closes(device, &budget)));
+    match spending(device, &budget) {
+        Some(spending) => {
+            let shares: Vec<Value> =
+                spending.shares.iter().map(|share| json!({ "who": share.who, "volts": share.volts })).collect();
+            answer.insert("window".to_owned(), json!(spending.window));
+            answer.insert("shares".to_owned(), shares.into());
+            answer.insert("free".to_owned(), json!(spending.free));
+            answer.insert("code_gives".to_owned(), json!(spending.code_gives));
+        }
+        None => {
+            answer.insert("window".to_owned(), Value::Null);
+        }
+    }
+    Ok(answer.into())
+}
+
+/// The value found, in the unit in which it is asked for; of a code also the BCH code over 4 KiB that is as strong.
+fn solved(unknown: Unknown, closed: &Budget, setting: &Setting) -> Value {
+    let condition = &closed.condition;
+    match unknown {
+        Unknown::Step => json!({
+            "step": condition.step,
+            "program_time_ns": setting.part.program_time(condition.step).map(|time| time.0),
+        }),
+        Unknown::Erase => json!({ "erase_shift": condition.erase_shift }),
+        Unknown::Retention => {
+            let heat = cell::stress::acceleration(
+                setting.part.device.activation_ev,
+                setting.celsius,
+                setting.part.device.reference_celsius,
+            );
+            json!({ "retention_s": seconds(condition.age) / heat })
+        }
+        Unknown::Wear => json!({ "pe_cycles": condition.pe_cycles }),
+        Unknown::Code => {
+            let strong = |t: &u64| Bch { data_bits: 32_768, t: *t }.limit(0, 1e-15) >= closed.limit;
+            json!({ "limit": closed.limit, "bch_t_per_4kib": (1..=2000).find(strong) })
+        }
+    }
+}

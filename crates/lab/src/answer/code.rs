@@ -1,0 +1,354 @@
+//! What a real decoder corrects, on the channel that a read of this cell is, or on one of a given error rate.
+//!
+//! Measuring is long work: [`plan`] says which channels there are to send codewords over, [`count`] does a piece of it, and whoever asks shares the pieces out; [`summary`]
+//! turns counts into failure rates with their intervals and into what the code corrects.
+
+use crate::question::{Question, Setting, parse_code};
+use cell::Density;
+use cell::read::{differs, intervals, page_of};
+use ecc::codec::channel::Region;
+use ecc::codec::limit::{CONFIDENCE, correctable};
+use ecc::codec::measure::interval;
+use ecc::codec::{BchCodec, Channel, Codec, Counted, LdpcCodec, LdpcShape, measure};
+use ecc::{Bch, BlockCode, Code, Ldpc};
+use kit::{Nanos, Problem, Problems};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The failure rate at which a measured code's limit is taken: what can be counted in a minute.
+const TARGET: f64 = 1e-3;
+/// Most soft levels: seven references for each boundary.
+const MOST_LEVELS: u32 = 3;
+/// Spacings of soft references that are tried, and the widest [in deviations or volts].
+const SPACINGS: u32 = 60;
+const WIDEST_SPACING: f64 = 0.3;
+
+/// One channel to send codewords over.
+#[derive(Clone, Debug)]
+struct Point {
+    /// What varies from point to point: wear, or the error rate itself.
+    at: f64,
+    channel: Channel,
+    spacing: f64,
+}
+
+/// The channels: of the cell at each wear, or, where `rber` gives error rates, of two normal levels of equal width. Soft references stand in equal steps on both
+/// sides of each hard one, as far apart as tells most (the largest mutual information of bit and read).
+pub(super) fn plan(question: &Question) -> Result<Value, Problems> {
+    let levels = question.soft_levels;
+    if levels > MOST_LEVELS {
+        return Err(Problems::one("soft_levels", format!("{levels}: expected at most {MOST_LEVELS}")));
+    }
+    let setting = question.setting()?;
+    let code = codec_of(question, &setting)?;
+    let points = match &question.rber {
+        Some(rates) => rates.all().iter().map(|rate| normal_point(*rate, levels)).collect::<Result<Vec<_>, _>>()?,
+        None => cell_points(question, &setting, levels)?,
+    };
+    let points: Vec<Value> = points
+        .iter()
+        .map(|point| {
+            let regions: Vec<[f64; 2]> = point.channel.regions().iter().map(|region| [region.zero, region.one]).collect();
+            json!({
+                "at": point.at,
+                "rber": point.channel.error_rate(),
+                "capacity": point.channel.capacity(),
+                "spacing": point.spacing,
+                "regions": regions,
+            })
+        })
+        .collect();
+    Ok(json!({
+        "code": written(&code),
+        "codeword_bits": code.codeword_bits(),
+        "data_bits": code.data_bits(),
+        "soft_levels": levels,
+        "varies": if question.rber.is_some() { "rber" } else { "pe" },
+        "chunk_frames": measure::CHUNK_FRAMES,
+        "points": points,
+    }))
+}
+
+/// Codewords of `chunks` chunks from `chunk` on, sent over the channel of `regions`.
+pub(super) fn count(question: &Question) -> Result<Value, Problems> {
+    let regions: Vec<Region> = question.regions.iter().map(|[zero, one]| Region { zero: *zero, one: *one }).collect();
+    let channel = Channel::of(&regions).map_err(|complaint| Problems::one("regions", complaint))?;
+    let code = parse_code(question.code.as_deref().unwrap_or_default()).map_err(|complaint| Problems::one("code", complaint))?;
+    let codec = codec(&code)?;
+    let counted: Counted = (question.chunk..question.chunk + question.chunks)
+        .map(|chunk| measure::count(&codec, &channel, measure::CHUNK_FRAMES, question.seed, chunk))
+        .sum();
+    Ok(json!({
+        "frames": counted.frames,
+        "failed": counted.failed,
+        "undetected": counted.undetected,
+        "iterations": counted.iterations,
+        "errors": counted.errors,
+    }))
+}
+
+/// A measurement as it is kept in a file.
+#[derive(Clone, Debug, Deserialize)]
+struct Kept {
+    code: String,
+    /// By soft levels: 0, 1, 2, ...
+    soft: Vec<KeptLevel>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct KeptLevel {
+    soft_levels: u32,
+    points: Vec<KeptPoint>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct KeptPoint {
+    rber: f64,
+    frames: u64,
+    failed: u64,
+}
+
+impl KeptLevel {
+    fn counts(&self) -> Vec<(f64, Counted)> {
+        self.points
+            .iter()
+            .filter(|point| point.frames > 0 && point.rber > 0.0)
+            .map(|point| (point.rber, Counted { frames: point.frames, failed: point.failed, ..Counted::default() }))
+            .collect()
+    }
+}
+
+/// Failure rates with their intervals, and what each number of soft levels corrects at a failure rate of one in a thousand; null where the points do not
+/// bracket that.
+pub(super) fn summary(question: &Question) -> Result<Value, Problems> {
+    let kept =
+        kept(question.measured_code.as_deref().unwrap_or_default()).map_err(|complaint| Problems::one("code", complaint))?;
+    let soft: Vec<Value> = kept
+        .soft
+        .iter()
+        .map(|level| {
+            let points: Vec<Value> = level
+                .points
+                .iter()
+                .map(|point| {
+                    let (low, high) = interval(point.failed, point.frames, CONFIDENCE);
+                    let rate = point.failed as f64 / point.frames.max(1) as f64;
+                    json!({ "failure": rate, "low": low, "high": high })
+                })
+                .collect();
+            json!({ "soft_levels": level.soft_levels, "points": points, "limit": correctable(&level.counts(), TARGET) })
+        })
+        .collect();
+    Ok(json!({ "confidence": CONFIDENCE, "target": TARGET, "soft": soft }))
+}
+
+fn kept(text: &str) -> Result<Kept, String> {
+    serde_json::from_str(text)
+        .map_err(|error| format!("not a measurement of a code, as `ssdlab cell code --out` writes it: {error}"))
+}
+
+/// The code that was measured: its limits with each number of soft levels, at the failure rate that could be counted.
+pub(crate) fn limits_of(text: &str) -> Result<Code, String> {
+    let kept = kept(text)?;
+    let code = parse_code(&kept.code)?;
+    let Code::Ldpc(ldpc) = code else {
+        return Ok(code);
+    };
+    let mut limits = Vec::new();
+    for (levels, level) in kept.soft.iter().enumerate() {
+        if level.soft_levels as usize != levels {
+            return Err(format!("soft levels {} where {levels} should stand: expected 0, 1, 2, ... in turn", level.soft_levels));
+        }
+        let limit = correctable(&level.counts(), TARGET);
+        limits.push(limit.ok_or_else(|| {
+            format!("with {levels} soft levels no two error rates enclose a failure rate of {TARGET}: measure more of them")
+        })?);
+    }
+    if limits.is_empty() {
+        return Err("no measurements".to_owned());
+    }
+    Ok(Code::Ldpc(Ldpc { limits, failure_at_limit: TARGET, ..ldpc }))
+}
+
+/// The code asked for; the cell's own if none is.
+fn codec_of(question: &Question, setting: &Setting) -> Result<Code, Problems> {
+    let code = match &question.code {
+        Some(text) => parse_code(text).map_err(|complaint| Problems::one("code", complaint))?,
+        None => setting.part.code.clone(),
+    };
+    if question.soft_levels > 0 && matches!(code, Code::Bch(_)) {
+        return Err(Problems::one("soft_levels", "a BCH code sees hard decisions only: expected 0, or an LDPC code".to_owned()));
+    }
+    codec(&code)?;
+    Ok(code)
+}
+
+fn codec(code: &Code) -> Result<Codec, Problems> {
+    let built = match code {
+        Code::Bch(Bch { data_bits, t }) => BchCodec::new(*data_bits, *t).map(Codec::Bch),
+        Code::Ldpc(ldpc) => {
+            let shape = LdpcShape { data_bits: ldpc.data_bits, parity_bits: ldpc.parity_bits, ..LdpcShape::default() };
+            LdpcCodec::new(shape).map(Codec::Ldpc)
+        }
+    };
+    built.map_err(|complaint| Problems::one("code", complaint))
+}
+
+/// A code as it is asked for.
+fn written(code: &Code) -> String {
+    let size = |bits: u64| kit::Bytes(bits / 8).to_string();
+    match code {
+        Code::Bch(bch) => format!("bch-{}/{}", bch.t, size(bch.data_bits)),
+        Code::Ldpc(ldpc) => format!("ldpc-{}/{}", size(ldpc.parity_bits), size(ldpc.data_bits)),
+    }
+}
+
+/// Two normal levels of equal width whose middle is crossed as often as `rate` says.
+fn normal_point(rate: f64, levels: u32) -> Result<Point, Problems> {
+    if !(rate > 0.0 && rate < 0.5) {
+        return Err(Problems::one("rber", format!("{rate}: expected an error rate above 0, below 0.5")));
+    }
+    // Levels stand one below and one above zero.
+    let sigma = kit::bisect::last_holding(1e-3, 50.0, 60, |sigma| cell::density::normal(-1.0 / sigma) <= rate);
+    let of = |spacing: f64| {
+        let cuts: Vec<f64> = around(&[0.0], levels, spacing);
+        let below = |level: f64, cut: f64| cell::density::normal((cut - level) / sigma);
+        let shares = |level: f64| {
+            let edges: Vec<f64> = std::iter::once(0.0).chain(cuts.iter().map(|cut| below(level, *cut))).chain([1.0]).collect();
+            edges.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>()
+        };
+        // A bit is one in the lower level.
+        let regions: Vec<Region> = shares(1.0).into_iter().zip(shares(-1.0)).map(|(zero, one)| Region { zero, one }).collect();
+        Channel::of(&regions)
+    };
+    let (channel, spacing) = best(levels, 2.0 * sigma, of).map_err(|complaint| Problems::one("rber", complaint))?;
+    Ok(Point { at: rate, channel, spacing })
+}
+
+/// The cell's channels, one for each wear.
+fn cell_points(question: &Question, setting: &Setting, levels: u32) -> Result<Vec<Point>, Problems> {
+    let step = Setting::single("step", &setting.step)?;
+    let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
+    let bits = setting.part.device.technology.page_types();
+    let names = crate::part::page_names(bits);
+    let wanted = match &question.page {
+        None => None,
+        Some(name) => Some(
+            names
+                .iter()
+                .position(|known| known == name)
+                .ok_or_else(|| Problems::from(Problem::unknown("page", "page type", name, names.iter().copied())))?,
+        ),
+    };
+    let mut points = Vec::new();
+    for &pe in &setting.pe {
+        let condition = setting.condition(pe, age, step);
+        let Some((densities, references)) = setting.part.device.levels(&condition, cell::device::RESOLUTION) else {
+            let why = "knows error rates, not threshold voltages: give error rates with `rber`";
+            return Err(Problems::one("cell", format!("{} {why}", setting.part.name)));
+        };
+        let pages = setting.part.device.estimate(&condition).pages;
+        let worst = (0..bits).max_by(|a, b| pages[*a].total_cmp(&pages[*b])).unwrap_or(0);
+        let page = wanted.unwrap_or(worst);
+        let own: Vec<f64> = references.iter().enumerate().filter(|(at, _)| page_of(*at, bits) == page).map(|(_, x)| *x).collect();
+        let (channel, spacing) =
+            best(levels, WIDEST_SPACING, |spacing| channel(&densities, &around(&own, levels, spacing), &own, page, bits))
+                .map_err(|complaint| Problems::one("cell", complaint))?;
+        points.push(Point { at: pe, channel, spacing });
+    }
+    Ok(points)
+}
+
+/// What a page's read says of its bit: each interval between references is a region. Which intervals of different boundaries a read cannot tell apart (it sees
+/// the page's bit, not the level) does not matter: they are far from each other's boundary, and nearly certain.
+fn channel(levels: &[Density], cuts: &[f64], own: &[f64], page: usize, bits: usize) -> Result<Channel, String> {
+    debug_assert!(own.iter().all(|reference| cuts.contains(reference)));
+    let shares = intervals(levels, cuts);
+    let mut regions = vec![Region { zero: 0.0, one: 0.0 }; cuts.len() + 1];
+    let half = levels.len() as f64 / 2.0;
+    for (level, row) in shares.iter().enumerate() {
+        for (region, share) in regions.iter_mut().zip(row) {
+            // Compared with the erased level, whose bits are all ones.
+            let into = if differs(level, 0, page, bits) { &mut region.zero } else { &mut region.one };
+            *into += share / half;
+        }
+    }
+    Channel::of(&regions)
+}
+
+/// References with `levels` more on both sides of each, in steps of `spacing`; rising.
+fn around(references: &[f64], levels: u32, spacing: f64) -> Vec<f64> {
+    let mut cuts: Vec<f64> = references
+        .iter()
+        .flat_map(|reference| (-(i64::from(levels))..=i64::from(levels)).map(move |step| reference + spacing * step as f64))
+        .collect();
+    cuts.sort_by(f64::total_cmp);
+    cuts
+}
+
+/// The channel whose soft references tell most.
+fn best(levels: u32, widest: f64, of: impl Fn(f64) -> Result<Channel, String>) -> Result<(Channel, f64), String> {
+    if levels == 0 {
+        return Ok((of(0.0)?, 0.0));
+    }
+    let mut found: Option<(Channel, f64)> = None;
+    for step in 1..=SPACINGS {
+        let spacing = widest * f64::from(step) / f64::from(SPACINGS);
+        let channel = of(spacing)?;
+        if found.as_ref().is_none_or(|(best, _)| channel.capacity() > best.capacity()) {
+            found = Some((channel, spacing));
+        }
+    }
+    Ok(found.expect("at least one spacing is tried"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::answer::ask;
+    use serde_json::json;
+
+    #[test]
+    fn soft_reads_of_the_cell_say_more_and_keep_the_error_rate() {
+        let plan = |levels: u32| {
+            let question = json!({"cell": "ofwar-mlc", "pe": 14_000, "age": "1y", "step": 0.3, "soft_levels": levels, "code": "ldpc-448B/4KiB"});
+            ask("code_plan", &question.to_string()).expect("a plan")
+        };
+        let [hard, one, two] = [0, 1, 2].map(plan);
+        let point = |plan: &serde_json::Value, field: &str| plan["points"][0][field].as_f64().expect("a number");
+        let rber = json!({"cell": "ofwar-mlc", "pe": 14_000, "age": "1y", "step": 0.3}).to_string();
+        let worst = ask("rber", &rber).expect("an answer")["worst"].as_f64().expect("a number");
+        assert!((point(&hard, "rber") / worst - 1.0).abs() < 0.01, "{} {worst}", point(&hard, "rber"));
+        assert!(point(&one, "capacity") > point(&hard, "capacity") && point(&two, "capacity") > point(&one, "capacity"));
+        assert!((point(&two, "rber") / worst - 1.0).abs() < 0.05);
+        // Two boundaries of the MSB page, five references each; or one of the LSB page.
+        let regions = two["points"][0]["regions"].as_array().expect("a list").len();
+        assert!(regions == 11 || regions == 6, "{regions}");
+    }
+
+    #[test]
+    fn pieces_of_a_measurement_add_up_and_become_limits() {
+        let plan = ask("code_plan", &json!({"cell": "ofwar-mlc", "rber": [1e-3, 2e-2], "code": "ldpc-256B/1KiB"}).to_string());
+        let plan = plan.expect("a plan");
+        let count = |point: usize, chunk: u64, chunks: u64| {
+            let question = json!({"code": plan["code"], "regions": plan["points"][point]["regions"], "seed": 1, "chunk": chunk, "chunks": chunks});
+            ask("code_count", &question.to_string()).expect("a count")
+        };
+        let whole = count(1, 0, 2);
+        let (first, second) = (count(1, 0, 1), count(1, 1, 1));
+        for field in ["frames", "failed", "iterations", "errors"] {
+            assert_eq!(whole[field].as_u64(), first[field].as_u64().zip(second[field].as_u64()).map(|(a, b)| a + b), "{field}");
+        }
+        assert_eq!(count(0, 0, 1)["failed"], 0);
+        let kept = json!({"code": "ldpc-448B/4KiB", "soft": [{"soft_levels": 0, "points": [
+            {"rber": 3e-3, "frames": 100_000, "failed": 1}, {"rber": 5e-3, "frames": 10_000, "failed": 5_000}]}]});
+        let summary = ask("code_summary", &json!({"measured_code": kept.to_string()}).to_string()).expect("a summary");
+        let limit = summary["soft"][0]["limit"].as_f64().expect("bracketed");
+        assert!(limit > 3e-3 && limit < 5e-3, "{limit}");
+        // A cell may be asked with it.
+        let asked = json!({"cell": "ofwar-mlc", "measured_code": kept.to_string()}).to_string();
+        let own = ask("rber", &asked).expect("an answer")["limit"].as_f64().expect("a number");
+        assert!(own < limit && own > 0.5 * limit, "{own}");
+        let bad = ask("rber", &json!({"cell": "ofwar-mlc", "measured_code": "{}"}).to_string()).expect_err("no measurement");
+        assert!(bad.to_string().contains("cell code --out"), "{bad}");
+    }
+}

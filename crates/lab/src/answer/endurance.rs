@@ -1,0 +1,60 @@
+//! How long blocks last: the most cycles at which data keeps its promise, and what gentler erases buy.
+
+use super::{seconds, usual_ages};
+use crate::question::Question;
+use cell::Technology;
+use cell::dpes::{ERASE_MODES, EraseSpeed, INTERVALS, Scaling};
+use cell::solve::most_cycles;
+use kit::{Nanos, Problems};
+use serde_json::{Map, Value, json};
+
+/// The endurance with one step and one retention, or a table of both; for a cell with erase modes their wear as well.
+pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
+    let mut setting = question.setting()?;
+    let mut table = setting.table;
+    if !setting.given.retention {
+        let ages: Vec<Nanos> = usual_ages().split_off(1);
+        setting.retention = ages.iter().map(|age| setting.part.device.age_at(*age, setting.celsius)).collect();
+        setting.retention_given = ages;
+        table = true;
+        if !setting.given.step {
+            setting.step = super::usual_steps(&setting);
+        }
+    }
+    let found = |step: f64, age: Nanos| most_cycles(&setting.part.device, &setting.condition(0.0, age, step), setting.limit);
+    let mut answer = Map::new();
+    if table {
+        answer.insert("step".to_owned(), json!(setting.step));
+        answer.insert("retention_s".to_owned(), setting.retention_given.iter().map(|age| seconds(*age)).collect());
+        let rows: Vec<Vec<Option<f64>>> =
+            setting.step.iter().map(|step| setting.retention.iter().map(|age| found(*step, *age)).collect()).collect();
+        answer.insert("pe_cycles".to_owned(), json!(rows));
+    } else {
+        answer.insert("pe_cycles".to_owned(), json!(found(setting.step[0], setting.retention[0])));
+    }
+    answer.insert("rated_pe_cycles".to_owned(), json!(setting.part.device.rated_pe_cycles));
+    if let Technology::Scaled(cell) = &setting.part.device.technology {
+        answer.insert("erase_modes".to_owned(), erase_modes(&cell.scaling));
+    }
+    Ok(answer.into())
+}
+
+/// Every erase mode: its wear by the interval of summed wear, the cycles if it could be kept for life, the program time that it asks for.
+fn erase_modes(scaling: &Scaling) -> Value {
+    let mut rows = Vec::new();
+    for mode in 0..ERASE_MODES {
+        for (speed, name) in [(EraseSpeed::Fast, "fast"), (EraseSpeed::Slow, "slow")] {
+            let wear: Vec<f64> = (0..INTERVALS).map(|interval| scaling.effective_wear(mode, speed, interval)).collect();
+            let saved: Vec<f64> = (0..INTERVALS).map(|interval| scaling.saved_volts(mode, interval)).collect();
+            rows.push(json!({
+                "mode": format!("EV{mode}"),
+                "speed": name,
+                "saved_volts": saved,
+                "effective_wear": wear,
+                "lifetime": scaling.lifetime(mode, speed),
+                "program_scale": scaling.program_scale(mode),
+            }));
+        }
+    }
+    rows.into()
+}

@@ -1,0 +1,41 @@
+//! Cells drawn one by one, beside the densities.
+
+use crate::part::page_names;
+use crate::question::{Question, Setting};
+use cell::read::errors_at;
+use cell::{Technology, monte_carlo};
+use kit::{Nanos, Problems, Rng};
+use serde_json::{Map, Value, json};
+
+/// Cells that one piece of work may draw: a few seconds.
+const MOST_CELLS: u64 = 100_000_000;
+
+/// Wrong bits of each page type among cells drawn for one piece of the work, and the error rates that the densities give at the same references.
+pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
+    let setting = question.setting()?;
+    let Technology::Voltage(model) = &setting.part.device.technology else {
+        return Err(Problems::one("cell", format!("{} has no threshold voltages to draw", setting.part.name)));
+    };
+    if question.cells == 0 || question.cells > MOST_CELLS {
+        return Err(Problems::one("cells", format!("{}: expected 1 to {MOST_CELLS}", question.cells)));
+    }
+    let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
+    let condition = setting.condition(Setting::single("pe", &setting.pe)?, age, Setting::single("step", &setting.step)?);
+    // A finer grid than usual: so many cells see a difference of a thousandth.
+    let resolution = cell::device::RESOLUTION / 4.0;
+    let levels = model.levels(&condition, resolution);
+    let references = model.references(&condition, setting.part.device.references, &levels, resolution);
+    let expected = errors_at(&levels, references);
+    let mut rng = Rng::stream(question.seed, &format!("cell.monte_carlo.{}", question.chunk));
+    let counted = monte_carlo::count(model, &condition, &expected.references, question.cells, &mut rng);
+    let names = page_names(model.bits());
+    let by_page = |value: &dyn Fn(usize) -> Value| -> Map<String, Value> {
+        names.iter().enumerate().map(|(page, name)| ((*name).to_owned(), value(page))).collect()
+    };
+    Ok(json!({
+        "cells": counted.cells,
+        "wrong": by_page(&|page| json!(counted.wrong[page])),
+        "expected": by_page(&|page| json!(expected.pages[page])),
+        "references": expected.references,
+    }))
+}

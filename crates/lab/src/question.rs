@@ -1,0 +1,469 @@
+//! What the laboratory is asked: one set of fields for all questions, checked in one place.
+
+use crate::part::Part;
+use crate::parts;
+use cell::measured::{Measured, Row};
+use cell::stress::Variation;
+use cell::voltage::Neighbourhood;
+use cell::{Condition, Device, References, Technology};
+use ecc::{Bch, Code, Ldpc};
+use kit::{Bytes, Nanos, Problem, Problems};
+use serde::Deserialize;
+
+/// One value, or several to be asked for in turn.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum Values<T> {
+    /// One.
+    One(T),
+    /// Several.
+    Many(Vec<T>),
+}
+
+impl<T> Values<T> {
+    /// All of them.
+    pub fn all(&self) -> &[T] {
+        match self {
+            Values::One(value) => std::slice::from_ref(value),
+            Values::Many(values) => values,
+        }
+    }
+}
+
+/// What is asked, as it comes in. What is absent has a default that depends on the part.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Question {
+    /// A part's name; with `measurements` the name that messages call these by.
+    pub cell: String,
+    /// A table of measured error rates (CSV): `pe_cycles`, `days`, and one column for each page type.
+    pub measurements: Option<String>,
+    /// Program and erase cycles.
+    pub pe: Option<Values<f64>>,
+    /// Ages of the data.
+    pub age: Option<Values<String>>,
+    /// Program steps, in volts or pitches.
+    pub step: Option<Values<f64>>,
+    /// Promised retentions.
+    pub retention: Option<Values<String>>,
+    /// Reads of the block.
+    pub reads: f64,
+    /// Temperature at which data ages \[degrees Celsius\].
+    pub temperature: Option<f64>,
+    /// How much shallower than nominal the block was erased \[V\].
+    pub erase_shift: f64,
+    /// Where pages are read: `fixed`, `tracked` or `optimal`.
+    pub references: Option<String>,
+    /// Which neighbours disturb: `all_bit_line` or `even_odd`.
+    pub neighbourhood: Option<String>,
+    /// Whether interference is compensated.
+    pub compensation: Option<bool>,
+    /// The code, such as `bch-110/4KiB` (errors corrected / data) or `ldpc-448B/4KiB` (parity / data).
+    pub code: Option<String>,
+    /// What was measured of a code: the text of a file that `cell code` wrote.
+    pub measured_code: Option<String>,
+    /// Soft levels that the decoder is given.
+    pub soft_levels: u32,
+    /// The error rate that is correctable, in place of what the code says.
+    pub limit: Option<f64>,
+    /// Which of five is asked of a budget: `step`, `erase`, `retention`, `code` or `wear`.
+    pub solve: Option<String>,
+    /// Cells to draw.
+    pub cells: u64,
+    /// The stream that they are drawn from.
+    pub seed: u64,
+    /// Which piece of the work, where it is shared out.
+    pub chunk: u64,
+    /// How many pieces.
+    pub chunks: u64,
+    /// Error rates of two normal levels, in place of the cell's channel.
+    pub rber: Option<Values<f64>>,
+    /// A channel: for each region the probability of a zero and of a one.
+    pub regions: Vec<[f64; 2]>,
+    /// The page type that a code is measured on; absent: the worst.
+    pub page: Option<String>,
+}
+
+/// A question with everything looked up and within its range.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The part, with what was changed of it.
+    pub part: Part,
+    /// Wear; the rated cycles if none was given.
+    pub pe: Vec<f64>,
+    /// Ages at the reference temperature; none were given if empty.
+    pub age: Vec<Nanos>,
+    /// Ages as they were given.
+    pub age_given: Vec<Nanos>,
+    /// Steps; the nominal one if none was given.
+    pub step: Vec<f64>,
+    /// Promised retentions at the reference temperature.
+    pub retention: Vec<Nanos>,
+    /// Promised retentions as they were given.
+    pub retention_given: Vec<Nanos>,
+    /// Whether any of wear, age, step and retention was given as a list, or left for a table.
+    pub table: bool,
+    /// Fields that were given.
+    pub given: Given,
+    /// Reads of the block.
+    pub reads: f64,
+    /// How much shallower than nominal the block was erased \[V\].
+    pub erase_shift: f64,
+    /// The temperature \[degrees Celsius\].
+    pub celsius: f64,
+    /// The error rate that is correctable.
+    pub limit: f64,
+}
+
+/// Which of the fields with defaults were given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Given {
+    /// Wear.
+    pub pe: bool,
+    /// Ages.
+    pub age: bool,
+    /// Steps.
+    pub step: bool,
+    /// Retentions.
+    pub retention: bool,
+}
+
+impl Setting {
+    /// The condition of one page.
+    pub fn condition(&self, pe_cycles: f64, age: Nanos, step: f64) -> Condition {
+        Condition { step, erase_shift: self.erase_shift, pe_cycles, age, reads: self.reads }
+    }
+
+    /// The only value of a list that a question takes one of.
+    ///
+    /// # Errors
+    /// If there are several.
+    pub fn single<T: Copy>(place: &str, values: &[T]) -> Result<T, Problems> {
+        match values {
+            [value] => Ok(*value),
+            _ => Err(Problems::one(place, format!("{} values: expected one here", values.len()))),
+        }
+    }
+}
+
+/// The largest wear, number of reads and temperatures that are asked about.
+const MOST_WEAR: f64 = 1e7;
+const MOST_READS: f64 = 1e12;
+const TEMPERATURES: (f64, f64) = (-40.0, 150.0);
+
+impl Question {
+    /// Reads a question.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(json: &str) -> Result<Question, Problems> {
+        serde_json::from_str(json).map_err(|error| Problems::one("question", error.to_string()))
+    }
+
+    /// The question with everything looked up.
+    ///
+    /// # Errors
+    /// Everything that is out of range or unknown.
+    pub fn setting(&self) -> Result<Setting, Problems> {
+        let mut problems = Problems::default();
+        let mut part = self.part()?;
+        self.adjust(&mut part, &mut problems);
+        let celsius = self.temperature.unwrap_or(part.device.reference_celsius);
+        within(&mut problems, "temperature", celsius, TEMPERATURES.0, TEMPERATURES.1);
+        within(&mut problems, "reads", self.reads, 0.0, MOST_READS);
+        let shallowest = part.device.technology.shallowest_erase();
+        if self.erase_shift != 0.0 {
+            match shallowest {
+                Some(most) => within(&mut problems, "erase_shift", self.erase_shift, 0.0, most),
+                None => problems.add("erase_shift", format!("cell {} has no erase depth: leave it away", part.name)),
+            }
+        }
+        let pe = numbers(self.pe.as_ref(), f64::from(part.device.rated_pe_cycles));
+        pe.iter().for_each(|pe| within(&mut problems, "pe", *pe, 0.0, MOST_WEAR));
+        let step = self.steps(&part, &mut problems);
+        let age_given = times(self.age.as_ref(), "age", &mut problems);
+        let retention_given = times(self.retention.as_ref(), "retention", &mut problems);
+        let limit = self.limit.unwrap_or_else(|| part.limit(self.soft_levels));
+        if !(limit > 0.0 && limit <= 0.5) {
+            problems.add("limit", format!("{limit}: expected an error rate above 0, at most 0.5"));
+        }
+        let at_reference = |times: &[Nanos]| times.iter().map(|time| part.device.age_at(*time, celsius)).collect();
+        let table = matches!(self.pe, Some(Values::Many(_)))
+            || matches!(self.age, Some(Values::Many(_)))
+            || matches!(self.step, Some(Values::Many(_)))
+            || matches!(self.retention, Some(Values::Many(_)));
+        let given = Given {
+            pe: self.pe.is_some(),
+            age: self.age.is_some(),
+            step: self.step.is_some(),
+            retention: self.retention.is_some(),
+        };
+        problems.or(())?;
+        Ok(Setting {
+            pe,
+            age: at_reference(&age_given),
+            age_given,
+            step,
+            retention: at_reference(&retention_given),
+            retention_given,
+            table,
+            given,
+            reads: self.reads,
+            erase_shift: self.erase_shift,
+            celsius,
+            limit,
+            part,
+        })
+    }
+
+    fn part(&self) -> Result<Part, Problems> {
+        match &self.measurements {
+            Some(text) => measured_part(&self.cell, text),
+            None => Ok(parts::find("cell", &self.cell)?),
+        }
+    }
+
+    /// Puts what the question changes into the part.
+    fn adjust(&self, part: &mut Part, problems: &mut Problems) {
+        if let Some(kind) = &self.references {
+            match kind.as_str() {
+                "fixed" => part.device.references = References::Fixed,
+                "tracked" => part.device.references = References::Tracked,
+                "optimal" => part.device.references = References::Optimal,
+                other => problems.0.push(Problem::unknown("references", "kind", other, ["fixed", "tracked", "optimal"])),
+            }
+            self.needs_voltages(part, "references", problems);
+        }
+        if let Some(kind) = &self.neighbourhood {
+            let found = match kind.as_str() {
+                "all_bit_line" => Some(Neighbourhood::AllBitLine),
+                "even_odd" => Some(Neighbourhood::EvenOdd),
+                other => {
+                    problems.0.push(Problem::unknown("neighbourhood", "kind", other, ["all_bit_line", "even_odd"]));
+                    None
+                }
+            };
+            if let (Some(found), Technology::Voltage(model)) = (found, &mut part.device.technology) {
+                model.neighbourhood = found;
+            }
+            self.needs_voltages(part, "neighbourhood", problems);
+        }
+        if let Some(on) = self.compensation {
+            if let Technology::Voltage(model) = &mut part.device.technology {
+                model.post_compensation = on;
+            }
+            self.needs_voltages(part, "compensation", problems);
+        }
+        if self.code.is_some() && self.measured_code.is_some() {
+            problems.add("code", "both a code and a file of measurements: expected one of them");
+        }
+        if let Some(text) = &self.code {
+            match parse_code(text) {
+                Ok(code) => {
+                    code.problems("code", problems);
+                    part.code = code;
+                }
+                Err(complaint) => problems.add("code", complaint),
+            }
+        }
+        if let Some(text) = &self.measured_code {
+            match crate::answer::code::limits_of(text) {
+                Ok(code) => part.code = code,
+                Err(complaint) => problems.add("code", complaint),
+            }
+        }
+    }
+
+    fn needs_voltages(&self, part: &Part, place: &str, problems: &mut Problems) {
+        if !matches!(part.device.technology, Technology::Voltage(_)) {
+            problems.add(place, format!("cell {} has no model of threshold voltages that this could change", part.name));
+        }
+    }
+
+    fn steps(&self, part: &Part, problems: &mut Problems) -> Vec<f64> {
+        let steps = numbers(self.step.as_ref(), part.device.nominal_step);
+        match (part.device.technology.widest_step(), &self.step) {
+            (Some(widest), _) => {
+                let unit = part.device.technology.step_unit();
+                for step in steps.iter().filter(|step| !(**step > 0.0 && **step <= widest)) {
+                    problems.add("step", format!("{step}: expected a program step above 0, at most {widest} {unit}"));
+                }
+            }
+            (None, Some(_)) => problems.add("step", no_step(part)),
+            (None, None) => {}
+        }
+        steps
+    }
+}
+
+/// Why a part cannot be asked about a program step.
+pub(crate) fn no_step(part: &Part) -> String {
+    format!(
+        "cell {} gives error rates at one program step only: it cannot say what another would do; `limits` says how long its own lasts",
+        part.name
+    )
+}
+
+fn within(problems: &mut Problems, place: &str, value: f64, low: f64, high: f64) {
+    if !(value >= low && value <= high) {
+        problems.add(place, format!("{value}: expected {low} to {high}"));
+    }
+}
+
+fn numbers(values: Option<&Values<f64>>, default: f64) -> Vec<f64> {
+    values.map_or_else(|| vec![default], |values| values.all().to_vec())
+}
+
+fn times(values: Option<&Values<String>>, place: &str, problems: &mut Problems) -> Vec<Nanos> {
+    let texts = values.map_or(&[][..], Values::all);
+    let mut found = Vec::with_capacity(texts.len());
+    for text in texts {
+        // Nothing is the same in every unit.
+        let parsed = if text == "0" { Ok(Nanos::ZERO) } else { text.parse() };
+        match parsed {
+            Ok(time) => found.push(time),
+            Err(complaint) => problems.add(place, format!("\"{text}\": {complaint}")),
+        }
+    }
+    found
+}
+
+/// A code written as `bch-110/4KiB` or `ldpc-448B/4KiB`.
+pub fn parse_code(text: &str) -> Result<Code, String> {
+    let expected =
+        || format!("`{text}`: expected a code such as bch-110/4KiB (errors corrected / data) or ldpc-448B/4KiB (parity / data)");
+    let (kind, rest) = text.split_once('-').ok_or_else(expected)?;
+    let (strength, data) = rest.split_once('/').ok_or_else(expected)?;
+    let data_bits = data.parse::<Bytes>().map_err(|complaint| format!("`{data}`: {complaint}"))?.0.saturating_mul(8);
+    match kind {
+        "bch" => Ok(Code::Bch(Bch { data_bits, t: strength.parse().map_err(|_| expected())? })),
+        "ldpc" => {
+            let parity_bits =
+                strength.parse::<Bytes>().map_err(|complaint| format!("`{strength}`: {complaint}"))?.0.saturating_mul(8);
+            Ok(Code::Ldpc(Ldpc { data_bits, parity_bits, ..Ldpc::default() }))
+        }
+        _ => Err(expected()),
+    }
+}
+
+/// A part made of a user's measurements.
+fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
+    let rows = measurements(name, text)?;
+    let table = Measured::of(name, &rows)?;
+    let (most_wear, _) = table.extent();
+    let code = Code::Bch(Bch { data_bits: 32_768, t: 110 });
+    Ok(Part {
+        name: name.to_owned(),
+        summary: "your measurements",
+        device: Device {
+            technology: Technology::Measured(table),
+            references: References::Optimal,
+            disturb: None,
+            activation_ev: 1.1,
+            reference_celsius: 40.0,
+            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
+            ispp: None,
+            nominal_step: 0.0,
+            rated_pe_cycles: most_wear.max(1.0) as u32,
+        },
+        code,
+        target: crate::part::Target::Failure(1e-15),
+        read_time: None,
+        program_time: None,
+        erase_time: None,
+        parameters: Vec::new(),
+    })
+}
+
+/// Rows of a table of measurements.
+fn measurements(name: &str, text: &str) -> Result<Vec<Row>, Problems> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
+    let headers = reader.headers().map_err(|error| Problems::one(name, error.to_string()))?.clone();
+    let wanted = "expected the columns pe_cycles, days, and one error rate for each page type, such as lsb, msb";
+    let column = |title: &str| headers.iter().position(|header| header == title);
+    let (Some(wear), Some(days)) = (column("pe_cycles"), column("days")) else {
+        return Err(Problems::one(format!("{name}:1"), wanted));
+    };
+    if headers.len() < 3 {
+        return Err(Problems::one(format!("{name}:1"), wanted));
+    }
+    let mut problems = Problems::default();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                let line = error.position().map_or(0, csv::Position::line);
+                problems.add(format!("{name}:{line}"), error.to_string());
+                continue;
+            }
+        };
+        let line = record.position().map_or(0, csv::Position::line);
+        let fields: Vec<Option<f64>> = record.iter().map(|field| field.parse().ok()).collect();
+        if let Some(bad) = fields.iter().position(Option::is_none) {
+            problems.add(format!("{name}:{line}"), format!("{} = \"{}\": expected a number", &headers[bad], &record[bad]));
+            continue;
+        }
+        let numbers: Vec<f64> = fields.into_iter().flatten().collect();
+        let pages = numbers.iter().enumerate().filter(|(at, _)| *at != wear && *at != days).map(|(_, rate)| *rate).collect();
+        rows.push(Row { pe_cycles: numbers[wear], days: numbers[days], pages });
+    }
+    problems.or(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(json: &str) -> String {
+        Question::read(json).and_then(|question| question.setting()).map(|_| ()).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let text = problems(
+            r#"{"cell": "ofwar-mlc", "pe": -5, "age": "4 parsecs", "step": 9.0, "reads": -1, "temperature": 900,
+                "references": "magic", "code": "bch-110", "erase_shift": 7.0, "limit": 2.0}"#,
+        );
+        for part in [
+            "pe: -5",
+            "age: \"4 parsecs\"",
+            "step: 9",
+            "reads: -1",
+            "temperature: 900",
+            "references",
+            "code",
+            "erase_shift: 7",
+            "limit: 2",
+        ] {
+            assert!(text.contains(part), "{part} in:\n{text}");
+        }
+        assert!(problems(r#"{"cell": "ofwar-mcl"}"#).contains("did you mean `ofwar-mlc`?"));
+        assert!(problems(r#"{"cell": "mlc-2y", "step": 0.2}"#).contains("one program step only"));
+        assert!(problems(r#"{"cell": "rr-mlc", "neighbourhood": "even_odd"}"#).contains("no model of threshold voltages"));
+        assert!(problems(r#"{"cell": "rr-mlc", "colour": 3}"#).contains("colour"));
+        assert!(problems(r#"{"cell": "ofwar-mlc", "age": "4"}"#).contains("without a unit"));
+    }
+
+    #[test]
+    fn codes_are_read_as_they_are_written() {
+        assert_eq!(parse_code("bch-110/4KiB"), Ok(Code::Bch(Bch { data_bits: 32_768, t: 110 })));
+        assert!(matches!(parse_code("ldpc-448B/4KiB"), Ok(Code::Ldpc(code)) if code.parity_bits == 3584));
+        for bad in ["", "bch", "bch-x/4KiB", "bch-3/4", "turbo-3/4KiB", "ldpc-4/4KiB"] {
+            assert!(parse_code(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn measurements_become_a_part() {
+        let csv = "# of my chips\npe_cycles, days, lsb, msb\n0, 0, 1e-5, 2e-5\n0, 30, 2e-5, 3e-5\n1000, 0, 1e-4, 2e-4\n1000, 30, 3e-4, 5e-4\n";
+        let part = measured_part("mine.csv", csv).expect("a full table");
+        assert_eq!((part.device.technology.page_types(), part.device.rated_pe_cycles), (2, 1000));
+        let bad =
+            measured_part("mine.csv", "pe_cycles,days,lsb\n0,0,1e-5\n0,x,1e-5\n0,1\n").expect_err("two bad lines").to_string();
+        assert!(bad.contains("mine.csv:3: days = \"x\"") && bad.contains("mine.csv:4"), "{bad}");
+        assert!(
+            measured_part("mine.csv", "cycles,lsb\n1,2\n").expect_err("no such columns").to_string().contains("pe_cycles, days")
+        );
+    }
+}
