@@ -212,7 +212,10 @@ mod tests {
     fn the_nominal_budget_is_spent_to_the_last_hundredth_of_a_volt() {
         let spending = spending(&ofwar(), &nominal()).expect("a window");
         assert!(spending.free.abs() < 0.02, "{spending:?}");
-        assert!(spending.shares.iter().all(|share| share.volts > -0.005), "{spending:?}");
+        // Three levels a step wide each, and the erased state's own width, are the most of it; erasing is nominal.
+        let volts: Vec<f64> = spending.shares.iter().map(|share| share.volts).collect();
+        assert!((volts[1] / 0.6 - 1.0).abs() < 0.3 && volts[0] > 0.8 && volts[3] > 0.3 && volts[4] > 0.3, "{spending:?}");
+        assert!(volts.iter().all(|volts| *volts > -0.005) && volts[5].abs() < 1e-9, "{spending:?}");
         let sum: f64 = spending.shares.iter().map(|share| share.volts).sum::<f64>() + spending.free;
         assert!((sum - spending.window).abs() < 1e-9 && (spending.window - (4.994 - 1.4)).abs() < 1e-9, "{spending:?}");
         assert!(spending.code_gives > 0.3, "{spending:?}");

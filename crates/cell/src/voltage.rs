@@ -166,6 +166,7 @@ impl VoltageModel {
         if self.neighbourhood == Neighbourhood::EvenOdd {
             found.push((self.couplings.horizontal, 2));
         }
+        found.retain(|(mean, _)| *mean > 0.0);
         found
     }
 
