@@ -5,6 +5,7 @@
 //! reads it, and each room looks for inconsistencies among its fields.
 
 mod check;
+mod derive;
 mod document;
 mod reference;
 
@@ -15,6 +16,14 @@ use host::{BufferConfig, BufferPolicy, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Gives the text of a file that a description names, or says why not.
+pub type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// Where no file can be read.
+pub(crate) fn no_file(_: &str) -> Result<String, String> {
+    Err("no file can be read here".to_owned())
+}
 
 /// How the drive is brought to its starting state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,8 +92,16 @@ impl Description {
     /// Reads a description from `text`. `name` is what messages call it; `sets` are `KEY=VALUE` overrides; a `base` names a preset whose fields are used where
     /// the text has none.
     pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {
+        Description::read_with(name, text, sets, &no_file)
+    }
+
+    /// The same; `file` gives the text of a file that the description names.
+    pub fn read_with(name: &str, text: &str, sets: &[String], file: File<'_>) -> Result<Description, Problems> {
         let document = document::Document::read(name, text, sets)?;
-        let description: Description = check::read(&document)?;
+        let mut description: Description = check::read(&document)?;
+        // First what is given, so that nothing is derived for a flash that does not hold together.
+        description.problems().or(()).map_err(|problems| document.locate(problems))?;
+        derive::resolve(&mut description.flash, file).map_err(|problems| document.locate(problems))?;
         let problems = description.problems();
         if problems.0.is_empty() { Ok(description) } else { Err(document.locate(problems)) }
     }

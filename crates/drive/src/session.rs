@@ -1,6 +1,6 @@
 //! One run from request to results, for the command line and Python.
 
-use crate::description::{Description, PreconditionMethod};
+use crate::description::{Description, File, PreconditionMethod, no_file};
 use crate::router::Drive;
 use crate::run_loop::{End, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
@@ -76,6 +76,8 @@ pub struct Files<'a> {
     pub load: Option<(String, Box<dyn Read + 'a>)>,
     /// Where the drive is saved after the run.
     pub save: Option<&'a mut dyn Write>,
+    /// Gives the text of a file that the description names. Absent: none can be read.
+    pub named: Option<File<'a>>,
 }
 
 /// How far a run is.
@@ -130,16 +132,17 @@ pub struct Outcome {
     pub setup_s: f64,
 }
 
-/// Reads the description that a request names, with its overrides.
-pub fn description(request: &RunRequest) -> Result<Description, Problems> {
-    let mut description = Description::read(&request.drive.name, &request.drive.text, &request.set)?;
+/// Reads the description that a request names, with its overrides; `file` gives the text of a file that the description names.
+pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, Problems> {
+    let mut sets = request.set.clone();
     if let Some(policy) = &request.policy {
         let names = ftl::PolicyConfig::NAMES;
         if !names.contains(&policy.as_str()) {
             return Err(Problem::unknown("--policy", "policy", policy, names.iter().copied()).into());
         }
-        description = Description::read(&request.drive.name, &request.drive.text, &with_policy(&request.set, policy))?;
+        sets.push(format!("policy.kind={policy}"));
     }
+    let mut description = Description::read_with(&request.drive.name, &request.drive.text, &sets, file)?;
     if let Some(method) = &request.precondition {
         let known = [
             ("none", PreconditionMethod::None),
@@ -153,10 +156,6 @@ pub fn description(request: &RunRequest) -> Result<Description, Problems> {
         description.state.precondition = *method;
     }
     Ok(description)
-}
-
-fn with_policy(sets: &[String], policy: &str) -> Vec<String> {
-    sets.iter().cloned().chain([format!("policy.kind={policy}")]).collect()
 }
 
 /// Runs a workload on a drive. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly with
@@ -173,7 +172,7 @@ pub fn run(
             "the drive's state is that of the file that is loaded: expected only one of --load, --precondition",
         ));
     }
-    let description = description(request)?;
+    let description = description(request, files.named.unwrap_or(&no_file))?;
     let round = steady_round(request)?;
     let mut options = request.workload.clone();
     options.seed = request.seed;

@@ -161,7 +161,9 @@ fn modes(description: &Description, flash: &flash::Counters, ftl: &ftl::FtlCount
         .enumerate()
         .map(|(index, mode)| (mode.name.clone(), json!(ftl.host_units_by_mode[index])))
         .collect();
-    json!({"write": write, "erase": erase, "read": {"normal": flash.operations[0]}, "host_write": host_write})
+    // Reads use the first mode of their table.
+    let used = description.flash.read_modes.first().map_or("normal", |mode| mode.name.as_str());
+    json!({"write": write, "erase": erase, "read": {used: flash.operations[0]}, "host_write": host_write})
 }
 
 fn wear(drive: &Drive) -> Value {

@@ -1,5 +1,6 @@
 //! The `[flash]` section of a drive's description.
 
+use crate::modes::{EraseModeConfig, ReadModeConfig, WriteModeConfig};
 use crate::scheduler::SchedulerConfig;
 use crate::timing::Phases;
 use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES};
@@ -114,52 +115,6 @@ pub struct Suspension {
     pub most: u32,
 }
 
-/// A row of the table of write modes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WriteModeConfig {
-    /// Its name; policies ask for modes by name.
-    pub name: String,
-    /// Its program time as a multiple of `program_time`. Halving it by doubling the program step needs a pulse train without fixed
-    /// overhead.
-    #[serde(default = "one")]
-    #[schemars(range(min = 0.001, max = 1000.0))]
-    pub program_scale: f64,
-    /// How long data written in it stays correctable: one value, or several for equal parts of the rated endurance, from fresh to
-    /// worn. Absent: without limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retention: Option<PerPageType>,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-impl WriteModeConfig {
-    /// The retention limit at `pe_cycles` of `rated` cycles: the value of the wear class, rounded towards worn.
-    pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {
-        let limits = self.retention.as_ref()?.all();
-        let class = u64::from(pe_cycles) * limits.len() as u64 / u64::from(rated.max(1));
-        Some(limits[usize::try_from(class).unwrap_or(usize::MAX).min(limits.len() - 1)])
-    }
-}
-
-/// A row of the table of erase modes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EraseModeConfig {
-    /// Its name; policies ask for modes by name.
-    pub name: String,
-    /// Its erase time as a multiple of `erase_time`.
-    #[serde(default = "one")]
-    #[schemars(range(min = 0.001, max = 1000.0))]
-    pub erase_scale: f64,
-    /// Wear of one erase, as a multiple of a nominal erase.
-    #[serde(default = "one")]
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub wear: f64,
-}
-
 /// The flash: geometry, times, interface, scheduling and the tables of modes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -189,6 +144,18 @@ pub struct FlashConfig {
     pub page_size: Bytes,
     /// Bits per cell.
     pub cell: CellType,
+    /// The model of the cell that modes are derived from, by name: `ssdlab cell parts` lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell_model: Option<String>,
+    /// The code that protects pages, for what is derived. Absent: that of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<ecc::Code>,
+    /// A file of measurements that `ssdlab cell code --out` wrote, in place of `code`; relative to the folder of the description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_code: Option<String>,
+    /// Spare bytes of a page, for the parity of `code`. Absent: enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_size: Option<Bytes>,
     /// One program writes all pages of a wordline (otherwise one page).
     pub one_shot: bool,
     /// Reads, programs and erases cover all planes of a die together.
@@ -225,6 +192,9 @@ pub struct FlashConfig {
     /// The table of erase modes. Empty: one mode, `normal`.
     #[serde(rename = "erase_mode", default, skip_serializing_if = "Vec::is_empty")]
     pub erase_modes: Vec<EraseModeConfig>,
+    /// The table of read modes; reads use the first. Empty: one mode, `normal`.
+    #[serde(rename = "read_mode", default, skip_serializing_if = "Vec::is_empty")]
+    pub read_modes: Vec<ReadModeConfig>,
 }
 
 fn constant() -> TimeDistribution {
@@ -297,7 +267,21 @@ impl FlashConfig {
         if self.erase_time == Nanos::ZERO {
             problems.add("flash.erase_time", "0ns: expected a time above zero");
         }
+        self.code_problems(problems);
         self.mode_problems(problems);
+    }
+
+    fn code_problems(&self, problems: &mut Problems) {
+        let Some(code) = &self.code else { return };
+        let before = problems.0.len();
+        code.problems("flash.code", problems);
+        if problems.0.len() > before {
+            return;
+        }
+        let spare = self.spare_size.map_or(u64::MAX, |size| size.0);
+        if let Err(problem) = ecc::BlockCode::fits(code, self.page_size.0, spare) {
+            problems.0.push(kit::Problem { place: "flash.code".to_owned(), ..problem });
+        }
     }
 
     fn rate_problems(&self, problems: &mut Problems) {
@@ -320,7 +304,8 @@ impl FlashConfig {
         if !write.contains(&"normal") {
             problems.add("flash.write_mode", "no mode is named `normal`: expected one");
         }
-        for (field, names) in [("flash.write_mode", write), ("flash.erase_mode", erase)] {
+        let read: Vec<&str> = self.read_modes.iter().map(|mode| mode.name.as_str()).collect();
+        for (field, names) in [("flash.write_mode", write), ("flash.erase_mode", erase), ("flash.read_mode", read)] {
             if names.len() > 16 {
                 problems.add(field, format!("{} modes: expected at most 16", names.len()));
             }
@@ -348,7 +333,13 @@ pub(crate) mod tests {
 
     /// A small flash at NV-DDR3 1200 MT/s with two write modes.
     pub(crate) fn example() -> FlashConfig {
-        let mode = |name: &str, program_scale| WriteModeConfig { name: name.to_owned(), program_scale, retention: None };
+        let mode = |name: &str, program_scale| WriteModeConfig {
+            name: name.to_owned(),
+            program_scale,
+            retention: None,
+            derive: None,
+            derivation: None,
+        };
         FlashConfig {
             channels: 1,
             chips_per_channel: 2,
@@ -359,6 +350,10 @@ pub(crate) mod tests {
             pages_per_block: 8,
             page_size: Bytes(4096),
             cell: CellType::Slc,
+            cell_model: None,
+            code: None,
+            measured_code: None,
+            spare_size: None,
             one_shot: false,
             multi_plane: false,
             copyback: false,
@@ -374,6 +369,7 @@ pub(crate) mod tests {
             phases: None,
             write_modes: vec![mode("normal", 1.0), mode("fast", 0.5)],
             erase_modes: Vec::new(),
+            read_modes: Vec::new(),
         }
     }
 
@@ -400,16 +396,5 @@ pub(crate) mod tests {
         config.problems(&mut problems);
         let places: Vec<&str> = problems.0.iter().map(|p| p.place.as_str()).collect();
         assert_eq!(places, ["flash.page_size", "flash.transfer_rate", "flash.read_time", "flash.erase_time", "flash.write_mode"]);
-    }
-
-    #[test]
-    fn retention_falls_with_the_wear_class() {
-        let mode = WriteModeConfig {
-            name: "fast".to_owned(),
-            program_scale: 0.5,
-            retention: Some(PerPageType::Each(vec![Nanos(400), Nanos(300), Nanos(200), Nanos(100)])),
-        };
-        let at = |cycles| mode.retention_at(cycles, 1000).map(|n| n.0);
-        assert_eq!([at(0), at(249), at(250), at(999), at(5000)], [Some(400), Some(400), Some(300), Some(100), Some(100)]);
     }
 }

@@ -9,11 +9,13 @@ mod config;
 mod counters;
 mod die;
 mod engine;
+mod modes;
 pub mod scheduler;
 mod timing;
 
-pub use config::{CellType, EraseModeConfig, FlashConfig, Interface, PerPageType, Suspension, TimeDistribution, WriteModeConfig};
+pub use config::{CellType, FlashConfig, Interface, PerPageType, Suspension, TimeDistribution};
 pub use counters::{Counters, Utilisation};
 pub use engine::{Dispatch, Flash, Snapshot};
+pub use modes::{DeriveErase, DeriveRead, DeriveWrite, EraseModeConfig, ReadModeConfig, WriteDerivation, WriteModeConfig};
 pub use scheduler::SchedulerConfig;
 pub use timing::{Phases, Timing};

@@ -87,6 +87,8 @@ pub struct Timing {
     next_plane_data: Nanos,
     /// Transfer time of `n` mapping units, each sum rounded up once.
     transfer: Vec<Nanos>,
+    /// The same of a read, whose data may cross the channel more than once.
+    read_transfer: Vec<Nanos>,
     read: Vec<Nanos>,
     /// Program time by write mode and page type.
     program: Vec<Vec<Nanos>>,
@@ -105,6 +107,9 @@ impl Timing {
         let page_types = config.cell.bits();
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
+        // Reads use the first read mode.
+        let (sense_scale, transfers) = config.read_modes.first().map_or((1.0, 1), |mode| (mode.sense_scale, mode.transfers));
+        let transfer = |units: u64, times: u64| config.transfer_rate.time_for(Bytes(units * UNIT_BYTES * times));
         Timing {
             read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,
@@ -113,8 +118,9 @@ impl Timing {
             suspend_command: p.t_cs + cycles(3),
             next_plane_command: p.t_dbsy + cycles(6),
             next_plane_data: p.t_ccs,
-            transfer: (0..=u64::from(most_units)).map(|units| config.transfer_rate.time_for(Bytes(units * UNIT_BYTES))).collect(),
-            read: (0..page_types).map(|page_type| config.read_time.of(page_type)).collect(),
+            transfer: (0..=u64::from(most_units)).map(|units| transfer(units, 1)).collect(),
+            read_transfer: (0..=u64::from(most_units)).map(|units| transfer(units, u64::from(transfers))).collect(),
+            read: (0..page_types).map(|page_type| scaled(config.read_time.of(page_type), sense_scale)).collect(),
             program: config
                 .write_modes
                 .iter()
@@ -139,12 +145,13 @@ impl Timing {
     /// Time of the data phase on the channel: out for a read (with tCCS for each further page), in for a program.
     #[inline]
     pub fn data(&self, operation: &Operation) -> Nanos {
-        let transfer = self.transfer[operation.units as usize];
+        let units = operation.units as usize;
         match operation.kind {
             OperationKind::Read if operation.pages > 1 => {
-                Nanos(transfer.0 + u64::from(operation.pages - 1) * self.next_plane_data.0)
+                Nanos(self.read_transfer[units].0 + u64::from(operation.pages - 1) * self.next_plane_data.0)
             }
-            OperationKind::Read | OperationKind::Program => transfer,
+            OperationKind::Read => self.read_transfer[units],
+            OperationKind::Program => self.transfer[units],
             OperationKind::Erase | OperationKind::Copyback => Nanos::ZERO,
         }
     }
@@ -193,6 +200,25 @@ mod tests {
         let op = Operation { kind: OperationKind::Read, units: 2, pages: 2, ..Operation::default() };
         assert_eq!(timing.command(&op), Nanos(290 + 500 + 150));
         assert_eq!(timing.data(&op), Nanos(6827 + 300));
+    }
+
+    /// AGCR's N = 3: three references sensed, two transfers.
+    #[test]
+    fn a_finer_read_senses_and_transfers_more() {
+        let mut config = example();
+        let mode = |name: &str, sense_scale, transfers| crate::ReadModeConfig {
+            name: name.to_owned(),
+            sense_scale,
+            transfers,
+            corrects: None,
+            derive: None,
+        };
+        config.read_modes = vec![mode("three", 3.0, 2), mode("one", 1.0, 1)];
+        let timing = Timing::new(&config, 16);
+        let mut op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
+        assert_eq!((timing.array(&op), timing.data(&op)), (Nanos(150_000), Nanos(6_827)));
+        op.kind = OperationKind::Program;
+        assert_eq!(timing.data(&op), Nanos(3_414));
     }
 
     #[test]

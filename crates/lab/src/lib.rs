@@ -10,4 +10,5 @@ pub mod parts;
 pub mod question;
 
 pub use answer::ask;
+pub use answer::code::limits_of as measured_code;
 pub use part::Part;

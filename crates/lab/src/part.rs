@@ -27,6 +27,8 @@ pub struct Part {
     pub code: Code,
     /// How seldom a codeword may fail.
     pub target: Target,
+    /// What the part's own code corrects with a hard decision as its source rounds it, in place of what follows from `code` and `target`.
+    pub own_limit: Option<f64>,
     /// tR, where known.
     pub read_time: Option<Nanos>,
     /// tPROG with its nominal step, where the model of programming does not say.
@@ -50,10 +52,17 @@ pub fn page_names(page_types: usize) -> &'static [&'static str] {
 impl Part {
     /// The error rate that its code corrects with so many soft levels.
     pub fn limit(&self, soft_levels: u32) -> f64 {
-        match self.target {
-            Target::Failure(probability) => self.code.limit(soft_levels, probability),
-            Target::Uber(uber) => self.code.limit_at_uber(soft_levels, uber),
+        match (self.own_limit, self.target) {
+            (Some(limit), _) if soft_levels == 0 => limit,
+            (_, Target::Failure(probability)) => self.code.limit(soft_levels, probability),
+            (_, Target::Uber(uber)) => self.code.limit_at_uber(soft_levels, uber),
         }
+    }
+
+    /// Puts another code in the place of the part's own.
+    pub fn protect(&mut self, code: Code) {
+        self.code = code;
+        self.own_limit = None;
     }
 
     /// The mean program time with a step.

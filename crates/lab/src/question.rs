@@ -261,14 +261,14 @@ impl Question {
             match parse_code(text) {
                 Ok(code) => {
                     code.problems("code", problems);
-                    part.code = code;
+                    part.protect(code);
                 }
                 Err(complaint) => problems.add("code", complaint),
             }
         }
         if let Some(text) = &self.measured_code {
             match crate::answer::code::limits_of(text) {
-                Ok(code) => part.code = code,
+                Ok(code) => part.protect(code),
                 Err(complaint) => problems.add("code", complaint),
             }
         }
@@ -368,6 +368,7 @@ fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
         },
         code,
         target: crate::part::Target::Failure(1e-15),
+        own_limit: None,
         read_time: None,
         program_time: None,
         erase_time: None,

@@ -2,7 +2,9 @@
 
 use crate::errors::refuse;
 use drive::{Description, facts, presets as known};
+use kit::Problems;
 use pyo3::prelude::*;
+use std::path::Path;
 
 /// Name, title and text of every preset.
 #[pyfunction]
@@ -31,11 +33,21 @@ pub fn reference() -> String {
 /// A description with every field resolved (TOML).
 #[pyfunction]
 pub fn check(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
-    Description::read(name, text, &sets).map(|description| description.to_toml()).map_err(refuse)
+    read(name, text, &sets).map(|description| description.to_toml()).map_err(refuse)
 }
 
 /// What follows from a description, as JSON.
 #[pyfunction]
 pub fn describe(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
-    Description::read(name, text, &sets).map(|description| facts(name, &description).to_string()).map_err(refuse)
+    read(name, text, &sets).map(|description| facts(name, &description).to_string()).map_err(refuse)
+}
+
+fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {
+    Description::read_with(name, text, sets, &|path| named_file(name, path))
+}
+
+/// The text of a file that the description called `description` names: relative to its folder.
+pub fn named_file(description: &str, path: &str) -> Result<String, String> {
+    let folder = Path::new(description).parent().unwrap_or(Path::new(""));
+    std::fs::read_to_string(folder.join(path)).map_err(|error| error.to_string())
 }

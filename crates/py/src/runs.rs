@@ -1,6 +1,7 @@
 //! A run: asked for in JSON, watched by a Python function, handed back as texts and columns.
 
 use crate::columns::Columns;
+use crate::drives::named_file;
 use crate::errors::refuse_at;
 use crate::interpreter::without;
 use crate::traces::file;
@@ -72,9 +73,11 @@ pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py
         };
         let mut save = paths.save.as_ref().map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
         let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
+        let named = |path: &str| named_file(&request.drive.name, path);
         let files = Files {
             load: paths.load.clone().zip(load).map(|(path, file)| (path, Box::new(file) as Box<dyn Read>)),
             save: save.as_mut().map(|file| file as &mut dyn Write),
+            named: Some(&named),
         };
         let outcome = session::run(&request, &input, files, &mut on_progress)?;
         save.map_or(Ok(()), |mut file| file.flush()).map_err(unwritable)?;

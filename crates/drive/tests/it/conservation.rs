@@ -133,7 +133,7 @@ fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     // Seven units: one stripe of four is programmed, three wait for company.
     let job = Input::text("job", "[job]\nrw=write\nbs=4k\nnumber_ios=7\n");
     let mut file = Vec::new();
-    let files = Files { load: None, save: Some(&mut file) };
+    let files = Files { save: Some(&mut file), ..Files::default() };
     drive::session::run(&request, &job, files, &mut |_| true).unwrap_or_else(|why| panic!("{why}"));
     let description = Description::read("buffered.toml", text, &[]).unwrap_or_else(|why| panic!("{why}"));
     let mut drive = Drive::new(&description, 1).expect("a small drive fits into memory");

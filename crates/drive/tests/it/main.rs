@@ -6,6 +6,7 @@ mod closed_forms;
 mod common;
 mod conservation;
 mod contract;
+mod derive;
 mod figures;
 mod fuzz;
 mod golden;

@@ -84,7 +84,7 @@ fn a_loaded_drive_has_a_state_already() {
         steady_state: false,
         steady_round: None,
     };
-    let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b""[..]))), save: None };
+    let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b""[..]))), ..Files::default() };
     let input = Input::text("job", "[j]\nrw=read\n");
     let problems = run(&request, &input, files, &mut |_| true).map(drop).expect_err("two states");
     assert!(problems.to_string().contains("expected only one of --load, --precondition"), "{problems}");

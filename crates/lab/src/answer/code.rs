@@ -148,7 +148,10 @@ fn kept(text: &str) -> Result<Kept, String> {
 }
 
 /// The code that was measured: its limits with each number of soft levels, at the failure rate that could be counted.
-pub(crate) fn limits_of(text: &str) -> Result<Code, String> {
+///
+/// # Errors
+/// If `text` is no such measurement, or does not enclose that failure rate.
+pub fn limits_of(text: &str) -> Result<Code, String> {
     let kept = kept(text)?;
     let code = parse_code(&kept.code)?;
     let Code::Ldpc(ldpc) = code else {

@@ -80,6 +80,7 @@ pub(super) fn part() -> Part {
         },
         code,
         target: Target::Uber(1e-16),
+        own_limit: None,
         read_time: Some(Nanos(75_000)),
         program_time: None,
         erase_time: Some(Nanos(5_000_000)),

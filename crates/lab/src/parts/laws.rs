@@ -104,6 +104,7 @@ fn of(
         },
         code,
         target,
+        own_limit: None,
         read_time: None,
         program_time: None,
         erase_time: None,

@@ -44,6 +44,7 @@ pub(super) fn part() -> Part {
         // 1038 B of data and 42 B of parity: the codeword of 1080 B.
         code: Code::Bch(Bch { data_bits: 1038 * 8, t: 24 }),
         target: Target::Uber(1e-16),
+        own_limit: None,
         read_time: Some(Nanos(75_000)),
         program_time: None,
         erase_time: Some(Nanos(5_000_000)),

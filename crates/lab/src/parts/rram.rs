@@ -38,5 +38,6 @@ pub(super) fn part() -> Part {
         },
         code: Code::Bch(Bch { data_bits: 512 * 8, t: 8 }),
         target: Target::Failure(1e-11),
+        own_limit: None,
     }
 }

@@ -1,0 +1,200 @@
+//! Modes that a description asks the cell's model for: solved, and put in its place with how they were found.
+
+use super::File;
+use cell::solve::{LONGEST, longest_retention, widest_step};
+use cell::{Condition, Technology};
+use ecc::Regulator;
+use flash::{DeriveErase, DeriveRead, DeriveWrite, FlashConfig, PerPageType, WriteDerivation, WriteModeConfig};
+use kit::{Nanos, Problems};
+use lab::Part;
+
+/// Classes of wear for which a limit that follows wear is worked out.
+const WEAR_CLASSES: u32 = 16;
+/// A slow erase takes so many times as long (autoFTL, section 3.3: stated).
+const SLOW_ERASE: f64 = 4.0;
+
+/// Puts derived modes and a measured code in the place of what asks for them.
+pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
+    measured_code(flash, file)?;
+    let asks = flash.write_modes.iter().any(|mode| mode.derive.is_some())
+        || flash.erase_modes.iter().any(|mode| mode.derive.is_some())
+        || flash.read_modes.iter().any(|mode| mode.derive.is_some());
+    let Some(part) = part(flash, asks)? else { return Ok(()) };
+    let mut problems = Problems::default();
+    for index in 0..flash.write_modes.len() {
+        let Some(derive) = flash.write_modes[index].derive.clone() else { continue };
+        match write_mode(&flash.write_modes[index], &derive, &part, flash.rated_pe_cycles) {
+            Ok(mode) => flash.write_modes[index] = mode,
+            Err(complaint) => problems.add(format!("flash.write_mode[{index}].derive"), complaint),
+        }
+    }
+    for (index, mode) in flash.erase_modes.iter_mut().enumerate() {
+        let Some(derive) = mode.derive.take() else { continue };
+        match erase_mode(&derive, &part) {
+            Ok((scale, wear)) if mode.erase_scale == 1.0 && mode.wear == 1.0 => (mode.erase_scale, mode.wear) = (scale, wear),
+            Ok(_) => problems.add(format!("flash.erase_mode[{index}].derive"), GIVEN_TOO),
+            Err(complaint) => problems.add(format!("flash.erase_mode[{index}].derive"), complaint),
+        }
+    }
+    for (index, mode) in flash.read_modes.iter_mut().enumerate() {
+        let Some(derive) = mode.derive.take() else { continue };
+        match read_mode(&derive, &part) {
+            Ok(_) if mode.sense_scale != 1.0 || mode.transfers != 1 || mode.corrects.is_some() => {
+                problems.add(format!("flash.read_mode[{index}].derive"), GIVEN_TOO);
+            }
+            Ok((scale, transfers, corrects)) => {
+                (mode.sense_scale, mode.transfers, mode.corrects) = (scale, transfers, Some(corrects));
+            }
+            Err(complaint) => problems.add(format!("flash.read_mode[{index}].derive"), complaint),
+        }
+    }
+    problems.or(())
+}
+
+/// What a mode that is derived may not also be given.
+const GIVEN_TOO: &str = "the mode is given in numbers as well: expected one or the other";
+
+fn measured_code(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
+    let Some(path) = flash.measured_code.take() else { return Ok(()) };
+    let place = "flash.measured_code";
+    if flash.code.is_some() {
+        return Err(Problems::one(place, "a code is given as well: expected one or the other"));
+    }
+    let text = file(&path).map_err(|why| Problems::one(place, format!("{path}: {why}")))?;
+    flash.code = Some(lab::measured_code(&text).map_err(|complaint| Problems::one(place, format!("{path}: {complaint}")))?);
+    Ok(())
+}
+
+/// The part that `cell_model` names, with the description's code.
+fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Problems> {
+    let Some(name) = &flash.cell_model else {
+        if asks {
+            let names = lab::parts::names().collect::<Vec<_>>().join(", ");
+            return Err(Problems::one(
+                "flash.cell_model",
+                format!("missing: a mode is to be derived; expected the model of the cell, one of {names}"),
+            ));
+        }
+        return Ok(None);
+    };
+    let mut part = lab::parts::find("flash.cell_model", name)?;
+    let (model, given) = (part.device.technology.page_types(), flash.cell.bits() as usize);
+    // As long as nothing is derived a preset's model may stay beside another cell.
+    if asks && model != given {
+        return Err(Problems::one(
+            "flash.cell_model",
+            format!("{name} has {model} page types, flash.cell has {given}: expected a model of the same cell"),
+        ));
+    }
+    if let Some(code) = &flash.code {
+        part.protect(code.clone());
+    }
+    Ok(Some(part))
+}
+
+/// A write mode with its step, program time and retention limit.
+fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: u32) -> Result<WriteModeConfig, String> {
+    if mode.program_scale != 1.0 || mode.retention.is_some() {
+        return Err(GIVEN_TOO.to_owned());
+    }
+    let celsius = derive.temperature.unwrap_or(part.device.reference_celsius);
+    let limit = part.limit(derive.soft_levels);
+    let at =
+        |pe_cycles: f64, age: Nanos, step: f64| Condition { step, erase_shift: derive.erase_shift, pe_cycles, age, reads: 0.0 };
+    let wear = f64::from(derive.at_pe_cycles);
+    check_erase_shift(derive.erase_shift, part)?;
+    let heat = cell::stress::acceleration(part.device.activation_ev, celsius, part.device.reference_celsius);
+    let real = |age: Nanos| Nanos((age.0 as f64 / heat) as u64);
+    let (step, retention) = match (derive.retention, derive.step) {
+        (Some(retention), None) => {
+            let step = if part.device.technology.widest_step().is_some() {
+                widest_step(&part.device, &at(wear, part.device.age_at(retention, celsius), 0.0), limit)
+            } else {
+                return Err(format!(
+                    "{} gives error rates at one program step only: expected a model of threshold voltages, or the mode in numbers",
+                    part.name
+                ));
+            };
+            let step = step.ok_or_else(|| {
+                format!(
+                    "no program step keeps data correctable for {retention} after {} cycles ({} corrects {limit:.3e}): expected less of either, or a \
+                     stronger code",
+                    derive.at_pe_cycles, part.name
+                )
+            })?;
+            (step, retention)
+        }
+        (None, Some(step)) => {
+            let widest = part.device.technology.widest_step().ok_or_else(|| format!("{} has no program step", part.name))?;
+            if step > widest {
+                return Err(format!("step {step}: expected at most {widest} {}", part.device.technology.step_unit()));
+            }
+            let found = longest_retention(&part.device, &at(wear, Nanos::ZERO, step), limit).ok_or_else(|| {
+                format!("not even fresh data is correctable with a step of {step} after {} cycles", derive.at_pe_cycles)
+            })?;
+            (step, real(found))
+        }
+        _ => return Err("expected either a retention, whose step is sought, or a step, whose retention is".to_owned()),
+    };
+    let estimate = part.device.estimate(&at(wear, part.device.age_at(retention, celsius), step));
+    let nominal = part.program_time(part.device.nominal_step);
+    let scale = part.program_time(step).zip(nominal).map_or(1.0, |(time, nominal)| time.0 as f64 / nominal.0 as f64);
+    let limits = if derive.by_wear {
+        let edge = |class: u32| f64::from(rated) * f64::from(class + 1) / f64::from(WEAR_CLASSES);
+        let of = |class: u32| {
+            let found = longest_retention(&part.device, &at(edge(class), Nanos::ZERO, step), limit);
+            found.map(|age| real(age.min(LONGEST))).ok_or_else(|| {
+                format!("a step of {step:.4} leaves no fresh data correctable at {:.0} of {rated} rated cycles", edge(class))
+            })
+        };
+        PerPageType::Each((0..WEAR_CLASSES).map(of).collect::<Result<_, _>>()?)
+    } else {
+        PerPageType::One(retention)
+    };
+    Ok(WriteModeConfig {
+        name: mode.name.clone(),
+        program_scale: scale,
+        retention: Some(limits),
+        derive: None,
+        derivation: Some(WriteDerivation {
+            cell: part.name.clone(),
+            step,
+            nominal_step: part.device.nominal_step,
+            retention,
+            at_pe_cycles: derive.at_pe_cycles,
+            erase_shift: derive.erase_shift,
+            temperature: celsius,
+            limit,
+            error_rate: estimate.worst(),
+            outside: estimate.outside,
+        }),
+    })
+}
+
+fn check_erase_shift(erase_shift: f64, part: &Part) -> Result<(), String> {
+    match part.device.technology.shallowest_erase() {
+        Some(most) if erase_shift > most => Err(format!("erase_shift {erase_shift}: expected at most {most} V")),
+        None if erase_shift > 0.0 => Err(format!("{} has no erase depth", part.name)),
+        _ => Ok(()),
+    }
+}
+
+/// Time and wear of an erase, as multiples of the nominal.
+fn erase_mode(derive: &DeriveErase, part: &Part) -> Result<(f64, f64), String> {
+    let Technology::Scaled(scaled) = &part.device.technology else {
+        return Err(format!("{} does not know what an erase wears: dpes-mlc does", part.name));
+    };
+    check_erase_shift(derive.erase_shift, part)?;
+    let speed = if derive.slow { cell::dpes::EraseSpeed::Slow } else { cell::dpes::EraseSpeed::Fast };
+    Ok((if derive.slow { SLOW_ERASE } else { 1.0 }, scaled.scaling.wear_of(derive.erase_shift, speed)))
+}
+
+/// Sensing time as a multiple of a hard read's, transfers, and what is correctable with so many references.
+fn read_mode(derive: &DeriveRead, part: &Part) -> Result<(f64, u32, f64), String> {
+    if derive.references.is_multiple_of(2) {
+        return Err(format!("{} references: expected an odd number, the hard one and pairs beside it", derive.references));
+    }
+    let regulator = Regulator::default();
+    let scale = regulator.sensing(derive.references).0 as f64 / regulator.sensing(1).0 as f64;
+    Ok((scale, ecc::regulator::transfers(derive.references), part.limit((derive.references - 1) / 2)))
+}

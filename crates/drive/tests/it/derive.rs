@@ -1,0 +1,117 @@
+//! Modes that a description asks the model of the cell for.
+
+use drive::Description;
+use kit::{Nanos, Problems};
+
+const DAY: u64 = 86_400_000_000_000;
+
+fn read(text: &str) -> Result<Description, Problems> {
+    Description::read("d.toml", &format!("base = \"ofwar-64g\"\n{text}"), &[])
+}
+
+fn refused(text: &str) -> String {
+    read(text).expect_err("must be refused").to_string()
+}
+
+/// OFWAR, section 4.1: four days instead of ten years halve the program time, from 600 to 300 us.
+const OFWAR: &str = "[[flash.write_mode]]\nname = \"normal\"\nderive = { retention = \"10y\", at_pe_cycles = 10000 }\n\
+    [[flash.write_mode]]\nname = \"fast\"\nderive = { retention = \"4d\", at_pe_cycles = 10000 }\n";
+
+#[test]
+fn derived_modes_take_the_place_of_given_ones_and_say_how_they_were_found() {
+    let description = read(OFWAR).unwrap_or_else(|problems| panic!("{problems}"));
+    let [normal, fast] = &description.flash.write_modes[..] else { panic!("two modes") };
+    assert!((normal.program_scale - 1.0).abs() < 0.02 && (fast.program_scale - 0.503).abs() < 0.005, "{normal:?} {fast:?}");
+    assert_eq!(fast.retention_at(0, 10_000), Some(Nanos(4 * DAY)));
+    let found = fast.derivation.as_ref().expect("how it was found");
+    assert_eq!((found.cell.as_str(), found.at_pe_cycles), ("ofwar-mlc", 10_000));
+    assert!((found.error_rate / found.limit - 1.0).abs() < 0.01 && (found.limit / 1.35e-3 - 1.0).abs() < 0.01, "{found:?}");
+    // What is kept with a result can be run again, and is the same drive.
+    let text = description.to_toml();
+    assert!(text.contains("[flash.write_mode.derivation]"), "{text}");
+    let again = Description::read("again", &text, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(again, description);
+}
+
+#[test]
+fn a_limit_may_follow_wear() {
+    let text = OFWAR.replace("\"4d\", at_pe_cycles = 10000", "\"4d\", at_pe_cycles = 10000, by_wear = true");
+    let description = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let fast = &description.flash.write_modes[1];
+    let limits: Vec<Nanos> = [0, 5_000, 7_000, 9_000, 9_999].iter().filter_map(|wear| fast.retention_at(*wear, 10_000)).collect();
+    // Below half the endurance a fast write keeps its data for ever; in the last sixteenth for the promised four days.
+    assert!(limits[0] > Nanos(3_650 * DAY) && limits[1] > Nanos(3_650 * DAY) && limits.is_sorted_by(|a, b| a >= b), "{limits:?}");
+    assert!(limits[4] >= Nanos(4 * DAY) && limits[4] < Nanos(5 * DAY), "{limits:?}");
+}
+
+#[test]
+fn a_step_has_a_retention() {
+    let text = OFWAR.replace("retention = \"4d\"", "step = 0.4");
+    let description = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let fast = &description.flash.write_modes[1];
+    assert!((fast.program_scale - 0.5).abs() < 1e-9);
+    let limit = fast.retention_at(0, 10_000).expect("a limit");
+    assert!(limit > Nanos(3 * DAY) && limit < Nanos(4 * DAY), "{limit}");
+}
+
+#[test]
+fn heat_and_a_stronger_code_move_the_step() {
+    let scale = |text: &str| read(text).unwrap_or_else(|problems| panic!("{problems}")).flash.write_modes[1].program_scale;
+    let plain = scale(OFWAR);
+    assert!(scale(&OFWAR.replace("\"4d\", ", "\"4d\", temperature = 60.0, ")) > plain + 0.01);
+    let stronger = format!("[flash]\ncode = {{ kind = \"ldpc\", data = \"4KiB\", parity = \"448B\" }}\n{OFWAR}");
+    assert!(scale(&stronger) < plain - 0.01);
+}
+
+#[test]
+fn erase_and_read_modes_are_derived_too() {
+    let text = "[flash]\ncell_model = \"dpes-mlc\"\n[[flash.erase_mode]]\nname = \"gentle\"\nderive = { erase_shift = 1.06, slow = true }\n\
+        [[flash.read_mode]]\nname = \"soft\"\nderive = { references = 3 }\n";
+    let description = read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    let erase = &description.flash.erase_modes[0];
+    // autoFTL: 0.45 at 1.06 V, slow; four times the time.
+    assert!((erase.wear - 0.45).abs() < 0.002 && erase.erase_scale == 4.0, "{erase:?}");
+    let soft = &description.flash.read_modes[0];
+    assert_eq!((soft.sense_scale, soft.transfers), (3.0, 2));
+    let again = Description::read("again", &description.to_toml(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(again, description);
+}
+
+#[test]
+fn what_cannot_be_derived_is_refused_with_the_reason() {
+    let with = |from: &str, to: &str| refused(&OFWAR.replacen(from, to, 1));
+    assert!(
+        with("at_pe_cycles = 10000", "at_pe_cycles = 60000")
+            .contains("d.toml:4: flash.write_mode[0].derive: no program step keeps")
+    );
+    assert!(with("retention = \"10y\", ", "").contains("expected either a retention"));
+    assert!(with("retention = \"10y\"", "retention = \"10y\", step = 0.2").contains("expected either a retention"));
+    assert!(with("at_pe_cycles", "at_pe_cyles").contains("did you mean `at_pe_cycles`?"));
+    assert!(with("name = \"normal\"", "name = \"normal\"\nprogram_scale = 0.7").contains("given in numbers as well"));
+    let model = |name: &str| refused(&format!("[flash]\ncell_model = \"{name}\"\n{OFWAR}"));
+    assert!(model("ofwar-mcl").contains("d.toml:3: flash.cell_model: unknown cell `ofwar-mcl`"));
+    assert!(model("volt-tlc").contains("has 3 page types, flash.cell has 2"));
+    assert!(model("mlc-2y").contains("one program step only"));
+    let erase = "[[flash.erase_mode]]\nname = \"gentle\"\nderive = { erase_shift = 1.0 }\n";
+    assert!(refused(erase).contains("does not know what an erase wears"));
+    let even = "[[flash.read_mode]]\nname = \"soft\"\nderive = { references = 2 }\n";
+    assert!(refused(even).contains("expected an odd number"));
+    let spare = "[flash]\nspare_size = \"128B\"\ncode = { kind = \"bch\", data = \"4KiB\", t = 110 }\n";
+    assert!(refused(spare).contains("flash.code: the parity of 1 codewords needs 220 bytes"));
+}
+
+#[test]
+fn a_measured_code_is_read_from_its_file() {
+    let kept = r#"{"code": "ldpc-448B/4KiB", "soft": [{"soft_levels": 0, "points": [
+        {"rber": 3e-3, "frames": 100000, "failed": 1}, {"rber": 5e-3, "frames": 10000, "failed": 5000}]}]}"#;
+    let file = |path: &str| if path == "mine.json" { Ok(kept.to_owned()) } else { Err("no such file".to_owned()) };
+    let read = |name: &str| {
+        let text = format!("base = \"ofwar-64g\"\n[flash]\nmeasured_code = \"{name}\"\n{OFWAR}");
+        Description::read_with("d.toml", &text, &[], &file)
+    };
+    let description = read("mine.json").unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(description.flash.write_modes[1].derivation.as_ref().is_some_and(|found| found.limit > 2e-3));
+    assert!(description.flash.measured_code.is_none() && description.flash.code.is_some());
+    let missing = read("other.json").expect_err("no file").to_string();
+    assert!(missing.contains("d.toml:3: flash.measured_code: other.json: no such file"), "{missing}");
+}

@@ -1,0 +1,187 @@
+//! The tables of modes in a drive's description: how a page is written, how a block is erased, how a page is read. A mode is given in numbers, or derived by the
+//! model of the cell.
+
+use crate::config::PerPageType;
+use kit::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A row of the table of write modes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteModeConfig {
+    /// Its name; policies ask for modes by name.
+    pub name: String,
+    /// Its program time as a multiple of `program_time`. Halving it by doubling the program step needs a pulse train without fixed
+    /// overhead.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub program_scale: f64,
+    /// How long data written in it stays correctable: one value, or several for equal parts of the rated endurance, from fresh to
+    /// worn. Absent: without limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<PerPageType>,
+    /// What the mode is to be derived from, by the model that `cell_model` names; in place of `program_scale` and `retention`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derive: Option<DeriveWrite>,
+    /// How the mode was derived: written into a resolved description, and of no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derivation: Option<WriteDerivation>,
+}
+
+/// What a write mode is derived from: a promised retention, whose widest program step is sought, or a step, whose retention is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeriveWrite {
+    /// How long data must stay correctable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Nanos>,
+    /// The program step \[V; pitches for `rr-mlc`\].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0001, max = 10.0))]
+    pub step: Option<f64>,
+    /// The wear up to which that holds.
+    #[schemars(range(min = 0, max = 10_000_000))]
+    pub at_pe_cycles: u32,
+    /// How much shallower than nominal blocks are erased \[V\].
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub erase_shift: f64,
+    /// Temperature at which data ages \[degrees Celsius\]. Absent: that for which the model is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -40.0, max = 150.0))]
+    pub temperature: Option<f64>,
+    /// Soft levels that reads of its data are given.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 16))]
+    pub soft_levels: u32,
+    /// The retention limit follows the wear of each block, in sixteen classes of the rated cycles, instead of being the promised one for all.
+    #[serde(default)]
+    pub by_wear: bool,
+}
+
+/// How a write mode was derived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteDerivation {
+    /// The model.
+    pub cell: String,
+    /// The program step \[V; pitches for `rr-mlc`\].
+    pub step: f64,
+    /// The step that `program_time` is for.
+    pub nominal_step: f64,
+    /// The promised retention, or the one that was found.
+    pub retention: Nanos,
+    /// The wear up to which it holds.
+    pub at_pe_cycles: u32,
+    /// How much shallower than nominal blocks are erased \[V\].
+    pub erase_shift: f64,
+    /// Temperature at which data ages \[degrees Celsius\].
+    pub temperature: f64,
+    /// The error rate that the code corrects.
+    pub limit: f64,
+    /// The error rate of the worst page at the end of the retention.
+    pub error_rate: f64,
+    /// What of that lies outside what the model may be believed for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl WriteModeConfig {
+    /// The retention limit at `pe_cycles` of `rated` cycles: the value of the wear class, rounded towards worn.
+    pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {
+        let limits = self.retention.as_ref()?.all();
+        let class = u64::from(pe_cycles) * limits.len() as u64 / u64::from(rated.max(1));
+        Some(limits[usize::try_from(class).unwrap_or(usize::MAX).min(limits.len() - 1)])
+    }
+}
+
+/// A row of the table of erase modes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EraseModeConfig {
+    /// Its name; policies ask for modes by name.
+    pub name: String,
+    /// Its erase time as a multiple of `erase_time`.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub erase_scale: f64,
+    /// Wear of one erase, as a multiple of a nominal erase.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub wear: f64,
+    /// What the mode is to be derived from, by the model that `cell_model` names; in place of `erase_scale` and `wear`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derive: Option<DeriveErase>,
+}
+
+/// What an erase mode is derived from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeriveErase {
+    /// How much smaller it leaves the window \[V\]: what the write modes that follow must do without.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub erase_shift: f64,
+    /// Whether it starts at a lower voltage, which takes four times as long and wears less.
+    #[serde(default)]
+    pub slow: bool,
+}
+
+/// A row of the table of read modes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadModeConfig {
+    /// Its name.
+    pub name: String,
+    /// Its sensing time as a multiple of `read_time`.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub sense_scale: f64,
+    /// How often the page's data crosses the channel.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 64))]
+    pub transfers: u32,
+    /// The error rate that is correctable with it. Absent: what the code corrects with a hard decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub corrects: Option<f64>,
+    /// Reference voltages for each boundary between levels, N: sensing takes N times as long, ceil(log2(N + 1)) transfers follow, and what that corrects is
+    /// the code's limit with (N - 1) / 2 soft levels (AGCR, section 2.2). In place of the fields above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derive: Option<DeriveRead>,
+}
+
+/// What a read mode is derived from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeriveRead {
+    /// Reference voltages for each boundary between levels: an odd number.
+    #[schemars(range(min = 1, max = 63))]
+    pub references: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retention_falls_with_the_wear_class() {
+        let mode = WriteModeConfig {
+            name: "fast".to_owned(),
+            program_scale: 0.5,
+            retention: Some(PerPageType::Each(vec![Nanos(400), Nanos(300), Nanos(200), Nanos(100)])),
+            derive: None,
+            derivation: None,
+        };
+        let at = |cycles| mode.retention_at(cycles, 1000).map(|n| n.0);
+        assert_eq!([at(0), at(249), at(250), at(999), at(5000)], [Some(400), Some(400), Some(300), Some(100), Some(100)]);
+    }
+}
