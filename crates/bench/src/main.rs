@@ -3,6 +3,8 @@
 //! Every line has commands per second of the event loop (all statistics and the cause accounting on), flash operations per second, set-up time, peak memory of the
 //! process so far and a hash of the summary, which must be the same on every machine.
 
+mod laboratory;
+
 use drive::session::{DriveText, Files, Keep, RunRequest, run};
 use serde_json::{Value, json};
 use workload::{Input, Options};
@@ -159,9 +161,24 @@ fn measure_parser() -> Result<Value, kit::Problems> {
     }))
 }
 
+/// Work of the cell laboratory; its `commands` are tables, looks, cells or codewords.
+fn measure_laboratory(name: &str) -> Result<Value, kit::Problems> {
+    let done = laboratory::measure(name).expect("a name of the list");
+    Ok(json!({
+        "scenario": name,
+        "commands_per_s": (done.count as f64 / done.wall_s).round(),
+        "flash_operations_per_s": 0,
+        "wall_s": done.wall_s,
+        "setup_s": 0.0,
+        "commands": done.count,
+        "peak_memory_mib": peak_memory_kib() / 1024,
+        "hash": format!("{:016x}", done.hash),
+    }))
+}
+
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).chain(["parse-msr"]).collect();
+    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).chain(["parse-msr"]).chain(laboratory::NAMES).collect();
     if wanted == ["--list"] {
         println!("{}", names.join("\n"));
         return;
@@ -173,7 +190,8 @@ fn main() {
     for name in names.into_iter().filter(|name| wanted.is_empty() || wanted.iter().any(|known| known == name)) {
         let line = match SCENARIOS.iter().find(|scenario| scenario.name == name) {
             Some(scenario) => measure(scenario),
-            None => measure_parser(),
+            None if name == "parse-msr" => measure_parser(),
+            None => measure_laboratory(name),
         };
         match line {
             Ok(line) => println!("{line}"),

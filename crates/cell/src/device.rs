@@ -97,6 +97,7 @@ impl Technology {
 pub struct Aging<'a> {
     device: &'a Device,
     condition: Condition,
+    resolution: f64,
     disturbed: Option<Disturbed>,
 }
 
@@ -108,11 +109,16 @@ impl Device {
 
     /// The condition prepared for being asked at several ages.
     pub fn aging(&self, condition: &Condition) -> Aging<'_> {
+        self.aging_on(condition, RESOLUTION)
+    }
+
+    /// The same on a grid of another resolution \[V\].
+    pub fn aging_on(&self, condition: &Condition, resolution: f64) -> Aging<'_> {
         let disturbed = match &self.technology {
-            Technology::Voltage(model) => Some(model.disturbed(condition, RESOLUTION)),
+            Technology::Voltage(model) => Some(model.disturbed(condition, resolution)),
             _ => None,
         };
-        Aging { device: self, condition: *condition, disturbed }
+        Aging { device: self, condition: *condition, resolution, disturbed }
     }
 
     /// An age at a temperature as one at the reference temperature.
@@ -152,7 +158,7 @@ impl Aging<'_> {
                 let levels = disturbed.aged(model, age);
                 let references = match self.device.references {
                     References::Optimal => crate::read::best_references(&levels),
-                    kind => model.references(&condition, kind, &levels, RESOLUTION),
+                    kind => model.references(&condition, kind, &levels, self.resolution),
                 };
                 Estimate { pages: crate::read::errors_at(&levels, references).pages, outside: Vec::new() }
             }

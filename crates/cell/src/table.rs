@@ -10,6 +10,8 @@ use kit::Nanos;
 /// Points over wear, and over age.
 const WEAR_POINTS: usize = 25;
 const AGE_POINTS: usize = 17;
+/// The grid that a table is made on \[V\]: within half a hundredth of the usual one.
+const RESOLUTION: f64 = 2.0 * crate::device::RESOLUTION;
 const HOUR_NS: f64 = 3.6e12;
 /// The smallest error rate that is kept: below it a logarithm would have no end.
 const LEAST: f64 = 1e-18;
@@ -44,7 +46,7 @@ impl ErrorTable {
         let page_types = device.technology.page_types();
         let mut ln_rate = vec![0.0; page_types * WEAR_POINTS * AGE_POINTS];
         for wear_point in 0..WEAR_POINTS {
-            let aging = device.aging(&Condition { pe_cycles: wear(wear_point), reads: 0.0, ..*written });
+            let aging = device.aging_on(&Condition { pe_cycles: wear(wear_point), reads: 0.0, ..*written }, RESOLUTION);
             for age_point in 0..AGE_POINTS {
                 for (page, rate) in aging.at(age(age_point)).pages.iter().enumerate() {
                     ln_rate[(page * WEAR_POINTS + wear_point) * AGE_POINTS + age_point] = libm::log(rate.max(LEAST));

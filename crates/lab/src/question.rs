@@ -52,6 +52,10 @@ pub struct Question {
     pub temperature: Option<f64>,
     /// How much shallower than nominal the block was erased \[V\].
     pub erase_shift: f64,
+    /// Verify voltages in place of the part's \[V\], rising.
+    pub verify: Option<Vec<f64>>,
+    /// The page that a code protects: its size.
+    pub page_size: Option<String>,
     /// Where pages are read: `fixed`, `tracked` or `optimal`.
     pub references: Option<String>,
     /// Which neighbours disturb: `all_bit_line` or `even_odd`.
@@ -248,6 +252,18 @@ impl Question {
             }
             self.needs_voltages(part, "neighbourhood", problems);
         }
+        if let Some(verify) = &self.verify {
+            self.needs_voltages(part, "verify", problems);
+            if let Technology::Voltage(model) = &mut part.device.technology {
+                let (count, lowest) = (model.verify.len(), model.erased_mean);
+                let rising = verify.windows(2).all(|pair| pair[0] < pair[1]);
+                if verify.len() != count || !rising || verify.iter().any(|volts| !(*volts > lowest && *volts < 20.0)) {
+                    problems.add("verify", format!("{verify:?}: expected {count} rising voltages from {lowest} to 20"));
+                } else {
+                    model.verify.clone_from(verify);
+                }
+            }
+        }
         if let Some(on) = self.compensation {
             if let Technology::Voltage(model) = &mut part.device.technology {
                 model.post_compensation = on;
@@ -424,7 +440,7 @@ mod tests {
     fn everything_wrong_is_said_at_once() {
         let text = problems(
             r#"{"cell": "ofwar-mlc", "pe": -5, "age": "4 parsecs", "step": 9.0, "reads": -1, "temperature": 900,
-                "references": "magic", "code": "bch-110", "erase_shift": 7.0, "limit": 2.0}"#,
+                "references": "magic", "verify": [3.0, 2.0], "code": "bch-110", "erase_shift": 7.0, "limit": 2.0}"#,
         );
         for part in [
             "pe: -5",

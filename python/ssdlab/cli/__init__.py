@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ssdlab.cli import check, compare, presets, report, run, schema, show, trace
+from ssdlab.cli import check, compare, paper, presets, report, run, schema, show, trace
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
@@ -64,6 +64,7 @@ app.command(name="presets")(presets.presets)
 app.command(name="show")(show.show)
 app.command(name="check")(check.check)
 app.command(name="schema")(schema.schema)
+app.command(name="paper")(paper.paper)
 app.command(name="report")(report.report)
 
 

@@ -7,6 +7,7 @@ mod limits;
 mod modes;
 mod monte_carlo;
 mod parts;
+mod protection;
 mod rber;
 mod vth;
 
@@ -17,7 +18,7 @@ use serde_json::{Map, Value};
 type Answer = fn(&Question) -> Result<Value, Problems>;
 
 /// Every question by its name.
-const ANSWERS: [(&str, Answer); 12] = [
+const ANSWERS: [(&str, Answer); 14] = [
     ("parts", parts::answer),
     ("vth", vth::answer),
     ("rber", rber::answer),
@@ -27,6 +28,8 @@ const ANSWERS: [(&str, Answer); 12] = [
     ("endurance", endurance::answer),
     ("budget", budget::answer),
     ("monte_carlo", monte_carlo::answer),
+    ("protection", protection::answer),
+    ("regulator", protection::regulator),
     ("code_plan", code::plan),
     ("code_count", code::count),
     ("code_summary", code::summary),

@@ -12,7 +12,7 @@ use kit::Problem;
 type Maker = fn() -> Part;
 
 /// Name and maker of every part.
-const PARTS: [(&str, Maker); 13] = [
+const PARTS: [(&str, Maker); 14] = [
     ("ofwar-mlc", ofwar::mlc),
     ("rr-mlc", rr_mlc::part),
     ("dpes-mlc", dpes_mlc::part),
@@ -23,6 +23,7 @@ const PARTS: [(&str, Maker); 13] = [
     ("thesis-c-mlc", laws::thesis_c),
     ("thesis-d-tlc", laws::thesis_d),
     ("rram", rram::part),
+    ("rr-mlc-ldpc", rr_mlc::needs_ldpc),
     ("volt-slc", ofwar::slc),
     ("volt-tlc", ofwar::tlc),
     ("volt-qlc", ofwar::qlc),

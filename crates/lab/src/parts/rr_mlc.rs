@@ -9,6 +9,29 @@ use cell::{Device, References, Technology};
 use ecc::{Bch, Code};
 use kit::Nanos;
 
+/// The same flash as `rr_ecc` has it: LDPC for a year, BCH alone for two weeks.
+pub(super) fn needs_ldpc() -> Part {
+    let part = part();
+    let law = cell::relaxation::PowerLaw::needs_ldpc();
+    let mut parameters = part.parameters;
+    parameters.retain(|each| each.symbol != "BER_W" && each.symbol != "BER_R");
+    parameters.push(parameter("", "error rate after a year", "2.2e-2, what the LDPC code corrects", Stated, "slides 17"));
+    parameters.push(parameter(
+        "BER_W",
+        "error rate of fresh data",
+        "7.7e-5",
+        Derived,
+        "FACTS 2: 4.5e-4 is reached after two weeks",
+    ));
+    Part {
+        name: "rr-mlc-ldpc".to_owned(),
+        summary: "MLC of retention relaxation that needs LDPC to last a year",
+        device: Device { technology: Technology::Bell(BellLevels { law, ..BellLevels::nominal() }), ..part.device },
+        parameters,
+        ..part
+    }
+}
+
 /// Bell-shaped levels with the default of FACTS 2.
 pub(super) fn part() -> Part {
     let model = BellLevels::nominal();
