@@ -52,6 +52,12 @@ pub struct Question {
     pub temperature: Option<f64>,
     /// How much shallower than nominal the block was erased \[V\].
     pub erase_shift: f64,
+    /// A block, whose error rates differ from the mean by the part's variation; with a layer, if it has any.
+    pub block: Option<u64>,
+    /// A layer of it.
+    pub layer: Option<u64>,
+    /// How many blocks to look at for the spread of error rates.
+    pub blocks: u64,
     /// Verify voltages in place of the part's \[V\], rising.
     pub verify: Option<Vec<f64>>,
     /// The page that a code protects: its size.
@@ -117,6 +123,8 @@ pub struct Setting {
     pub celsius: f64,
     /// The error rate that is correctable.
     pub limit: f64,
+    /// By how much the error rates of the block that is asked about differ from the mean.
+    pub factor: f64,
 }
 
 /// Which of the fields with defaults were given.
@@ -136,6 +144,11 @@ impl Setting {
     /// The condition of one page.
     pub fn condition(&self, pe_cycles: f64, age: Nanos, step: f64) -> Condition {
         Condition { step, erase_shift: self.erase_shift, pe_cycles, age, reads: self.reads }
+    }
+
+    /// The mean error rate at which the block that is asked about is just correctable.
+    pub fn bearable(&self) -> f64 {
+        self.limit / self.factor
     }
 
     /// The only value of a list that a question takes one of.
@@ -192,6 +205,13 @@ impl Question {
             problems.add("limit", format!("{limit}: expected an error rate above 0, at most 0.5"));
         }
         let at_reference = |times: &[Nanos]| times.iter().map(|time| part.device.age_at(*time, celsius)).collect();
+        let variation = &part.device.variation;
+        let factor = match (self.block, self.layer) {
+            (None, None) => 1.0,
+            (Some(block), None) => Variation { layer_sigma: 0.0, ..*variation }.factor(self.seed, block, 0),
+            (None, Some(layer)) => Variation { block_sigma: 0.0, ..*variation }.factor(self.seed, 0, layer),
+            (Some(block), Some(layer)) => variation.factor(self.seed, block, layer),
+        };
         let table = matches!(self.pe, Some(Values::Many(_)))
             || matches!(self.age, Some(Values::Many(_)))
             || matches!(self.step, Some(Values::Many(_)))
@@ -216,6 +236,7 @@ impl Question {
             erase_shift: self.erase_shift,
             celsius,
             limit,
+            factor,
             part,
         })
     }

@@ -24,7 +24,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         given => Setting::single("retention", given)?,
     };
     let condition = setting.condition(Setting::single("pe", &setting.pe)?, retention, Setting::single("step", &setting.step)?);
-    let mut budget = Budget { condition, limit: setting.limit };
+    let mut budget = Budget { condition, limit: setting.bearable() };
     let mut answer = Map::new();
     if let Some(name) = &question.solve {
         let Some((_, unknown)) = UNKNOWNS.iter().find(|(known, _)| known == name) else {

@@ -21,7 +21,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             setting.step = super::usual_steps(&setting);
         }
     }
-    let found = |step: f64, age: Nanos| most_cycles(&setting.part.device, &setting.condition(0.0, age, step), setting.limit);
+    let found = |step: f64, age: Nanos| most_cycles(&setting.part.device, &setting.condition(0.0, age, step), setting.bearable());
     let mut answer = Map::new();
     if table {
         answer.insert("step".to_owned(), json!(setting.step));

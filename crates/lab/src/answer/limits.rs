@@ -23,7 +23,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         let mut row = Vec::new();
         for &step in &setting.step {
             let condition = setting.condition(pe, Nanos::ZERO, step);
-            let limit = longest_retention(device, &condition, setting.limit);
+            let limit = longest_retention(device, &condition, setting.bearable());
             if let Some(age) = limit {
                 warnings.extend(device.aging(&condition).at(age).outside);
             }

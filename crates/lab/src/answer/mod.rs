@@ -87,3 +87,105 @@ fn usual_steps(setting: &Setting) -> Vec<f64> {
         .filter(|step| *step <= widest)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(what: &str, question: &str, field: &str) -> f64 {
+        let answer = ask(what, question).unwrap_or_else(|problems| panic!("{problems}"));
+        answer[field].as_f64().unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// The pinned forms, key by key.
+    #[test]
+    fn single_answers_have_the_pinned_keys() {
+        let keys = |what: &str, question: &str| -> Vec<String> {
+            let answer = ask(what, question).unwrap_or_else(|problems| panic!("{problems}"));
+            answer.as_object().expect("an object").keys().cloned().collect()
+        };
+        let at = r#"{"cell": "ofwar-mlc", "pe": 10000, "age": "4d", "step": 0.4}"#;
+        assert_eq!(keys("rber", at), ["pages", "worst", "limit"]);
+        assert_eq!(
+            ask("rber", at).expect("an answer")["pages"].as_object().expect("pages").keys().collect::<Vec<_>>(),
+            ["lsb", "msb"]
+        );
+        assert_eq!(keys("limits", r#"{"cell": "ofwar-mlc", "pe": 10000, "step": 0.4}"#), ["retention_s"]);
+        let modes = r#"{"cell": "ofwar-mlc", "pe": 10000, "retention": "4d"}"#;
+        assert_eq!(keys("modes", modes), ["step", "program_time_ns"]);
+        assert!((number("modes", modes, "program_time_ns") / 301_700.0 - 1.0).abs() < 0.01);
+    }
+
+    /// What one question answers another takes back: the limit of a step is the retention whose widest step it is.
+    #[test]
+    fn questions_agree_with_each_other() {
+        let limit = number("limits", r#"{"cell": "ofwar-mlc", "pe": 9000, "step": 0.37}"#, "retention_s");
+        let hours = (limit / 3600.0).round();
+        let step = number("modes", &format!(r#"{{"cell": "ofwar-mlc", "pe": 9000, "retention": "{hours}h"}}"#), "step");
+        assert!((step / 0.37 - 1.0).abs() < 0.005, "{step}");
+        let most =
+            number("endurance", &format!(r#"{{"cell": "ofwar-mlc", "step": 0.37, "retention": "{hours}h"}}"#), "pe_cycles");
+        assert!((most / 9000.0 - 1.0).abs() < 0.005, "{most}");
+    }
+
+    #[test]
+    fn blocks_differ_by_their_factor_and_heat_shortens_limits() {
+        let at = |more: &str| format!(r#"{{"cell": "ofwar-mlc", "pe": 9000, "step": 0.4 {more}}}"#);
+        let mean = number("rber", &at(""), "worst");
+        let factors: Vec<f64> =
+            (0..40).map(|block| number("rber", &at(&format!(r#", "block": {block}, "seed": 1"#)), "worst") / mean).collect();
+        assert!(factors.iter().any(|factor| *factor > 1.15) && factors.iter().any(|factor| *factor < 0.85), "{factors:?}");
+        let worst = (0..40).max_by(|a, b| factors[*a as usize].total_cmp(&factors[*b as usize])).expect("some");
+        let limit = |more: &str| number("limits", &at(more), "retention_s");
+        assert!(limit(&format!(r#", "block": {worst}, "seed": 1"#)) < 0.5 * limit(""));
+        assert!((limit(r#", "temperature": 55"#) * 6.4 / limit("") - 1.0).abs() < 0.02);
+        let spread = ask("rber", &at(r#", "blocks": 200, "seed": 1"#)).expect("an answer");
+        let of = |field: &str| spread["blocks"][field].as_f64().expect("a number");
+        assert!(
+            of("least") < of("median") && of("median") < of("p99") && of("p99") <= of("most") && of("most") < 10.0,
+            "{spread}"
+        );
+    }
+
+    /// What is outside a law's range is answered with a warning, not in silence.
+    #[test]
+    fn warnings_stand_beside_the_answer() {
+        let answer = ask("rber", r#"{"cell": "mlc-2y", "pe": 10000, "age": "1y"}"#).expect("an answer");
+        assert!(answer["warnings"][0].as_str().expect("a text").contains("fitted up to 100"), "{answer}");
+        let fine = ask("rber", r#"{"cell": "mlc-2y", "pe": 3000, "age": "30d"}"#).expect("an answer");
+        assert!(fine.get("warnings").is_none());
+        let unknown = ask("rbr", "{}").expect_err("no such question");
+        assert!(unknown.to_string().contains("did you mean `rber`?"));
+    }
+
+    /// RR: two weeks instead of a year, 2.3 times as fast; BCH for two weeks where LDPC lasts a year. DPES: every table. RRAM: no retention limit.
+    #[test]
+    fn other_parts_answer_too() {
+        let year = number("modes", r#"{"cell": "rr-mlc", "pe": 3000, "retention": "8766h"}"#, "step");
+        let weeks = number("modes", r#"{"cell": "rr-mlc", "pe": 3000, "retention": "2w"}"#, "step");
+        assert!((weeks / year - 2.31).abs() < 0.03, "{weeks} {year}");
+        let bch = number("limits", r#"{"cell": "rr-mlc-ldpc", "pe": 3000}"#, "retention_s");
+        assert!((bch / (14.0 * 86_400.0) - 1.0).abs() < 0.03, "{bch}");
+        let endurance = ask("endurance", r#"{"cell": "dpes-mlc"}"#).expect("an answer");
+        assert_eq!(endurance["erase_modes"].as_array().map(Vec::len), Some(10));
+        let rram = ask("limits", r#"{"cell": "rram", "pe": 1000}"#).expect("an answer");
+        assert_eq!(rram["at_least"], true);
+        for part in crate::parts::names() {
+            let question = format!(r#"{{"cell": "{part}", "pe": 500, "age": "1d"}}"#);
+            assert!(number("rber", &question, "worst") < number("rber", &question, "limit"), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_budget_names_who_spends() {
+        let budget = ask("budget", r#"{"cell": "ofwar-mlc", "retention": "10y"}"#).expect("an answer");
+        let shares = budget["shares"].as_array().expect("a list");
+        let sum: f64 = shares.iter().filter_map(|share| share["volts"].as_f64()).sum();
+        assert!((sum + budget["free"].as_f64().expect("a number") - 3.594).abs() < 1e-6, "{budget}");
+        let solved =
+            ask("budget", r#"{"cell": "ofwar-mlc", "pe": 6000, "retention": "1y", "solve": "code"}"#).expect("an answer");
+        assert!(solved["solved"]["bch_t_per_4kib"].as_u64().is_some_and(|t| (20..60).contains(&t)), "{solved}");
+        let never = ask("budget", r#"{"cell": "ofwar-mlc", "pe": 60000, "step": 0.6, "solve": "retention"}"#).expect("an answer");
+        assert!(never["solved"].is_null() && never["closes"] == false, "{never}");
+    }
+}

@@ -23,7 +23,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             setting.pe = usual_wear(&setting);
         }
     }
-    let found = |pe: f64, age: Nanos| widest_step(&setting.part.device, &setting.condition(pe, age, 0.0), setting.limit);
+    let found = |pe: f64, age: Nanos| widest_step(&setting.part.device, &setting.condition(pe, age, 0.0), setting.bearable());
     let time = |step: Option<f64>| step.and_then(|step| setting.part.program_time(step)).map(|time| time.0);
     let mut answer = Map::new();
     if table {

@@ -23,11 +23,42 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             for aging in &agings {
                 let estimate = aging.at(age);
                 warnings.extend(estimate.outside.iter().cloned());
-                rates.add(&estimate.pages);
+                let pages: Vec<f64> = estimate.pages.iter().map(|rate| (rate * setting.factor).min(0.5)).collect();
+                rates.add(&pages);
             }
         }
     }
-    Ok(Value::Object(if setting.table { rates.table(&setting, names, warnings) } else { rates.one(&setting, names, warnings) }))
+    let mut answer = if setting.table { rates.table(&setting, names, warnings) } else { rates.one(&setting, names, warnings) };
+    if question.blocks > 0 {
+        answer.insert("blocks".to_owned(), spread(question, &setting)?);
+    }
+    Ok(answer.into())
+}
+
+/// Layers of a block, where its spread is looked at.
+const LAYERS: u64 = 64;
+
+/// By how much error rates of blocks and their layers differ from the mean: quantiles of the factor over all of them.
+fn spread(question: &Question, setting: &Setting) -> Result<Value, Problems> {
+    const MOST: u64 = 100_000;
+    if question.blocks > MOST {
+        return Err(Problems::one("blocks", format!("{}: expected at most {MOST}", question.blocks)));
+    }
+    let variation = &setting.part.device.variation;
+    let mut factors: Vec<f64> = (0..question.blocks)
+        .flat_map(|block| (0..LAYERS).map(move |layer| variation.factor(question.seed, block, layer)))
+        .collect();
+    factors.sort_by(f64::total_cmp);
+    let at = |share: f64| factors[((factors.len() - 1) as f64 * share).round() as usize];
+    Ok(json!({
+        "count": question.blocks,
+        "layers": LAYERS,
+        "least": at(0.0),
+        "median": at(0.5),
+        "p99": at(0.99),
+        "p99_99": at(0.9999),
+        "most": at(1.0),
+    }))
 }
 
 /// Error rates by page type, and the worst of each condition.
