@@ -70,7 +70,12 @@ const HOPELESS: f64 = -100.0;
 
 /// What is left of the window; below zero the budget does not close. None where the technology has no window, only error rates.
 pub fn free(device: &Device, budget: &Budget) -> Option<f64> {
-    let Budget { condition, limit } = budget;
+    let condition = &budget.condition;
+    // What reads add is taken from what the code corrects.
+    let limit = &(budget.limit - read_errors(device, condition));
+    if *limit <= 0.0 {
+        return device.technology.widest_step().map(|_| HOPELESS);
+    }
     match &device.technology {
         Technology::Voltage(model) => Some(model.top(device.nominal_step) - top(model, condition, *limit)),
         Technology::Bell(model) => Some(1.0 - pitch(model, condition, *limit)),
@@ -80,6 +85,11 @@ pub fn free(device: &Device, budget: &Budget) -> Option<f64> {
         }
         Technology::Law(_) | Technology::Measured(_) | Technology::Rram(_) => None,
     }
+}
+
+fn read_errors(device: &Device, condition: &Condition) -> f64 {
+    let (each, exponent) = device.read_term(condition.pe_cycles);
+    each * libm::pow(condition.reads, exponent)
 }
 
 /// Whether the budget closes: data is correctable to the end of its retention.
@@ -119,9 +129,14 @@ pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budge
 
 /// Who spends what; none where the technology has no window.
 pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
+    let limit = budget.limit - read_errors(device, &budget.condition);
+    if limit <= 0.0 {
+        return None;
+    }
+    let quiet = Budget { condition: Condition { reads: 0.0, ..budget.condition }, limit };
     let shares = match &device.technology {
-        Technology::Voltage(model) => volts(model, budget),
-        Technology::Bell(model) => pitches(model, budget),
+        Technology::Voltage(model) => volts(model, &quiet),
+        Technology::Bell(model) => pitches(model, &quiet),
         Technology::Scaled(cell) => {
             let Condition { step, pe_cycles, age, erase_shift, .. } = budget.condition;
             let (by_step, margin) = cell.scaling.saved;
@@ -135,7 +150,7 @@ pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
         Technology::Law(_) | Technology::Measured(_) | Technology::Rram(_) => return None,
     };
     let free_now = free(device, budget)?;
-    let without_code = free(device, &Budget { limit: LIMITS.0, ..*budget })?;
+    let without_code = free(device, &Budget { limit: LIMITS.0, ..quiet })?;
     let window = shares.iter().map(|share| share.volts).sum::<f64>() + free_now;
     Some(Spending { window, shares, free: free_now, code_gives: free_now - without_code })
 }
@@ -240,6 +255,15 @@ mod tests {
         }
         let hopeless = Budget { condition: Condition { pe_cycles: 60_000.0, step: 0.6, ..eased.condition }, ..eased };
         assert_eq!(close(&device, &hopeless, Unknown::Retention), None);
+    }
+
+    #[test]
+    fn reads_spend_what_the_code_corrects() {
+        let device = ofwar();
+        let read = |reads: f64| Budget { condition: Condition { reads, pe_cycles: 8_000.0, ..nominal().condition }, ..nominal() };
+        let free = |reads: f64| free(&device, &read(reads)).expect("a window");
+        assert!(free(1e4) < free(0.0) && free(1e5) < free(1e4) && !closes(&device, &read(1e6)));
+        assert_eq!(spending(&device, &read(1e6)), None);
     }
 
     /// OFWAR, retention relaxation and DPES spend the same margin: what one takes the others do not have.

@@ -13,7 +13,7 @@ pub struct Condition {
     pub pe_cycles: f64,
     /// Time since it was programmed, at the cell's reference temperature.
     pub age: Nanos,
-    /// Reads of its block since then.
+    /// Reads since then: of its block, or of the page itself where a model counts those.
     pub reads: f64,
 }
 

@@ -33,7 +33,9 @@ pub struct Law {
     pub terms: Vec<Term>,
     /// The error rate up to which it is used: assumed, but for the thesis samples (FACTS 5.4).
     pub most: f64,
-    /// Up to how many cycles, days and reads. Where neither the source nor FACTS 5.4 gives a bound it is assumed: cycles of both power laws, reads of the MLC.
+    /// Whether higher rates are taken as that one.
+    pub capped: bool,
+    /// Up to how many cycles, days and reads (of the block for `mlc-2y`, of the page for `tlc-72l`). Where neither the source nor FACTS 5.4 gives a bound it is assumed: cycles of both power laws, reads of the MLC.
     pub valid: (f64, f64, f64),
 }
 
@@ -69,7 +71,8 @@ impl Law {
         if rate > self.most {
             outside.push(format!("{}: error rate {rate:.2e}, used up to {:.2e}", self.name, self.most));
         }
-        Estimate { pages: vec![rate.clamp(0.0, 0.5); self.bits], outside }
+        let most = if self.capped { self.most } else { 0.5 };
+        Estimate { pages: vec![rate.clamp(0.0, most); self.bits], outside }
     }
 
     /// What reads add at a wear: a factor and the exponent of the reads.
@@ -92,6 +95,7 @@ pub fn mlc_2y() -> Law {
             term(6.26e-13, 1.76, 0.0, 0.47),
         ],
         most: 1e-2,
+        capped: false,
         valid: (10_000.0, 100.0, 1e6),
     }
 }
@@ -109,6 +113,7 @@ pub fn tlc_72l() -> Law {
             term(3.73e-9, 0.33, 0.0, 1.71),
         ],
         most: 2e-2,
+        capped: false,
         valid: (10_000.0, 365.25, 1e3),
     }
 }
@@ -124,6 +129,7 @@ fn thesis(name: &'static str, bits: usize, sustained: f64, rated: f64) -> Law {
         source: "SSDExplorer thesis, section 2.3; fit of FACTS 5.4",
         terms: vec![term(scale, EXPONENT, 0.0, 0.0)],
         most: 1e-2,
+        capped: true,
         valid: (2.0 * rated, 0.0, f64::INFINITY),
     }
 }

@@ -33,7 +33,7 @@ impl Default for Rram {
             read_time: Nanos(1_000),
             write_time: Nanos(10_000),
             fresh: 1e-6,
-            worn: 1e-4,
+            worn: 5e-5,
             rated_writes: 1e6,
         }
     }

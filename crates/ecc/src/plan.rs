@@ -204,7 +204,8 @@ impl Sensing {
             senses: references,
             sense_time: Some(self.alpha),
             transfers: transfers(references),
-            soft_levels: transfers(references).saturating_sub(1),
+            // The hard reference, and pairs beside it.
+            soft_levels: references.saturating_sub(1) / 2,
             ..Attempt::PLAIN
         };
         self.references.iter().take(MOST_STEPS as usize).map(attempt).collect()
@@ -325,7 +326,7 @@ mod tests {
         });
         assert!(costs.eq([1, 3, 7].map(|references| sensing.regulator().cost(references))));
         let levels: Vec<u32> = sensing.attempts().iter().map(|attempt| attempt.soft_levels).collect();
-        assert_eq!(levels, [0, 1, 2]);
+        assert_eq!(levels, [0, 1, 3]);
     }
 
     /// FACTS 5.2: soft levels of a read on average, and the gain of NASD over SD in a drive bound by its channels: (1 + 2s) / (1 + s) - 1.

@@ -8,6 +8,7 @@ pub mod parameter;
 pub mod part;
 pub mod parts;
 pub mod question;
+pub mod reference;
 
 pub use answer::ask;
 pub use answer::code::limits_of as measured_code;

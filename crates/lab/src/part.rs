@@ -52,6 +52,8 @@ pub fn page_names(page_types: usize) -> &'static [&'static str] {
 impl Part {
     /// The error rate that its code corrects with so many soft levels.
     pub fn limit(&self, soft_levels: u32) -> f64 {
+        // A BCH decoder has no use for them.
+        let soft_levels = if matches!(self.code, Code::Bch(_)) { 0 } else { soft_levels };
         match (self.own_limit, self.target) {
             (Some(limit), _) if soft_levels == 0 => limit,
             (_, Target::Failure(probability)) => self.code.limit(soft_levels, probability),

@@ -125,6 +125,8 @@ pub struct Setting {
     pub limit: f64,
     /// By how much the error rates of the block that is asked about differ from the mean.
     pub factor: f64,
+    /// Whether the limit follows from a measured code.
+    pub measured: bool,
 }
 
 /// Which of the fields with defaults were given.
@@ -144,6 +146,13 @@ impl Setting {
     /// The condition of one page.
     pub fn condition(&self, pe_cycles: f64, age: Nanos, step: f64) -> Condition {
         Condition { step, erase_shift: self.erase_shift, pe_cycles, age, reads: self.reads }
+    }
+
+    /// What must be known of every answer.
+    pub fn notes(&self) -> Vec<String> {
+        let text =
+            "the code's limit is carried from the failures that were counted to far rarer ones as if it had no error floor";
+        if self.measured { vec![text.to_owned()] } else { Vec::new() }
     }
 
     /// The mean error rate at which the block that is asked about is just correctable.
@@ -237,6 +246,7 @@ impl Question {
             celsius,
             limit,
             factor,
+            measured: self.measured_code.is_some() && self.limit.is_none(),
             part,
         })
     }

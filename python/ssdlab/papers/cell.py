@@ -170,7 +170,7 @@ def _relaxation() -> Iterator[Entry]:
         ours = steps[age] / steps["8766h"]
         yield Entry(
             work=work,
-            where="slide 16",
+            where="slide 17",
             what=f"write speed-up if {title} is promised instead of a year",
             published=published,
             standing="stated" if age == "2w" else "derived",
@@ -187,7 +187,7 @@ def _relaxation() -> Iterator[Entry]:
         weeks = _ask("limits", cell="rr-mlc-ldpc", pe=3_000, limit=limit)["retention_s"] / (7 * 24 * _HOUR)
         yield Entry(
             work=work,
-            where="slide 17",
+            where="slide 18",
             what=f"retention with {title}, on a cell that LDPC keeps for a year",
             published=published,
             standing="stated",

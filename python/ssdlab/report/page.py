@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ssdlab.report import amplification, causes, content, latency, modes, style, timeline, utilisation, wear
+from ssdlab.report import amplification, causes, cells, content, latency, modes, style, timeline, utilisation, wear
 from ssdlab.units import duration, ratio, scaled
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ _TIME = (
 )
 _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
+
+_CELLS = (
+    "Threshold voltages of the write modes that were used, as the drive's model of its cell has them: dotted as written, solid at the end of the promised "
+    "retention. Where solid levels overlap beyond the dashed references, bits are wrong; the code corrects up to the last column."
+)
 
 
 def single(run: Result) -> str:
@@ -73,6 +78,7 @@ def single(run: Result) -> str:
             _figure(modes.shares([run]), "modes"),
             _figure(wear.spread([run]), "wear"),
         ),
+        *_cells([run]),
         _section(
             "State and policy",
             "Where the run started from, what the policy counted, and what flash and ECC report.",
@@ -132,6 +138,7 @@ def several(runs: Sequence[Result]) -> str:
             _figure(modes.shares(runs), "modes"),
             _figure(wear.spread(runs), "wear"),
         ),
+        *_cells(runs),
         _section(
             "Policies",
             "What each policy counted, and where its run started from.",
@@ -140,6 +147,15 @@ def several(runs: Sequence[Result]) -> str:
         _descriptions(runs[:1]),
     ]
     return _page(title, body)
+
+
+def _cells(runs: Sequence[Result]) -> list[str]:
+    """The modes in the cell, where the drive names a model of it."""
+    modes = cells.used(runs)
+    if not modes:
+        return []
+    chart = cells.distributions(modes)
+    return [_section("Modes in the cell", _CELLS, *([_figure(chart, "cells")] if chart else []), cells.numbers(modes))]
 
 
 def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:

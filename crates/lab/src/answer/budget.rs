@@ -1,6 +1,6 @@
 //! The one budget of the cell's window: who spends what, and the fifth of five quantities from the other four.
 
-use super::seconds;
+use super::{seconds, warn};
 use crate::question::{Question, Setting};
 use cell::budget::{Budget, Unknown, close, closes, spending};
 use ecc::{Bch, BlockCode};
@@ -19,6 +19,9 @@ const UNKNOWNS: [(&str, Unknown); 5] = [
 /// Who spends what of the window, whether it closes, and, if `solve` names one of the five, how far that one may go.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
+    if question.references.as_ref().is_some_and(|kind| kind != "optimal") {
+        return Err(Problems::one("references", "a budget places levels for the best references: expected `optimal`"));
+    }
     let retention = match setting.retention.as_slice() {
         [] => setting.part.device.age_at(Nanos(365 * 86_400_000_000_000), setting.celsius),
         given => Setting::single("retention", given)?,
@@ -57,6 +60,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             answer.insert("window".to_owned(), Value::Null);
         }
     }
+    warn(&mut answer, [setting.notes(), device.estimate(&budget.condition).outside].concat());
     Ok(answer.into())
 }
 

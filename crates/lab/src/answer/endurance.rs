@@ -1,10 +1,10 @@
 //! How long blocks last: the most cycles at which data keeps its promise, and what gentler erases buy.
 
-use super::{seconds, usual_ages};
+use super::{seconds, usual_ages, warn};
 use crate::question::Question;
-use cell::Technology;
 use cell::dpes::{ERASE_MODES, EraseSpeed, INTERVALS, Scaling};
 use cell::solve::most_cycles;
+use cell::{Condition, Technology};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +21,15 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             setting.step = super::usual_steps(&setting);
         }
     }
-    let found = |step: f64, age: Nanos| most_cycles(&setting.part.device, &setting.condition(0.0, age, step), setting.bearable());
+    let mut warnings = setting.notes();
+    let mut found = |step: f64, age: Nanos| {
+        let condition = setting.condition(0.0, age, step);
+        let most = most_cycles(&setting.part.device, &condition, setting.bearable());
+        if let Some(pe_cycles) = most {
+            warnings.extend(setting.part.device.estimate(&Condition { pe_cycles, ..condition }).outside);
+        }
+        most
+    };
     let mut answer = Map::new();
     if table {
         answer.insert("step".to_owned(), json!(setting.step));
@@ -36,6 +44,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     if let Technology::Scaled(cell) = &setting.part.device.technology {
         answer.insert("erase_modes".to_owned(), erase_modes(&cell.scaling));
     }
+    warn(&mut answer, warnings);
     Ok(answer.into())
 }
 

@@ -17,7 +17,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }
     let device = &setting.part.device;
     let heat = acceleration(device.activation_ev, setting.celsius, device.reference_celsius);
-    let mut warnings = Vec::new();
+    let mut warnings = setting.notes();
     let mut rows = Vec::new();
     for &pe in &setting.pe {
         let mut row = Vec::new();

@@ -1,6 +1,6 @@
 //! Which write modes there are: the widest step for a promised retention, and what it takes to program.
 
-use super::{seconds, usual_ages, usual_wear};
+use super::{seconds, usual_ages, usual_wear, warn};
 use crate::part::page_names;
 use crate::question::{Question, Setting, no_step};
 use cell::solve::widest_step;
@@ -39,6 +39,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         answer.insert("step".to_owned(), json!(step));
         answer.insert("program_time_ns".to_owned(), json!(time(step)));
     }
+    warn(&mut answer, setting.notes());
     Ok(answer.into())
 }
 

@@ -14,7 +14,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             if setting.table { (usual_ages(), usual_ages()) } else { (vec![Nanos::ZERO], vec![Nanos::ZERO]) };
     }
     let names = page_names(setting.part.device.technology.page_types());
-    let mut warnings = Vec::new();
+    let mut warnings = setting.notes();
     let mut rates = Rates::new(names.len());
     for &pe in &setting.pe {
         let agings: Vec<_> =

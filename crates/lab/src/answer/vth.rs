@@ -12,6 +12,9 @@ const POINTS: usize = 1_000;
 /// The density of each level over voltage \[1/V\], the references, and the error rates that follow.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
+    if setting.factor != 1.0 {
+        return Err(Problems::one("block", "what differs between blocks are error rates: ask `rber`"));
+    }
     let device = &setting.part.device;
     let pe = Setting::single("pe", &setting.pe)?;
     let step = Setting::single("step", &setting.step)?;

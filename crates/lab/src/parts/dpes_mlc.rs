@@ -64,6 +64,14 @@ pub(super) fn part() -> Part {
                 Assumed,
                 "autoFTL 3.1 sums wear; time law of OFWAR",
             ),
+            parameter("", "error rate of fresh data", "2 % of the limit", Assumed, "as for rr-mlc"),
+            parameter(
+                "",
+                "heat, reads, variation",
+                "1.1 eV at 55 C; 1.0e-9 a read at 2,000 cycles; sigma 0.25, 0.1",
+                Assumed,
+                "as for ofwar-mlc; 55 C: the bake of 3.1 is 1.07 years there",
+            ),
             parameter("t_R", "read time", "75 us", Assumed, "of its time"),
         ],
         device: Device {

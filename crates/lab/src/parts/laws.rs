@@ -12,7 +12,9 @@ pub(super) fn mlc_2y() -> Part {
     let parameters = vec![
         parameter("", "law", "8.34e-5 + 3.30e-11 N^1.71 + 5.56e-19 N^2.49 d^3.33 + 6.26e-13 N^1.76 r^0.47", Found, source),
         parameter("", "retention up to", "100 days", Derived, "FACTS 5.4: beyond it the law runs away"),
-        parameter("", "cycles up to, reads up to", "10,000, 1,000,000", Assumed, "no source gives a bound"),
+        parameter("", "cycles up to, reads up to", "10,000, 1,000,000 of the block", Assumed, "no source gives a bound"),
+        parameter("", "rated cycles", "3000", Assumed, "of its time"),
+        parameter("", "heat, variation", "1.1 eV at 40 C; sigma 0.25, 0.1", Assumed, "as for ofwar-mlc"),
         parameter("", "code", "BCH 60 bits in 1 KiB, codeword failure 1e-15", Assumed, "limit 1.98e-3: FACTS 6.3"),
     ];
     let code = Code::Bch(Bch { data_bits: 8192, t: 60 });
@@ -25,6 +27,8 @@ pub(super) fn tlc_72l() -> Part {
         parameter("", "law", "1.48e-3 + 3.90e-10 N^2.05 + 6.28e-5 N^0.14 d^0.54 + 3.73e-9 N^0.33 r^1.71", Found, source),
         parameter("", "unit of time", "days", Derived, "FACTS 5.4: hours would give 2.2e-2 after a year"),
         parameter("", "reads up to", "1,000 for each page", Derived, "FACTS 5.4"),
+        parameter("", "rated cycles", "3000", Assumed, "FACTS 6.1: TLC 1,000 to 3,000"),
+        parameter("", "heat, variation", "1.1 eV at 40 C; sigma 0.25, 0.1", Assumed, "as for ofwar-mlc"),
         parameter("", "code", "LDPC 4 KiB, soft: 4e-3, 7e-3, 1e-2", Assumed, "FACTS 5.2; 1e-2 is stated in the thesis"),
     ];
     let code = Code::Ldpc(Ldpc::default());

@@ -50,7 +50,7 @@ mod tests {
     use cell::Condition;
     use kit::Nanos;
 
-    /// The contract of a part: it bears its own code at its own rating, gives numbers for anything, and says where its own are from.
+    /// The contract of a part: its code corrects fresh data on a fresh block, it gives numbers for anything, and says where its own are from.
     #[test]
     fn every_part_answers_and_states_its_sources() {
         for name in names() {
@@ -72,6 +72,19 @@ mod tests {
                     }
                 }
             }
+        }
+        // Those of ours keep data for a year at their rating; the others as long as their sources say.
+        let year = Nanos(8_760 * 3_600_000_000_000);
+        for name in ["ofwar-mlc", "volt-slc", "volt-tlc", "volt-qlc", "rr-mlc", "dpes-mlc", "rram"] {
+            let part = find("cell", name).expect("listed");
+            let worn = Condition {
+                step: part.device.nominal_step,
+                pe_cycles: f64::from(part.device.rated_pe_cycles),
+                age: year,
+                ..Condition::default()
+            };
+            let rate = part.device.estimate(&worn).worst();
+            assert!(rate <= part.limit(0) * 1.001, "{name}: {rate:e} for {:e}", part.limit(0));
         }
         let unknown = find("--cell", "ofwar-mcl").expect_err("misspelt");
         assert_eq!(unknown.nearest.as_deref(), Some("ofwar-mlc"));

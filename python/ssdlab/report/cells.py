@@ -1,0 +1,157 @@
+"""The modes that were used, seen in the cell: where threshold voltages are, and what its code corrects."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from ssdlab.drives import Drive, describe
+from ssdlab.errors import InputError
+from ssdlab.report import style
+from ssdlab.report.content import table
+from ssdlab.units import count, duration, significant
+
+if TYPE_CHECKING:
+    from ssdlab import cell
+    from ssdlab.results import Result
+
+_LEVELS = ("#66727f", "#2b6ea6", "#2f8f6b", "#d0732a", "#7a62a8", "#9a8432", "#a8456b", "#3d97a8")
+#: Below this a density [1/V] is no longer drawn.
+_LEAST = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A write mode, as the cell has it."""
+
+    name: str
+    #: Units that were written in it.
+    units: int
+    step: float
+    #: Whether the step was solved for; else it is the one that its program time would need.
+    derived: bool
+    pe_cycles: int
+    program_ns: float
+    #: How long its data is promised, if it is.
+    retention: str | None
+    #: Distributions of fresh data, and of data at the end of its retention; none where the model knows error rates only.
+    fresh: cell.Vth | None
+    aged: cell.Vth | None
+    fresh_rate: float
+    aged_rate: float
+    limit: float
+
+
+def used(runs: Sequence[Result]) -> list[Mode]:
+    """The write modes that any of the runs used, if their drive names a model of its cell; that of the first run is taken."""
+    described = tomllib.loads(runs[0].drive_toml)
+    flash, wear = described["flash"], runs[0].summary["wear"].get("max") or described["state"].get("pe_cycles", 0)
+    units = {
+        mode["name"]: sum(run.summary["modes"]["write"].get(mode["name"], 0) for run in runs) for mode in flash["write_mode"]
+    }
+    times = {mode["name"]: mode["program_ns"] for mode in describe(Drive.from_text(runs[0].drive_toml))["write_modes"]}
+    try:
+        return [
+            _mode(flash, mode, units[mode["name"]], wear, times[mode["name"]])
+            for mode in flash["write_mode"]
+            if units[mode["name"]]
+        ]
+    except (InputError, KeyError):
+        # No model, or one of another cell.
+        return []
+
+
+def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, program_ns: float) -> Mode:
+    from ssdlab import cell
+
+    name = flash["cell_model"]
+    part = next(row for row in cell.parts() if row.name == name)
+    if part.page_types != 1 + ["slc", "mlc", "tlc", "qlc"].index(flash["cell"]) or part.nominal_step is None:
+        raise InputError(f"{name}: a model of another cell")
+    found = mode.get("derivation")
+    pe = found["at_pe_cycles"] if found else wear
+    step = found["step"] if found else part.nominal_step / mode["program_scale"]
+    more = {"temperature": found["temperature"], "erase_shift": found["erase_shift"], "limit": found["limit"]} if found else {}
+    promised = mode.get("retention")
+    if isinstance(promised, list):
+        promised = promised[min(pe * len(promised) // flash["rated_pe_cycles"], len(promised) - 1)]
+    rates = cell.rber(name, pe=float(pe), age=["0", promised or "0"], step=step, **more)
+    shapes: list[cell.Vth | None] = [None, None]
+    try:
+        shapes = [cell.vth(name, pe=float(pe), age=age, step=step, **more) for age in ("0", promised or "0")]
+    except InputError:
+        pass  # a model of error rates only
+    fresh_rate, aged_rate = (float(rate) for rate in rates.worst)
+    return Mode(
+        name=mode["name"],
+        units=units,
+        step=step,
+        derived=found is not None,
+        pe_cycles=pe,
+        program_ns=program_ns,
+        retention=promised,
+        fresh=shapes[0],
+        aged=shapes[1],
+        fresh_rate=fresh_rate,
+        aged_rate=aged_rate,
+        limit=rates.limit,
+    )
+
+
+def distributions(modes: Sequence[Mode]) -> go.Figure | None:
+    """A panel for each mode: levels as written and at the end of their retention, with the read references."""
+    drawn = [mode for mode in modes if mode.fresh is not None and mode.aged is not None]
+    if not drawn:
+        return None
+    titles = [f"{mode.name}: step {significant(mode.step, 3)}, {count(mode.pe_cycles)} cycles" for mode in drawn]
+    chart = style.panels(
+        70 + 250 * len(drawn), len(drawn), 1, shared_xaxes=True, vertical_spacing=0.25 / len(drawn), subplot_titles=titles
+    )
+    for row, mode in enumerate(drawn, 1):
+        for shape, dash, what in ((mode.fresh, "dot", "fresh"), (mode.aged, "solid", f"after {mode.retention or 'no time'}")):
+            assert shape is not None
+            for index, (level, density) in enumerate(shape.levels.items()):
+                seen = density > _LEAST
+                chart.add_scatter(
+                    x=shape.voltage[seen],
+                    y=density[seen],
+                    mode="lines",
+                    line={"color": _LEVELS[index % len(_LEVELS)], "width": 1.6, "dash": dash},
+                    name=what,
+                    legendgroup=what,
+                    showlegend=index == 0 and row == 1,
+                    hovertemplate=f"{level.upper()}, {what}: %{{y:.2e}} at %{{x:.3f}} {shape.unit}<extra></extra>",
+                    row=row,
+                    col=1,
+                )
+        assert mode.aged is not None
+        for reference in mode.aged.references:
+            chart.add_vline(x=reference, line={"color": style.MUTED, "width": 1, "dash": "dash"}, row=row, col=1)
+    unit = drawn[0].fresh.unit if drawn[0].fresh is not None else "V"
+    chart.update_yaxes(type="log", title_text=f"density (1/{unit})", exponentformat="power", nticks=6)
+    chart.update_xaxes(title_text=f"threshold voltage ({unit})", row=len(drawn), col=1)
+    return chart
+
+
+def numbers(modes: Sequence[Mode]) -> str:
+    """The modes in numbers."""
+    head = ["mode", "units written", "step", "program time", "retention", "at cycles", "error rate, fresh", "at the end", "correctable"]
+    rows = [
+        [
+            mode.name,
+            count(mode.units),
+            f"{significant(mode.step, 3)} ({'derived' if mode.derived else 'of its program time'})",
+            duration(mode.program_ns),
+            mode.retention or "no limit",
+            count(mode.pe_cycles),
+            f"{mode.fresh_rate:.2e}",
+            f"{mode.aged_rate:.2e}",
+            f"{mode.limit:.2e}",
+        ]
+        for mode in modes
+    ]
+    return table(head, rows)
