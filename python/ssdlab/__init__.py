@@ -11,6 +11,7 @@ A drive and a workload in, a :class:`Result` out::
 Everything that the command line does is here too, under the same names.
 """
 
+from ssdlab import cell
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted
@@ -31,6 +32,7 @@ __all__ = [
     "Result",
     "TraceFit",
     "Workload",
+    "cell",
     "check",
     "compare",
     "describe",

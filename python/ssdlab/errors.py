@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ssdlab._engine import InputError
 
 if TYPE_CHECKING:
+    from ssdlab.cell.codes import CodeMeasurement
     from ssdlab.comparison import Comparison
     from ssdlab.results import Result
 
@@ -14,9 +15,9 @@ __all__ = ["InputError", "Interrupted", "unknown_name"]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run. What it had measured so far is in :attr:`result`, marked ``partial``."""
+    """Ctrl-C ended a run or a measurement. What it had measured so far is in :attr:`result`, marked ``partial``."""
 
-    def __init__(self, result: Result | Comparison) -> None:
+    def __init__(self, result: Result | Comparison | CodeMeasurement) -> None:
         super().__init__("interrupted; the partial result is in `.result`")
         self.result = result
 

@@ -10,9 +10,11 @@ use crate::relaxation::BellLevels;
 use crate::solve::LONGEST;
 use crate::voltage::{Couplings, VoltageModel};
 use kit::Nanos;
-use kit::bisect::last_holding;
+use kit::bisect::{crossing, last_holding};
 
-/// Halvings of the interval in which an answer lies.
+/// A budget closes to this \[V\].
+const NEAR: f64 = 1e-6;
+/// Halvings of the interval in which an answer lies, where there is no window.
 const HALVINGS: u32 = 24;
 /// A step of nothing would leave no level to place \[V\].
 const NO_STEP: f64 = 1e-3;
@@ -62,7 +64,8 @@ pub struct Spending {
     /// What is left; below zero the budget does not close.
     pub free: f64,
     /// How much more would be spent if the code corrected nothing worth speaking of (an error rate of 1e-9 instead of the limit).
-    pub code_gives: f64,
+    /// None if nothing would then fit at all.
+    pub code_gives: Option<f64>,
 }
 
 /// Where levels cannot be placed at all this much is overdrawn.
@@ -124,7 +127,14 @@ pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budge
     if !holds(low) {
         return None;
     }
-    Some(with(if holds(high) { high } else { last_holding(low, high, HALVINGS, holds) }))
+    if holds(high) {
+        return Some(with(high));
+    }
+    let value = match free(device, &with(low)) {
+        Some(_) => crossing(low, high, NEAR, |value| -free(device, &with(value)).unwrap_or(HOPELESS)),
+        None => last_holding(low, high, HALVINGS, holds),
+    };
+    Some(with(value))
 }
 
 /// Who spends what; none where the technology has no window.
@@ -152,7 +162,12 @@ pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
     let free_now = free(device, budget)?;
     let without_code = free(device, &Budget { limit: LIMITS.0, ..quiet })?;
     let window = shares.iter().map(|share| share.volts).sum::<f64>() + free_now;
-    Some(Spending { window, shares, free: free_now, code_gives: free_now - without_code })
+    Some(Spending {
+        window,
+        shares,
+        free: free_now,
+        code_gives: (without_code > 0.5 * HOPELESS).then_some(free_now - without_code),
+    })
 }
 
 /// Where the highest level ends if all stand as low as the limit allows \[V\].
@@ -233,7 +248,7 @@ mod tests {
         assert!(volts.iter().all(|volts| *volts > -0.005) && volts[5].abs() < 1e-9, "{spending:?}");
         let sum: f64 = spending.shares.iter().map(|share| share.volts).sum::<f64>() + spending.free;
         assert!((sum - spending.window).abs() < 1e-9 && (spending.window - (4.994 - 1.4)).abs() < 1e-9, "{spending:?}");
-        assert!(spending.code_gives > 0.3, "{spending:?}");
+        assert!(spending.code_gives.is_some_and(|volts| volts > 0.3), "{spending:?}");
     }
 
     /// Given any four, the fifth; put back, the budget closes with nothing left.

@@ -13,8 +13,8 @@ use crate::stress::{ReadDisturb, Variation, acceleration, equivalent_age};
 use crate::voltage::{Disturbed, VoltageModel};
 use kit::Nanos;
 
-/// The grid on which threshold voltages are followed \[V\]: halving it changes error rates of one and two bits a cell by less than 0.3 %, of three by up to
-/// 0.6 %, of four by up to 1.3 %.
+/// The grid on which threshold voltages are followed \[V\]: halving it changes error rates of one and two bits a cell by less than 0.3 %, of three and four by up
+/// to 2 %.
 pub const RESOLUTION: f64 = 0.004;
 
 /// Where error rates come from.

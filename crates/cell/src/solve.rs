@@ -3,10 +3,12 @@
 use crate::condition::Condition;
 use crate::device::Device;
 use kit::Nanos;
-use kit::bisect::last_holding;
+use kit::bisect::crossing;
 
-/// Halvings of the interval in which an answer lies.
-const HALVINGS: u32 = 40;
+/// An answer's error rate is within this share of the limit.
+const NEAR: f64 = 1e-7;
+/// Error rates below this one are taken as this one.
+const LEAST: f64 = 1e-18;
 /// The longest retention that is asked about: a hundred years.
 pub const LONGEST: Nanos = Nanos(100 * 8766 * 3_600_000_000_000);
 /// The narrowest step that is asked about, as a share of the widest.
@@ -15,46 +17,54 @@ const NARROWEST: f64 = 1e-3;
 /// How long data stays within `limit`: none if not even fresh data does; at most a hundred years. The age of the condition is not used.
 pub fn longest_retention(device: &Device, condition: &Condition, limit: f64) -> Option<Nanos> {
     let aging = device.aging(condition);
-    let holds = |age: Nanos| aging.at(age).worst() <= limit;
-    if !holds(Nanos::ZERO) {
+    let over = |age: Nanos| excess(aging.at(age).worst(), limit);
+    if over(Nanos::ZERO) > 0.0 {
         return None;
     }
-    if holds(LONGEST) {
+    if over(LONGEST) <= 0.0 {
         return Some(LONGEST);
     }
-    // Loss goes with the logarithm of time: halved in that scale, to a nanosecond where it is short and a part in 10^9 where it is long.
+    // Loss goes with the logarithm of time: sought in that scale.
     let age = |power: f64| Nanos(libm::exp(power) as u64);
-    Some(age(last_holding(0.0, libm::log(LONGEST.0 as f64), HALVINGS, |power| holds(age(power)))))
+    Some(age(crossing(0.0, libm::log(LONGEST.0 as f64), NEAR, |power| over(age(power)))))
 }
 
 /// The widest program step whose data stays within `limit` for the condition's age; none if the narrowest does not, or the technology has no step.
 pub fn widest_step(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
     let widest = device.technology.widest_step()?;
-    let holds = |step: f64| device.estimate(&Condition { step, ..*condition }).worst() <= limit;
-    answer(NARROWEST * widest, widest, holds)
+    answer(NARROWEST * widest, widest, |step| excess(device.estimate(&Condition { step, ..*condition }).worst(), limit))
 }
 
 /// How much shallower than nominal a block may be erased \[V\]; none if not even a nominal erase will do, or the technology has no depth.
 pub fn shallowest_erase(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
     let most = device.technology.shallowest_erase()?;
-    answer(0.0, most, |erase_shift| device.estimate(&Condition { erase_shift, ..*condition }).worst() <= limit)
+    answer(0.0, most, |erase_shift| excess(device.estimate(&Condition { erase_shift, ..*condition }).worst(), limit))
 }
 
-/// The most cycles after which data stays within `limit` for the condition's age, up to a hundred times the rated; none if not even a fresh block will do.
+/// The most cycles that are asked about: a hundred times the rated.
+pub fn most_sought(device: &Device) -> f64 {
+    100.0 * f64::from(device.rated_pe_cycles)
+}
+
+/// The most cycles after which data stays within `limit` for the condition's age, up to [`most_sought`]; none if not even a fresh block will do.
 pub fn most_cycles(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
-    let most = 100.0 * f64::from(device.rated_pe_cycles);
-    answer(0.0, most, |pe_cycles| device.estimate(&Condition { pe_cycles, ..*condition }).worst() <= limit)
+    answer(0.0, most_sought(device), |pe_cycles| excess(device.estimate(&Condition { pe_cycles, ..*condition }).worst(), limit))
 }
 
-/// The largest value from `low` to `high` that holds; none if `low` does not.
-fn answer(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
-    if !holds(low) {
+/// By how much an error rate is beyond a limit: the logarithm of their ratio.
+fn excess(rate: f64, limit: f64) -> f64 {
+    libm::log(rate.max(LEAST) / limit)
+}
+
+/// The largest value from `low` to `high` that is not beyond; none if `low` is.
+fn answer(low: f64, high: f64, over: impl Fn(f64) -> f64) -> Option<f64> {
+    if over(low) > 0.0 {
         return None;
     }
-    if holds(high) {
+    if over(high) <= 0.0 {
         return Some(high);
     }
-    Some(last_holding(low, high, HALVINGS / 2, holds))
+    Some(crossing(low, high, NEAR, over))
 }
 
 #[cfg(test)]

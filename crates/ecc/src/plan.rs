@@ -83,8 +83,8 @@ impl Default for Soft {
 }
 
 /// Sensing with more and more reference voltages (AGCR, FAST'16): each attempt senses the page anew, with all its references \[assumed\]. A
-/// single number is a read whose class is known beforehand. N references give as many soft levels as bits beyond the hard one: 0, 1 and 2 for 1,
-/// 3 and 7 \[assumed\]; what these bear are the limits of the code, for AGCR 2e-3, 6e-3 and 1.1e-2 \[assumed, FACTS 3\].
+/// single number is a read whose class is known beforehand. N references are the hard one and pairs beside it, a pair for each soft level: 0, 1 and 3 for 1,
+/// 3 and 7; what these bear are the limits of the code, for AGCR 2e-3, 6e-3 and 1.1e-2 \[assumed, FACTS 3\].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sensing {

@@ -9,9 +9,66 @@ pub fn last_holding(mut low: f64, mut high: f64, halvings: u32, holds: impl Fn(f
     low
 }
 
+/// The place between two others where a rising function, not above zero at the lower and above it at the higher, crosses zero: found by false position with
+/// the weight of an end that stays halved (the Illinois rule), and halving where that is slow. The function is not above zero at the answer, and above
+/// `-near` unless it jumps there.
+pub fn crossing(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let ((mut low, mut at_low), (mut high, mut at_high)) = ((low, f(low)), (high, f(high)));
+    let mut stayed = 0i32;
+    for round in 0..100 {
+        if at_low > -near || high - low <= 1e-14 * high.abs().max(low.abs()) {
+            break;
+        }
+        let chord = (low * at_high - high * at_low) / (at_high - at_low);
+        let usable = chord > low && chord < high && round % 4 != 3;
+        let place = if usable { chord } else { 0.5 * (low + high) };
+        if place <= low || place >= high {
+            break;
+        }
+        let value = f(place);
+        if value > 0.0 {
+            (high, at_high) = (place, value);
+            at_low *= if stayed > 0 { 0.5 } else { 1.0 };
+            stayed = 1;
+        } else {
+            (low, at_low) = (place, value);
+            at_high *= if stayed < 0 { 0.5 } else { 1.0 };
+            stayed = -1;
+        }
+    }
+    low
+}
+
 #[cfg(test)]
 mod tests {
-    use super::last_holding;
+    use super::{crossing, last_holding};
+    use std::cell::Cell;
+
+    #[test]
+    fn a_crossing_is_found_in_few_looks() {
+        for (f, root) in [
+            ((|x: f64| x * x - 2.0) as fn(f64) -> f64, std::f64::consts::SQRT_2),
+            (|x: f64| libm::log(x / 1.3) * 5.0, 1.3),
+            (|x: f64| if x < 1.0 { -50.0 } else { x - 1.7 }, 1.7),
+            (|x: f64| libm::exp(30.0 * (x - 1.9)) - 1.0, 1.9),
+        ] {
+            let looks = Cell::new(0);
+            let found = crossing(0.01, 2.0, 1e-9, |x| {
+                looks.set(looks.get() + 1);
+                f(x)
+            });
+            assert!(
+                (found - root).abs() < 1e-7 && f(found) <= 0.0 && looks.get() < 40,
+                "{found} for {root}, {} looks",
+                looks.get()
+            );
+        }
+        // Where it jumps, the last place before.
+        let jump = crossing(0.0, 1.0, 1e-9, |x| if x < 0.3 { -1.0 } else { 1.0 });
+        assert!(jump < 0.3 && jump > 0.3 - 1e-9, "{jump}");
+        // A root on the lower end.
+        assert_eq!(crossing(0.0, 1.0, 1e-9, |x| x), 0.0);
+    }
 
     #[test]
     fn the_end_is_found_from_below() {

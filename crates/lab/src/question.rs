@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 /// One value, or several to be asked for in turn.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected one value or a list of them, numbers as numbers and times as strings with a unit")]
 pub enum Values<T> {
     /// One.
     One(T),
@@ -346,7 +346,7 @@ impl Question {
 /// Why a part cannot be asked about a program step.
 pub(crate) fn no_step(part: &Part) -> String {
     format!(
-        "cell {} gives error rates at one program step only: it cannot say what another would do; `limits` says how long its own lasts",
+        "{} gives error rates at one program step only: it cannot say what another would do; `limits` says how long its own lasts",
         part.name
     )
 }

@@ -40,14 +40,25 @@ def paper(
         return
     console = standard_output()
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("", "where", "what", "published", "standing", "ours", "note"):
+    for title in ("", "where", "what", "published", "standing", "ours", ""):
         table.add_column(title)
+    notes = [*dict.fromkeys(entry.note for entry in entries if entry.note)]
     work = ""
     for entry in entries:
         if entry.work != work:
             work = entry.work
             table.add_row("", f"[bold]{work}[/bold]")
         verdict = f"[{_COLOURS[entry.verdict]}]{entry.verdict}[/]"
-        table.add_row(verdict, entry.where, entry.what, entry.published, entry.standing, entry.shown, entry.note)
+        table.add_row(
+            verdict,
+            entry.where,
+            entry.what,
+            entry.published,
+            entry.standing,
+            entry.shown,
+            f"({notes.index(entry.note) + 1})" if entry.note else "",
+        )
     console.print(table)
+    for number, note in enumerate(notes, 1):
+        console.print(f"({number}) {note}", style="dim")
     console.print(f"{counts['met']} met, {counts['missed']} missed, {counts['shown']} shown beside what is published")

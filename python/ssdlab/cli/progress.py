@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ssdlab.cell.pool import ProgressHook as WorkHook
 from ssdlab.simulate import Progress, ProgressHook
 
 _STAGES = {"precondition": "preconditioning", "run": "running", "shutdown": "shutting down", "save": "saving the drive"}
@@ -30,6 +31,22 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str], ProgressHook | None]]:
             return _Rate(name, lambda **fields: bars.update(task, **fields)).report
 
         yield start
+
+
+@contextmanager
+def work_bar(name: str, quiet: bool = False) -> Iterator[WorkHook | None]:
+    """Gives the hook of a piece of work in the laboratory, with its bar; ``None`` where none is shown."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[facts]}"))
+    with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(name, total=None, facts="")
+        yield lambda share, facts: bars.update(task, total=None if share is None else 1.0, completed=share or 0.0, facts=facts)
 
 
 class _Rate:

@@ -50,7 +50,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         f"seed {runs[0].seed} · ratios to {runs[0].policy}",
         runs,
     )
-    table = _table("", *(run.policy for run in runs))
+    table = new_table("", *(run.policy for run in runs))
     for group, rows in comparison_rows(runs):
         table.add_row(Text(group, style="dim"))
         for row in rows:
@@ -64,7 +64,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     stats = [dict(flatten(run.summary["policy_stats"])) for run in runs]
     names = list(dict.fromkeys(name for stat in stats for name in stat))
     if names:
-        table = _table("policy", *(run.policy for run in runs))
+        table = new_table("policy", *(run.policy for run in runs))
         for name in names:
             table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
         console.print(table)
@@ -72,7 +72,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 
 def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
     """Named numbers; a list of tables as a table of its own."""
-    plain = _table("", "")
+    plain = new_table("", "")
     plain.show_header = False
     lists: list[tuple[str, list[Mapping[str, Any]]]] = []
     for name, value in facts.items():
@@ -84,7 +84,7 @@ def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
     console.print(plain)
     for name, rows in lists:
         titles = list(dict.fromkeys(title for row in rows for title in row))
-        table = _table(*(_words(title) for title in titles), title=_words(name))
+        table = new_table(*(_words(title) for title in titles), title=_words(name))
         for row in rows:
             table.add_row(*(shown(title, row.get(title)) for title in titles))
         console.print(table)
@@ -93,7 +93,7 @@ def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
 def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]) -> None:
     """The same measures of several things."""
     leaves = [dict(flatten(column)) for column in columns.values()]
-    table = _table("", *(_words(name) for name in columns))
+    table = new_table("", *(_words(name) for name in columns))
     for name in dict.fromkeys(name for column in leaves for name in column):
         table.add_row(_words(name), *(shown(name, column.get(name)) for column in leaves))
     console.print(table)
@@ -110,7 +110,7 @@ def _title(console: Console, title: str, subtitle: str, runs: Sequence[Result]) 
 
 
 def _latency(result: Result) -> Table:
-    table = _table("latency", "commands", *(title for _, title in LATENCY_COLUMNS))
+    table = new_table("latency", "commands", *(title for _, title in LATENCY_COLUMNS))
     for op, numbers in result.latency.items():
         if numbers.count:
             cells = (latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS)
@@ -119,7 +119,7 @@ def _latency(result: Result) -> Table:
 
 
 def _throughput(result: Result) -> Table:
-    table = _table("throughput", "IOPS", "read", "write")
+    table = new_table("throughput", "IOPS", "read", "write")
     table.add_row(
         "",
         scaled(result.iops, ""),
@@ -135,7 +135,7 @@ def _causes(result: Result) -> Table | None:
     if not names:
         return None
     order = sorted(names, key=lambda cause: (-max(result.causes[op].get(cause, 0.0) for op in ops), cause))
-    table = _table("mean time by cause", *(title for op in ops for title in (op, "")))
+    table = new_table("mean time by cause", *(title for op in ops for title in (op, "")))
     for cause in order:
         cells: list[str] = []
         for op in ops:
@@ -150,7 +150,7 @@ def _amplification(result: Result) -> Table | None:
     if not shares:
         return None
     flash = result.summary["flash"]
-    table = _table(
+    table = new_table(
         "write amplification",
         significant(result.write_amplification or 0.0),
         "units programmed",
@@ -170,13 +170,13 @@ def _policy(result: Result) -> Table | None:
     stats = flatten(result.summary["policy_stats"])
     if not any(name for name, _ in stats):
         return None
-    table = _table(f"policy {result.policy}", "")
+    table = new_table(f"policy {result.policy}", "")
     for name, value in stats:
         table.add_row(_words(name), shown(name, value))
     return table
 
 
-def _table(*titles: str, title: str | None = None) -> Table:
+def new_table(*titles: str, title: str | None = None) -> Table:
     """A table in the house style: the first column to the left, numbers to the right."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
     for index, heading in enumerate(titles):

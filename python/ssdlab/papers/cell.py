@@ -130,7 +130,8 @@ def _finding(work: str) -> Iterator[Entry]:
             published="more than 10 years" if pe <= 5_000 else "–",
             standing="derived",
             ours=years,
-            shown=("at least " if answer.get("at_least") else "") + (f"{years:.3g} years" if long else f"{years * 365.25:.3g} days"),
+            shown=("at least " if answer.get("at_least") else "")
+            + (f"{years:.3g} years" if long else f"{years * 365.25:.3g} days"),
             low=10.0 if pe <= 5_000 else None,
             high=math.inf if pe <= 5_000 else None,
             note="up to half the endurance fast writes cost no retention" if pe == 5_000 else "",
@@ -237,11 +238,14 @@ def _dpes() -> Iterator[Entry]:
         shown=f"{slow:.3f}",
         low=0.445,
         high=0.455,
-        note="the paper's own -19 % would give 0.46 x 0.81 = 0.37; its +17 % cycles would be 1 / 0.855: it contradicts itself (FACTS 4.1)",
+        note="the paper's own -19 % would give 0.46 x 0.81 = 0.37; its +17 % cycles would be 1 / 0.855: "
+        "it contradicts itself (FACTS 4.1)",
     )
-    reduction = 100 * (1 - sum(modes[f"EV{mode}", "slow"]["effective_wear"][5] for mode in range(5)) / sum(
-        modes[f"EV{mode}", "fast"]["effective_wear"][5] for mode in range(5)
-    ))
+    reduction = 100 * (
+        1
+        - sum(modes[f"EV{mode}", "slow"]["effective_wear"][5] for mode in range(5))
+        / sum(modes[f"EV{mode}", "fast"]["effective_wear"][5] for mode in range(5))
+    )
     yield Entry(
         work=work,
         where="section 3.3",
@@ -322,14 +326,14 @@ def _sensing(work: str, quick: bool) -> Iterator[Entry]:
     """What N references correct, by a real LDPC decoder on the channel of the cell."""
     from ssdlab import cell
 
-    frames = 640 if quick else 20_000
+    frames = 5_000 if quick else 20_000
     measured = cell.code("ldpc-448B/4KiB", cell="ofwar-mlc", step=0.3, age="30d", soft_levels=3, frames=frames)
     for references, levels, assumed in ((1, 0, 2e-3), (3, 1, 6e-3), (7, 3, 1.1e-2)):
         limit = measured.limit(levels)
         yield Entry(
             work=work,
             where="CBER(N), FACTS 3",
-            what=f"error rate that N = {references} corrects: LDPC of rate 0.90 on the cell's channel, one codeword in 1,000 lost",
+            what=f"error rate that N = {references} corrects: LDPC of rate 0.90 on the cell, one codeword in 1,000 lost",
             published=f"{assumed:.1e}",
             standing="assumed",
             ours=limit,

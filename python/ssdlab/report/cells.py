@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from ssdlab.drives import Drive, describe
@@ -45,11 +47,19 @@ class Mode:
     aged_rate: float
     limit: float
 
+    @property
+    def kept(self) -> str:
+        """How long its data is promised."""
+        return f"kept {self.retention}" if self.retention else "kept without limit"
+
 
 def used(runs: Sequence[Result]) -> list[Mode]:
     """The write modes that any of the runs used, if their drive names a model of its cell; that of the first run is taken."""
     described = tomllib.loads(runs[0].drive_toml)
-    flash, wear = described["flash"], runs[0].summary["wear"].get("max") or described["state"].get("pe_cycles", 0)
+    flash = described.get("flash", {})
+    if "cell_model" not in flash:
+        return []
+    wear = runs[0].summary["wear"].get("max") or described["state"].get("pe_cycles", 0)
     units = {
         mode["name"]: sum(run.summary["modes"]["write"].get(mode["name"], 0) for run in runs) for mode in flash["write_mode"]
     }
@@ -60,8 +70,8 @@ def used(runs: Sequence[Result]) -> list[Mode]:
             for mode in flash["write_mode"]
             if units[mode["name"]]
         ]
-    except (InputError, KeyError):
-        # No model, or one of another cell.
+    except InputError:
+        # The model is one of another cell.
         return []
 
 
@@ -81,11 +91,9 @@ def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, pr
         promised = promised[min(pe * len(promised) // flash["rated_pe_cycles"], len(promised) - 1)]
     rates = cell.rber(name, pe=float(pe), age=["0", promised or "0"], step=step, **more)
     shapes: list[cell.Vth | None] = [None, None]
-    try:
+    with suppress(InputError):  # of a model of error rates only
         shapes = [cell.vth(name, pe=float(pe), age=age, step=step, **more) for age in ("0", promised or "0")]
-    except InputError:
-        pass  # a model of error rates only
-    fresh_rate, aged_rate = (float(rate) for rate in rates.worst)
+    fresh_rate, aged_rate = map(float, np.atleast_1d(rates.worst))
     return Mode(
         name=mode["name"],
         units=units,
@@ -107,12 +115,12 @@ def distributions(modes: Sequence[Mode]) -> go.Figure | None:
     drawn = [mode for mode in modes if mode.fresh is not None and mode.aged is not None]
     if not drawn:
         return None
-    titles = [f"{mode.name}: step {significant(mode.step, 3)}, {count(mode.pe_cycles)} cycles" for mode in drawn]
+    titles = [f"{mode.name}: step {significant(mode.step, 3)}, {count(mode.pe_cycles)} cycles, {mode.kept}" for mode in drawn]
     chart = style.panels(
         70 + 250 * len(drawn), len(drawn), 1, shared_xaxes=True, vertical_spacing=0.25 / len(drawn), subplot_titles=titles
     )
     for row, mode in enumerate(drawn, 1):
-        for shape, dash, what in ((mode.fresh, "dot", "fresh"), (mode.aged, "solid", f"after {mode.retention or 'no time'}")):
+        for shape, dash, what in ((mode.fresh, "dot", "fresh"), (mode.aged, "solid", "at the end of its retention")):
             assert shape is not None
             for index, (level, density) in enumerate(shape.levels.items()):
                 seen = density > _LEAST
@@ -139,14 +147,24 @@ def distributions(modes: Sequence[Mode]) -> go.Figure | None:
 
 def numbers(modes: Sequence[Mode]) -> str:
     """The modes in numbers."""
-    head = ["mode", "units written", "step", "program time", "retention", "at cycles", "error rate, fresh", "at the end", "correctable"]
+    head = [
+        "mode",
+        "units written",
+        "step",
+        "program time",
+        "retention",
+        "at cycles",
+        "error rate, fresh",
+        "at the end",
+        "correctable",
+    ]
     rows = [
         [
             mode.name,
             count(mode.units),
             f"{significant(mode.step, 3)} ({'derived' if mode.derived else 'of its program time'})",
             duration(mode.program_ns),
-            mode.retention or "no limit",
+            mode.kept,
             count(mode.pe_cycles),
             f"{mode.fresh_rate:.2e}",
             f"{mode.aged_rate:.2e}",

@@ -32,8 +32,9 @@ _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, s
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
 
 _CELLS = (
-    "Threshold voltages of the write modes that were used, as the drive's model of its cell has them: dotted as written, solid at the end of the promised "
-    "retention. Where solid levels overlap beyond the dashed references, bits are wrong; the code corrects up to the last column."
+    "Threshold voltages of the write modes that were used, as the drive's model of its cell has them: dotted as "
+    "written, solid at the end of the promised retention. Where solid levels overlap beyond the dashed references, "
+    "bits are wrong; the code corrects up to the last column."
 )
 
 

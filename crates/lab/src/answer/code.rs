@@ -198,7 +198,7 @@ fn codec(code: &Code) -> Result<Codec, Problems> {
 }
 
 /// A code as it is asked for.
-fn written(code: &Code) -> String {
+pub(super) fn written(code: &Code) -> String {
     let size = |bits: u64| kit::Bytes(bits / 8).to_string();
     match code {
         Code::Bch(bch) => format!("bch-{}/{}", bch.t, size(bch.data_bits)),

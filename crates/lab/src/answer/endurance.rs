@@ -1,9 +1,9 @@
 //! How long blocks last: the most cycles at which data keeps its promise, and what gentler erases buy.
 
-use super::{seconds, usual_ages, warn};
+use super::{seconds, usual_ages_at, warn};
 use crate::question::Question;
 use cell::dpes::{ERASE_MODES, EraseSpeed, INTERVALS, Scaling};
-use cell::solve::most_cycles;
+use cell::solve::{most_cycles, most_sought};
 use cell::{Condition, Technology};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
@@ -13,9 +13,8 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     let mut table = setting.table;
     if !setting.given.retention {
-        let ages: Vec<Nanos> = usual_ages().split_off(1);
-        setting.retention = ages.iter().map(|age| setting.part.device.age_at(*age, setting.celsius)).collect();
-        setting.retention_given = ages;
+        let (ages, given) = usual_ages_at(&setting);
+        (setting.retention, setting.retention_given) = (ages[1..].to_vec(), given[1..].to_vec());
         table = true;
         if !setting.given.step {
             setting.step = super::usual_steps(&setting);
@@ -38,8 +37,13 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             setting.step.iter().map(|step| setting.retention.iter().map(|age| found(*step, *age)).collect()).collect();
         answer.insert("pe_cycles".to_owned(), json!(rows));
     } else {
-        answer.insert("pe_cycles".to_owned(), json!(found(setting.step[0], setting.retention[0])));
+        let most = found(setting.step[0], setting.retention[0]);
+        answer.insert("pe_cycles".to_owned(), json!(most));
+        if most.is_some_and(|most| most >= most_sought(&setting.part.device)) {
+            answer.insert("at_least".to_owned(), json!(true));
+        }
     }
+    answer.insert("most_pe_cycles".to_owned(), json!(most_sought(&setting.part.device)));
     answer.insert("rated_pe_cycles".to_owned(), json!(setting.part.device.rated_pe_cycles));
     if let Technology::Scaled(cell) = &setting.part.device.technology {
         answer.insert("erase_modes".to_owned(), erase_modes(&cell.scaling));

@@ -65,6 +65,13 @@ fn warn(answer: &mut Map<String, Value>, warnings: Vec<String>) {
     }
 }
 
+/// The usual ages of a table as they are given, and at the reference temperature.
+fn usual_ages_at(setting: &Setting) -> (Vec<Nanos>, Vec<Nanos>) {
+    let given = usual_ages();
+    let at_reference = given.iter().map(|age| setting.part.device.age_at(*age, setting.celsius)).collect();
+    (at_reference, given)
+}
+
 /// The ages of a table: none, an hour, a day, four days, two weeks, a year, ten years.
 fn usual_ages() -> Vec<Nanos> {
     const HOUR: u64 = 3_600_000_000_000;

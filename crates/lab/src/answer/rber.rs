@@ -1,6 +1,6 @@
 //! Error rates of page types.
 
-use super::{seconds, usual_ages, warn};
+use super::{seconds, usual_ages_at, warn};
 use crate::part::page_names;
 use crate::question::{Question, Setting};
 use kit::{Nanos, Problems};
@@ -11,7 +11,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     if !setting.given.age {
         (setting.age, setting.age_given) =
-            if setting.table { (usual_ages(), usual_ages()) } else { (vec![Nanos::ZERO], vec![Nanos::ZERO]) };
+            if setting.table { usual_ages_at(&setting) } else { (vec![Nanos::ZERO], vec![Nanos::ZERO]) };
     }
     let names = page_names(setting.part.device.technology.page_types());
     let mut warnings = setting.notes();

@@ -53,6 +53,6 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     answer.insert("references".to_owned(), json!(references));
     answer.insert("pages".to_owned(), pages.into());
     answer.insert("limit".to_owned(), json!(setting.limit));
-    warn(&mut answer, estimate.outside);
+    warn(&mut answer, [setting.notes(), estimate.outside].concat());
     Ok(answer.into())
 }

@@ -25,7 +25,7 @@ pub(super) fn tlc_72l() -> Part {
     let source = "MQSim-JW, rber_model_example.py (FACTS 5.4)";
     let parameters = vec![
         parameter("", "law", "1.48e-3 + 3.90e-10 N^2.05 + 6.28e-5 N^0.14 d^0.54 + 3.73e-9 N^0.33 r^1.71", Found, source),
-        parameter("", "unit of time", "days", Derived, "FACTS 5.4: hours would give 2.2e-2 after a year"),
+        parameter("", "unit of time", "days", Derived, "FACTS 5.4: hours would give four times as many errors after a year"),
         parameter("", "reads up to", "1,000 for each page", Derived, "FACTS 5.4"),
         parameter("", "rated cycles", "3000", Assumed, "FACTS 6.1: TLC 1,000 to 3,000"),
         parameter("", "heat, variation", "1.1 eV at 40 C; sigma 0.25, 0.1", Assumed, "as for ofwar-mlc"),

@@ -1,0 +1,417 @@
+"""Measuring what a real decoder corrects: long work, shared out, kept in a file, taken up again."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cell.pool import ProgressHook, share_out
+from ssdlab.cell.question import CellLike, CodeLike, Numbers, array, ask, listed
+from ssdlab.errors import InputError, Interrupted
+from ssdlab.files import check_new_file, existing_file, new_file
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ssdlab.charts import Chart
+
+#: What the file says that it is, and the version of its fields.
+WHAT, VERSION = "ssdlab code measurement", 1
+#: Chunks of the first round; each round after it is twice as long as the one before, up to the longest: what Ctrl-C may cost.
+FIRST_ROUND, LONGEST_ROUND = 8, 128
+#: Raw error rates of a sweep, as shares of the rate at which a binary symmetric channel carries just what the code sends.
+#: A decoder of hard decisions fails from about half of it on; soft decisions carry it beyond, for their channel says more.
+HARD_SWEEP = (0.36, 0.42, 0.46, 0.50, 0.54, 0.58, 0.64, 0.72)
+SOFT_SWEEP = (0.60, 0.80, 0.95, 1.05, 1.15, 1.25, 1.35, 1.45, 1.60)
+#: Raw error rates of a sweep for BCH codes: expected errors below what is corrected, in standard deviations.
+BCH_SWEEP = (4.5, 4.0, 3.5, 3.0, 2.5, 2.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CodePoint:
+    """One channel that codewords were sent over."""
+
+    #: What varies from point to point: the raw error rate, or the wear of a cell.
+    at: float
+    #: Raw error rate.
+    rber: float
+    #: Bits that the channel carries for each bit sent.
+    capacity: float
+    #: Distance of neighbouring soft references.
+    spacing: float
+    #: For each region that a read can name the probability of a zero and of a one.
+    regions: tuple[tuple[float, float], ...] = field(repr=False)
+    frames: int = 0
+    #: Codewords that did not come out as they were sent; `undetected` of them came out as another codeword.
+    failed: int = 0
+    undetected: int = 0
+    #: Iterations of the decoder over all codewords.
+    iterations: int = 0
+    #: Wrong bits before decoding.
+    errors: int = 0
+    #: Share of codewords that failed, and the bounds between which it is with confidence; not a number before any was sent.
+    failure: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLevel:
+    """What was measured with one number of soft levels."""
+
+    soft_levels: int
+    #: By rising raw error rate.
+    points: tuple[CodePoint, ...]
+    #: The raw error rate at which one codeword in a thousand fails; not a number where the points do not enclose it.
+    limit: float = math.nan
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """A field of all points."""
+        return array([getattr(point, name) for point in self.points])
+
+
+@dataclass(frozen=True, slots=True)
+class CodeMeasurement:
+    """What a decoder corrects, as it was counted."""
+
+    code: str
+    data_bits: int
+    codeword_bits: int
+    seed: int
+    #: A point is done when so many codewords have failed, or so many were sent.
+    failures: int
+    frames: int
+    #: Codewords of one piece of the work.
+    chunk_frames: int
+    #: What the channels are of: ``varies`` is ``rber`` (two normal levels) or ``pe`` (a cell, named with its condition).
+    channel: dict[str, Any]
+    #: ``complete``, or ``partial`` if it was stopped.
+    status: str
+    soft: tuple[CodeLevel, ...]
+
+    def limit(self, soft_levels: int = 0) -> float:
+        """The raw error rate that is corrected with so many soft levels; not a number where that is not known."""
+        return next((level.limit for level in self.soft if level.soft_levels == soft_levels), math.nan)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``ssdlab cell code --json`` prints and :meth:`save` writes."""
+        return {
+            "what": WHAT,
+            "version": VERSION,
+            "status": self.status,
+            "code": self.code,
+            "data_bits": self.data_bits,
+            "codeword_bits": self.codeword_bits,
+            "seed": self.seed,
+            "stop": {"failures": self.failures, "frames": self.frames},
+            "chunk_frames": self.chunk_frames,
+            "channel": self.channel,
+            "soft": [_level_dict(level) for level in self.soft],
+        }
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Writes the file that ``--code FILE.json`` and the descriptions of drives may name.
+
+        Raises:
+            InputError: the file exists (unless `force`), or cannot be made.
+        """
+        target = check_new_file(Path(path), force)
+        with new_file(target) as beside:
+            beside.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return target
+
+    def chart(self) -> Chart:
+        """Failure rate against raw error rate, a curve for each number of soft levels."""
+        from ssdlab.cell import pictures
+
+        return pictures.code(self)
+
+
+def load_code(path: str | PathLike[str]) -> CodeMeasurement:
+    """A measurement that :meth:`CodeMeasurement.save` wrote.
+
+    Raises:
+        InputError: the file cannot be read, or holds something else.
+    """
+    name = existing_file(path)
+    try:
+        kept = json.loads(Path(name).read_text(encoding="utf-8"))
+        if (kept["what"], kept["version"]) != (WHAT, VERSION):
+            raise InputError(f"{name}: {kept['what']}, version {kept['version']}: expected {WHAT}, version {VERSION}")
+        head = {name: kept[name] for name in ("code", "data_bits", "codeword_bits", "seed", "chunk_frames", "channel", "status")}
+        soft = tuple(CodeLevel(level["soft_levels"], tuple(map(_point, level["points"]))) for level in kept["soft"])
+        return _summed_up(CodeMeasurement(**head, **kept["stop"], soft=soft))
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: not a measurement of a code, as `ssdlab cell code --out` writes it") from None
+
+
+def code(
+    code: CodeLike | None = None,
+    *,
+    cell: CellLike | None = None,
+    rber: Numbers | None = None,
+    pe: Numbers | None = None,
+    age: str | None = None,
+    step: float | None = None,
+    soft_levels: int = 0,
+    failures: int = 50,
+    frames: int = 20_000,
+    seed: int = 1,
+    out: str | PathLike[str] | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: ProgressHook | None = None,
+    **more: Any,
+) -> CodeMeasurement:
+    """Measures what a code corrects with 0 to `soft_levels` soft levels: codewords are made, sent and decoded.
+
+    Every point is counted in rounds of 8, 16, 32, ... 128 chunks on all cores; after each, it is done when `failures` codewords
+    have failed or `frames` were sent. The result does not depend on the number of threads.
+
+    Args:
+        code: ``bch-T/DATA`` or ``ldpc-PARITY/DATA``; the code of `cell` when left out.
+        cell: Measure over the channel that a read of this part is, at each wear. Without one, or with `rber`, the channel is
+            that of two normal levels.
+        rber: Raw error rates; a sweep around what the code corrects when left out.
+        pe: Program and erase cycles of `cell`; the wears at which it has the error rates of that sweep when left out.
+        age: Age of the data of `cell`.
+        step: Program step of `cell`.
+        soft_levels: Soft levels, at most 3; none for BCH codes.
+        failures: Failed codewords after which a point is done.
+        frames: Codewords after which a point is done.
+        seed: Of the streams of data and errors.
+        out: A file for the measurement. If it holds one of the same code, channel, seed and settings, its points are kept and
+            only what is missing is counted: the result then holds both.
+        force: Replace the file instead.
+        threads: How many; as many as there are cores when left out.
+        progress: Hears of what is done.
+        more: `page`, and what :mod:`ssdlab.cell` names.
+
+    Raises:
+        InputError: everything that is wrong with the question, or a file that holds another measurement.
+        Interrupted: Ctrl-C; the rounds that were complete are in its ``result``, and in the file, marked ``partial``.
+    """
+    if code is None and cell is None:
+        raise InputError("code: expected one, such as ldpc-448B/4KiB, or a cell whose own is measured")
+    if min(failures, frames) < 1:
+        raise InputError(f"failures, frames: {failures}, {frames}: expected at least 1 of each")
+    # With error rates the channel is no cell's; the engine wants one named all the same.
+    over = {"pe": pe, "age": age, "step": step} if rber is None and cell is not None else {"rber": rber}
+    question = {"cell": cell or ask("parts")["parts"][0]["name"], "code": code, **over, **more}
+    plan = _plan(question, soft_levels)
+    fresh = CodeMeasurement(
+        code=plan[0]["code"],
+        data_bits=plan[0]["data_bits"],
+        codeword_bits=plan[0]["codeword_bits"],
+        seed=seed,
+        failures=failures,
+        frames=frames,
+        chunk_frames=plan[0]["chunk_frames"],
+        channel=_channel(plan[0]["varies"], question),
+        status="partial",
+        soft=tuple(CodeLevel(level["soft_levels"], tuple(map(_point, level["points"]))) for level in plan),
+    )
+    target = None if out is None else Path(out)
+    if target is not None:
+        check_new_file(target, force=True)
+        if target.exists() and not force:
+            fresh = _taken_up(fresh, target)
+    measured, interrupted = _measured(fresh, threads, progress)
+    if target is not None:
+        measured.save(target, force=True)
+    if interrupted:
+        raise Interrupted(measured)
+    return measured
+
+
+def _plan(question: dict[str, Any], soft_levels: int) -> list[dict[str, Any]]:
+    """The channels for each number of soft levels."""
+    known = {name: value for name, value in question.items() if value is not None}
+    # Is it a code, and can it be given so many levels? This is said before anything is swept.
+    facts = ask("code_plan", **{**known, "rber": 1e-3, "soft_levels": soft_levels})
+    plans = []
+    for level in range(soft_levels + 1):
+        over = {}
+        if "rber" in known:
+            over = {"rber": listed(known["rber"])}
+        elif "pe" not in known:
+            rates = _rates(facts["code"], facts["data_bits"], facts["codeword_bits"], level)
+            over = {"rber": rates} if "rber" in question else {"pe": _wears(known, rates)}
+        plans.append(ask("code_plan", **{**known, **over, "soft_levels": level}))
+    return plans
+
+
+def _rates(code: str, data_bits: int, codeword_bits: int, soft_levels: int) -> list[float]:
+    if code.startswith("bch-"):
+        corrected = float(code.removeprefix("bch-").split("/")[0])
+        rates = [(corrected - away * math.sqrt(corrected)) / codeword_bits for away in BCH_SWEEP]
+        return [_rounded(rate) for rate in rates if rate > 0.0]
+    capacity = _capacity_limit(data_bits / codeword_bits)
+    return [_rounded(share * capacity) for share in (SOFT_SWEEP if soft_levels else HARD_SWEEP)]
+
+
+def _capacity_limit(rate: float) -> float:
+    """The error rate at which a binary symmetric channel carries `rate` bits for each bit sent."""
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        entropy = -middle * math.log2(middle) - (1 - middle) * math.log2(1 - middle)
+        low, high = (middle, high) if entropy < 1 - rate else (low, middle)
+    return low
+
+
+def _wears(question: dict[str, Any], rates: Sequence[float]) -> list[float]:
+    """The wears at which a cell has these error rates, as far as three times its rated one."""
+    import numpy as np
+
+    from ssdlab.cell.laboratory import rated_pe_cycles
+
+    wears = np.linspace(0.0, 3.0, 61) * rated_pe_cycles(question["cell"])
+    asked = {name: value for name, value in question.items() if name not in ("code", "page")}
+    found = ask("rber", **{"age": "0", **asked, "pe": wears})
+    worst = np.maximum.accumulate(array(found["worst"]).reshape(len(wears)))
+    reached = [rate for rate in rates if worst[0] < rate <= worst[-1]]
+    if len(reached) < 2:
+        raise InputError(
+            f"pe: up to {wears[-1]:,.0f} cycles {question['cell']} has error rates of {worst[0]:.2e} to {worst[-1]:.2e} there; "
+            f"this code corrects about {rates[0]:.2e} to {rates[-1]:.2e}: give wears, an age, or another step"
+        )
+    return [round(float(wear)) for wear in np.interp(np.log(reached), np.log(np.maximum(worst, 1e-300)), wears)]
+
+
+def _channel(varies: str, question: dict[str, Any]) -> dict[str, Any]:
+    """What the channels are of, but for what varies."""
+    if varies == "rber":
+        return {"varies": varies}
+    given = {name: value for name, value in question.items() if name not in ("code", "pe", "rber") and value is not None}
+    return {"varies": varies, **given, "cell": fspath(given["cell"])}
+
+
+def _taken_up(fresh: CodeMeasurement, path: Path) -> CodeMeasurement:
+    """What is asked for and what the file holds, together.
+
+    Raises:
+        InputError: the file holds a measurement of something else.
+    """
+    kept = load_code(path)
+    for name in ("code", "channel", "seed", "failures", "frames", "chunk_frames"):
+        found, wanted = getattr(kept, name), getattr(fresh, name)
+        if found != wanted:
+            what = f"{path}: it holds a measurement with {name} = {found}, not {wanted}"
+            raise InputError(f"{what}; choose another name, or replace it with --force")
+    levels = {level.soft_levels: level.points for level in kept.soft}
+    soft = []
+    for number in sorted({*levels, *(level.soft_levels for level in fresh.soft)}):
+        wanted = next((level.points for level in fresh.soft if level.soft_levels == number), ())
+        # Of one channel, what was counted comes last and stays.
+        points = {point.regions: point for point in (*wanted, *levels.get(number, ()))}
+        soft.append(CodeLevel(number, tuple(sorted(points.values(), key=lambda point: point.rber))))
+    return replace(fresh, soft=tuple(soft))
+
+
+def _measured(fresh: CodeMeasurement, threads: int | None, progress: ProgressHook | None) -> tuple[CodeMeasurement, bool]:
+    """The measurement with all its points done, or with those rounds that were complete when Ctrl-C came."""
+    points = {(level.soft_levels, at): point for level in fresh.soft for at, point in enumerate(level.points)}
+    interrupted = False
+    try:
+        while True:
+            work = _round(fresh, points)
+            if not work:
+                break
+            points |= _counted(fresh, points, work, threads, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    soft = tuple(
+        CodeLevel(level.soft_levels, tuple(points[level.soft_levels, at] for at in range(len(level.points))))
+        for level in fresh.soft
+    )
+    return _summed_up(replace(fresh, soft=soft, status="partial" if interrupted else "complete")), interrupted
+
+
+#: A point, by its level and its number, and a chunk of it.
+_Piece = tuple[tuple[int, int], int]
+
+
+def _round(fresh: CodeMeasurement, points: dict[tuple[int, int], CodePoint]) -> list[_Piece]:
+    """The chunks of the next round of every point that is not done."""
+    pieces: list[_Piece] = []
+    for key, point in points.items():
+        if point.failed >= fresh.failures or point.frames >= fresh.frames:
+            continue
+        done = point.frames // fresh.chunk_frames
+        left = -(-fresh.frames // fresh.chunk_frames) - done
+        pieces += [(key, chunk) for chunk in range(done, done + min(done + FIRST_ROUND, LONGEST_ROUND, left))]
+    return pieces
+
+
+def _counted(
+    fresh: CodeMeasurement,
+    points: dict[tuple[int, int], CodePoint],
+    pieces: Sequence[_Piece],
+    threads: int | None,
+    progress: ProgressHook | None,
+) -> dict[tuple[int, int], CodePoint]:
+    """The points with what a round adds to them."""
+    sent = sum(point.frames for point in points.values())
+
+    def count(piece: _Piece) -> dict[str, int]:
+        key, chunk = piece
+        asked = {"code": fresh.code, "seed": fresh.seed, "regions": points[key].regions}
+        return ask("code_count", **asked, chunk=chunk, chunks=1)
+
+    def done(found: dict[str, int]) -> None:
+        nonlocal sent
+        sent += found["frames"]
+        if progress is not None:
+            progress(None, f"{sent:,} codewords, {len({key for key, _ in pieces})} of {len(points)} points left")
+
+    added: dict[tuple[int, int], CodePoint] = {}
+    for (key, _), found in zip(pieces, share_out(count, pieces, threads=threads, done=done), strict=True):
+        point = added.get(key, points[key])
+        added[key] = replace(point, **{name: getattr(point, name) + number for name, number in found.items()})
+    return added
+
+
+def _summed_up(measured: CodeMeasurement) -> CodeMeasurement:
+    """The measurement with failure rates, bounds and limits, which the engine works out."""
+    summary = ask("code_summary", measured_code=json.dumps(measured.to_dict()))
+    soft = []
+    for level, found in zip(measured.soft, summary["soft"], strict=True):
+        points = [
+            replace(point, **row) if point.frames else point for point, row in zip(level.points, found["points"], strict=True)
+        ]
+        limit = math.nan if found["limit"] is None else found["limit"]
+        soft.append(replace(level, points=tuple(points), limit=limit))
+    return replace(measured, soft=tuple(soft))
+
+
+def _point(row: dict[str, Any]) -> CodePoint:
+    known: dict[str, Any] = {name: row[name] for name in CodePoint.__dataclass_fields__ if row.get(name) is not None}
+    known["regions"] = tuple((zero, one) for zero, one in row["regions"])
+    return CodePoint(**known)
+
+
+def _level_dict(level: CodeLevel) -> dict[str, Any]:
+    points = [
+        {name: _number(value) for name, value in asdict(point).items()} | {"regions": [list(one) for one in point.regions]}
+        for point in level.points
+    ]
+    return {"soft_levels": level.soft_levels, "points": points, "limit": _number(level.limit)}
+
+
+def _number(value: Any) -> Any:
+    """`value` as JSON holds it: what is not a number is missing."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _rounded(rate: float) -> float:
+    """A rate with three digits: what people read, and the same on any machine."""
+    return float(f"{rate:.3g}")

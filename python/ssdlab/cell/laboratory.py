@@ -1,0 +1,271 @@
+"""The questions whose answer is a formula's: each function asks the engine and gives its answer as arrays."""
+
+from __future__ import annotations
+
+from os import fspath
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cell.answers import (
+    Budget,
+    Endurance,
+    EraseMode,
+    Limits,
+    Modes,
+    PageProgram,
+    Parameter,
+    Part,
+    PartRow,
+    Program,
+    Rber,
+    Vth,
+)
+from ssdlab.cell.question import CellLike, Numbers, Times, array, ask, axis, listed, many, table
+from ssdlab.errors import InputError
+
+if TYPE_CHECKING:
+    from ssdlab.cell.question import Quantity
+
+
+def parts() -> list[PartRow]:
+    """The parts that come with ssdlab."""
+    return [PartRow(**row) for row in ask("parts")["parts"]]
+
+
+def part(cell: str) -> Part:
+    """A part with every number in it and how each is known.
+
+    Raises:
+        InputError: there is no such part; the message names the nearest.
+    """
+    found = ask("parts", cell=cell)
+    found["parameters"] = tuple(Parameter(**one) for one in found["parameters"])
+    return Part(**found)
+
+
+def vth(cell: CellLike, *, pe: float | None = None, age: str | None = None, step: float | None = None, **more: Any) -> Vth:
+    """The density of each level over voltage, the references, and the error rates that follow.
+
+    Args:
+        cell: A part with a model of threshold voltages.
+        pe: Program and erase cycles; the rated ones when left out.
+        age: Age of the data; none when left out.
+        step: Program step; the nominal one when left out.
+        more: See :mod:`ssdlab.cell`.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    found = ask("vth", cell=cell, pe=pe, age=age, step=step, **more)
+    return Vth(
+        cell=fspath(cell),
+        unit=found["unit"],
+        voltage=array(found["voltage"]),
+        levels={name: array(curve) for name, curve in found["levels"].items()},
+        references=array(found["references"]),
+        pages=found["pages"],
+        limit=found["limit"],
+        warnings=_warnings(found),
+    )
+
+
+def rber(
+    cell: CellLike, *, pe: Numbers | None = None, age: Times | None = None, step: Numbers | None = None, **more: Any
+) -> Rber:
+    """Error rates of page types, with the axes (wear, age, step).
+
+    Args:
+        cell: A part, or a table of measured error rates.
+        pe: Program and erase cycles; the rated ones when left out.
+        age: Ages of the data. Left out: fresh data, or the usual ages if another quantity is a sequence.
+        step: Program steps; the nominal one when left out.
+        more: See :mod:`ssdlab.cell`.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    # Asked with a list the engine answers with a table, which names wear and step also where they were left out.
+    single = not (many(pe) or many(age) or many(step))
+    ages = "0" if single and age is None else age
+    found = ask("rber", cell=cell, pe=pe, age=listed(ages), step=step, **more)
+    axes = ((found["pe"], pe), (found["age_s"], ages), (found["step"], step))
+    return Rber(
+        cell=fspath(cell),
+        pages={name: table(rates, *axes) for name, rates in found["pages"].items()},
+        worst=table(found["worst"], *axes),
+        limit=found["limit"],
+        pe=axis(*axes[0]),
+        age_s=axis(*axes[1]),
+        step=axis(*axes[2]),
+        warnings=_warnings(found),
+    )
+
+
+def modes(cell: CellLike, *, pe: Numbers | None = None, retention: Times | None = None, **more: Any) -> Modes:
+    """The widest step that keeps each promised retention, and how long it programs, with the axes (wear, retention).
+
+    Args:
+        cell: A part whose program step is known.
+        pe: Program and erase cycles. Left out: the rated ones, or the usual ones if `retention` is left out as well.
+        retention: Promised retentions; the usual ones when left out.
+        more: See :mod:`ssdlab.cell`.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    found = ask("modes", cell=cell, pe=pe, retention=listed(retention), **more)
+    axes = ((found["pe"], pe), (found["retention_s"], retention))
+    return Modes(
+        cell=fspath(cell),
+        pe=axis(*axes[0]),
+        retention_s=axis(*axes[1]),
+        step=table(found["step"], *axes),
+        program_time_ns=table(found["program_time_ns"], *axes),
+    )
+
+
+def program(cell: CellLike, *, step: float | None = None, **more: Any) -> Program:
+    """How long programming takes with a step, by page type.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    found = ask("program", cell=cell, step=step, **more)
+    pages = {
+        name: PageProgram(
+            page["pulses"],
+            page["mean_ns"],
+            array([one["time_ns"] for one in page["times"]]),
+            array([one["probability"] for one in page["times"]]),
+        )
+        for name, page in found["pages"].items()
+    }
+    return Program(fspath(cell), found["step"], found["mean_ns"], pages)
+
+
+def limits(cell: CellLike, *, pe: Numbers | None = None, step: Numbers | None = None, **more: Any) -> Limits:
+    """The longest retention, with the axes (wear, step).
+
+    Args:
+        cell: A part, or a table of measured error rates.
+        pe: Program and erase cycles. Left out: the rated ones, or the usual ones if `step` is left out as well.
+        step: Program steps. Left out: the nominal one, or the usual ones if `pe` is left out as well.
+        more: See :mod:`ssdlab.cell`.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    found = ask("limits", cell=cell, pe=listed(pe), step=step if pe is not None else listed(step), **more)
+    axes = ((found["pe"], pe), (found["step"], step))
+    return Limits(
+        cell=fspath(cell),
+        pe=axis(*axes[0]),
+        step=axis(*axes[1]),
+        program_time_ns=table(found["program_time_ns"], axes[1]),
+        retention_s=table(found["retention_s"], *axes),
+        longest_s=found["longest_s"],
+        warnings=_warnings(found),
+    )
+
+
+def endurance(cell: CellLike, *, step: Numbers | None = None, retention: Times | None = None, **more: Any) -> Endurance:
+    """The most cycles at which data keeps its promise, with the axes (step, retention).
+
+    Args:
+        cell: A part, or a table of measured error rates.
+        step: Program steps. Left out: the nominal one, or the usual ones if `retention` is left out as well.
+        retention: Promised retentions; the usual ones when left out.
+        more: See :mod:`ssdlab.cell`.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    found = ask("endurance", cell=cell, step=step, retention=listed(retention), **more)
+    axes = ((found["step"], step), (found["retention_s"], retention))
+    erase_modes = [
+        EraseMode(
+            one["mode"],
+            one["speed"],
+            array(one["saved_volts"]),
+            array(one["effective_wear"]),
+            one["lifetime"],
+            one["program_scale"],
+        )
+        for one in found.get("erase_modes", ())
+    ]
+    return Endurance(
+        cell=fspath(cell),
+        step=axis(*axes[0]),
+        retention_s=axis(*axes[1]),
+        pe_cycles=table(found["pe_cycles"], *axes),
+        rated_pe_cycles=found["rated_pe_cycles"],
+        most_pe_cycles=found["most_pe_cycles"],
+        warnings=_warnings(found),
+        erase_modes=tuple(erase_modes),
+    )
+
+
+def budget(
+    cell: CellLike,
+    *,
+    pe: Numbers | None = None,
+    step: float | None = None,
+    retention: str | None = None,
+    solve: str | None = None,
+    **more: Any,
+) -> Budget:
+    """Who spends what of a cell's window, with the axis wear; with `solve`, how far one of the five may go.
+
+    Args:
+        cell: A part.
+        pe: Program and erase cycles; the rated ones when left out.
+        step: Program step; the nominal one when left out.
+        retention: Promised retention; a year when left out.
+        solve: ``step``, ``erase``, ``retention``, ``code`` or ``wear``: the budget is that with this one as found.
+        more: See :mod:`ssdlab.cell`.
+
+    Raises:
+        InputError: everything that is wrong with the question.
+    """
+    wears: list[float] = [rated_pe_cycles(cell)] if pe is None else list(listed(pe))
+    if not wears:
+        raise InputError("pe: no values: expected at least one")
+    found = [ask("budget", cell=cell, pe=one, step=step, retention=retention, solve=solve, **more) for one in wears]
+    names = [*dict.fromkeys(share["who"] for one in found for share in one.get("shares", ()))]
+    spent = [{share["who"]: share["volts"] for share in one.get("shares", ())} for one in found]
+    axes = ((wears, pe),)
+
+    def column(name: str) -> Quantity:
+        return table([one.get(name) for one in found], *axes)
+
+    closes = array([one["closes"] for one in found]) > 0
+    return Budget(
+        cell=fspath(cell),
+        unit=found[0]["unit"],
+        pe=axis(*axes[0]),
+        closes=closes if many(pe) else bool(closes[0]),
+        window=column("window"),
+        shares={name: table([one.get(name) for one in spent], *axes) for name in names},
+        free=column("free"),
+        code_gives=column("code_gives"),
+        warnings=tuple(dict.fromkeys(text for one in found for text in _warnings(one))),
+        solve=solve,
+        solved=tuple(one.get("solved") for one in found) if solve else (),
+    )
+
+
+def step_unit(cell: CellLike) -> str:
+    """The unit of a part's steps; measurements know none."""
+    return next((row.step_unit for row in parts() if row.name == fspath(cell)), "")
+
+
+def rated_pe_cycles(cell: CellLike) -> float:
+    """The rated wear of a part; of measurements the largest that was measured."""
+    for row in parts():
+        if row.name == fspath(cell):
+            return float(row.rated_pe_cycles)
+    rated: float = ask("endurance", cell=cell, retention="1d")["rated_pe_cycles"]
+    return rated
+
+
+def _warnings(found: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(found.get("warnings", ()))

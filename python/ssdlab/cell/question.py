@@ -1,0 +1,114 @@
+"""Questions to the laboratory as the engine takes them. The engine alone checks them; files are read here, for it opens none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ssdlab import _engine
+from ssdlab.errors import InputError
+from ssdlab.files import existing_file
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    #: One number, or an array of them.
+    Quantity: TypeAlias = float | NDArray[np.float64]
+
+#: A part's name, or the path of a table of measured error rates (``.csv``).
+CellLike: TypeAlias = str | PathLike[str]
+#: A code such as ``bch-110/4KiB``, or the path of a measurement of one (``.json``).
+CodeLike: TypeAlias = str | PathLike[str]
+#: One number, or several to be asked for in turn: a list, a tuple, an array.
+Numbers: TypeAlias = "float | Sequence[float] | NDArray[np.float64]"
+#: One time with its unit (``"4d"``), or several.
+Times: TypeAlias = str | Sequence[str]
+
+
+def ask(what: str, **question: Any) -> dict[str, Any]:
+    """The engine's answer to a question, as it comes: what ``ssdlab cell ... --json`` prints.
+
+    Args:
+        what: ``parts``, ``vth``, ``rber``, ``modes``, ``program``, ``limits``, ``endurance``, ``budget``, ``monte_carlo``,
+            ``code_plan``, ``code_count`` or ``code_summary``.
+        question: Its fields; those that are ``None`` are left to the engine.
+
+    Raises:
+        InputError: everything that is wrong with the question, one line each.
+    """
+    fields = _fields(question)
+    try:
+        text = json.dumps(fields, allow_nan=False)
+    except ValueError:
+        odd = ", ".join(name for name, value in fields.items() if "nan" in repr(value).lower() or "inf" in repr(value).lower())
+        raise InputError(f"{odd}: expected finite numbers") from None
+    answer: dict[str, Any] = json.loads(_engine.lab(what, text))
+    return answer
+
+
+def many(values: object) -> bool:
+    """Whether a quantity was given as several values (a sequence), not as one or not at all."""
+    return values is not None and not isinstance(values, str) and hasattr(values, "__len__")
+
+
+def listed(values: Any) -> Any:
+    """A quantity as a list: a single value as a list of one, so that the engine answers with a table."""
+    return values if values is None or many(values) else [values]
+
+
+def _fields(question: dict[str, Any]) -> dict[str, Any]:
+    fields = {name: value for name, value in question.items() if value is not None}
+    cell = fspath(fields.get("cell", ""))
+    if cell.endswith(".csv"):
+        fields["measurements"] = _text(cell)
+    if "cell" in fields:
+        fields["cell"] = cell
+    code = fields.get("code")
+    if code is not None and fspath(code).endswith(".json"):
+        fields["measured_code"] = _text(fspath(fields.pop("code")))
+    for name in ("age", "retention"):
+        if name in fields:
+            # A number goes as its text: the engine's message then says which unit it lacks.
+            given = fields[name]
+            fields[name] = [str(value) for value in given] if many(given) else str(given)
+    for name in ("pe", "age", "step", "retention", "rber"):
+        if many(fields.get(name)) and not len(fields[name]):
+            raise InputError(f"{name}: no values: expected at least one")
+    for name in ("pe", "step", "rber"):
+        if many(fields.get(name)):
+            fields[name] = [float(value) for value in fields[name]]
+    return fields
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(existing_file(path)).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text file") from None
+
+
+def array(values: Any) -> NDArray[np.float64]:
+    """Nested lists of the engine as an array; what it could not close (``null``) is not a number."""
+    import numpy as np
+
+    return np.asarray(values, dtype=np.float64)
+
+
+def axis(values: Sequence[float], given: object) -> Quantity:
+    """An axis of a table: a number, if one value was given (or stands for one that was left out); an array otherwise."""
+    return array(values) if _kept(values, given) else float(values[0])
+
+
+def table(values: Any, *axes: tuple[Sequence[float], object]) -> Quantity:
+    """A table without the axes that :func:`axis` makes a number of; a plain number, if none is left."""
+    kept = tuple(slice(None) if _kept(*one) else 0 for one in axes)
+    found: Quantity = array(values)[kept]
+    return found if any(part == slice(None) for part in kept) else float(found)
+
+
+def _kept(values: Sequence[float], given: object) -> bool:
+    return many(given) or (given is None and len(values) > 1)

@@ -1,0 +1,94 @@
+"""What a chart shows where a question names one point only: the sweep through it that an expert would look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ssdlab.cell import laboratory
+from ssdlab.cell.question import CellLike, ask, many
+from ssdlab.charts import Chart, Mark
+
+#: Ages of a curve, evenly apart on a logarithmic axis, and promised retentions.
+_AGES = tuple(f"{round(3_600 * (87_600 ** (at / 24)))}s" for at in range(25))
+_RETENTIONS = ("1h", "6h", "1d", "4d", "14d", "60d", "180d", "1y", "3y", "10y")
+#: Wears in shares of the rated one.
+_CURVE = tuple(at / 10 for at in range(16))
+_FEW = (0.0, 0.5, 1.0, 1.5)
+_BARS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+#: Steps in shares of the nominal one, as far as the technology goes.
+_STEPS = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5)
+
+
+def rber(cell: CellLike, *, pe: Any, age: Any, step: Any, **more: Any) -> Chart:
+    """Against age, through the point that was asked about."""
+    if age is not None and (many(pe) or many(age) or many(step)):
+        return laboratory.rber(cell, pe=pe, age=age, step=step, **more).chart()
+    wears = _wears(cell, _FEW) if pe is None else pe
+    chart = laboratory.rber(cell, pe=wears, age=_AGES, step=step, **more).chart()
+    return chart if age is None else _marked(chart, laboratory.rber(cell, age=age, **more).age_s, age)
+
+
+def modes(cell: CellLike, *, pe: Any, retention: Any, **more: Any) -> Chart:
+    """Against retention; against wear, if there are several and one retention."""
+    if retention is None or many(retention) or many(pe):
+        return laboratory.modes(cell, pe=pe, retention=retention, **more).chart()
+    chart = laboratory.modes(cell, pe=pe, retention=_RETENTIONS, **more).chart()
+    return _marked(chart, laboratory.rber(cell, age=retention).age_s, retention)
+
+
+def limits(cell: CellLike, *, pe: Any, step: Any, **more: Any) -> Chart:
+    """Against wear; against the step, if there are several and one wear."""
+    if many(pe) or (pe is not None and many(step)) or (pe is None and step is None):
+        return laboratory.limits(cell, pe=pe, step=step, **more).chart()
+    chart = laboratory.limits(cell, pe=_wears(cell, _CURVE), step=step, **more).chart()
+    return chart if pe is None else _marked(chart, float(pe), f"{pe:,.0f} cycles")
+
+
+def endurance(cell: CellLike, *, step: Any, retention: Any, **more: Any) -> Chart:
+    """Against the step; against retention for a part that has none."""
+    if retention is None or many(step):
+        return laboratory.endurance(cell, step=step, retention=retention, **more).chart()
+    nominal = next((row.nominal_step for row in laboratory.parts() if row.name == str(cell)), None)
+    if nominal is None:
+        return laboratory.endurance(cell, retention=_RETENTIONS, **more).chart()
+    # If every error is corrected, the widest step there is.
+    widest = ask("modes", cell=cell, pe=0, retention="1h", limit=0.5)["step"]
+    steps = sorted(
+        {float(f"{nominal * share:.4g}") for share in _STEPS if nominal * share <= widest}
+        | ({float(step)} if step is not None else set())
+    )
+    chart = laboratory.endurance(cell, step=steps, retention=retention, **more).chart()
+    return chart if step is None else _marked(chart, float(step), f"{step:g}")
+
+
+def budget(cell: CellLike, *, pe: Any, **more: Any) -> Chart:
+    """A bar for each of several wears."""
+    return laboratory.budget(cell, pe=_wears(cell, _BARS) if pe is None else pe, **more).chart()
+
+
+def vth(cell: CellLike, **question: Any) -> Chart:
+    """The distributions at the point that was asked about."""
+    return laboratory.vth(cell, **question).chart()
+
+
+#: The chart for a question, by its name.
+SWEEPS: dict[str, Callable[..., Chart]] = {
+    "vth": vth,
+    "rber": rber,
+    "modes": modes,
+    "limits": limits,
+    "endurance": endurance,
+    "budget": budget,
+}
+
+
+def _wears(cell: CellLike, shares: Sequence[float]) -> list[float]:
+    rated = laboratory.rated_pe_cycles(cell)
+    return [float(round(share * rated)) for share in shares]
+
+
+def _marked(chart: Chart, at: Any, text: str) -> Chart:
+    """`chart` with a line where the question was."""
+    return replace(chart, marks=(*chart.marks, Mark(float(at), text, "x")))

@@ -1,0 +1,27 @@
+"""Numbers of the laboratory as people read them."""
+
+from __future__ import annotations
+
+_SPANS = ((31_536_000.0, "y"), (86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def span(seconds: float) -> str:
+    """A retention or an age: ``4 d``, ``3.62 d``, ``10 y``; not a number is ``none``."""
+    if seconds != seconds:
+        return "none"
+    for size, unit in _SPANS:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def rate(value: float) -> str:
+    """An error rate: ``1.37e-03``."""
+    return f"{value:.2e}"
+
+
+def step_text(step: float, unit: str = "") -> str:
+    """A program step: ``0.4 V``; a part that has none programs in a step of its own."""
+    if step != step:
+        return "none"
+    return f"{step:.4g} {unit}".rstrip() if step else "own step"

@@ -1,0 +1,342 @@
+"""Charts: one description, drawn by plotly (a page that works offline) or by matplotlib (a picture for a paper)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.errors import InputError
+from ssdlab.files import check_new_file, new_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Size of a picture [inches], and its resolution [dots per inch].
+_SIZE, _DPI = (7.2, 4.5), 160
+_WARNING = "#b3261e"
+#: Colours of curves that follow a quantity, dark to light (viridis, without its palest end).
+_RAMP = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#b5c92c")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis."""
+
+    title: str
+    log: bool = False
+    #: Where labels stand, and what they say; left to the back end when empty.
+    ticks: tuple[tuple[float, str], ...] = ()
+    #: Whether its numbers are counts, shown with thousands apart.
+    counts: bool = False
+    #: What it shows at least and at most.
+    span: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A curve, or in a chart of bars what one share has in each bar. Points that are not numbers are gaps."""
+
+    name: str
+    x: Sequence[float | str]
+    y: Sequence[float]
+    #: Bounds of each point.
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    points: bool = True
+    dashed: bool = False
+    #: Its place among the colours, that among the series when left out; or a colour.
+    colour: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A line across the chart at one value of an axis."""
+
+    at: float
+    text: str
+    #: The axis that it marks a value of: ``x`` or ``y``.
+    on: str = "y"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What is drawn."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    marks: tuple[Mark, ...] = ()
+    #: Bars, stacked; `x` of every series names them.
+    stacked: bool = False
+    #: The series follow a quantity: their colours do, too.
+    ordered: bool = False
+    #: What the series are named by.
+    legend: str = ""
+    #: What the chart must not be believed without, in one line.
+    note: str = ""
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Draws the chart into a file: a page (``.html``), or a picture (``.png``, ``.svg``, ``.pdf``).
+
+        Raises:
+            InputError: another ending, a file that exists (unless `force`), or no matplotlib for a picture.
+        """
+        target = check_chart_file(Path(path), force)
+        with new_file(target) as beside:
+            _BACK_ENDS[target.suffix](self, beside, target.suffix[1:])
+        return target
+
+    def colours(self) -> list[str]:
+        """The colour of each series."""
+        places = [at if one.colour is None else one.colour for at, one in enumerate(self.series)]
+        last = max((place for place in places if isinstance(place, int)), default=0)
+        return [place if isinstance(place, str) else self._colour(place, last) for place in places]
+
+    def _colour(self, place: int, last: int) -> str:
+        from ssdlab.report import style
+
+        return _ramp(place / max(last, 1)) if self.ordered else style.run_colour(place)
+
+
+def _ramp(share: float) -> str:
+    """The colour at a share of the way along the ramp."""
+    at = share * (len(_RAMP) - 1)
+    first = min(int(at), len(_RAMP) - 2)
+    parts = []
+    for place in (1, 3, 5):
+        low, high = (int(_RAMP[first + step][place : place + 2], 16) for step in (0, 1))
+        parts.append(round(low + (high - low) * (at - first)))
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def check_chart_file(path: Path, force: bool) -> Path:
+    """`path`, if a chart can be drawn there.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if path.suffix not in _BACK_ENDS:
+        raise InputError(f"{path}: expected a name in {', '.join(_BACK_ENDS)}")
+    if path.suffix != ".html":
+        _needs_matplotlib(path)
+    return check_new_file(path, force)
+
+
+def _has_matplotlib() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("matplotlib") is not None
+
+
+def _needs_matplotlib(path: Path) -> None:
+    if not _has_matplotlib():
+        raise InputError(f"{path}: pictures need matplotlib: pip install 'ssdlab[matplotlib]'; a page in .html does not")
+
+
+# -- plotly -------------------------------------------------------------------------------------------------------------------
+
+
+def _page(chart: Chart, path: Path, _: str) -> None:
+    from ssdlab.report import style
+
+    title = {"text": chart.title, "x": 0.01, "xanchor": "left", "y": 0.985, "yanchor": "top", "font": {"size": 15}}
+    figure = style.figure(620, title=title, margin={"l": 80, "r": 160, "t": 70, "b": 60})
+    for one, colour in zip(chart.series, chart.colours(), strict=True):
+        _trace(figure, chart, one, colour)
+    if chart.stacked:
+        figure.update_layout(barmode="relative", bargap=0.35)
+    legend = {"title": {"text": chart.legend}, "orientation": "v", "x": 1.01, "y": 1.0, "yanchor": "top"}
+    figure.update_layout(showlegend=len(chart.series) > 1, legend=legend)
+    figure.update_xaxes(**_plotly_axis(chart.x), **({"type": "category"} if chart.stacked else {}))
+    figure.update_yaxes(**_plotly_axis(chart.y))
+    for mark in chart.marks:
+        _plotly_mark(figure, chart, mark)
+    if chart.note:
+        place = {"x": 0, "y": 1.0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
+        figure.add_annotation(text=chart.note, showarrow=False, font={"size": 12, "color": _WARNING}, **place)
+    config = {"displaylogo": False, "responsive": True}
+    html: str = figure.to_html(include_plotlyjs=True, full_html=True, div_id="figure-chart", config=config)
+    path.write_text(html, encoding="utf-8")
+
+
+def _trace(figure: Any, chart: Chart, one: Series, colour: str) -> None:
+    if chart.stacked:
+        figure.add_bar(x=list(one.x), y=list(one.y), name=one.name, marker={"color": colour})
+        return
+    errors: dict[str, Any] = {}
+    if one.low is not None and one.high is not None:
+        up = [high - y for high, y in zip(one.high, one.y, strict=True)]
+        down = [y - low for low, y in zip(one.low, one.y, strict=True)]
+        errors = {"error_y": {"array": up, "arrayminus": down, "symmetric": False, "thickness": 1.1, "width": 3}}
+    figure.add_scatter(
+        x=list(one.x),
+        y=list(one.y),
+        name=one.name,
+        mode="lines+markers" if one.points else "lines",
+        line={"color": colour, "width": 1.8, "dash": "dash" if one.dashed else "solid"},
+        marker={"size": 6},
+        **errors,
+    )
+
+
+def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
+    """A line and its text. On a logarithmic axis plotly wants the value for the one and its logarithm for the other."""
+    from ssdlab.report import style
+
+    line = {"color": style.INK, "width": 1.2, "dash": "dot"}
+    axis, across = (chart.x, "y") if mark.on == "x" else (chart.y, "x")
+    place = math.log10(mark.at) if axis.log else mark.at
+    ends = {f"{mark.on}0": mark.at, f"{mark.on}1": mark.at, f"{across}0": 0, f"{across}1": 1}
+    figure.add_shape(type="line", line=line, **ends, **{f"{mark.on}ref": mark.on, f"{across}ref": f"{across} domain"})
+    text = {
+        "text": mark.text,
+        "showarrow": False,
+        "bgcolor": "rgba(255,255,255,0.75)",
+        "font": {"size": 12, "color": style.MUTED},
+    }
+    anchor = {"xanchor": "left", "yanchor": "top"} if mark.on == "x" else {"xanchor": "right", "yanchor": "bottom"}
+    where = {mark.on: place, across: 1, f"{mark.on}ref": mark.on, f"{across}ref": f"{across} domain"}
+    figure.add_annotation(**text, **anchor, **where)
+
+
+def _plotly_axis(axis: Axis) -> dict[str, Any]:
+    settings: dict[str, Any] = {"title_text": axis.title}
+    if axis.log:
+        settings |= {"type": "log", "exponentformat": "power", "dtick": 1}
+    if axis.counts:
+        settings["tickformat"] = ","
+    if axis.ticks:
+        settings |= {"tickvals": [at for at, _ in axis.ticks], "ticktext": [text for _, text in axis.ticks]}
+        settings.pop("dtick", None)
+    if axis.span is not None:
+        settings["range"] = [math.log10(end) for end in axis.span] if axis.log else list(axis.span)
+    return settings
+
+
+# -- matplotlib ---------------------------------------------------------------------------------------------------------------
+
+
+def _picture(chart: Chart, path: Path, kind: str) -> None:
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from ssdlab.report import style
+
+    looks: dict[Any, Any] = {
+        "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on any machine
+        "font.size": 9,
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "ssdlab",
+        "axes.edgecolor": "#b8c0c9",
+        "text.color": style.INK,
+        "axes.labelcolor": style.MUTED,
+        "xtick.color": style.MUTED,
+        "ytick.color": style.MUTED,
+    }
+    with matplotlib.rc_context(looks):
+        figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
+        axes = figure.subplots()
+        axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold")
+        draw = _bars if chart.stacked else _curves
+        draw(axes, chart)
+        _matplotlib_axis(axes, "x", chart.x)
+        _matplotlib_axis(axes, "y", chart.y)
+        for mark in chart.marks:
+            _mark(axes, mark)
+        axes.grid(color=style.GRID, linewidth=0.7, axis="y" if chart.stacked else "both")
+        axes.set_axisbelow(True)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        if chart.note:
+            figure.supxlabel(chart.note, x=0.01, ha="left", fontsize=7.5, color=_WARNING)
+        if len(chart.series) > 1:
+            figure.legend(title=chart.legend or None, loc="outside right upper", fontsize=8, title_fontsize=8, frameon=False)
+        # Without the time of day: equal charts give equal files.
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+        figure.savefig(path, format=kind, metadata=metadata)
+
+
+def _curves(axes: Axes, chart: Chart) -> None:
+    for one, colour in zip(chart.series, chart.colours(), strict=True):
+        style: dict[str, Any] = {"color": colour, "linewidth": 1.4, "linestyle": "--" if one.dashed else "-"}
+        marker: dict[str, Any] = {"marker": "o", "markersize": 3.2} if one.points else {}
+        x: Any = list(one.x)
+        if one.low is not None and one.high is not None:
+            up = [max(high - y, 0.0) for high, y in zip(one.high, one.y, strict=True)]
+            down = [max(y - low, 0.0) for low, y in zip(one.low, one.y, strict=True)]
+            axes.errorbar(x, list(one.y), yerr=(down, up), label=one.name, capsize=2, elinewidth=0.9, **style, **marker)
+        else:
+            axes.plot(x, list(one.y), label=one.name, **style, **marker)
+
+
+def _bars(axes: Axes, chart: Chart) -> None:
+    """Bars on bars; what is below zero hangs from it."""
+    names = list(chart.series[0].x) if chart.series else []
+    above, below = [0.0] * len(names), [0.0] * len(names)
+    for one, colour in zip(chart.series, chart.colours(), strict=True):
+        bottom = [up if y >= 0 else down for y, up, down in zip(one.y, above, below, strict=True)]
+        axes.bar([str(name) for name in names], list(one.y), bottom=bottom, color=colour, label=one.name, width=0.62)
+        above = [up + max(y, 0.0) for y, up in zip(one.y, above, strict=True)]
+        below = [down + min(y, 0.0) for y, down in zip(one.y, below, strict=True)]
+
+
+def _matplotlib_axis(axes: Axes, which: str, axis: Axis) -> None:
+    from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
+
+    place = axes.xaxis if which == "x" else axes.yaxis
+    place.set_label_text(axis.title)
+    if axis.log:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log", nonpositive="mask")
+    if axis.counts:
+        place.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    if axis.ticks:
+        place.set_ticks([at for at, _ in axis.ticks], [text for _, text in axis.ticks])
+        place.set_minor_locator(NullLocator())
+        place.set_minor_formatter(NullFormatter())
+    if axis.span is not None:
+        (axes.set_xlim if which == "x" else axes.set_ylim)(*axis.span)
+
+
+def _mark(axes: Axes, mark: Mark) -> None:
+    from ssdlab.report import style
+
+    line: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "linestyle": ":"}
+    if mark.on == "x":
+        axes.axvline(mark.at, **line)
+        axes.annotate(
+            mark.text,
+            (mark.at, 0.99),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="top",
+            fontsize=7.5,
+            color=style.MUTED,
+        )
+    else:
+        axes.axhline(mark.at, **line)
+        axes.annotate(
+            mark.text,
+            (0.995, mark.at),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="right",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+            va="bottom",
+            fontsize=7.5,
+            color=style.MUTED,
+        )
+
+
+_BACK_ENDS: dict[str, Callable[[Chart, Path, str], None]] = {
+    ".html": _page,
+    ".png": _picture,
+    ".svg": _picture,
+    ".pdf": _picture,
+}

@@ -1,0 +1,148 @@
+"""The options of ``ssdlab cell``: each is declared once, under the name that the question has for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from ssdlab.errors import InputError
+
+_CONDITION = "Condition"
+_CIRCUMSTANCES = "Circumstances"
+_CODE = "Code"
+_OUTPUT = "Output"
+
+Pe: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--pe", metavar="N,...", help="Program and erase cycles; the rated ones.", rich_help_panel=_CONDITION),
+]
+Age: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--age", metavar="TIME,...", help="Age of the data: 4d, 90min, 1y.", rich_help_panel=_CONDITION),
+]
+Step: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--step", metavar="V,...", help="Program step; the nominal one.", rich_help_panel=_CONDITION),
+]
+Retention: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--retention", metavar="TIME,...", help="Promised retention: 4d, 1y.", rich_help_panel=_CONDITION),
+]
+Plot: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel=_OUTPUT),
+]
+
+_Cell: TypeAlias = Annotated[
+    str, typer.Option("--cell", metavar="NAME|FILE.csv", help="A part, or a table of measured error rates.")
+]
+_Reads: TypeAlias = Annotated[
+    float | None, typer.Option("--reads", metavar="N", help="Reads of the block.", rich_help_panel=_CIRCUMSTANCES)
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What data goes through, and how it is read."""
+
+    temperature: Annotated[
+        float | None,
+        typer.Option("--temperature", metavar="C", help="At which data ages.", rich_help_panel=_CIRCUMSTANCES),
+    ] = None
+    reads: _Reads = None
+    erase_shift: Annotated[
+        float | None,
+        typer.Option(
+            "--erase-shift", metavar="V", help="How much shallower the block was erased.", rich_help_panel=_CIRCUMSTANCES
+        ),
+    ] = None
+    references: Annotated[
+        str | None,
+        typer.Option("--references", metavar="KIND", help="fixed, tracked or optimal.", rich_help_panel=_CIRCUMSTANCES),
+    ] = None
+    neighbourhood: Annotated[
+        str | None,
+        typer.Option(
+            "--neighbourhood", metavar="KIND", help="Who disturbs: all_bit_line or even_odd.", rich_help_panel=_CIRCUMSTANCES
+        ),
+    ] = None
+    compensation: Annotated[
+        bool | None,
+        typer.Option("--compensation/--no-compensation", help="Of interference.", rich_help_panel=_CIRCUMSTANCES),
+    ] = None
+
+    def question(self) -> dict[str, Any]:
+        """As the functions of :mod:`ssdlab.cell` take them."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell(Circumstances):
+    """A part or measurements, and the circumstances."""
+
+    cell: _Cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedCell(Cell):
+    """The same, with what protects its pages."""
+
+    code: Annotated[
+        str | None,
+        typer.Option(
+            "--code",
+            metavar="CODE|FILE.json",
+            help="bch-T/DATA, ldpc-PARITY/DATA, or a measurement; the part's own.",
+            rich_help_panel=_CODE,
+        ),
+    ] = None
+    soft_levels: Annotated[
+        int | None,
+        typer.Option("--soft-levels", metavar="N", min=0, help="That the decoder is given.", rich_help_panel=_CODE),
+    ] = None
+    limit: Annotated[
+        float | None,
+        typer.Option("--limit", metavar="RATE", help="Error rate that is corrected, whatever the code.", rich_help_panel=_CODE),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredCell(Circumstances):
+    """A cell whose channel a code is measured on, if one is given."""
+
+    cell: Annotated[
+        str | None,
+        typer.Option("--cell", metavar="NAME", help="Measure on its channel; that of two normal levels without one."),
+    ] = None
+
+
+def numbers(option: str, text: str | None) -> float | list[float] | None:
+    """``0,3000,10000`` as numbers; one without a comma is no list.
+
+    Raises:
+        InputError: something between the commas is no number.
+    """
+    values: float | list[float] | None = _list(option, text, float, "a number")
+    return values
+
+
+def times(option: str, text: str | None) -> str | list[str] | None:
+    """``1h,4d`` as times."""
+    values: str | list[str] | None = _list(option, text, str, "a time")
+    return values
+
+
+def _list(option: str, text: str | None, kind: Callable[[str], Any], what: str) -> Any:
+    if text is None:
+        return None
+    values = []
+    for part in text.split(","):
+        try:
+            values.append(kind(part.strip()))
+        except ValueError:
+            raise InputError(f'{option} {text}: "{part}": expected {what}, or several with commas between') from None
+    return values if "," in text else values[0]

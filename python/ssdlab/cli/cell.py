@@ -1,0 +1,330 @@
+"""``ssdlab cell``: what the cell laboratory answers, as a table, as JSON, as a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from ssdlab import cell as laboratory
+from ssdlab.cell.pool import interruptible
+from ssdlab.cli import asking, options
+from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.progress import work_bar
+from ssdlab.cli.spread import spread
+from ssdlab.errors import InputError, Interrupted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+app = typer.Typer(
+    no_args_is_help=True, help="Ask the cell laboratory: distributions, error rates, modes and their limits, codes."
+)
+
+_Seed = typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
+
+
+@app.command()
+def parts(
+    cell: Annotated[str | None, typer.Option("--cell", metavar="NAME", help="Every number of this part.")] = None,
+    json: options.Json = False,
+) -> None:
+    """List the kinds of flash, or every number of one with its standing and source."""
+    if json:
+        print_json(laboratory.ask("parts", cell=cell))
+        return
+    from ssdlab.cli import cell_views
+
+    if cell is None:
+        cell_views.show_parts(standard_output(), laboratory.parts())
+    else:
+        cell_views.show_part(standard_output(), laboratory.part(cell))
+
+
+@app.command()
+@spread()
+def vth(
+    *,
+    pe: asking.Pe = None,
+    age: asking.Age = None,
+    step: asking.Step = None,
+    cell: asking.CodedCell,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show where threshold voltages are: levels, references, the error rates that follow."""
+    _answer("vth", cell, _condition(pe=pe, age=age, step=step), plot, force, json)
+
+
+@app.command()
+@spread()
+def rber(
+    *,
+    pe: asking.Pe = None,
+    age: asking.Age = None,
+    step: asking.Step = None,
+    cell: asking.CodedCell,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show error rates of page types, and which are beyond what the code corrects."""
+    _answer("rber", cell, _condition(pe=pe, age=age, step=step), plot, force, json)
+
+
+@app.command()
+@spread()
+def modes(
+    *,
+    pe: asking.Pe = None,
+    retention: asking.Retention = None,
+    cell: asking.CodedCell,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show the widest program step that keeps a promised retention, and how long it programs."""
+    _answer("modes", cell, _condition(pe=pe, retention=retention), plot, force, json)
+
+
+@app.command()
+@spread()
+def program(*, step: asking.Step = None, cell: asking.Cell, json: options.Json = False) -> None:
+    """Show how long programming takes with a step, by page type."""
+    _answer("program", cell, _condition(step=step), None, False, json)
+
+
+@app.command()
+@spread()
+def limits(
+    *,
+    pe: asking.Pe = None,
+    step: asking.Step = None,
+    cell: asking.CodedCell,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show how long data lasts: the retention limit of each step against wear."""
+    _answer("limits", cell, _condition(pe=pe, step=step), plot, force, json)
+
+
+@app.command()
+@spread()
+def endurance(
+    *,
+    step: asking.Step = None,
+    retention: asking.Retention = None,
+    cell: asking.CodedCell,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show the most cycles at which data keeps its promise, and what gentler erases buy."""
+    _answer("endurance", cell, _condition(step=step, retention=retention), plot, force, json)
+
+
+@app.command()
+@spread()
+def budget(
+    *,
+    pe: asking.Pe = None,
+    step: asking.Step = None,
+    retention: asking.Retention = None,
+    solve: Annotated[
+        str | None,
+        typer.Option("--solve", metavar="WHAT", help="How far one may go: step, erase, retention, code or wear."),
+    ] = None,
+    cell: asking.CodedCell,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show who spends what of the cell's window, in volts, and whether the budget closes."""
+    condition = _condition(pe=pe, step=step, retention=retention)
+    _answer("budget", cell, {**condition, "solve": solve}, plot, force, json)
+
+
+@app.command(name="monte-carlo")
+@spread()
+def monte_carlo(
+    *,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, max=10**12, help="How many cells to draw.")] = 100_000_000,
+    seed: Annotated[int, _Seed] = 1,
+    pe: asking.Pe = None,
+    age: asking.Age = None,
+    step: asking.Step = None,
+    cell: asking.Cell,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw cells one by one, and compare the wrong bits with what the densities say."""
+    condition = _condition(pe=pe, age=age, step=step)
+    with work_bar("drawing", quiet) as progress:
+        found = laboratory.monte_carlo(cells=cells, seed=seed, **condition, **cell.question(), progress=progress)
+    if json:
+        print_json(found.to_dict())
+        return
+    from ssdlab.cli import cell_views
+
+    cell_views.show_heading(standard_output(), cell.cell, f"{cells:,} cells", f"seed {seed}")
+    cell_views.show_monte_carlo(standard_output(), found)
+
+
+@app.command()
+@spread()
+def code(
+    *,
+    code: Annotated[
+        str | None,
+        typer.Option("--code", metavar="CODE", help="bch-T/DATA or ldpc-PARITY/DATA; the own one of --cell."),
+    ] = None,
+    soft_levels: Annotated[int, typer.Option("--soft-levels", metavar="N", min=0, help="Measure with 0 to N soft levels.")] = 0,
+    rber: Annotated[
+        str | None,
+        typer.Option("--rber", metavar="RATE,...", help="Raw error rates; a sweep around what the code corrects."),
+    ] = None,
+    pe: asking.Pe = None,
+    age: asking.Age = None,
+    step: asking.Step = None,
+    page: Annotated[str | None, typer.Option("--page", metavar="NAME", help="Page type of --cell; the worst one.")] = None,
+    cell: asking.MeasuredCell,
+    failures: Annotated[
+        int, typer.Option("--failures", metavar="N", min=1, help="A point is done when so many codewords failed.")
+    ] = 50,
+    frames: Annotated[int, typer.Option("--frames", metavar="N", min=1, help="Or when so many were sent.")] = 20_000,
+    seed: Annotated[int, _Seed] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE.json",
+            help="Keep the measurement; what is there of the same is taken up.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    plot: asking.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure what a real decoder corrects: codewords are made, sent and decoded."""
+    _check(plot, force, out)
+    condition = _condition(pe=pe, age=age, step=step)
+    settings: dict[str, Any] = {
+        "soft_levels": soft_levels,
+        "failures": failures,
+        "frames": frames,
+        "seed": seed,
+        "out": out,
+        "force": force,
+    }
+    interrupted = False
+    try:
+        with work_bar("decoding", quiet) as progress:
+            found = laboratory.code(
+                code,
+                rber=asking.numbers("--rber", rber),
+                **condition,
+                **settings,
+                **cell.question(),
+                page=page,
+                progress=progress,
+            )
+    except Interrupted as stopped:
+        found, interrupted = cast(laboratory.CodeMeasurement, stopped.result), True
+    if plot is not None:
+        found.chart().save(plot, force=force)
+    if json:
+        print_json(found.to_dict())
+    else:
+        from ssdlab.cli import cell_views
+
+        cell_views.show_code(standard_output(), found)
+        for path in (out, plot):
+            if path is not None:
+                remark(f"wrote {path}")
+    if interrupted:
+        remark("interrupted: the measurement is partial")
+        raise typer.Exit(130)
+
+
+def _condition(**texts: str | None) -> dict[str, Any]:
+    """Options that take several values, under the names of the question; those that were not given as well."""
+    read: dict[str, Callable[[str, str | None], Any]] = {
+        "pe": asking.numbers,
+        "step": asking.numbers,
+        "age": asking.times,
+        "retention": asking.times,
+    }
+    return {name: read[name](f"--{name}", text) for name, text in texts.items()}
+
+
+def _check(plot: Path | None, force: bool, out: Path | None = None) -> None:
+    """Whether the files can be written, before long work for them begins."""
+    from ssdlab.charts import check_chart_file
+
+    if force and plot is None and out is None:
+        raise InputError("--force: replaces what is already there, but no file is given")
+    if plot is not None:
+        check_chart_file(plot, force)
+        if out is not None and plot.resolve() == out.resolve():
+            raise InputError("--out, --plot: both name the same file")
+
+
+def _answer(what: str, cell: asking.Cell, asked: dict[str, Any], plot: Path | None, force: bool, json: bool) -> None:
+    """Asks a question, and shows its answer in each form that is wanted."""
+    _check(plot, force)
+    question = {**cell.question(), **asked}
+    with work_bar("asking"):
+        # Tables of cells with many levels take a while.
+        found = interruptible(lambda: _document(what, question) if json else getattr(laboratory, what)(**question))
+        if plot is not None:
+            from ssdlab.cell.sweeps import SWEEPS
+
+            chart = interruptible(lambda: SWEEPS[what](**question))
+            chart.save(plot, force=force)
+    if json:
+        print_json(found)
+        return
+    _show(standard_output(), what, question, found)
+    if plot is not None:
+        remark(f"wrote {plot}")
+
+
+def _document(what: str, question: dict[str, Any]) -> dict[str, Any]:
+    """The engine's answer; of a budget at several wears one for each."""
+    wears = question.get("pe")
+    if what == "budget" and isinstance(wears, list):
+        return {"pe": wears, "budgets": [laboratory.ask(what, **{**question, "pe": one}) for one in wears]}
+    return laboratory.ask(what, **question)
+
+
+def _show(console: Console, what: str, question: dict[str, Any], found: Any) -> None:
+    from ssdlab.cli import cell_views
+
+    cell_views.show_heading(console, question["cell"], *_facts(question))
+    getattr(cell_views, f"show_{what}")(console, found)
+    for warning in getattr(found, "warnings", ()):
+        remark(warning)
+
+
+def _facts(question: dict[str, Any]) -> list[str]:
+    """The code, what it corrects, and the circumstances that were given."""
+    axes = ("cell", "pe", "age", "step", "retention", "solve")
+    fields = {name: value for name, value in question.items() if name not in axes}
+    limit = laboratory.ask("rber", cell=question["cell"], **fields)["limit"]
+    if "limit" in fields:
+        named = "limit as given"
+    else:
+        named = laboratory.ask("code_plan", cell=question["cell"], code=fields.get("code"), rber=1e-3)["code"]
+    soft = fields.get("soft_levels")
+    circumstances = [
+        f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
+        for name, value in fields.items()
+        if name not in ("code", "limit", "soft_levels")
+    ]
+    return [named, *([f"soft levels {soft}"] if soft else []), f"corrects {limit:.2e}", *circumstances]

@@ -1,0 +1,62 @@
+"""Published experiments."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ssdlab import cell, papers
+
+#: Where cells are drawn one by one: step, cycles, age, and what else differs.
+POINTS = (
+    (0.20, 10_000, "0h", {}),
+    (0.20, 10_000, "87660h", {}),
+    (0.40, 10_000, "4d", {}),
+    (0.30, 20_000, "1d", {}),
+    (0.30, 10_000, "30d", {"neighbourhood": "even_odd"}),
+)
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return [*papers.run("cell", quick=True)]
+
+
+def test_nothing_that_is_published_is_missed(entries):
+    assert [entry.what for entry in entries if entry.verdict == "missed"] == []
+    assert sum(entry.verdict == "met" for entry in entries) >= 70
+
+
+def test_every_work_has_its_entries(entries):
+    assert {entry.work for entry in entries} == {
+        "OFWAR",
+        "retention relaxation",
+        "autoFTL / DPES",
+        "AGCR",
+        "SSDExplorer thesis",
+    }
+    assert all(entry.where and entry.published and entry.shown for entry in entries)
+
+
+def test_sensing_finer_corrects_more(entries):
+    limits = [entry.ours for entry in entries if entry.where.startswith("CBER")]
+    assert len(limits) == 3
+    assert limits == sorted(limits)
+
+
+@pytest.mark.parametrize(("step", "pe", "age", "more"), POINTS)
+def test_a_hundred_million_cells_agree_with_the_densities(step, pe, age, more):
+    drawn = cell.monte_carlo("ofwar-mlc", 100_000_000, step=step, pe=pe, age=age, **more)
+    assert all(abs(z) < 3.5 for z in drawn.z.values()), drawn
+
+
+def test_the_command_lists_and_refuses(cli):
+    assert "cell" in cli("paper").stdout
+    wrong = cli("paper", "cel")
+    assert wrong.returncode == 2
+    assert "did you mean `cell`?" in wrong.stderr
+
+
+def test_json_is_one_document(cli):
+    assert json.loads(cli("paper", "--json").stdout)["experiments"][0]["name"] == "cell"
