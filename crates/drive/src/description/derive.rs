@@ -143,7 +143,9 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
         let edge = |class: u32| f64::from(rated) * f64::from(class + 1) / f64::from(WEAR_CLASSES);
         let of = |class: u32| {
             let found = longest_retention(&part.device, &at(edge(class), Nanos::ZERO, step), limit);
-            found.map(|age| real(age.min(LONGEST))).ok_or_else(|| {
+            // Up to the wear that was asked about the promise holds, whatever the last digit of the limit.
+            let least = if edge(class) <= wear { retention } else { Nanos::ZERO };
+            found.map(|age| real(age.min(LONGEST)).max(least)).ok_or_else(|| {
                 format!("a step of {step:.4} leaves no fresh data correctable at {:.0} of {rated} rated cycles", edge(class))
             })
         };
