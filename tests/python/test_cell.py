@@ -389,3 +389,17 @@ def test_sequences_without_values_are_refused():
             cell.rber("ofwar-mlc", **question)
     with pytest.raises(ssdlab.InputError, match="pe: no values"):
         cell.budget("ofwar-mlc", pe=[])
+
+
+def test_entries_of_the_erase_table_are_replaced(cli):
+    given = cli("cell", "endurance", "--cell", "dpes-mlc", "--retention", "1y", "--erase-wear", "EV0:fast:5=0.5", "--json")
+    assert json.loads(given.stdout)["erase_modes"][0]["effective_wear"][5] == 0.5
+    wrong = cli("cell", "endurance", "--cell", "dpes-mlc", "--erase-wear", "EV0:fast=0.5")
+    assert wrong.returncode == 2
+    assert "such as EV0:fast:5=0.9" in wrong.stderr
+
+
+def test_a_block_differs_from_the_mean():
+    mean = cell.rber("ofwar-mlc", pe=9_000, age="1d").worst
+    factors = [cell.rber("ofwar-mlc", pe=9_000, age="1d", block=block, seed=1).worst / mean for block in range(20)]
+    assert min(factors) < 0.9 < 1.1 < max(factors)

@@ -33,6 +33,23 @@ pub struct Scaling {
     pub voltage_per_volt: f64,
     /// Wear of one erase, as (at no reduction, less for each unit of relative reduction), for fast and slow erases: derived (FACTS 4.1).
     pub wear: [(f64, f64); 2],
+    /// Entries of the table of effective wear in place of what follows from the lines above.
+    pub replaced: Vec<Entry>,
+    /// Time of a lazy erase, which deepens a block that was erased too gently for the next write, as a share of a nominal erase: 0.2, stated (section 3.4).
+    pub lazy_time: f64,
+}
+
+/// An entry of the table of effective wear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// How deep: EV0 to EV4.
+    pub mode: usize,
+    /// How fast.
+    pub speed: EraseSpeed,
+    /// Interval of summed wear.
+    pub interval: usize,
+    /// The wear of one erase, in nominal erases.
+    pub wear: f64,
 }
 
 /// The error rates of a cell under this scaling. The paper gives ratios; what joins them to a rate is assumed, and linear in volts: a block at the rated summed wear,
@@ -86,6 +103,8 @@ impl Default for Scaling {
             saved: (0.636, 0.424),
             voltage_per_volt: 0.132,
             wear: [(1.0, 3.857), (0.81, 2.571)],
+            replaced: Vec::new(),
+            lazy_time: 0.2,
         }
     }
 }
@@ -105,7 +124,14 @@ impl Scaling {
 
     /// The wear of one erase, in nominal erases.
     pub fn effective_wear(&self, mode: usize, speed: EraseSpeed, interval: usize) -> f64 {
-        self.wear_of(self.saved_volts(mode, interval), speed)
+        let same = |entry: &&Entry| (entry.mode, entry.speed, entry.interval) == (mode, speed, interval);
+        let replaced = self.replaced.iter().rfind(same).map(|entry| entry.wear);
+        replaced.unwrap_or_else(|| self.wear_of(self.saved_volts(mode, interval), speed))
+    }
+
+    /// What deepening a block from one erase mode to a lower one adds to its wear: it then counts as erased that deeply from the start (section 3.4).
+    pub fn lazy_wear(&self, from: usize, to: usize, speed: EraseSpeed, interval: usize) -> f64 {
+        (self.effective_wear(to, speed, interval) - self.effective_wear(from, speed, interval)).max(0.0)
     }
 
     /// How many times as many cycles a block lasts if it is always erased so.
@@ -184,6 +210,18 @@ mod tests {
         let wear = scaling.effective_wear(4, EraseSpeed::Fast, 0);
         assert!((wear - 0.46).abs() < 1e-3 && (1.0 / wear - 2.17).abs() < 0.01);
         assert!((scaling.effective_wear(4, EraseSpeed::Slow, 0) - 0.45).abs() < 1e-3);
+    }
+
+    #[test]
+    fn entries_are_replaced_and_lazy_erases_count_as_deep_ones() {
+        let entry = Entry { mode: 2, speed: EraseSpeed::Fast, interval: 3, wear: 0.5 };
+        let scaling = Scaling { replaced: vec![entry], ..Scaling::default() };
+        let plain = Scaling::default();
+        assert_eq!(scaling.effective_wear(2, EraseSpeed::Fast, 3), 0.5);
+        assert_eq!(scaling.effective_wear(2, EraseSpeed::Slow, 3), plain.effective_wear(2, EraseSpeed::Slow, 3));
+        assert!(scaling.lifetime(2, EraseSpeed::Fast) > plain.lifetime(2, EraseSpeed::Fast));
+        let added = plain.lazy_wear(4, 0, EraseSpeed::Fast, 0);
+        assert!((added - (0.784 - 0.460)).abs() < 0.002 && plain.lazy_wear(0, 4, EraseSpeed::Fast, 0) == 0.0, "{added}");
     }
 
     fn cell() -> ScaledCell {

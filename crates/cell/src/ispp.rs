@@ -5,8 +5,10 @@ use kit::Nanos;
 /// One pass over the cells of a wordline, which programs one page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
-    /// The voltage that the slowest cell must be moved by \[V\].
-    pub sweep: f64,
+    /// The threshold voltage that the first pulse brings the slowest cell to, less a step \[V\].
+    pub start: f64,
+    /// The voltage that it must reach \[V\].
+    pub end: f64,
     /// The pass's step as a multiple of the program step: a coarse first pass may take wider ones.
     pub coarseness: f64,
     /// Levels that are verified after each pulse.
@@ -31,7 +33,7 @@ impl Ispp {
     /// on average.
     pub fn loops(&self, page: usize, step: f64) -> f64 {
         let pass = &self.passes[page % self.passes.len()];
-        pass.sweep / (step * pass.coarseness)
+        (pass.end - pass.start) / (step * pass.coarseness)
     }
 
     /// The mean program time of a page type.
@@ -65,12 +67,12 @@ mod tests {
     use super::*;
 
     fn example() -> Ispp {
-        let pass = |sweep, coarseness, verifies| Pass { sweep, coarseness, verifies };
+        let pass = |end, coarseness, verifies| Pass { start: 0.2, end, coarseness, verifies };
         Ispp {
             pulse: Nanos(15_000),
             verify: Nanos(5_000),
             fixed: Nanos(40_000),
-            passes: vec![pass(3.0, 2.0, 1), pass(4.8, 1.0, 3)],
+            passes: vec![pass(3.2, 2.0, 1), pass(5.0, 1.0, 3)],
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::part::Part;
 use crate::parts;
+use cell::dpes::{ERASE_MODES, Entry, EraseSpeed, INTERVALS};
 use cell::measured::{Measured, Row};
 use cell::stress::Variation;
 use cell::voltage::Neighbourhood;
@@ -52,6 +53,8 @@ pub struct Question {
     pub temperature: Option<f64>,
     /// How much shallower than nominal the block was erased \[V\].
     pub erase_shift: f64,
+    /// Entries of the table of effective wear in place of the part's.
+    pub erase_wear: Vec<EraseWear>,
     /// A block, whose error rates differ from the mean by the part's variation; with a layer, if it has any.
     pub block: Option<u64>,
     /// A layer of it.
@@ -92,6 +95,20 @@ pub struct Question {
     pub regions: Vec<[f64; 2]>,
     /// The page type that a code is measured on; absent: the worst.
     pub page: Option<String>,
+}
+
+/// An entry of the table of effective wear.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EraseWear {
+    /// `EV0` to `EV4`.
+    pub mode: String,
+    /// `fast` or `slow`.
+    pub speed: String,
+    /// Interval of 500 summed wear, from 0.
+    pub interval: usize,
+    /// The wear of one erase, in nominal erases.
+    pub wear: f64,
 }
 
 /// A question with everything looked up and within its range.
@@ -295,6 +312,7 @@ impl Question {
                 }
             }
         }
+        self.replace_wear(part, problems);
         if let Some(on) = self.compensation {
             if let Technology::Voltage(model) = &mut part.device.technology {
                 model.post_compensation = on;
@@ -317,6 +335,34 @@ impl Question {
             match crate::answer::code::limits_of(text) {
                 Ok(code) => part.protect(code),
                 Err(complaint) => problems.add("code", complaint),
+            }
+        }
+    }
+
+    fn replace_wear(&self, part: &mut Part, problems: &mut Problems) {
+        for (index, entry) in self.erase_wear.iter().enumerate() {
+            let place = format!("erase_wear[{index}]");
+            let Technology::Scaled(cell) = &mut part.device.technology else {
+                problems.add(place, format!("{} has no erase modes: dpes-mlc has", part.name));
+                return;
+            };
+            let mode = (0..ERASE_MODES).find(|mode| entry.mode == format!("EV{mode}"));
+            let speed = match entry.speed.as_str() {
+                "fast" => Some(EraseSpeed::Fast),
+                "slow" => Some(EraseSpeed::Slow),
+                _ => None,
+            };
+            match (mode, speed) {
+                (Some(mode), Some(speed)) if entry.interval < INTERVALS && entry.wear > 0.0 && entry.wear <= 10.0 => {
+                    cell.scaling.replaced.push(Entry { mode, speed, interval: entry.interval, wear: entry.wear });
+                }
+                _ => problems.add(
+                    place,
+                    format!(
+                        "{}, {}, interval {}, wear {}: expected EV0 to EV4, fast or slow, an interval below {INTERVALS}, and a wear above 0, at most 10",
+                        entry.mode, entry.speed, entry.interval, entry.wear
+                    ),
+                ),
             }
         }
     }

@@ -37,6 +37,16 @@ Plot: TypeAlias = Annotated[
     typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel=_OUTPUT),
 ]
 
+EraseWear: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--erase-wear",
+        metavar="MODE:SPEED:N=W",
+        help="Wear of an erase in place of the table's, as EV0:fast:5=0.9 (N: interval of 500 cycles). Repeatable.",
+        rich_help_panel=_CIRCUMSTANCES,
+    ),
+]
+
 _Cell: TypeAlias = Annotated[
     str, typer.Option("--cell", metavar="NAME|FILE.csv", help="A part, or a table of measured error rates.")
 ]
@@ -75,9 +85,26 @@ class Circumstances:
         typer.Option("--compensation/--no-compensation", help="Of interference.", rich_help_panel=_CIRCUMSTANCES),
     ] = None
 
+    verify: Annotated[
+        str | None,
+        typer.Option("--verify", metavar="V,...", help="Verify voltages, rising.", rich_help_panel=_CIRCUMSTANCES),
+    ] = None
+    block: Annotated[
+        int | None,
+        typer.Option("--block", metavar="N", min=0, help="A block that differs from the mean.", rich_help_panel=_CIRCUMSTANCES),
+    ] = None
+    layer: Annotated[
+        int | None,
+        typer.Option("--layer", metavar="N", min=0, help="A layer of it.", rich_help_panel=_CIRCUMSTANCES),
+    ] = None
+
     def question(self) -> dict[str, Any]:
         """As the functions of :mod:`ssdlab.cell` take them."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        if self.verify is not None:
+            voltages = numbers("--verify", self.verify)
+            given["verify"] = voltages if isinstance(voltages, list) else [voltages]
+        return given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +161,24 @@ def times(option: str, text: str | None) -> str | list[str] | None:
     """``1h,4d`` as times."""
     values: str | list[str] | None = _list(option, text, str, "a time")
     return values
+
+
+def erase_wear(entries: list[str] | None) -> list[dict[str, Any]]:
+    """``EV0:fast:5=0.9`` as entries of the table of effective wear.
+
+    Raises:
+        InputError: one that reads otherwise.
+    """
+    found = []
+    for text in entries or ():
+        where, _, wear = text.partition("=")
+        parts = where.split(":")
+        try:
+            mode, speed, interval = parts
+            found.append({"mode": mode, "speed": speed, "interval": int(interval), "wear": float(wear)})
+        except ValueError:
+            raise InputError(f"--erase-wear {text}: expected MODE:SPEED:INTERVAL=WEAR, such as EV0:fast:5=0.9") from None
+    return found
 
 
 def _list(option: str, text: str | None, kind: Callable[[str], Any], what: str) -> Any:

@@ -118,13 +118,16 @@ def endurance(
     *,
     step: asking.Step = None,
     retention: asking.Retention = None,
+    erase_wear: asking.EraseWear = None,
     cell: asking.CodedCell,
     plot: asking.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Show the most cycles at which data keeps its promise, and what gentler erases buy."""
-    _answer("endurance", cell, _condition(step=step, retention=retention), plot, force, json)
+    replaced = asking.erase_wear(erase_wear)
+    condition = _condition(step=step, retention=retention)
+    _answer("endurance", cell, {**condition, **({"erase_wear": replaced} if replaced else {})}, plot, force, json)
 
 
 @app.command()

@@ -47,6 +47,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     answer.insert("rated_pe_cycles".to_owned(), json!(setting.part.device.rated_pe_cycles));
     if let Technology::Scaled(cell) = &setting.part.device.technology {
         answer.insert("erase_modes".to_owned(), erase_modes(&cell.scaling));
+        answer.insert("lazy_erase_time".to_owned(), json!(cell.scaling.lazy_time));
     }
     warn(&mut answer, warnings);
     Ok(answer.into())

@@ -175,6 +175,10 @@ mod tests {
         assert!((bch / (14.0 * 86_400.0) - 1.0).abs() < 0.03, "{bch}");
         let endurance = ask("endurance", r#"{"cell": "dpes-mlc"}"#).expect("an answer");
         assert_eq!(endurance["erase_modes"].as_array().map(Vec::len), Some(10));
+        let replaced = r#"{"cell": "dpes-mlc", "erase_wear": [{"mode": "EV0", "speed": "fast", "interval": 5, "wear": 0.9}]}"#;
+        assert_eq!(ask("endurance", replaced).expect("an answer")["erase_modes"][0]["effective_wear"][5], 0.9);
+        let wrong = replaced.replace("EV0", "EV9");
+        assert!(ask("endurance", &wrong).expect_err("no such mode").to_string().contains("erase_wear[0]: EV9"));
         let rram = ask("limits", r#"{"cell": "rram", "pe": 1000}"#).expect("an answer");
         assert_eq!(rram["at_least"], true);
         for part in crate::parts::names() {

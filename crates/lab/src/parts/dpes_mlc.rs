@@ -14,7 +14,7 @@ pub(super) fn part() -> Part {
     let code = Code::Bch(Bch { data_bits: 1038 * 8, t: 24 });
     // Three levels that narrow by half save 0.636 V: the nominal step is 0.424 V; thirteen pulses of 100 us are 1.3 ms.
     let step = 0.424;
-    let passes = vec![Pass { sweep: 13.0 * step, coarseness: 1.0, verifies: 1 }; 2];
+    let passes = vec![Pass { start: 0.0, end: 13.0 * step, coarseness: 1.0, verifies: 1 }; 2];
     let model = ScaledCell {
         scaling: Scaling::default(),
         rated_wear: 3_000.0,

@@ -40,7 +40,7 @@ fn part(name: &str, summary: &'static str, model: VoltageModel, step: f64, rated
     // Only the product of pulses and pulse time is stated: pulses of 20 us and verifies of 5 us.
     let (pulse, verify) = (Nanos(20_000), Nanos(5_000));
     let sweep = program_us as f64 / 25.0 * step;
-    let passes = vec![Pass { sweep, coarseness: 1.0, verifies: 1 }; bits];
+    let passes = vec![Pass { start: model.top(step) - sweep, end: model.top(step), coarseness: 1.0, verifies: 1 }; bits];
     Part {
         name: name.to_owned(),
         summary,

@@ -35,7 +35,7 @@ pub(super) fn needs_ldpc() -> Part {
 /// Bell-shaped levels with the default of FACTS 2.
 pub(super) fn part() -> Part {
     let model = BellLevels::nominal();
-    let passes = vec![Pass { sweep: 4.5, coarseness: 1.0, verifies: 1 }; 2];
+    let passes = vec![Pass { start: 0.0, end: 4.5, coarseness: 1.0, verifies: 1 }; 2];
     Part {
         name: "rr-mlc".to_owned(),
         summary: "MLC of retention relaxation: bell-shaped levels that widen with time, BCH 24 bits / 1080 B",
