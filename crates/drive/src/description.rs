@@ -199,15 +199,10 @@ impl Description {
     /// The same, run by a policy that is not of the family. `name` is what its saved state goes by.
     pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Ftl> {
         let geometry = self.geometry();
-        let limits = |mode: &flash::WriteModeConfig| match &mode.retention {
-            None => Vec::new(),
-            Some(flash::PerPageType::One(limit)) => vec![*limit],
-            Some(flash::PerPageType::Each(limits)) => limits.clone(),
-        };
         let erase_wear = self.flash.erase_modes.iter().map(|mode| (mode.wear * 1000.0).round() as u32);
         let parameters = Parameters {
             geometry,
-            retention_limits: self.flash.write_modes.iter().map(limits).collect(),
+            retention_limits: self.retention_limits(),
             erase_wear: if self.flash.erase_modes.is_empty() { vec![1000] } else { erase_wear.collect() },
             rated_pe_cycles: self.flash.rated_pe_cycles,
             copyback: self.flash.copyback,
@@ -218,6 +213,12 @@ impl Description {
             facts: self.facts(&geometry),
         };
         Ftl::new(&self.ftl, policy, parameters)
+    }
+
+    /// Retention limits of each write mode, by wear class.
+    fn retention_limits(&self) -> Vec<Vec<Nanos>> {
+        let limits = |mode: &flash::WriteModeConfig| mode.retention.as_ref().map_or(Vec::new(), |limits| limits.all().to_vec());
+        self.flash.write_modes.iter().map(limits).collect()
     }
 
     fn facts(&self, geometry: &Geometry) -> Facts {
@@ -239,6 +240,9 @@ impl Description {
                 .iter()
                 .map(|mode| mode.retention_at(self.state.pe_cycles, self.flash.rated_pe_cycles))
                 .collect(),
+            retention_by_wear: self.retention_limits(),
+            program_scales: self.flash.write_modes.iter().map(|mode| mode.program_scale).collect(),
+            rated_pe_cycles: self.flash.rated_pe_cycles,
             move_time: timing.array(&read) + timing.array(&program),
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),

@@ -12,6 +12,8 @@ pub(crate) struct Wanted {
     pub block: BlockId,
     pub erase_count: u32,
     pub reason: Reason,
+    /// Its retention limit is near: before anything else on its die.
+    pub urgent: bool,
 }
 
 /// The relocation of one die.
@@ -55,20 +57,19 @@ impl Collector {
         }
     }
 
-    /// A block is to be moved, and why. Asked for again, it stays where it is in the queue; a retention limit outweighs other reasons.
-    pub fn want(&mut self, block: BlockId, erase_count: u32, reason: Reason) {
-        match self.wanted.iter_mut().find(|wanted| wanted.block == block) {
-            None => self.wanted.push(Wanted { block, erase_count, reason }),
-            Some(known) if known.erase_count != erase_count => *known = Wanted { block, erase_count, reason },
-            Some(known) if reason == Reason::Reprogram => known.reason = reason,
+    /// A block is to be moved, and why. Asked for again, it stays where it is in the queue; what is urgent outweighs what is not.
+    pub fn want(&mut self, wanted: Wanted) {
+        match self.wanted.iter_mut().find(|known| known.block == wanted.block) {
+            None => self.wanted.push(wanted),
+            Some(known) if known.erase_count != wanted.erase_count || wanted.urgent => *known = wanted,
             Some(_) => {}
         }
-        self.urgent |= reason == Reason::Reprogram;
+        self.urgent |= wanted.urgent;
     }
 
     /// The next block to be moved: those whose retention limit is near first, then in the order of asking.
     pub fn next_wanted(&mut self) -> Option<Wanted> {
-        let next = self.wanted.iter().position(|wanted| wanted.reason == Reason::Reprogram).unwrap_or(0);
+        let next = self.wanted.iter().position(|wanted| wanted.urgent).unwrap_or(0);
         (next < self.wanted.len()).then(|| self.wanted.remove(next))
     }
 
@@ -79,16 +80,16 @@ impl Collector {
 
     /// Whether a block's retention limit is near.
     pub fn is_pressed(&self) -> bool {
-        self.wanted.iter().any(|wanted| wanted.reason == Reason::Reprogram)
+        self.wanted.iter().any(|wanted| wanted.urgent)
     }
 
     /// Takes a victim.
-    pub fn begin(&mut self, victim: BlockId, first: Ppn, reason: Reason) {
+    pub fn begin(&mut self, victim: BlockId, first: Ppn, reason: Reason, urgent: bool) {
         debug_assert!(self.victim.is_none() && self.gathered.is_empty());
         self.victim = Some(victim);
         self.cursor = first;
         self.looked_ahead = first;
         self.reason = reason;
-        self.urgent = reason == Reason::Reprogram || self.is_pressed();
+        self.urgent = urgent || self.is_pressed();
     }
 }

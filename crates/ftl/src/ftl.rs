@@ -255,6 +255,7 @@ impl Ftl {
             wear_rule: config.wear_leveling.build(()),
             retention: Retention::new(
                 parameters.retention_limits.clone(),
+                (0..parameters.facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect(),
                 parameters.rated_pe_cycles,
                 config.retention_margin,
                 move_per_unit,

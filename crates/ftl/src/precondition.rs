@@ -290,7 +290,7 @@ impl Ftl {
             let first = self.store.geometry.first_of(victim);
             let cursor = self.move_untimed(die, victim, count);
             if count < valid {
-                self.collectors[die.index()].begin(victim, first, kit::Reason::Gc);
+                self.collectors[die.index()].begin(victim, first, kit::Reason::Gc, false);
                 self.collectors[die.index()].cursor = cursor;
                 return;
             }

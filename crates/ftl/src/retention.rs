@@ -1,5 +1,7 @@
 //! Retention deadlines: one for each block, kept in the order in which they fall due.
 //!
+//! A policy may want the blocks of a mode moved earlier, in the background: they have a list of their own.
+//!
 //! Blocks of one (mode, wear class) become due in the order in which they were opened, so a first-in, first-out list per class is sorted by
 //! itself; one timer is armed for the earliest head. Nothing is kept per page and nothing is done on the hot path.
 
@@ -22,19 +24,28 @@ pub(crate) struct Retention {
     rated: u32,
     margin: Nanos,
     classes: Vec<Vec<VecDeque<Due>>>,
+    /// How long after its first program a block of each mode is moved in the background, and the blocks that wait for it.
+    background: Vec<(Option<Nanos>, VecDeque<Due>)>,
     /// What the timer is armed for.
     pub armed: Option<SimTime>,
     /// Most units that may be owed in each mode, so that they can all be moved in half its shortest limit.
     pub most_owed: Vec<u64>,
-    /// Least time between the end of a move and the limit it had to meet \[ns; negative: missed\].
+    /// Least time between a move and the limit it had to meet \[ns; negative: missed\].
     pub least_margin: Option<i64>,
     pub misses: u64,
 }
 
 impl Retention {
     /// `limits`: for each write mode its retention limits by wear class (empty: without limit). `move_time` is tR + tPROG of one unit's
-    /// share of a stripe, for all dies together.
-    pub fn new(limits: Vec<Vec<Nanos>>, rated: u32, margin: Nanos, move_time_per_unit: f64) -> Retention {
+    /// share of a stripe, for all dies together. `move_after`: for each write mode when its blocks are moved in the background.
+    pub fn new(
+        limits: Vec<Vec<Nanos>>,
+        move_after: Vec<Option<Nanos>>,
+        rated: u32,
+        margin: Nanos,
+        move_time_per_unit: f64,
+    ) -> Retention {
+        let background = move_after.into_iter().map(|after| (after, VecDeque::new())).collect();
         let most_owed = limits
             .iter()
             .map(|classes| {
@@ -42,7 +53,7 @@ impl Retention {
             })
             .collect();
         let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
-        Retention { limits, rated, margin, classes, armed: None, most_owed, least_margin: None, misses: 0 }
+        Retention { limits, rated, margin, classes, background, armed: None, most_owed, least_margin: None, misses: 0 }
     }
 
     fn class_of(&self, mode: u8, erase_count: u32) -> usize {
@@ -61,6 +72,11 @@ impl Retention {
 
     /// A block has been opened.
     pub fn opened(&mut self, store: &Store, block: BlockId) {
+        if let Some((Some(after), queue)) = self.background.get_mut(usize::from(store.block(block).mode)) {
+            let at = store.first_program(block).saturating_add_unsigned(after.0);
+            let at = SimTime(u64::try_from(at).unwrap_or(0));
+            queue.push_back(Due { block, erase_count: store.erase_count(block), at });
+        }
         let Some(limit) = self.limit_of(store, block) else { return };
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
         let mode = store.block(block).mode;
@@ -70,35 +86,40 @@ impl Retention {
 
     /// Starts over with the blocks that hold data now, which may have been opened in any order.
     pub fn adopt(&mut self, store: &Store) {
-        self.classes.iter_mut().flatten().for_each(VecDeque::clear);
+        self.queues().for_each(VecDeque::clear);
         for block in (0..store.geometry.block_count).map(BlockId) {
             if store.block(block).state() != BlockState::Free {
                 self.opened(store, block);
             }
         }
-        self.classes.iter_mut().flatten().for_each(|queue| queue.make_contiguous().sort_by_key(|due| (due.at, due.block)));
+        self.queues().for_each(|queue| queue.make_contiguous().sort_by_key(|due| (due.at, due.block)));
     }
 
-    /// The next block that is due, taken off its list.
-    pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<BlockId> {
+    /// All lists, those of retention limits first.
+    fn queues(&mut self) -> impl Iterator<Item = &mut VecDeque<Due>> {
+        self.classes.iter_mut().flatten().chain(self.background.iter_mut().map(|(_, queue)| queue))
+    }
+
+    /// The next block that is due, taken off its list, and whether it is so for its retention limit.
+    pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<(BlockId, bool)> {
         self.drop_stale(store);
-        let queue = self
-            .classes
-            .iter_mut()
-            .flatten()
-            .filter(|queue| queue.front().is_some_and(|due| due.at <= now))
-            .min_by_key(|queue| queue[0].at)?;
-        queue.pop_front().map(|due| due.block)
+        let of_limits: usize = self.classes.iter().map(Vec::len).sum();
+        let (index, queue) = self
+            .queues()
+            .enumerate()
+            .filter(|(_, queue)| queue.front().is_some_and(|due| due.at <= now))
+            .min_by_key(|(_, queue)| queue[0].at)?;
+        queue.pop_front().map(|due| (due.block, index < of_limits))
     }
 
     /// When the next block is due.
     pub fn next_due(&mut self, store: &Store) -> Option<SimTime> {
         self.drop_stale(store);
-        self.classes.iter().flatten().filter_map(|queue| queue.front().map(|due| due.at)).min()
+        self.queues().filter_map(|queue| queue.front().map(|due| due.at)).min()
     }
 
     fn drop_stale(&mut self, store: &Store) {
-        for queue in self.classes.iter_mut().flatten() {
+        for queue in self.queues() {
             while queue.front().is_some_and(|due| {
                 let record = store.block(due.block);
                 let state = record.state();
@@ -111,8 +132,8 @@ impl Retention {
         }
     }
 
-    /// A block's data has all been moved: was it in time?
-    pub fn note_emptied(&mut self, store: &Store, block: BlockId, now: SimTime) {
+    /// Data of a block is moved now: is it in time? What was overwritten before had no limit to meet.
+    pub fn note_moved(&mut self, store: &Store, block: BlockId, now: SimTime) {
         let Some(limit) = self.limit_of(store, block) else { return };
         let margin = limit.saturating_sub_unsigned(now.0);
         self.least_margin = Some(self.least_margin.map_or(margin, |least| least.min(margin)));

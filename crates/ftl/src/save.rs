@@ -170,7 +170,7 @@ impl Ftl {
             if self.store.block(block).state() != BlockState::Closed || self.collectors[die.index()].victim.is_some() {
                 return Err("its list of blocks being collected does not agree with its data".to_owned());
             }
-            self.take_victim(die, block, Reason::Gc);
+            self.take_victim(die, block, Reason::Gc, false);
         }
         Ok(())
     }

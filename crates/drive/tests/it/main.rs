@@ -14,5 +14,6 @@ mod notes;
 mod ofwar;
 mod oracle;
 mod reference;
+mod relaxed;
 mod timing;
 mod write_amplification;

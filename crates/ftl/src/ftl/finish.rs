@@ -149,7 +149,7 @@ impl Ftl {
         let die_mean = total as f64 / f64::from(blocks.end - blocks.start);
         let erased = Wear { erase_count: self.store.erase_count(erased), die_mean };
         if self.wear_rule.moves_cold(erased, Wear { erase_count: least, die_mean }) {
-            self.collectors[die.index()].want(block, least, Reason::Wear);
+            self.collectors[die.index()].want(Wanted { block, erase_count: least, reason: Reason::Wear, urgent: false });
         }
     }
 
@@ -194,9 +194,10 @@ impl Ftl {
     /// Blocks whose retention limit is near are moved before anything else on their die.
     pub(super) fn retention_due(&mut self, now: SimTime, out: &mut Outbox) {
         self.retention.armed = None;
-        while let Some(block) = self.retention.take_due(&self.store, now) {
+        while let Some((block, urgent)) = self.retention.take_due(&self.store, now) {
             let die = self.store.geometry.die_of(block);
-            self.collectors[die.index()].want(block, self.store.erase_count(block), Reason::Reprogram);
+            let erase_count = self.store.erase_count(block);
+            self.collectors[die.index()].want(Wanted { block, erase_count, reason: Reason::Reprogram, urgent });
             out.mark_ready(die);
         }
         self.arm_retention(now, out);

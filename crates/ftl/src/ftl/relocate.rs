@@ -37,7 +37,7 @@ impl Ftl {
 
     /// Chooses a block to empty: one that somebody wants moved, or, for space, the victim rule's or the policy's choice.
     pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> bool {
-        while let Some(Wanted { block, erase_count, reason }) = self.collectors[die.index()].next_wanted() {
+        while let Some(Wanted { block, erase_count, reason, urgent }) = self.collectors[die.index()].next_wanted() {
             if self.store.erase_count(block) != erase_count {
                 continue;
             }
@@ -45,7 +45,7 @@ impl Ftl {
                 self.space.close(&mut self.store, die, block);
             }
             if self.store.block(block).state() == BlockState::Closed {
-                self.take_victim(die, block, reason);
+                self.take_victim(die, block, reason, urgent);
                 return true;
             }
         }
@@ -55,13 +55,13 @@ impl Ftl {
         }
         let Some(block) = self.choose_victim(die, now, out) else { return false };
         self.counters.collections += 1;
-        self.take_victim(die, block, Reason::Gc);
+        self.take_victim(die, block, Reason::Gc, false);
         true
     }
 
-    pub(crate) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason) {
+    pub(crate) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason, urgent: bool) {
         self.store.take_victim(block);
-        self.collectors[die.index()].begin(block, self.store.geometry.first_of(block), reason);
+        self.collectors[die.index()].begin(block, self.store.geometry.first_of(block), reason, urgent);
     }
 
     pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<BlockId> {
@@ -146,6 +146,7 @@ impl Ftl {
         let place = self.space.advance(&mut self.store, &target, 1, now)?;
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
         self.begin_stripe(die, place, mode, reason);
+        self.retention.note_moved(&self.store, geometry.block_of(from), now);
         self.bind_moved(die, from, place, now, out);
         let slot = self.finish_stripe(die, target.stream, 1, now, out);
         let (_, unit) = geometry.split(from);
@@ -174,6 +175,9 @@ impl Ftl {
         let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation, plane };
         let place = self.space.advance(&mut self.store, &target, stripe, now)?;
         self.begin_stripe(die, place, mode, reason);
+        if let Some(victim) = self.collectors[die.index()].victim {
+            self.retention.note_moved(&self.store, victim, now);
+        }
         let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
         for index in 0..count {
             let from = self.collectors[die.index()].gathered[index as usize];
@@ -215,7 +219,6 @@ impl Ftl {
         if self.collectors[die.index()].reading || record.valid > 0 || record.pins > 0 {
             return None;
         }
-        self.retention.note_emptied(&self.store, victim, now);
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(victim, view));
         self.store.begin_erase(victim);
         let shape = &self.store.geometry.shape;

@@ -9,7 +9,9 @@
 pub mod all_fast;
 pub mod baseline;
 pub mod ofwar;
+pub mod rr_speed;
 pub mod separate;
+pub mod wear_adaptive;
 
 use crate::map::Store;
 use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
@@ -50,6 +52,12 @@ pub struct Facts {
     pub erase_modes: Vec<String>,
     /// Retention limit of each write mode on a fresh block; none: without limit.
     pub retention: Vec<Option<Nanos>>,
+    /// Retention limits of each write mode by wear class, from fresh to `rated_pe_cycles`; none: without limit.
+    pub retention_by_wear: Vec<Vec<Nanos>>,
+    /// Program time of each write mode, as a multiple of the nominal.
+    pub program_scales: Vec<f64>,
+    /// Cycles a block is rated for.
+    pub rated_pe_cycles: u32,
     /// tR + tPROG in the `normal` mode: what moving one stripe costs a die.
     pub move_time: Nanos,
     /// tPROG in the `normal` mode.
@@ -320,6 +328,12 @@ pub trait ModePolicy: Send {
     /// run by the same policy, and zero otherwise.
     fn adopt(&mut self, _view: &mut View<'_>) {}
 
+    /// How long after its first program a block written in this mode is moved whole, for [`Reason::Reprogram`], whenever its die has nothing else to
+    /// do. Constant over its life. Retention limits hold all the same.
+    fn move_after(&self, _mode: ModeId) -> Option<Nanos> {
+        None
+    }
+
     /// The write mode that data older than the run was written in.
     fn mode_of_old_data(&self) -> ModeId;
 
@@ -383,6 +397,8 @@ policy_family! {
     separate,
     ofwar,
     all_fast,
+    rr_speed,
+    wear_adaptive,
 }
 
 #[cfg(test)]
@@ -416,6 +432,9 @@ mod tests {
             write_modes: vec!["normal".to_owned(), "fast".to_owned()],
             erase_modes: vec!["normal".to_owned()],
             retention: vec![None, None],
+            retention_by_wear: vec![Vec::new(), Vec::new()],
+            program_scales: vec![1.0, 0.5],
+            rated_pe_cycles: 1_000,
             move_time: Nanos(650_000),
             program_time: Nanos(600_000),
             erase_time: Nanos(3_000_000),

@@ -1,0 +1,101 @@
+//! Retention relaxation for write speed (POLICIES 3) and the control that adapts to wear (POLICIES 6).
+
+use crate::common::{ONE_DIE, Rig, with};
+use kit::{Nanos, Op, Reason, Record, SimTime};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+
+/// One die; fast data lasts 20 s.
+fn rr(sets: &[&str]) -> Rig {
+    let short = [
+        "policy.kind=rr_speed",
+        "flash.write_mode[1].retention=20s",
+        "ftl.retention_margin=1s",
+        "ftl.overprovisioning=0.9",
+        "flash.blocks_per_plane=32",
+    ];
+    Rig::watched(&with(&with(ONE_DIE, &short), sets))
+}
+
+fn relocated(rig: &mut Rig) -> Vec<(Reason, u32)> {
+    let records = rig.records().into_iter();
+    records
+        .filter_map(|record| if let Record::Relocated { lpn, reason, .. } = record { Some((reason, lpn.0)) } else { None })
+        .collect()
+}
+
+/// Host writes are fast; a block is moved at half the guarantee after its first program, not before, in the normal mode, and only what still is valid.
+#[test]
+fn a_block_is_reprogrammed_at_half_the_guarantee() {
+    let mut rig = rr(&[]);
+    let written = rig.one(Op::Write, 0, 1);
+    assert!(written.causes.get(kit::Cause::Program) == Nanos(300_000), "fast: half of 600 us");
+    for unit in 1..6 {
+        rig.one(Op::Write, unit, 1);
+    }
+    // Written again: its old copy needs no moving.
+    rig.one(Op::Write, 2, 1);
+    rig.run_until(SimTime(10 * SECOND - MS));
+    assert_eq!(relocated(&mut rig), []);
+    rig.run_until(SimTime(11 * SECOND));
+    let mut moved = relocated(&mut rig);
+    moved.sort_by_key(|(_, unit)| *unit);
+    assert_eq!(moved, [0, 1, 2, 3, 4, 5].map(|unit| (Reason::Reprogram, unit)));
+    assert_eq!((rig.stat("host_units"), rig.stat("reprogrammed_units")), (7, 6));
+    // What was moved has the full guarantee: it stays.
+    rig.run_until(SimTime(200 * SECOND));
+    assert_eq!(relocated(&mut rig), []);
+    assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
+}
+
+#[test]
+fn the_time_of_reprogramming_is_a_parameter() {
+    let mut rig = rr(&["policy.rr_speed.reprogram_after=3s"]);
+    rig.one(Op::Write, 0, 1);
+    rig.run_until(SimTime(3 * SECOND - MS));
+    assert_eq!(relocated(&mut rig), []);
+    rig.run_until(SimTime(4 * SECOND));
+    assert_eq!(relocated(&mut rig), [(Reason::Reprogram, 0)]);
+}
+
+/// Reprogramming waits for idle time; where there is none the retention limit moves the block all the same.
+#[test]
+fn a_busy_drive_reprograms_at_the_limit_at_the_latest() {
+    let mut rig = rr(&["flash.write_mode[1].retention=400ms", "ftl.retention_margin=100ms"]);
+    rig.one(Op::Write, 400, 4);
+    // Overwrites of a few units without a pause, at a depth that leaves no die idle.
+    rig.replay("rw=randwrite\nbs=4k\niodepth=32\nsize=64k\nnorandommap=1\ntime_based=1\nruntime=1500ms");
+    let moved = relocated(&mut rig);
+    assert!(moved.iter().any(|(reason, unit)| *reason == Reason::Reprogram && *unit == 400), "cold data was moved");
+    assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
+}
+
+/// Limits that follow wear: fast while the drive is young, normal once the most worn block no longer keeps the promise.
+#[test]
+fn the_control_writes_fast_as_long_as_the_wear_allows() {
+    let sets = with(
+        ONE_DIE,
+        &[
+            "policy.kind=wear_adaptive",
+            "flash.rated_pe_cycles=16",
+            "flash.blocks_per_plane=16",
+            "ftl.overprovisioning=0.9",
+            "flash.write_mode[0].retention=1y",
+            "flash.write_mode[1].retention=['10y', '2y', '4d', '1d']",
+        ],
+    );
+    let mut rig = Rig::new(&sets);
+    let programmed = |rig: &mut Rig| rig.one(Op::Write, 0, 1).causes.get(kit::Cause::Program);
+    assert_eq!(programmed(&mut rig), Nanos(300_000));
+    assert_eq!(rig.stat("mode_changes"), 0);
+    // Overwritten until blocks have been erased eight times: the second class is over.
+    rig.replay("rw=randwrite\nbs=4k\niodepth=8\nio_size=64m\nnorandommap=1");
+    assert!(rig.stat("most_worn_cycles") >= 8, "{}", rig.stat("most_worn_cycles"));
+    assert_eq!((rig.stat("mode"), rig.stat("mode_changes")), (0, 1));
+    assert_eq!(rig.drive.ftl().counters.units_programmed[Reason::Reprogram as usize], 0, "nothing is rewritten for it");
+    // A drive that begins worn begins normal; a promise of four days lets it be fast for longer.
+    let worn = |more: &[&str]| Rig::new(&with(&with(&sets, &["state.pe_cycles=9"]), more));
+    assert_eq!(programmed(&mut worn(&[])), Nanos(600_000));
+    assert_eq!(programmed(&mut worn(&["policy.wear_adaptive.retention=3d"])), Nanos(300_000));
+}

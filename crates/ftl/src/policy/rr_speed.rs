@@ -1,0 +1,81 @@
+//! Retention relaxation for write speed (Liu, Yang and Wu, FAST 2012).
+
+use super::{Facts, ModePolicy, Needs, Placed, View, WriteAnswer};
+use kit::{Lpn, ModeId, Nanos, Reason};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str =
+    "host writes with a short retention guarantee, reprogrammed before it ends (retention relaxation, 2012)";
+
+/// Retention relaxation for write speed (slides 21 to 26): every host write in the `fast` mode, whose retention limit is the short guarantee (two weeks in the paper).
+/// A block that still holds data half that time after its first program is moved whole, in the full guarantee of the `normal` mode, whenever its die
+/// has nothing else to do; at the limit before anything else. Collection and wear levelling write at full guarantee, and so is data older than
+/// the run. Open blocks age too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// How long after its first program a block is reprogrammed. Absent: half the shortest retention limit of the `fast` mode (a week of two).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reprogram_after: Option<Nanos>,
+}
+
+struct RrSpeed {
+    normal: ModeId,
+    fast: ModeId,
+    after: Option<Nanos>,
+    host: u64,
+    reprogrammed: u64,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    let fast = facts.write_mode("fast");
+    let guarantee = facts.retention_by_wear[fast.index()].iter().min().copied();
+    Box::new(RrSpeed {
+        normal: facts.write_mode("normal"),
+        fast,
+        after: params.reprogram_after.or(guarantee.map(|limit| Nanos(limit.0 / 2))),
+        host: 0,
+        reprogrammed: 0,
+    })
+}
+
+impl ModePolicy for RrSpeed {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: 1, relocations_apart: true, placed: true, ..Needs::default() }
+    }
+
+    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer { mode: self.fast, stream: 0 }
+    }
+
+    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+        self.normal
+    }
+
+    fn placed(&mut self, placed: &Placed, _: &mut View<'_>) {
+        match placed.reason {
+            Reason::Reprogram => self.reprogrammed += 1,
+            _ if placed.stream.is_some() => self.host += 1,
+            _ => {}
+        }
+    }
+
+    fn move_after(&self, mode: ModeId) -> Option<Nanos> {
+        self.after.filter(|_| mode == self.fast && self.fast != self.normal)
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.normal
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("host_units", self.host as f64),
+            ("reprogrammed_units", self.reprogrammed as f64),
+            ("reprogrammed_share", self.reprogrammed as f64 / (self.host.max(1)) as f64),
+        ]
+    }
+}

@@ -1,0 +1,112 @@
+//! A control: the fastest mode that keeps the full promise at the drive's wear.
+
+use super::{Facts, ModePolicy, Needs, View, WriteAnswer};
+use kit::{BlockId, Lpn, ModeId, Nanos, Reason};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str = "the fastest mode that keeps full retention at the drive's wear: what costs nothing on a young drive";
+
+/// A control without which no gain of a shorter retention is believed: host writes in the fastest mode whose retention limit, at the wear of the most worn block, is the full
+/// promise; relocations in the `normal` mode, as under `ofwar`. Nothing is ever rewritten for it. Below half the endurance that is nearly free (FACTS 1.3).
+/// Needs modes whose limits follow wear: `derive = { ..., by_wear = true }`, or a list of limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The full promise. Absent: the shortest retention limit of the `normal` mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Nanos>,
+}
+
+struct WearAdaptive {
+    normal: ModeId,
+    /// Modes by program time, the fastest first.
+    by_speed: Vec<ModeId>,
+    limits: Vec<Vec<Nanos>>,
+    rated: u32,
+    promise: Option<Nanos>,
+    most_worn: u32,
+    mode: ModeId,
+    changes: u64,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    let normal = facts.write_mode("normal");
+    let mut by_speed: Vec<ModeId> = (0..facts.write_modes.len()).map(|mode| ModeId(mode as u8)).collect();
+    by_speed.sort_by(|a, b| facts.program_scales[a.index()].total_cmp(&facts.program_scales[b.index()]));
+    let mut policy = WearAdaptive {
+        normal,
+        by_speed,
+        limits: facts.retention_by_wear.clone(),
+        rated: facts.rated_pe_cycles.max(1),
+        promise: params.retention.or(facts.retention_by_wear[normal.index()].iter().min().copied()),
+        most_worn: 0,
+        mode: normal,
+        changes: 0,
+    };
+    policy.mode = policy.choose();
+    Box::new(policy)
+}
+
+impl WearAdaptive {
+    /// The fastest mode that keeps the promise on a block that will have been erased once more than the most worn one.
+    fn choose(&self) -> ModeId {
+        let keeps = |mode: &&ModeId| {
+            let limits = &self.limits[mode.index()];
+            if limits.is_empty() {
+                return true;
+            }
+            let class = (u64::from(self.most_worn) + 1) * limits.len() as u64 / u64::from(self.rated);
+            let limit = limits[usize::try_from(class).unwrap_or(usize::MAX).min(limits.len() - 1)];
+            self.promise.is_some_and(|promise| limit >= promise)
+        };
+        self.by_speed.iter().find(keeps).copied().unwrap_or(self.normal)
+    }
+
+    fn worn(&mut self, erase_count: u32) {
+        if erase_count > self.most_worn {
+            self.most_worn = erase_count;
+            let chosen = self.choose();
+            self.changes += u64::from(chosen != self.mode);
+            self.mode = chosen;
+        }
+    }
+}
+
+impl ModePolicy for WearAdaptive {
+    fn needs(&self) -> Needs {
+        // A frontier for each mode: the host's may change between two programs.
+        Needs { host_streams: self.by_speed.len() as u8, blocks: true, relocations_apart: true, ..Needs::default() }
+    }
+
+    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer { mode: self.mode, stream: self.mode.0 }
+    }
+
+    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+        self.normal
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
+        self.worn(view.store.erase_count(block));
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        let most = (0..view.store.geometry.block_count).map(|block| view.store.erase_count(BlockId(block))).max();
+        self.worn(most.unwrap_or(0));
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.normal
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("mode", f64::from(self.mode.0)),
+            ("mode_changes", self.changes as f64),
+            ("most_worn_cycles", f64::from(self.most_worn)),
+        ]
+    }
+}
