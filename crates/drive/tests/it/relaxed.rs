@@ -99,3 +99,15 @@ fn the_control_writes_fast_as_long_as_the_wear_allows() {
     assert_eq!(programmed(&mut worn(&[])), Nanos(600_000));
     assert_eq!(programmed(&mut worn(&["policy.wear_adaptive.retention=3d"])), Nanos(300_000));
 }
+
+/// The preset's modes come from its cell: two weeks instead of a year are 2.3 times as fast (slide 17).
+#[test]
+fn the_preset_of_the_slides_writes_as_fast_as_they_say() {
+    let preset = drive::presets::find("rr-106g").expect("a preset");
+    let description = drive::Description::read(preset.name, preset.text, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let [normal, fast] = &description.flash.write_modes[..] else { panic!("two modes") };
+    assert!((normal.program_scale - 1.0).abs() < 0.01, "{normal:?}");
+    assert!((1.0 / fast.program_scale - 2.31).abs() < 0.03, "{fast:?}");
+    let user_gib = description.user_bytes() as f64 / f64::from(1 << 30);
+    assert!((user_gib - 106.0).abs() < 0.1, "{user_gib}");
+}
