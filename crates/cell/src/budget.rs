@@ -7,7 +7,7 @@ use crate::condition::Condition;
 use crate::device::{Device, RESOLUTION, Technology};
 use crate::place::placed;
 use crate::relaxation::BellLevels;
-use crate::solve::LONGEST;
+use crate::solve::{LONGEST, most_sought};
 use crate::voltage::{Couplings, VoltageModel};
 use kit::Nanos;
 use kit::bisect::{crossing, last_holding};
@@ -121,7 +121,7 @@ pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budge
         Unknown::Erase => (0.0, device.technology.shallowest_erase()?),
         Unknown::Retention => (0.0, libm::log(LONGEST.0 as f64)),
         Unknown::Code => (-libm::log(LIMITS.1), -libm::log(LIMITS.0)),
-        Unknown::Wear => (0.0, 100.0 * f64::from(device.rated_pe_cycles)),
+        Unknown::Wear => (0.0, most_sought(device)),
     };
     let holds = |value: f64| closes(device, &with(value));
     if !holds(low) {
@@ -160,6 +160,9 @@ pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
         Technology::Law(_) | Technology::Measured(_) | Technology::Rram(_) => return None,
     };
     let free_now = free(device, budget)?;
+    if free_now <= 0.5 * HOPELESS {
+        return None;
+    }
     let without_code = free(device, &Budget { limit: LIMITS.0, ..quiet })?;
     let window = shares.iter().map(|share| share.volts).sum::<f64>() + free_now;
     Some(Spending {

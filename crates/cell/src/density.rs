@@ -16,8 +16,9 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid from `low` to `high` \[V\].
+    /// A grid from `low` to `high` \[V\], whose places are whole multiples of its step: where levels lie between places does not depend on where the grid begins.
     pub fn over(low: f64, high: f64, step: f64) -> Grid {
+        let low = (low / step).floor() * step;
         Grid { low, step, count: ((high - low) / step).ceil() as usize + 1 }
     }
 

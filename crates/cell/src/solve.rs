@@ -1,7 +1,7 @@
 //! What a limit on the error rate allows: of program step, erase depth, retention and wear, each from the others.
 
 use crate::condition::Condition;
-use crate::device::Device;
+use crate::device::{Device, Technology};
 use kit::Nanos;
 use kit::bisect::crossing;
 
@@ -11,6 +11,8 @@ const NEAR: f64 = 1e-7;
 const LEAST: f64 = 1e-18;
 /// The longest retention that is asked about: a hundred years.
 pub const LONGEST: Nanos = Nanos(100 * 8766 * 3_600_000_000_000);
+/// From one step that is tried to the next.
+const STRIDE: f64 = 0.8;
 /// The narrowest step that is asked about, as a share of the widest.
 const NARROWEST: f64 = 1e-3;
 
@@ -29,10 +31,23 @@ pub fn longest_retention(device: &Device, condition: &Condition, limit: f64) -> 
     Some(age(crossing(0.0, libm::log(LONGEST.0 as f64), NEAR, |power| over(age(power)))))
 }
 
-/// The widest program step whose data stays within `limit` for the condition's age; none if the narrowest does not, or the technology has no step.
+/// The widest program step whose data stays within `limit` for the condition's age; none if no step does, or the technology has none. A narrow step may do worse
+/// than a wider one, which brings levels higher: steps are tried from the widest down.
 pub fn widest_step(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
     let widest = device.technology.widest_step()?;
-    answer(NARROWEST * widest, widest, |step| excess(device.estimate(&Condition { step, ..*condition }).worst(), limit))
+    let over = |step: f64| excess(device.estimate(&Condition { step, ..*condition }).worst(), limit);
+    let mut wider = widest;
+    if over(widest) <= 0.0 {
+        return Some(widest);
+    }
+    while wider > NARROWEST * widest {
+        let step = wider * STRIDE;
+        if over(step) <= 0.0 {
+            return Some(crossing(step, wider, NEAR, over));
+        }
+        wider = step;
+    }
+    None
 }
 
 /// How much shallower than nominal a block may be erased \[V\]; none if not even a nominal erase will do, or the technology has no depth.
@@ -41,9 +56,14 @@ pub fn shallowest_erase(device: &Device, condition: &Condition, limit: f64) -> O
     answer(0.0, most, |erase_shift| excess(device.estimate(&Condition { erase_shift, ..*condition }).worst(), limit))
 }
 
-/// The most cycles that are asked about: a hundred times the rated.
+/// The most cycles that are asked about: a hundred times the rated, but no more than a law is fitted or a table is measured for.
 pub fn most_sought(device: &Device) -> f64 {
-    100.0 * f64::from(device.rated_pe_cycles)
+    let most = 100.0 * f64::from(device.rated_pe_cycles);
+    match &device.technology {
+        Technology::Law(law) => most.min(law.valid.0),
+        Technology::Measured(table) => most.min(table.extent().0.max(1.0)),
+        _ => most,
+    }
 }
 
 /// The most cycles after which data stays within `limit` for the condition's age, up to [`most_sought`]; none if not even a fresh block will do.
@@ -70,7 +90,6 @@ fn answer(low: f64, high: f64, over: impl Fn(f64) -> f64) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::device::Technology;
     use crate::read::References;
     use crate::stress::{ReadDisturb, Variation};
     use crate::voltage::nominal;
@@ -130,6 +149,21 @@ pub(crate) mod tests {
         let age =
             longest_retention(&device, &Condition { step: 0.4, pe_cycles: 10_000.0, ..base }, LIMIT).expect("fresh will do");
         assert!((worst(Condition { step: 0.4, pe_cycles: 10_000.0, age, ..base }) - 1.0).abs() < 0.01);
+    }
+
+    /// At a hair's breadth the levels of one bit stand too low for a year; a wider step keeps it.
+    #[test]
+    fn a_step_is_found_although_the_narrowest_will_not_do() {
+        let model = crate::VoltageModel { verify: vec![3.499], ..nominal() };
+        let slc = Device { technology: Technology::Voltage(model), nominal_step: 0.4, ..ofwar() };
+        let year = at(0.0, 30_000.0, 8_760);
+        assert!(slc.estimate(&Condition { step: 0.001, ..year }).worst() > LIMIT);
+        let step = widest_step(&slc, &year, LIMIT).expect("0.4 V keeps a year");
+        assert!(step > 0.4, "{step}");
+        let long = at(0.0, 10_000.0, 14 * 8_760);
+        let step = widest_step(&ofwar(), &long, LIMIT).expect("0.15 V keeps fourteen years");
+        assert!(step > 0.14 && step < 0.2, "{step}");
+        assert!(ofwar().estimate(&Condition { step, ..long }).worst() <= LIMIT);
     }
 
     #[test]

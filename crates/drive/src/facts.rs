@@ -28,6 +28,7 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "bounds": bounds(description, &geometry),
         "write_modes": write_modes(description, &geometry),
         "erase_modes": erase_modes(description, &geometry),
+        "read_modes": read_modes(description),
     })
 }
 
@@ -71,6 +72,8 @@ fn write_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
                 "name": mode.name,
                 "program_ns": mean(program_times(&timing, geometry, &program)),
                 "retention_ns": mode.retention_at(wear, rated).map(|limit| limit.0),
+                "retention_at_rated_ns": mode.retention_at(rated, rated).map(|limit| limit.0),
+                "outside": mode.derivation.as_ref().map_or(&[][..], |derivation| &derivation.outside),
             })
         })
         .collect()
@@ -83,6 +86,16 @@ fn erase_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
     let wear = |index: usize| description.flash.erase_modes.get(index).map_or(1.0, |mode| mode.wear);
     let names = description.erase_mode_names().into_iter().enumerate();
     names.map(|(index, name)| json!({"name": name, "erase_ns": timing.array(&erase(index)).0, "wear": wear(index)})).collect()
+}
+
+fn read_modes(description: &Description) -> Vec<Value> {
+    let read = description.flash.read_time.all();
+    let mean = read.iter().map(|time| time.0 as f64).sum::<f64>() / read.len() as f64;
+    let one = |name: &str, scale: f64, transfers: u32, corrects: Option<f64>| json!({"name": name, "sense_ns": mean * scale, "transfers": transfers, "corrects": corrects});
+    match &description.flash.read_modes[..] {
+        [] => vec![one("normal", 1.0, 1, None)],
+        modes => modes.iter().map(|mode| one(&mode.name, mode.sense_scale, mode.transfers, mode.corrects)).collect(),
+    }
 }
 
 /// A program of a whole stripe in a write mode.

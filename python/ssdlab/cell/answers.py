@@ -107,6 +107,8 @@ class Rber:
     #: Program steps; 0 for a part that has none.
     step: Quantity
     warnings: tuple[str, ...] = ()
+    #: If `blocks` were asked about: by which factor their layers differ from the mean, as quantiles.
+    blocks: dict[str, float] | None = None
 
     def chart(self) -> Chart:
         """Error rate against the axis with most values, a curve for each value of the others."""
@@ -126,6 +128,7 @@ class Modes:
     step: Quantity
     #: The mean program time that it takes.
     program_time_ns: Quantity
+    warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
         """Program time against promised retention, a curve for each wear."""
@@ -240,6 +243,10 @@ class Budget:
     #: What was solved for, and for each wear what was found; ``None`` where the budget cannot be closed.
     solve: str | None = None
     solved: tuple[dict[str, Any] | None, ...] = ()
+    #: For each wear the five quantities that the shares are for.
+    asked: tuple[dict[str, float], ...] = ()
+    #: For each wear why there are no shares; ``None`` where there are.
+    unknown: tuple[str | None, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:

@@ -201,6 +201,8 @@ def code(
     """
     if code is None and cell is None:
         raise InputError("code: expected one, such as ldpc-448B/4KiB, or a cell whose own is measured")
+    if rber is not None and not (pe is None and age is None and step is None):
+        raise InputError("rber: error rates are those of two normal levels, not of a cell: leave pe, age and step away")
     if min(failures, frames) < 1:
         raise InputError(f"failures, frames: {failures}, {frames}: expected at least 1 of each")
     # With error rates the channel is no cell's; the engine wants one named all the same.

@@ -97,6 +97,7 @@ def rber(
         age_s=axis(*axes[1]),
         step=axis(*axes[2]),
         warnings=_warnings(found),
+        blocks=found.get("blocks"),
     )
 
 
@@ -120,6 +121,7 @@ def modes(cell: CellLike, *, pe: Numbers | None = None, retention: Times | None 
         retention_s=axis(*axes[1]),
         step=table(found["step"], *axes),
         program_time_ns=table(found["program_time_ns"], *axes),
+        warnings=_warnings(found),
     )
 
 
@@ -250,6 +252,8 @@ def budget(
         warnings=tuple(dict.fromkeys(text for one in found for text in _warnings(one))),
         solve=solve,
         solved=tuple(one.get("solved") for one in found) if solve else (),
+        asked=tuple(one["asked"] for one in found),
+        unknown=tuple(one.get("unknown") for one in found),
     )
 
 

@@ -42,12 +42,26 @@ def ask(what: str, **question: Any) -> dict[str, Any]:
     """
     fields = _fields(question)
     try:
-        text = json.dumps(fields, allow_nan=False)
+        text = json.dumps(fields, allow_nan=False, default=_plain)
+    except TypeError as error:
+        raise InputError(f"{what}: {error}") from None
     except ValueError:
         odd = ", ".join(name for name, value in fields.items() if "nan" in repr(value).lower() or "inf" in repr(value).lower())
         raise InputError(f"{odd}: expected finite numbers") from None
     answer: dict[str, Any] = json.loads(_engine.lab(what, text))
     return answer
+
+
+def _plain(value: object) -> object:
+    """A NumPy number as a number.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    plain = getattr(value, "item", None)
+    if plain is None or getattr(value, "ndim", 0):
+        raise TypeError(f"{value!r}: expected a number, a text, or a list of them")
+    return plain()
 
 
 def many(values: object) -> bool:
@@ -62,6 +76,9 @@ def listed(values: Any) -> Any:
 
 def _fields(question: dict[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in question.items() if value is not None}
+    for name in ("cell", "code"):
+        if not isinstance(fields.get(name, ""), str | PathLike):
+            raise InputError(f"{name}: {fields[name]!r}: expected a name or a path")
     cell = fspath(fields.get("cell", ""))
     if cell.endswith(".csv"):
         fields["measurements"] = _text(cell)
@@ -80,7 +97,10 @@ def _fields(question: dict[str, Any]) -> dict[str, Any]:
             raise InputError(f"{name}: no values: expected at least one")
     for name in ("pe", "step", "rber"):
         if many(fields.get(name)):
-            fields[name] = [float(value) for value in fields[name]]
+            try:
+                fields[name] = [float(value) for value in fields[name]]
+            except (TypeError, ValueError):
+                raise InputError(f"{name}: {fields[name]!r}: expected a number, or a list of numbers") from None
     return fields
 
 

@@ -15,6 +15,7 @@ _AGES = tuple(f"{round(3_600 * (87_600 ** (at / 24)))}s" for at in range(25))
 _RETENTIONS = ("1h", "6h", "1d", "4d", "14d", "60d", "180d", "1y", "3y", "10y")
 #: Wears in shares of the rated one.
 _CURVE = tuple(at / 10 for at in range(16))
+_FINE = tuple(at / 20 for at in range(31))
 _FEW = (0.0, 0.5, 1.0, 1.5)
 _BARS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 #: Steps in shares of the nominal one, as far as the technology goes.
@@ -40,7 +41,11 @@ def modes(cell: CellLike, *, pe: Any, retention: Any, **more: Any) -> Chart:
 
 def limits(cell: CellLike, *, pe: Any, step: Any, **more: Any) -> Chart:
     """Against wear; against the step, if there are several and one wear."""
-    if many(pe) or (pe is not None and many(step)) or (pe is None and step is None):
+    if pe is None and step is None:
+        # The usual steps, at more wears than a table has.
+        usual = laboratory.limits(cell, **more).step
+        return laboratory.limits(cell, pe=_wears(cell, _FINE), step=usual, **more).chart()
+    if many(pe) or (pe is not None and many(step)):
         return laboratory.limits(cell, pe=pe, step=step, **more).chart()
     chart = laboratory.limits(cell, pe=_wears(cell, _CURVE), step=step, **more).chart()
     return chart if pe is None else _marked(chart, float(pe), f"{pe:,.0f} cycles")

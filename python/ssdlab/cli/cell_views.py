@@ -166,25 +166,30 @@ def _cycles(value: float, most: float) -> str:
 
 
 def show_budget(console: Console, answer: Budget) -> None:
-    """Who spends what of the window: a column for each wear."""
-    wears = np.atleast_1d(answer.pe)
+    """Who spends what of the window: a column for each wear; where the wear was solved for, at the wear that was found."""
+    wears = [one["pe_cycles"] for one in answer.asked]
     closes = np.atleast_1d(answer.closes)
+    first = answer.asked[0]
+    step = f", step {step_text(first['step'], answer.unit)}" if first["step"] else ""
+    console.print(Text(f"kept {span(first['retention_s'])}{step}", style="bold"))
     if answer.shares:
         window = np.atleast_1d(answer.window)
-        table = new_table(f"window ({answer.unit})", *(f"{count(one)} cycles" for one in wears))
-        table.add_row("window", *(f"{one:.3f}        " for one in window))
+        table = new_table(f"window ({answer.unit})", *(f"{count(round(one))} cycles" for one in wears))
+        table.add_row("window", *(_NONE if one != one else f"{one:.3f}        " for one in window))
         for name, values in {**answer.shares, "free": answer.free}.items():
             shown = zip(np.atleast_1d(values), window, strict=True)
-            table.add_row(f"  {name}", *(f"{volts:.3f} {percent(volts / whole):>7}" for volts, whole in shown))
+            table.add_row(
+                f"  {name}", *(_NONE if whole != whole else f"{volts:.3f} {percent(volts / whole):>7}" for volts, whole in shown)
+            )
         gives = (_NONE if one != one else f"{one:.3f}" for one in np.atleast_1d(answer.code_gives))
         table.add_row("the code gives", *(f"{one}        " for one in gives))
         console.print(table)
-    else:
-        console.print("Who spends what is not known of this part: its levels are not.")
+    for why in dict.fromkeys(why for why in answer.unknown if why):
+        console.print(f"Who spends what is not known: {why}.")
     for at, one in enumerate(wears):
         found = answer.solved[at] if answer.solved else None
         solved = "" if not answer.solve else f"; {answer.solve}: {_solved(found, answer.unit)}"
-        console.print(f"{count(one)} cycles: it {'closes' if closes[at] else 'does not close'}{solved}")
+        console.print(f"{count(round(one))} cycles: it {'closes' if closes[at] else 'does not close'}{solved}")
 
 
 def show_monte_carlo(console: Console, answer: MonteCarlo) -> None:
@@ -256,4 +261,5 @@ def _solved(found: dict[str, Any] | None, unit: str) -> str:
         "limit": lambda value: f"an error rate of {rate(value)} to correct",
         "bch_t_per_4kib": lambda value: f"as BCH with {value} bits / 4 KiB does",
     }
-    return ", ".join(shown[name](value) for name, value in found.items() if value is not None)
+    more = "at least " if found.get("at_least") else ""
+    return more + ", ".join(shown[name](value) for name, value in found.items() if name in shown and value is not None)

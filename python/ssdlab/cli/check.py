@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json
+from ssdlab.cli.console import print_json, remark
 
 
 def check(drive: options.DriveArgument, settings: options.Set = None, json: options.Json = False) -> None:
@@ -15,5 +15,8 @@ def check(drive: options.DriveArgument, settings: options.Set = None, json: opti
     resolved = drives.check(drive, set=settings or ())
     if json:
         print_json({"drive": drive, "ok": True, "resolved": resolved})
-    else:
-        typer.echo(f"{drive}: ok")
+        return
+    for mode in drives.describe(drive, set=settings or ())["write_modes"]:
+        for text in mode["outside"]:
+            remark(f"{drive}: write mode {mode['name']}: {text}")
+    typer.echo(f"{drive}: ok")

@@ -40,7 +40,7 @@ def paper(
         return
     console = standard_output()
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("", "where", "what", "published", "standing", "ours", ""):
+    for title in ("", "where", "what", "published", "standing", "ours", "accepted", ""):
         table.add_column(title)
     notes = [*dict.fromkeys(entry.note for entry in entries if entry.note)]
     work = ""
@@ -56,6 +56,7 @@ def paper(
             entry.published,
             entry.standing,
             entry.shown,
+            entry.accepted,
             f"({notes.index(entry.note) + 1})" if entry.note else "",
         )
     console.print(table)

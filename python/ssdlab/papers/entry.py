@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
+
+
+def _finite(number: float | None) -> float | None:
+    """A number as JSON has it; one without bound, or that is none, is left out."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,13 @@ class Entry:
     note: str = ""
 
     @property
+    def accepted(self) -> str:
+        """The range in which ours counts as the same."""
+        if self.low is None or self.high is None:
+            return ""
+        return f"from {self.low:.3g}" if math.isinf(self.high) else f"{self.low:.3g} to {self.high:.3g}"
+
+    @property
     def verdict(self) -> str:
         """``met``, ``missed``, or ``shown`` where there is nothing to meet."""
         if self.low is None or self.high is None:
@@ -45,10 +58,10 @@ class Entry:
             "what": self.what,
             "published": self.published,
             "standing": self.standing,
-            "ours": self.ours,
+            "ours": _finite(self.ours),
             "shown": self.shown,
-            "low": self.low,
-            "high": self.high,
+            "low": _finite(self.low),
+            "high": _finite(self.high),
             "verdict": self.verdict,
             "note": self.note,
         }

@@ -36,6 +36,7 @@ _CELLS = (
     "written, solid at the end of the promised retention. Where solid levels overlap beyond the dashed references, "
     "bits are wrong; the code corrects up to the last column."
 )
+_RATES = "Error rates of the write modes that were used, as the drive's model of its cell has them, and what its code corrects."
 
 
 def single(run: Result) -> str:
@@ -156,7 +157,8 @@ def _cells(runs: Sequence[Result]) -> list[str]:
     if not modes:
         return []
     chart = cells.distributions(modes)
-    return [_section("Modes in the cell", _CELLS, *([_figure(chart, "cells")] if chart else []), cells.numbers(modes))]
+    caption, figures = (_CELLS, [_figure(chart, "cells")]) if chart else (_RATES, [])
+    return [_section("Modes in the cell", caption, *figures, cells.numbers(modes))]
 
 
 def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -88,6 +88,9 @@ fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Problems> {
     }
     if let Some(code) = &flash.code {
         part.protect(code.clone());
+    } else if let (true, Some(spare)) = (asks, flash.spare_size) {
+        let fits = ecc::BlockCode::fits(&part.code, flash.page_size.0, spare.0);
+        fits.map_err(|problem| kit::Problem { place: "flash.spare_size".to_owned(), ..problem })?;
     }
     Ok(Some(part))
 }
@@ -137,6 +140,10 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
         _ => return Err("expected either a retention, whose step is sought, or a step, whose retention is".to_owned()),
     };
     let estimate = part.device.estimate(&at(wear, part.device.age_at(retention, celsius), step));
+    let mut outside = estimate.outside.clone();
+    if derive.at_pe_cycles < rated && !derive.by_wear {
+        outside.push(format!("the promise is for up to {} cycles, blocks are rated for {rated}", derive.at_pe_cycles));
+    }
     let nominal = part.program_time(part.device.nominal_step);
     let scale = part.program_time(step).zip(nominal).map_or(1.0, |(time, nominal)| time.0 as f64 / nominal.0 as f64);
     let limits = if derive.by_wear {
@@ -168,7 +175,7 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
             temperature: celsius,
             limit,
             error_rate: estimate.worst(),
-            outside: estimate.outside,
+            outside,
         }),
     })
 }

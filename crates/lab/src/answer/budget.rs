@@ -1,8 +1,10 @@
 //! The one budget of the cell's window: who spends what, and the fifth of five quantities from the other four.
 
 use super::{seconds, warn};
-use crate::question::{Question, Setting};
+use crate::question::{Question, Setting, no_step};
+use cell::Condition;
 use cell::budget::{Budget, Unknown, close, closes, spending};
+use cell::solve::LONGEST;
 use ecc::{Bch, BlockCode};
 use kit::{Nanos, Problem, Problems};
 use serde_json::{Map, Value, json};
@@ -33,6 +35,13 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         let Some((_, unknown)) = UNKNOWNS.iter().find(|(known, _)| known == name) else {
             return Err(Problem::unknown("solve", "quantity", name, UNKNOWNS.map(|(known, _)| known)).into());
         };
+        let technology = &setting.part.device.technology;
+        if *unknown == Unknown::Step && technology.widest_step().is_none() {
+            return Err(Problems::one("solve", no_step(&setting.part)));
+        }
+        if *unknown == Unknown::Erase && technology.shallowest_erase().is_none() {
+            return Err(Problems::one("solve", format!("cell {} has no erase depth", setting.part.name)));
+        }
         answer.insert("solve".to_owned(), json!(name));
         match close(&setting.part.device, &budget, *unknown) {
             Some(closed) => {
@@ -46,6 +55,12 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }
     let device = &setting.part.device;
     answer.insert("unit".to_owned(), json!(device.technology.step_unit()));
+    let heat = cell::stress::acceleration(device.activation_ev, setting.celsius, device.reference_celsius);
+    let Condition { pe_cycles, step, age, erase_shift, .. } = budget.condition;
+    answer.insert(
+        "asked".to_owned(),
+        json!({ "pe_cycles": pe_cycles, "step": step, "retention_s": seconds(age) / heat, "erase_shift": erase_shift, "limit": budget.limit }),
+    );
     answer.insert("closes".to_owned(), json!(closes(device, &budget)));
     match spending(device, &budget) {
         Some(spending) => {
@@ -57,7 +72,13 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             answer.insert("code_gives".to_owned(), json!(spending.code_gives));
         }
         None => {
+            let why = if device.technology.widest_step().is_some() {
+                "the levels find no place: reads, wear or age use up more than the code corrects"
+            } else {
+                "this part's levels are not known"
+            };
             answer.insert("window".to_owned(), Value::Null);
+            answer.insert("unknown".to_owned(), json!(why));
         }
     }
     warn(&mut answer, [setting.notes(), device.estimate(&budget.condition).outside].concat());
@@ -79,7 +100,7 @@ fn solved(unknown: Unknown, closed: &Budget, setting: &Setting) -> Value {
                 setting.celsius,
                 setting.part.device.reference_celsius,
             );
-            json!({ "retention_s": seconds(condition.age) / heat })
+            json!({ "retention_s": seconds(condition.age) / heat, "at_least": condition.age >= Nanos(LONGEST.0 - LONGEST.0 / 1_000_000) })
         }
         Unknown::Wear => json!({ "pe_cycles": condition.pe_cycles }),
         Unknown::Code => {

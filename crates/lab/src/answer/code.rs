@@ -90,6 +90,7 @@ pub(super) fn count(question: &Question) -> Result<Value, Problems> {
 /// A measurement as it is kept in a file.
 #[derive(Clone, Debug, Deserialize)]
 struct Kept {
+    version: Option<u64>,
     code: String,
     /// By soft levels: 0, 1, 2, ...
     soft: Vec<KeptLevel>,
@@ -106,6 +107,7 @@ struct KeptPoint {
     rber: f64,
     frames: u64,
     failed: u64,
+    undetected: Option<u64>,
 }
 
 impl KeptLevel {
@@ -131,6 +133,9 @@ pub(super) fn summary(question: &Question) -> Result<Value, Problems> {
                 .points
                 .iter()
                 .map(|point| {
+                    if point.frames == 0 {
+                        return json!({ "failure": null, "low": null, "high": null });
+                    }
                     let (low, high) = interval(point.failed, point.frames, CONFIDENCE);
                     let rate = point.failed as f64 / point.frames.max(1) as f64;
                     json!({ "failure": rate, "low": low, "high": high })
@@ -143,8 +148,27 @@ pub(super) fn summary(question: &Question) -> Result<Value, Problems> {
 }
 
 fn kept(text: &str) -> Result<Kept, String> {
-    serde_json::from_str(text)
-        .map_err(|error| format!("not a measurement of a code, as `ssdlab cell code --out` writes it: {error}"))
+    let wrong = |why: String| format!("not a measurement of a code, as `ssdlab cell code --out` writes it: {why}");
+    let kept: Kept = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    if let Some(version) = kept.version.filter(|version| *version != 1) {
+        return Err(wrong(format!("version {version}: expected 1")));
+    }
+    for level in &kept.soft {
+        for (index, point) in level.points.iter().enumerate() {
+            let place = format!("soft levels {}, point {}", level.soft_levels, index + 1);
+            let undetected = point.undetected.unwrap_or(0);
+            if point.failed > point.frames || undetected > point.failed {
+                return Err(wrong(format!(
+                    "{place}: {} frames, {} failed, {undetected} of them undetected: expected no more of each than of the one before",
+                    point.frames, point.failed
+                )));
+            }
+            if !(point.rber > 0.0 && point.rber < 0.5) {
+                return Err(wrong(format!("{place}: rber {}: expected an error rate above 0, below 0.5", point.rber)));
+            }
+        }
+    }
+    Ok(kept)
 }
 
 /// The code that was measured: its limits with each number of soft levels, at the failure rate that could be counted.
@@ -351,6 +375,17 @@ mod tests {
         let asked = json!({"cell": "ofwar-mlc", "measured_code": kept.to_string()}).to_string();
         let own = ask("rber", &asked).expect("an answer")["limit"].as_f64().expect("a number");
         assert!(own < limit && own > 0.5 * limit, "{own}");
+        for (from, to, why) in [
+            ("\"failed\":1}", "\"failed\":99999999}", "point 1: 100000 frames, 99999999 failed"),
+            ("\"rber\":0.003", "\"rber\":0.6", "point 1: rber 0.6"),
+            ("{\"code\"", "{\"version\":2,\"code\"", "version 2: expected 1"),
+        ] {
+            let text = kept.to_string();
+            assert!(text.contains(from), "{from} in {text}");
+            let damaged = json!({"cell": "ofwar-mlc", "measured_code": text.replacen(from, to, 1)}).to_string();
+            let problem = ask("rber", &damaged).expect_err("damaged").to_string();
+            assert!(problem.contains(why), "{problem}");
+        }
         let bad = ask("rber", &json!({"cell": "ofwar-mlc", "measured_code": "{}"}).to_string()).expect_err("no measurement");
         assert!(bad.to_string().contains("cell code --out"), "{bad}");
     }
