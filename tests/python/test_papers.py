@@ -58,5 +58,11 @@ def test_the_command_lists_and_refuses(cli):
     assert "did you mean `cell`?" in wrong.stderr
 
 
-def test_json_is_one_document(cli):
+def test_json_is_one_document(cli, entries):
     assert json.loads(cli("paper", "--json").stdout)["experiments"][0]["name"] == "cell"
+    text = json.dumps([entry.as_json() for entry in entries], allow_nan=False)
+    assert json.loads(text)[0]["verdict"] == "met"
+
+
+def test_every_comparison_shows_what_it_accepts(entries):
+    assert all(entry.accepted for entry in entries if entry.verdict == "met")

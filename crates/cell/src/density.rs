@@ -22,10 +22,11 @@ impl Grid {
         Grid { low, step, count: ((high - low) / step).ceil() as usize + 1 }
     }
 
-    /// The last place that lies below a voltage, half-way between places counting as below the upper; none if all lie above.
-    pub fn below(&self, voltage: f64) -> Option<usize> {
-        let place = ((voltage - self.low) / self.step - 0.5).round();
-        (place >= 0.0).then(|| (place as usize).min(self.count - 1))
+    /// The last place that ends below a voltage, and how far beyond its end the voltage is, in places; none if the first ends above.
+    pub fn between(&self, voltage: f64) -> (Option<usize>, f64) {
+        let place = (voltage - self.low) / self.step - 0.5;
+        let below = place.floor();
+        if below < 0.0 { (None, 0.0) } else { (Some((below as usize).min(self.count - 1)), place - below) }
     }
 
     /// The voltage of a place \[V\].

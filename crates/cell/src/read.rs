@@ -39,24 +39,29 @@ pub fn page_of(boundary: usize, bits: usize) -> usize {
     bits - 1 - (boundary + 1).trailing_zeros() as usize
 }
 
-/// The probability that a cell of each level lies in each of the intervals that `references` (rising) cut the axis into. All cuts fall between places of
-/// the grid.
+/// The probability that a cell of each level lies in each of the intervals that `references` (rising) cut the axis into.
 pub fn intervals(levels: &[Density], references: &[f64]) -> Vec<Vec<f64>> {
     levels
         .iter()
         .map(|level| {
             let (below, above) = level.tails();
-            // From whichever side is the smaller, so that no small probability is lost in a difference of large ones.
-            let up_to = |place: Option<usize>| place.map_or(0.0, |place| below[place]);
-            let beyond = |place: Option<usize>| place.map_or(1.0, |place| above[place]);
-            let cuts: Vec<Option<usize>> = references.iter().map(|reference| level.grid().below(*reference)).collect();
+            let cuts: Vec<(f64, f64)> = references
+                .iter()
+                .map(|reference| {
+                    let (place, share) = level.grid().between(*reference);
+                    let (below, above) = (tail_between(&below, place, share), tail_between(&above, place, share));
+                    // The smaller tail is the exact one.
+                    if below < above { (below, 1.0 - below) } else { (1.0 - above, above) }
+                })
+                .collect();
             let mut shares = Vec::with_capacity(cuts.len() + 1);
             for index in 0..=cuts.len() {
+                // From whichever side is the smaller, so that no small probability is lost in a difference of large ones.
                 let share = match (index.checked_sub(1).map(|before| cuts[before]), cuts.get(index)) {
-                    (None, Some(next)) => up_to(*next),
-                    (Some(last), None) => beyond(last),
-                    (Some(last), Some(next)) if up_to(*next) < 0.5 => up_to(*next) - up_to(last),
-                    (Some(last), Some(next)) => beyond(last) - beyond(*next),
+                    (None, Some(next)) => next.0,
+                    (Some(last), None) => last.1,
+                    (Some(last), Some(next)) if next.0 < 0.5 => next.0 - last.0,
+                    (Some(last), Some(next)) => last.1 - next.1,
                     (None, None) => 1.0,
                 };
                 shares.push(share.max(0.0));
@@ -64,6 +69,17 @@ pub fn intervals(levels: &[Density], references: &[f64]) -> Vec<Vec<f64>> {
             shares
         })
         .collect()
+}
+
+/// A tail between two cuts of the grid: its logarithm is linear there, as it is far out.
+fn tail_between(tail: &[f64], place: Option<usize>, share: f64) -> f64 {
+    // Below the first cut lies nothing, and above it everything: whichever end the tail is summed from.
+    let Some(place) = place else { return if tail[0] < tail[tail.len() - 1] { 0.0 } else { 1.0 } };
+    let (here, next) = (tail[place], tail[(place + 1).min(tail.len() - 1)]);
+    if here <= 0.0 || next <= 0.0 {
+        return here + (next - here) * share;
+    }
+    here * libm::exp(share * libm::log(next / here))
 }
 
 /// Error rates with these references, all levels being equally likely.
@@ -104,13 +120,31 @@ pub fn best_references(levels: &[Density]) -> Vec<f64> {
     levels.windows(2).map(|pair| best_reference(&pair[0], &pair[1]).0).collect()
 }
 
-/// The reference between two levels with the fewest errors, and their number per cell of each level.
+/// The reference between two levels with the fewest errors, and their number per cell of each level. It may lie between cuts of the grid: the tails fall and rise
+/// exponentially there, and where their sum is least follows.
 pub(crate) fn best_reference(lower: &Density, upper: &Density) -> (f64, f64) {
     let (_, above) = lower.tails();
     let (below, _) = upper.tails();
     let errors = above.iter().zip(&below).map(|(above, below)| above + below);
-    let (place, errors) = errors.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).expect("a grid has places");
-    (lower.grid().at(place) + lower.grid().step / 2.0, errors)
+    let (place, least) = errors.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).expect("a grid has places");
+    let grid = lower.grid();
+    let mut best = (grid.at(place) + grid.step / 2.0, least);
+    for from in [place.saturating_sub(1), place] {
+        let to = from + 1;
+        if to >= above.len() || [above[from], above[to], below[from], below[to]].iter().any(|tail| *tail <= 0.0) {
+            continue;
+        }
+        let (falls, rises) = (libm::log(above[from] / above[to]), libm::log(below[to] / below[from]));
+        if falls <= 0.0 || rises <= 0.0 {
+            continue;
+        }
+        let share = (libm::log(falls * above[from] / (rises * below[from])) / (falls + rises)).clamp(0.0, 1.0);
+        let errors = above[from] * libm::exp(-falls * share) + below[from] * libm::exp(rises * share);
+        if errors < best.1 {
+            best = (grid.at(from) + grid.step * (share + 0.5), errors);
+        }
+    }
+    best
 }
 
 #[cfg(test)]

@@ -115,3 +115,14 @@ fn a_measured_code_is_read_from_its_file() {
     let missing = read("other.json").expect_err("no file").to_string();
     assert!(missing.contains("d.toml:3: flash.measured_code: other.json: no such file"), "{missing}");
 }
+
+/// The model's own code must fit the spare area, and a promise for less than the rated wear is said.
+#[test]
+fn what_a_derived_mode_stands_on_is_checked() {
+    let spare = format!("[flash]\nspare_size = \"16B\"\n{OFWAR}");
+    assert!(refused(&spare).contains("flash.spare_size: the parity of 1 codewords needs 220 bytes"), "{}", refused(&spare));
+    let young = OFWAR.replacen("at_pe_cycles = 10000", "at_pe_cycles = 100", 1);
+    let description = read(&young).unwrap_or_else(|problems| panic!("{problems}"));
+    let outside = &description.flash.write_modes[0].derivation.as_ref().expect("how it was found").outside;
+    assert!(outside.iter().any(|text| text.contains("up to 100 cycles, blocks are rated for 10000")), "{outside:?}");
+}
