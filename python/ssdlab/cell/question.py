@@ -59,7 +59,7 @@ def _plain(value: object) -> object:
         TypeError: it is something else.
     """
     plain = getattr(value, "item", None)
-    if plain is None or getattr(value, "ndim", 0):
+    if plain is None or getattr(value, "ndim", False):
         raise TypeError(f"{value!r}: expected a number, a text, or a list of them")
     return plain()
 
