@@ -103,6 +103,22 @@ pub struct Aging<'a> {
 }
 
 impl Device {
+    /// A device of which nothing is known but its technology and rating: read where it is best, 1.1 eV at 40 degrees (FACTS 6.3; the temperature assumed), no reads, no
+    /// variation, no programming.
+    pub fn of(technology: Technology, rated_pe_cycles: u32) -> Device {
+        Device {
+            technology,
+            references: References::Optimal,
+            disturb: None,
+            activation_ev: 1.1,
+            reference_celsius: 40.0,
+            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
+            ispp: None,
+            nominal_step: 0.0,
+            rated_pe_cycles,
+        }
+    }
+
     /// Error rates at a condition.
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         self.aging(condition).at(condition.age)

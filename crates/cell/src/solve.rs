@@ -90,8 +90,7 @@ fn answer(low: f64, high: f64, over: impl Fn(f64) -> f64) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::read::References;
-    use crate::stress::{ReadDisturb, Variation};
+    use crate::stress::ReadDisturb;
     use crate::voltage::nominal;
 
     const HOUR: u64 = 3_600_000_000_000;
@@ -99,17 +98,7 @@ pub(crate) mod tests {
     const LIMIT: f64 = 1.35e-3;
 
     pub(crate) fn ofwar() -> Device {
-        Device {
-            technology: Technology::Voltage(nominal()),
-            references: References::Optimal,
-            disturb: Some(ReadDisturb::default()),
-            activation_ev: 1.1,
-            reference_celsius: 40.0,
-            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
-            ispp: None,
-            nominal_step: 0.2,
-            rated_pe_cycles: 10_000,
-        }
+        Device { disturb: Some(ReadDisturb::default()), nominal_step: 0.2, ..Device::of(Technology::Voltage(nominal()), 10_000) }
     }
 
     fn at(step: f64, pe_cycles: f64, hours: u64) -> Condition {

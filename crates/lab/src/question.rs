@@ -448,17 +448,7 @@ fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
     Ok(Part {
         name: name.to_owned(),
         summary: "your measurements",
-        device: Device {
-            technology: Technology::Measured(table),
-            references: References::Optimal,
-            disturb: None,
-            activation_ev: 1.1,
-            reference_celsius: 40.0,
-            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
-            ispp: None,
-            nominal_step: 0.0,
-            rated_pe_cycles: most_wear.max(1.0) as u32,
-        },
+        device: Device::of(Technology::Measured(table), most_wear.max(1.0) as u32),
         code,
         target: crate::part::Target::Failure(1e-15),
         own_limit: None,

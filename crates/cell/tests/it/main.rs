@@ -1,7 +1,7 @@
 //! Properties of the cell's models, over random conditions.
 
 use cell::voltage::{VoltageModel, nominal};
-use cell::{Condition, Device, References, Technology};
+use cell::{Condition, Device, Technology};
 use kit::Nanos;
 use proptest::prelude::*;
 
@@ -25,15 +25,9 @@ prop_compose! {
 
 fn device(model: VoltageModel) -> Device {
     Device {
-        technology: Technology::Voltage(model),
-        references: References::Optimal,
         disturb: Some(cell::stress::ReadDisturb::default()),
-        activation_ev: 1.1,
-        reference_celsius: 40.0,
-        variation: cell::stress::Variation { block_sigma: 0.0, layer_sigma: 0.0 },
-        ispp: None,
         nominal_step: 0.2,
-        rated_pe_cycles: 10_000,
+        ..Device::of(Technology::Voltage(model), 10_000)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::parameter::{Parameter, Standing::*, parameter};
 use crate::part::{Part, Target};
 use cell::stress::Variation;
-use cell::{Device, References, Technology, laws};
+use cell::{Device, Technology, laws};
 use ecc::{Bch, Code, Ldpc};
 use kit::Nanos;
 
@@ -96,15 +96,8 @@ fn of(
         name: name.to_owned(),
         summary,
         device: Device {
-            technology: Technology::Law(laws::find(name).expect("a law of this name")),
-            references: References::Optimal,
-            disturb: None,
-            activation_ev: 1.1,
-            reference_celsius: 40.0,
             variation: Variation { block_sigma: 0.25, layer_sigma: 0.1 },
-            ispp: None,
-            nominal_step: 0.0,
-            rated_pe_cycles,
+            ..Device::of(Technology::Law(laws::find(name).expect("a law of this name")), rated_pe_cycles)
         },
         code,
         target,

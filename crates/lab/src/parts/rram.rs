@@ -3,8 +3,7 @@
 use crate::parameter::{Standing::*, parameter};
 use crate::part::{Part, Target};
 use cell::rram::Rram;
-use cell::stress::Variation;
-use cell::{Device, References, Technology};
+use cell::{Device, Technology};
 use ecc::{Bch, Code};
 
 /// A crosspoint array behind a flash interface.
@@ -25,17 +24,7 @@ pub(super) fn part() -> Part {
         read_time: Some(memory.read_time),
         program_time: Some(memory.write_time),
         erase_time: None,
-        device: Device {
-            rated_pe_cycles: memory.rated_writes as u32,
-            technology: Technology::Rram(memory),
-            references: References::Optimal,
-            disturb: None,
-            activation_ev: 1.1,
-            reference_celsius: 40.0,
-            variation: Variation { block_sigma: 0.0, layer_sigma: 0.0 },
-            ispp: None,
-            nominal_step: 0.0,
-        },
+        device: Device::of(Technology::Rram(memory), memory.rated_writes as u32),
         code: Code::Bch(Bch { data_bits: 512 * 8, t: 8 }),
         target: Target::Failure(1e-11),
         own_limit: None,
