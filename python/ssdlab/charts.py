@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -258,7 +259,10 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
             figure.legend(title=chart.legend or None, loc="outside right upper", fontsize=8, title_fontsize=8, frameon=False)
         # Without the time of day: equal charts give equal files.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-        figure.savefig(path, format=kind, metadata=metadata)
+        with warnings.catch_warnings():
+            # Of axes with one point, or none: they are drawn as they are.
+            warnings.simplefilter("ignore")
+            figure.savefig(path, format=kind, metadata=metadata)
 
 
 def _curves(axes: Axes, chart: Chart) -> None:

@@ -163,7 +163,10 @@ fn parse_quantity(text: &str, suffixes: &[Suffix]) -> Result<u64, String> {
             other => format!("unknown unit `{other}`"),
         });
     };
-    scale_decimal(&number, *scale).ok_or_else(|| format!("`{number}` is not a number that fits"))
+    let smallest = suffixes[0].0;
+    scale_decimal(&number, *scale).ok_or_else(|| {
+        format!("`{number}` is not a number that fits, in whole {smallest} and up to {}{suffix}", u64::MAX / *scale)
+    })
 }
 
 /// `number` (digits with at most one point) times `scale`, exactly; fractions below one base unit are refused.
