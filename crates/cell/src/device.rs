@@ -138,9 +138,19 @@ impl Device {
         Aging { device: self, condition: *condition, resolution, disturbed }
     }
 
+    /// How much faster data ages at a temperature than at the reference temperature.
+    pub fn heat(&self, celsius: f64) -> f64 {
+        acceleration(self.activation_ev, celsius, self.reference_celsius)
+    }
+
     /// An age at a temperature as one at the reference temperature.
     pub fn age_at(&self, age: Nanos, celsius: f64) -> Nanos {
-        equivalent_age(age, acceleration(self.activation_ev, celsius, self.reference_celsius))
+        equivalent_age(age, self.heat(celsius))
+    }
+
+    /// An age at the reference temperature as one at another.
+    pub fn age_kept_at(&self, age: Nanos, celsius: f64) -> Nanos {
+        equivalent_age(age, 1.0 / self.heat(celsius))
     }
 
     /// The distributions of levels, lowest first, and the references; none where the technology knows error rates only.

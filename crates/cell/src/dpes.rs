@@ -35,6 +35,8 @@ pub struct Scaling {
     pub wear: [(f64, f64); 2],
     /// Entries of the table of effective wear in place of what follows from the lines above.
     pub replaced: Vec<Entry>,
+    /// Time of a slow erase, in nominal ones: 4, stated (section 3.3: +300 %).
+    pub slow_time: f64,
     /// Time of a lazy erase, which deepens a block that was erased too gently for the next write, as a share of a nominal erase: 0.2, stated (section 3.4).
     pub lazy_time: f64,
 }
@@ -104,6 +106,7 @@ impl Default for Scaling {
             voltage_per_volt: 0.132,
             wear: [(1.0, 3.857), (0.81, 2.571)],
             replaced: Vec::new(),
+            slow_time: 4.0,
             lazy_time: 0.2,
         }
     }

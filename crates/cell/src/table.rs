@@ -65,7 +65,7 @@ impl ErrorTable {
             most_wear,
             wear_scale: (wear_points - 1) as f64 / libm::sqrt(most_wear),
             age_scale: (age_points - 1) as f64 / span,
-            age_factor: crate::stress::acceleration(device.activation_ev, celsius, device.reference_celsius),
+            age_factor: device.heat(celsius),
             ln_rate,
             read: (0..wear_points).map(|point| device.read_term(wear(point)).0).collect(),
             read_exponent: device.read_term(most_wear).1,

@@ -2,7 +2,7 @@
 //! model of the cell.
 
 use crate::config::PerPageType;
-use kit::Nanos;
+use kit::{Nanos, wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +95,7 @@ impl WriteModeConfig {
     /// The retention limit at `pe_cycles` of `rated` cycles: the value of the wear class, rounded towards worn.
     pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {
         let limits = self.retention.as_ref()?.all();
-        let class = u64::from(pe_cycles) * limits.len() as u64 / u64::from(rated.max(1));
-        Some(limits[usize::try_from(class).unwrap_or(usize::MAX).min(limits.len() - 1)])
+        Some(limits[wear_class(pe_cycles, rated, limits.len())])
     }
 }
 
@@ -150,7 +149,7 @@ pub struct ReadModeConfig {
     #[schemars(range(min = 0.0, max = 0.5))]
     pub corrects: Option<f64>,
     /// Reference voltages for each boundary between levels, N: sensing takes N times as long, ceil(log2(N + 1)) transfers follow, and what that corrects is
-    /// the code's limit with (N - 1) / 2 soft levels (AGCR, section 2.2). In place of the fields above.
+    /// the code's limit with (N - 1) / 2 soft levels (AGCR, equation 2). In place of the fields above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveRead>,
 }

@@ -6,7 +6,7 @@
 //! itself; one timer is armed for the earliest head. Nothing is kept per page and nothing is done on the hot path.
 
 use crate::map::{BlockState, Store};
-use kit::{BlockId, Nanos, SimTime};
+use kit::{BlockId, Nanos, SimTime, wear_class};
 use std::collections::VecDeque;
 
 /// A block that must be empty by a certain time. Stale once the block has been erased.
@@ -57,9 +57,7 @@ impl Retention {
     }
 
     fn class_of(&self, mode: u8, erase_count: u32) -> usize {
-        let count = self.limits[mode as usize].len() as u64;
-        let class = u64::from(erase_count) * count / u64::from(self.rated.max(1));
-        usize::try_from(class.min(count - 1)).expect("below the number of classes")
+        wear_class(erase_count, self.rated, self.limits[mode as usize].len())
     }
 
     /// The instant by which a block's data must have been moved, without margin; `None` without limit.

@@ -27,6 +27,7 @@ pub mod slab;
 pub mod sums;
 pub mod table;
 pub mod units;
+pub mod wear;
 
 pub use cause::{Cause, Ledger};
 pub use clock::{Work, WorkClock};
@@ -49,6 +50,7 @@ pub use slab::Slab;
 pub use sums::Sums;
 pub use table::Table;
 pub use units::{Bytes, Nanos, Rate, SimTime, TransferRate};
+pub use wear::wear_class;
 
 /// Bytes of one mapping unit: the grain of the logical-to-physical map.
 pub const UNIT_BYTES: u64 = 4096;

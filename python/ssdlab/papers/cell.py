@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from typing import Any
 
-from ssdlab import _engine
+from ssdlab.cell import ask, code, monte_carlo
 from ssdlab.papers.entry import Entry
 
 _HOUR = 3600.0
@@ -53,13 +52,9 @@ def experiment(quick: bool) -> Iterator[Entry]:
     yield from _thesis()
 
 
-def _ask(what: str, **question: Any) -> Any:
-    return json.loads(_engine.lab(what, json.dumps(question)))
-
-
 def _ofwar(quick: bool) -> Iterator[Entry]:
     work = "OFWAR"
-    modes = {age: _ask("modes", cell="ofwar-mlc", pe=10_000, retention=age) for age in ("87660h", "4d")}
+    modes = {age: ask("modes", cell="ofwar-mlc", pe=10_000, retention=age) for age in ("87660h", "4d")}
     ratio = modes["4d"]["step"] / modes["87660h"]["step"]
     yield Entry(
         work=work,
@@ -86,7 +81,7 @@ def _ofwar(quick: bool) -> Iterator[Entry]:
         high=310,
     )
     for (step, pe), expected in _RATES.items():
-        rates = _ask("rber", cell="ofwar-mlc", pe=pe, step=step, age=[*_AGES.values()], verify=_ROUNDED)["worst"][0]
+        rates = ask("rber", cell="ofwar-mlc", pe=pe, step=step, age=[*_AGES.values()], verify=_ROUNDED)["worst"][0]
         for age, published, (ours,) in zip(_AGES, expected, rates, strict=True):
             yield Entry(
                 work=work,
@@ -100,7 +95,7 @@ def _ofwar(quick: bool) -> Iterator[Entry]:
                 high=1.05 * published,
             )
     for step, published in _RETENTION.items():
-        ours = _ask("limits", cell="ofwar-mlc", pe=10_000, step=step, verify=_ROUNDED)["retention_s"] / _HOUR
+        ours = ask("limits", cell="ofwar-mlc", pe=10_000, step=step, verify=_ROUNDED)["retention_s"] / _HOUR
         yield Entry(
             work=work,
             where="FACTS 1.3",
@@ -120,7 +115,7 @@ def _ofwar(quick: bool) -> Iterator[Entry]:
 def _finding(work: str) -> Iterator[Entry]:
     """The honest finding: the trade bites only near the end of life."""
     for pe in (3_000, 5_000, 7_000, 8_500, 10_000):
-        answer = _ask("limits", cell="ofwar-mlc", pe=pe, step=0.40)
+        answer = ask("limits", cell="ofwar-mlc", pe=pe, step=0.40)
         years = answer["retention_s"] / _YEAR
         long = years >= 10
         yield Entry(
@@ -139,11 +134,9 @@ def _finding(work: str) -> Iterator[Entry]:
 
 
 def _drawn(work: str, quick: bool) -> Iterator[Entry]:
-    from ssdlab import cell
-
     cells = 4_000_000 if quick else 100_000_000
     for step, pe, age, more in _DRAWN:
-        drawn = cell.monte_carlo(cell="ofwar-mlc", pe=pe, step=step, age=age, cells=cells, seed=1, **more)
+        drawn = monte_carlo(cell="ofwar-mlc", pe=pe, step=step, age=age, cells=cells, seed=1, **more)
         for page, z in drawn.z.items():
             yield Entry(
                 work=work,
@@ -162,7 +155,7 @@ def _drawn(work: str, quick: bool) -> Iterator[Entry]:
 
 def _relaxation() -> Iterator[Entry]:
     work = "retention relaxation"
-    steps = {age: _ask("modes", cell="rr-mlc", pe=3_000, retention=age)["step"] for age in ("8766h", "876.6h", "2w", "87.66h")}
+    steps = {age: ask("modes", cell="rr-mlc", pe=3_000, retention=age)["step"] for age in ("8766h", "876.6h", "2w", "87.66h")}
     for age, title, published, low, high in (
         ("876.6h", "0.1 year", "2.1x", 2.05, 2.17),
         ("2w", "2 weeks", "2.3x", 2.25, 2.36),
@@ -171,7 +164,7 @@ def _relaxation() -> Iterator[Entry]:
         ours = steps[age] / steps["8766h"]
         yield Entry(
             work=work,
-            where="slide 17",
+            where="slide Retention vs. Write Speed",
             what=f"write speed-up if {title} is promised instead of a year",
             published=published,
             standing="stated" if age == "2w" else "derived",
@@ -185,10 +178,10 @@ def _relaxation() -> Iterator[Entry]:
         (4.5e-4, "BCH 24 bits / 1080 B", "2 weeks", 1.9, 2.1),
         (2.2e-2, "LDPC, 2.2e-2", "52 weeks", 52.0, 52.4),
     ):
-        weeks = _ask("limits", cell="rr-mlc-ldpc", pe=3_000, limit=limit)["retention_s"] / (7 * 24 * _HOUR)
+        weeks = ask("limits", cell="rr-mlc-ldpc", pe=3_000, limit=limit)["retention_s"] / (7 * 24 * _HOUR)
         yield Entry(
             work=work,
-            where="slide 18",
+            where="slide Retention vs. ECCs",
             what=f"retention with {title}, on a cell that LDPC keeps for a year",
             published=published,
             standing="stated",
@@ -201,7 +194,7 @@ def _relaxation() -> Iterator[Entry]:
 
 def _dpes() -> Iterator[Entry]:
     work = "autoFTL / DPES"
-    modes = {(row["mode"], row["speed"]): row for row in _ask("endurance", cell="dpes-mlc")["erase_modes"]}
+    modes = {(row["mode"], row["speed"]): row for row in ask("endurance", cell="dpes-mlc")["erase_modes"]}
     wear = modes["EV4", "fast"]["effective_wear"][0]
     yield Entry(
         work=work,
@@ -290,7 +283,7 @@ def _dpes() -> Iterator[Entry]:
 
 def _agcr(quick: bool) -> Iterator[Entry]:
     work = "AGCR"
-    costs = _ask("regulator")
+    costs = ask("regulator")
     for row, published in zip(costs["reads"], (70, 170, 310), strict=True):
         ours = row["read_ns"] / 1000
         yield Entry(
@@ -324,10 +317,8 @@ def _agcr(quick: bool) -> Iterator[Entry]:
 
 def _sensing(work: str, quick: bool) -> Iterator[Entry]:
     """What N references correct, by a real LDPC decoder on the channel of the cell."""
-    from ssdlab import cell
-
     frames = 5_000 if quick else 20_000
-    measured = cell.code("ldpc-448B/4KiB", cell="ofwar-mlc", step=0.3, age="30d", soft_levels=3, frames=frames)
+    measured = code("ldpc-448B/4KiB", cell="ofwar-mlc", step=0.3, age="30d", soft_levels=3, frames=frames)
     for references, levels, assumed in ((1, 0, 2e-3), (3, 1, 6e-3), (7, 3, 1.1e-2)):
         limit = measured.limit(levels)
         yield Entry(
@@ -344,7 +335,7 @@ def _sensing(work: str, quick: bool) -> Iterator[Entry]:
 
 def _thesis() -> Iterator[Entry]:
     work = "SSDExplorer thesis"
-    answer = _ask("protection", cell="thesis-a-mlc", rber=[2.06e-3, 2.14e-3, 2.16e-3])
+    answer = ask("protection", cell="thesis-a-mlc", rber=[2.06e-3, 2.14e-3, 2.16e-3])
     point_a, low, high = answer["points"]
     for point, rate in ((low, "2.14e-3"), (high, "2.16e-3")):
         ours = 100 * point["page_failure"]

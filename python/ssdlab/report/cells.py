@@ -63,10 +63,11 @@ def used(runs: Sequence[Result]) -> list[Mode]:
     units = {
         mode["name"]: sum(run.summary["modes"]["write"].get(mode["name"], 0) for run in runs) for mode in flash["write_mode"]
     }
-    times = {mode["name"]: mode["program_ns"] for mode in describe(Drive.from_text(runs[0].drive_toml))["write_modes"]}
+    facts = describe(Drive.from_text(runs[0].drive_toml), set={"state.pe_cycles": wear})
+    known = {mode["name"]: mode for mode in facts["write_modes"]}
     try:
         return [
-            _mode(flash, mode, units[mode["name"]], wear, times[mode["name"]])
+            _mode(flash, mode, units[mode["name"]], wear, known[mode["name"]])
             for mode in flash["write_mode"]
             if units[mode["name"]]
         ]
@@ -75,7 +76,7 @@ def used(runs: Sequence[Result]) -> list[Mode]:
         return []
 
 
-def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, program_ns: float) -> Mode:
+def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, facts: dict[str, Any]) -> Mode:
     from ssdlab import cell
 
     name = flash["cell_model"]
@@ -86,9 +87,9 @@ def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, pr
     pe = found["at_pe_cycles"] if found else wear
     step = found["step"] if found else part.nominal_step / mode["program_scale"]
     more = {"temperature": found["temperature"], "erase_shift": found["erase_shift"], "limit": found["limit"]} if found else {}
-    promised = mode.get("retention")
-    if isinstance(promised, list):
-        promised = promised[min(pe * len(promised) // flash["rated_pe_cycles"], len(promised) - 1)]
+    # A derived mode keeps its promise up to the wear that it was derived for, a given one the limit of its class of wear.
+    limit_ns = facts["retention_ns"]
+    promised = found["retention"] if found else None if limit_ns is None else f"{limit_ns}ns"
     rates = cell.rber(name, pe=float(pe), age=["0", promised or "0"], step=step, **more)
     shapes: list[cell.Vth | None] = [None, None]
     with suppress(InputError):  # of a model of error rates only
@@ -100,8 +101,8 @@ def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, pr
         step=step,
         derived=found is not None,
         pe_cycles=pe,
-        program_ns=program_ns,
-        retention=promised,
+        program_ns=facts["program_ns"],
+        retention=found["retention"] if found else None if limit_ns is None else duration(limit_ns),
         fresh=shapes[0],
         aged=shapes[1],
         fresh_rate=fresh_rate,

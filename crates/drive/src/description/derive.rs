@@ -10,8 +10,6 @@ use lab::Part;
 
 /// Classes of wear for which a limit that follows wear is worked out.
 const WEAR_CLASSES: u32 = 16;
-/// A slow erase takes so many times as long (autoFTL, section 3.3: stated).
-const SLOW_ERASE: f64 = 4.0;
 
 /// Puts derived modes and a measured code in the place of what asks for them.
 pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
@@ -106,8 +104,7 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
         |pe_cycles: f64, age: Nanos, step: f64| Condition { step, erase_shift: derive.erase_shift, pe_cycles, age, reads: 0.0 };
     let wear = f64::from(derive.at_pe_cycles);
     check_erase_shift(derive.erase_shift, part)?;
-    let heat = cell::stress::acceleration(part.device.activation_ev, celsius, part.device.reference_celsius);
-    let real = |age: Nanos| Nanos((age.0 as f64 / heat) as u64);
+    let real = |age: Nanos| part.device.age_kept_at(age, celsius);
     let (step, retention) = match (derive.retention, derive.step) {
         (Some(retention), None) => {
             let step = if part.device.technology.widest_step().is_some() {
@@ -195,7 +192,7 @@ fn erase_mode(derive: &DeriveErase, part: &Part) -> Result<(f64, f64), String> {
     };
     check_erase_shift(derive.erase_shift, part)?;
     let speed = if derive.slow { cell::dpes::EraseSpeed::Slow } else { cell::dpes::EraseSpeed::Fast };
-    Ok((if derive.slow { SLOW_ERASE } else { 1.0 }, scaled.scaling.wear_of(derive.erase_shift, speed)))
+    Ok((if derive.slow { scaled.scaling.slow_time } else { 1.0 }, scaled.scaling.wear_of(derive.erase_shift, speed)))
 }
 
 /// Sensing time as a multiple of a hard read's, transfers, and what is correctable with so many references.

@@ -100,7 +100,7 @@ fn the_control_writes_fast_as_long_as_the_wear_allows() {
     assert_eq!(programmed(&mut worn(&["policy.wear_adaptive.retention=3d"])), Nanos(300_000));
 }
 
-/// The preset's modes come from its cell: two weeks instead of a year are 2.3 times as fast (slide 17).
+/// The preset's modes come from its cell: two weeks instead of a year are 2.3 times as fast (slide *Retention vs. Write Speed*).
 #[test]
 fn the_preset_of_the_slides_writes_as_fast_as_they_say() {
     let preset = drive::presets::find("rr-106g").expect("a preset");

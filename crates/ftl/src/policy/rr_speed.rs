@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const SUMMARY: &str =
     "host writes with a short retention guarantee, reprogrammed before it ends (retention relaxation, 2012)";
 
-/// Retention relaxation for write speed (slides 21 to 26): every host write in the `fast` mode, whose retention limit is the short guarantee (two weeks in the paper).
+/// Retention relaxation for write speed (slides, *Two-Level Retention Guarantee*): every host write in the `fast` mode, whose retention limit is the short guarantee (two weeks in the paper).
 /// A block that still holds data half that time after its first program is moved whole, in the full guarantee of the `normal` mode, whenever its die
 /// has nothing else to do; at the limit before anything else. Collection and wear levelling write at full guarantee, and so is data older than
 /// the run. Open blocks age too.

@@ -1,7 +1,7 @@
 //! A control: the fastest mode that keeps the full promise at the drive's wear.
 
 use super::{Facts, ModePolicy, Needs, View, WriteAnswer};
-use kit::{BlockId, Lpn, ModeId, Nanos, Reason};
+use kit::{BlockId, Lpn, ModeId, Nanos, Reason, wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
         normal,
         by_speed,
         limits: facts.retention_by_wear.clone(),
-        rated: facts.rated_pe_cycles.max(1),
+        rated: facts.rated_pe_cycles,
         promise: params.retention.or(facts.retention_by_wear[normal.index()].iter().min().copied()),
         most_worn: 0,
         mode: normal,
@@ -58,8 +58,7 @@ impl WearAdaptive {
             if limits.is_empty() {
                 return true;
             }
-            let class = (u64::from(self.most_worn) + 1) * limits.len() as u64 / u64::from(self.rated);
-            let limit = limits[usize::try_from(class).unwrap_or(usize::MAX).min(limits.len() - 1)];
+            let limit = limits[wear_class(self.most_worn.saturating_add(1), self.rated, limits.len())];
             self.promise.is_some_and(|promise| limit >= promise)
         };
         self.by_speed.iter().find(keeps).copied().unwrap_or(self.normal)

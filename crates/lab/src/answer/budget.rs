@@ -55,7 +55,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }
     let device = &setting.part.device;
     answer.insert("unit".to_owned(), json!(device.technology.step_unit()));
-    let heat = cell::stress::acceleration(device.activation_ev, setting.celsius, device.reference_celsius);
+    let heat = device.heat(setting.celsius);
     let Condition { pe_cycles, step, age, erase_shift, .. } = budget.condition;
     answer.insert(
         "asked".to_owned(),
@@ -95,11 +95,7 @@ fn solved(unknown: Unknown, closed: &Budget, setting: &Setting) -> Value {
         }),
         Unknown::Erase => json!({ "erase_shift": condition.erase_shift }),
         Unknown::Retention => {
-            let heat = cell::stress::acceleration(
-                setting.part.device.activation_ev,
-                setting.celsius,
-                setting.part.device.reference_celsius,
-            );
+            let heat = setting.part.device.heat(setting.celsius);
             json!({ "retention_s": seconds(condition.age) / heat, "at_least": condition.age >= Nanos(LONGEST.0 - LONGEST.0 / 1_000_000) })
         }
         Unknown::Wear => json!({ "pe_cycles": condition.pe_cycles }),

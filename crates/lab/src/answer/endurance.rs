@@ -1,6 +1,6 @@
 //! How long blocks last: the most cycles at which data keeps its promise, and what gentler erases buy.
 
-use super::{seconds, usual_ages_at, warn};
+use super::{seconds, usual_retentions, warn};
 use crate::question::Question;
 use cell::dpes::{ERASE_MODES, EraseSpeed, INTERVALS, Scaling};
 use cell::solve::{most_cycles, most_sought};
@@ -13,8 +13,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     let mut table = setting.table;
     if !setting.given.retention {
-        let (ages, given) = usual_ages_at(&setting);
-        (setting.retention, setting.retention_given) = (ages[1..].to_vec(), given[1..].to_vec());
+        usual_retentions(&mut setting);
         table = true;
         if !setting.given.step {
             setting.step = super::usual_steps(&setting);

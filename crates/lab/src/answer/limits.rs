@@ -3,7 +3,6 @@
 use super::{seconds, usual_steps, usual_wear, warn};
 use crate::question::Question;
 use cell::solve::{LONGEST, longest_retention};
-use cell::stress::acceleration;
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
@@ -16,7 +15,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         (setting.pe, setting.step, table) = (usual_wear(&setting), usual_steps(&setting), true);
     }
     let device = &setting.part.device;
-    let heat = acceleration(device.activation_ev, setting.celsius, device.reference_celsius);
+    let heat = device.heat(setting.celsius);
     let mut warnings = setting.notes();
     let mut rows = Vec::new();
     for &pe in &setting.pe {

@@ -65,6 +65,12 @@ fn warn(answer: &mut Map<String, Value>, warnings: Vec<String>) {
     }
 }
 
+/// Retentions of a table, where none was given: the usual ages but for none at all.
+fn usual_retentions(setting: &mut Setting) {
+    let (ages, given) = usual_ages_at(setting);
+    (setting.retention, setting.retention_given) = (ages[1..].to_vec(), given[1..].to_vec());
+}
+
 /// The usual ages of a table as they are given, and at the reference temperature.
 fn usual_ages_at(setting: &Setting) -> (Vec<Nanos>, Vec<Nanos>) {
     let given = usual_ages();

@@ -1,6 +1,6 @@
 //! Which write modes there are: the widest step for a promised retention, and what it takes to program.
 
-use super::{seconds, usual_ages_at, usual_wear, warn};
+use super::{seconds, usual_retentions, usual_wear, warn};
 use crate::part::page_names;
 use crate::question::{Question, Setting, no_step};
 use cell::solve::widest_step;
@@ -15,8 +15,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }
     let mut table = setting.table;
     if !setting.given.retention {
-        let (ages, given) = usual_ages_at(&setting);
-        (setting.retention, setting.retention_given) = (ages[1..].to_vec(), given[1..].to_vec());
+        usual_retentions(&mut setting);
         table = true;
         if !setting.given.pe {
             setting.pe = usual_wear(&setting);
