@@ -145,30 +145,61 @@ impl Description {
         let streams = self.flash.write_modes.len() as u32 + 2;
         self.ftl.problems(&geometry, streams, &mut problems);
         self.buffer.problems(geometry.units_per_stripe, &mut problems);
-        if self.policy.kind != "baseline" && !self.flash.write_modes.iter().any(|mode| mode.name == "fast") {
-            problems.add("flash.write_mode", format!("no mode is named `fast`: policy `{}` needs one", self.policy.kind));
-        }
+        self.policy_problems(&mut problems);
         self.retention_problems(&geometry, &mut problems);
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.suspension.as_ref().is_some_and(|s| s.program) {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs may be suspended: expected `buffer`");
         }
+        if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.encoders.iter().any(|one| one.throughput.is_some()) {
+            problems.add("ftl.read_in_flight", "`wait` cannot be served while programs wait for an encoder: expected `buffer`");
+        }
         problems
     }
 
-    /// Retention limits that no drive could keep. What is moved for its limit is written in the mode `normal`: if that mode's own limit comes round before a
+    /// Write modes that the policy asks for and the table does not have.
+    fn policy_problems(&self, problems: &mut Problems) {
+        let names = || self.flash.write_modes.iter().map(|mode| mode.name.as_str());
+        for (field, name) in self.policy.modes() {
+            if names().any(|known| known == name) {
+                continue;
+            }
+            if field.is_empty() {
+                problems.add("flash.write_mode", format!("no mode is named `{name}`: policy `{}` needs one", self.policy.kind));
+            } else {
+                problems.0.push(Problem::unknown(field, "write mode", &name, names()));
+            }
+        }
+    }
+
+    /// Retention limits that no drive could keep. What is moved for its limit is written in one mode: if that mode's own limit comes round before a
     /// die has rewritten its blocks, the die does nothing else; a third of its time is to be left.
     fn retention_problems(&self, geometry: &Geometry, problems: &mut Problems) {
         let margin = self.ftl.retention_margin;
         let facts = self.facts(geometry);
-        let block = facts.move_time.0 * u64::from(geometry.stripes_per_block) + facts.erase_time.0;
+        let policy = self.policy.build(&facts).expect("validated: a policy of the list");
+        let moved_in = policy.mode_of_old_data().index();
+        let all = policy.needs().page_scope;
+        // In the slowest mode that data is moved in, read in the slowest one.
+        let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == moved_in || all);
+        let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;
+        let sense = self.flash.read_modes.iter().map(|mode| mode.sense_scale).fold(1.0, f64::max);
+        let read = (facts.move_time - facts.program_time).0 as f64 * sense;
+        let erase = facts.erase_time.0 as f64 * facts.erase_scales.iter().copied().fold(1.0, f64::max);
+        let block = (program + read) as u64 * u64::from(geometry.stripes_per_block) + erase as u64;
         let rewrite = Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die)));
-        let moved_in = facts.write_mode("normal").index();
+        for (index, units) in facts.block_units.iter().enumerate() {
+            if *units < geometry.units_per_block && (index == moved_in || all) {
+                let field = format!("flash.write_mode[{index}].bits_per_cell");
+                problems
+                    .add(field, format!("expected all bits of the cell: policy `{}` moves data in this mode", self.policy.kind));
+            }
+        }
         for (index, mode) in self.flash.write_modes.iter().enumerate() {
             let Some(shortest) = mode.retention.as_ref().and_then(|limits| limits.all().iter().min().copied()) else { continue };
             let field = format!("flash.write_mode[{index}].retention");
             if shortest <= margin {
                 problems.add(field, format!("{shortest}: expected more than ftl.retention_margin = {margin}"));
-            } else if index == moved_in && (shortest - margin).0 / 3 < rewrite.0 / 2 {
+            } else if (index == moved_in || all) && (shortest - margin).0 / 3 < rewrite.0 / 2 {
                 problems.add(
                     field,
                     format!(
@@ -203,6 +234,7 @@ impl Description {
         let parameters = Parameters {
             geometry,
             retention_limits: self.retention_limits(),
+            codes: self.codes(),
             erase_wear: if self.flash.erase_modes.is_empty() { vec![1000] } else { erase_wear.collect() },
             rated_pe_cycles: self.flash.rated_pe_cycles,
             copyback: self.flash.copyback,
@@ -233,7 +265,7 @@ impl Description {
         let erase = kit::Operation { kind: OperationKind::Erase, pages: 1, ..kit::Operation::default() };
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
-            erase_modes: self.erase_mode_names(),
+            erase_modes: self.flash.erase_mode_names(),
             retention: self
                 .flash
                 .write_modes
@@ -242,6 +274,13 @@ impl Description {
                 .collect(),
             retention_by_wear: self.retention_limits(),
             program_scales: self.flash.write_modes.iter().map(|mode| mode.program_scale).collect(),
+            write_levels: self.flash.write_modes.iter().map(|mode| mode.erase_level).collect(),
+            block_units: self.flash.write_modes.iter().map(|mode| self.units_of_block(mode, geometry)).collect(),
+            erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),
+            erase_scales: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.erase_scale), 1.0),
+            read_modes: self.flash.read_mode_names(),
+            read_mode_of: self.flash.write_modes.iter().map(|mode| self.flash.read_mode_of(mode)).collect(),
+            read_times: (0..self.flash.read_modes.len().max(1)).map(|mode| read_time(&timing, mode)).collect(),
             rated_pe_cycles: self.flash.rated_pe_cycles,
             move_time: timing.array(&read) + timing.array(&program),
             program_time: timing.array(&program),
@@ -251,11 +290,34 @@ impl Description {
         }
     }
 
-    /// Names of the erase modes, in the order of their ids.
-    pub fn erase_mode_names(&self) -> Vec<String> {
-        if self.flash.erase_modes.is_empty() {
-            return vec!["normal".to_owned()];
-        }
-        self.flash.erase_modes.iter().map(|mode| mode.name.clone()).collect()
+    /// Units that a block holds in a write mode: whole programs.
+    fn units_of_block(&self, mode: &flash::WriteModeConfig, geometry: &Geometry) -> u32 {
+        let bits = self.flash.cell.bits();
+        (geometry.stripes_per_block * mode.bits_per_cell.unwrap_or(bits).min(bits) / bits).max(1) * geometry.units_per_stripe
     }
+
+    /// The encoder of each write mode, counted from 1; 0 without.
+    fn codes(&self) -> Vec<u8> {
+        let position = |code: &String| self.flash.encoders.iter().position(|encoder| encoder.code == *code);
+        let number = |mode: &flash::WriteModeConfig| mode.code.as_ref().and_then(position).map_or(0, |at| at as u8 + 1);
+        self.flash.write_modes.iter().map(number).collect()
+    }
+}
+
+/// What a table says of its modes, or the one value of the mode that an empty table stands for.
+fn or_nominal<T>(values: impl Iterator<Item = T>, nominal: T) -> Vec<T> {
+    let values: Vec<T> = values.collect();
+    if values.is_empty() { vec![nominal] } else { values }
+}
+
+/// Sensing and transfers of one unit in a read mode.
+fn read_time(timing: &flash::Timing, mode: usize) -> Nanos {
+    let read = kit::Operation {
+        kind: OperationKind::Read,
+        units: 1,
+        pages: 1,
+        mode: kit::ModeId(mode as u8),
+        ..kit::Operation::default()
+    };
+    timing.array(&read) + timing.data(&read)
 }

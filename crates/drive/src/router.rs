@@ -369,6 +369,7 @@ impl Drive {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
+            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
             Event::Bus(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.process(command),

@@ -90,7 +90,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
             "reads": by_reason(&flash.reads),
             "programs": by_reason(&ftl.units_programmed),
             "erases": by_reason(&flash.erases),
-            "operations": {"read": flash.operations[0], "program": flash.operations[1], "erase": flash.operations[2], "copyback": flash.operations[3]},
+            "operations": {"read": flash.operations[0], "program": flash.operations[1], "erase": flash.operations[2], "copyback": flash.operations[3], "lazy_erase": flash.operations[4]},
             "suspensions": flash.suspensions,
         },
         "host_units_written": ftl.host_units,
@@ -104,7 +104,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         "wear_histogram": wear_histogram(drive),
         "effective_wear": effective_wear(drive),
         "energy": {},
-        "utilisation": utilisation(&facts.utilisation),
+        "utilisation": utilisation(description, &facts.utilisation),
         "reliability": reliability(drive, &ftl),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.ftl().declared_bits(),
@@ -149,6 +149,7 @@ fn modes(description: &Description, flash: &flash::Counters, ftl: &ftl::FtlCount
     let write: Map<String, Value> =
         write_names.enumerate().map(|(index, name)| (name, json!(ftl.units_by_mode[index]))).collect();
     let erase: Map<String, Value> = description
+        .flash
         .erase_mode_names()
         .into_iter()
         .enumerate()
@@ -161,9 +162,9 @@ fn modes(description: &Description, flash: &flash::Counters, ftl: &ftl::FtlCount
         .enumerate()
         .map(|(index, mode)| (mode.name.clone(), json!(ftl.host_units_by_mode[index])))
         .collect();
-    // Reads use the first mode of their table.
-    let used = description.flash.read_modes.first().map_or("normal", |mode| mode.name.as_str());
-    json!({"write": write, "erase": erase, "read": {used: flash.operations[0]}, "host_write": host_write})
+    let read_names = description.flash.read_mode_names().into_iter().enumerate();
+    let read: Map<String, Value> = read_names.map(|(index, name)| (name, json!(flash.read_modes[index]))).collect();
+    json!({"write": write, "erase": erase, "read": read, "host_write": host_write})
 }
 
 fn wear(drive: &Drive) -> Value {
@@ -203,7 +204,7 @@ fn effective_wear(drive: &Drive) -> Value {
     json!({"mean": total / f64::from(blocks), "max": most})
 }
 
-fn utilisation(busy: &Utilisation) -> Value {
+fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     let mut all = Map::new();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     all.insert("channels".to_owned(), json!(mean(&busy.channels)));
@@ -214,6 +215,9 @@ fn utilisation(busy: &Utilisation) -> Value {
     }
     for (index, share) in busy.dies.iter().enumerate() {
         all.insert(format!("die_{index}"), json!(share));
+    }
+    for (code, share) in description.flash.encoders.iter().map(|encoder| &encoder.code).zip(&busy.encoders) {
+        all.insert(format!("encoder_{code}"), json!(share));
     }
     Value::Object(all)
 }

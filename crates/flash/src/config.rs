@@ -1,6 +1,6 @@
 //! The `[flash]` section of a drive's description.
 
-use crate::modes::{EraseModeConfig, ReadModeConfig, WriteModeConfig};
+use crate::modes::{EncoderConfig, EraseModeConfig, ReadModeConfig, WriteModeConfig};
 use crate::scheduler::SchedulerConfig;
 use crate::timing::Phases;
 use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES};
@@ -192,9 +192,15 @@ pub struct FlashConfig {
     /// The table of erase modes. Empty: one mode, `normal`.
     #[serde(rename = "erase_mode", default, skip_serializing_if = "Vec::is_empty")]
     pub erase_modes: Vec<EraseModeConfig>,
-    /// The table of read modes; reads use the first. Empty: one mode, `normal`.
+    /// The table of read modes. Data is read in the mode that its write mode names, or in the first. Empty: one mode, `normal`.
     #[serde(rename = "read_mode", default, skip_serializing_if = "Vec::is_empty")]
     pub read_modes: Vec<ReadModeConfig>,
+    /// Time to erase a free block to a deeper level (DPES: a lazy erase, a fifth of tBERS). Absent: tBERS / 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lazy_erase_time: Option<Nanos>,
+    /// The encoders of the controller.
+    #[serde(rename = "encoder", default, skip_serializing_if = "Vec::is_empty")]
+    pub encoders: Vec<EncoderConfig>,
 }
 
 fn constant() -> TimeDistribution {
@@ -305,7 +311,8 @@ impl FlashConfig {
             problems.add("flash.write_mode", "no mode is named `normal`: expected one");
         }
         let read: Vec<&str> = self.read_modes.iter().map(|mode| mode.name.as_str()).collect();
-        for (field, names) in [("flash.write_mode", write), ("flash.erase_mode", erase), ("flash.read_mode", read)] {
+        let tables = [("flash.write_mode", &write), ("flash.erase_mode", &erase), ("flash.read_mode", &read)];
+        for (field, names) in tables {
             if names.len() > 16 {
                 problems.add(field, format!("{} modes: expected at most 16", names.len()));
             }
@@ -315,6 +322,7 @@ impl FlashConfig {
                 }
             }
         }
+        self.reference_problems(&read, problems);
         for (index, mode) in self.write_modes.iter().enumerate() {
             if mode
                 .retention
@@ -327,19 +335,74 @@ impl FlashConfig {
     }
 }
 
+impl FlashConfig {
+    /// What write modes name that is not there, and erase levels that nothing reaches.
+    fn reference_problems(&self, read: &[&str], problems: &mut Problems) {
+        let first = self.erase_modes.first().map_or(0, |mode| mode.level);
+        if first > 0 {
+            problems.add("flash.erase_mode[0].level", format!("{first}: expected 0, the deepest, of the first mode"));
+        }
+        let codes: Vec<&str> = self.encoders.iter().map(|encoder| encoder.code.as_str()).collect();
+        for (index, mode) in self.write_modes.iter().enumerate() {
+            let field = |name: &str| format!("flash.write_mode[{index}].{name}");
+            if let Some(name) = mode.read_mode.as_deref().filter(|name| !read.contains(name)) {
+                problems.0.push(kit::Problem::unknown(field("read_mode"), "read mode", name, read.iter().copied()));
+            }
+            if let Some(name) = mode.code.as_deref().filter(|name| !codes.contains(name)) {
+                problems.0.push(kit::Problem::unknown(field("code"), "encoder", name, codes.iter().copied()));
+            }
+            if mode.bits_per_cell.is_some_and(|bits| bits == 0 || bits > self.cell.bits()) {
+                problems.add(field("bits_per_cell"), format!("expected 1 to {}, the bits of `cell`", self.cell.bits()));
+            }
+            if mode.bits_per_cell.is_some_and(|bits| bits < self.cell.bits()) && !self.one_shot && self.cell.bits() > 1 {
+                problems.add(
+                    field("bits_per_cell"),
+                    "fewer bits than `cell` has need programs of whole wordlines: expected one_shot = true",
+                );
+            }
+        }
+        for (index, encoder) in self.encoders.iter().enumerate() {
+            if codes[..index].contains(&encoder.code.as_str()) {
+                problems.add(
+                    format!("flash.encoder[{index}].code"),
+                    format!("`{}` stands twice: expected distinct names", encoder.code),
+                );
+            }
+            if encoder.throughput.is_some_and(|rate| rate.0 == 0) {
+                problems.add(format!("flash.encoder[{index}].throughput"), "0B/s: expected a rate above zero");
+            }
+        }
+    }
+
+    /// The read mode of data by write mode: the id in the table, 0 where it has none.
+    pub fn read_mode_of(&self, write_mode: &WriteModeConfig) -> kit::ModeId {
+        let position = write_mode.read_mode.as_deref().and_then(|name| self.read_modes.iter().position(|mode| mode.name == name));
+        kit::ModeId(position.unwrap_or(0) as u8)
+    }
+
+    /// Names of the erase modes, in the order of their ids.
+    pub fn erase_mode_names(&self) -> Vec<String> {
+        names_or_normal(self.erase_modes.iter().map(|mode| &mode.name))
+    }
+
+    /// Names of the read modes, in the order of their ids.
+    pub fn read_mode_names(&self) -> Vec<String> {
+        names_or_normal(self.read_modes.iter().map(|mode| &mode.name))
+    }
+}
+
+fn names_or_normal<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let names: Vec<String> = names.cloned().collect();
+    if names.is_empty() { vec!["normal".to_owned()] } else { names }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
     /// A small flash at NV-DDR3 1200 MT/s with two write modes.
     pub(crate) fn example() -> FlashConfig {
-        let mode = |name: &str, program_scale| WriteModeConfig {
-            name: name.to_owned(),
-            program_scale,
-            retention: None,
-            derive: None,
-            derivation: None,
-        };
+        let mode = |name: &str, program_scale| WriteModeConfig { program_scale, ..WriteModeConfig::named(name) };
         FlashConfig {
             channels: 1,
             chips_per_channel: 2,
@@ -370,6 +433,8 @@ pub(crate) mod tests {
             write_modes: vec![mode("normal", 1.0), mode("fast", 0.5)],
             erase_modes: Vec::new(),
             read_modes: Vec::new(),
+            lazy_erase_time: None,
+            encoders: Vec::new(),
         }
     }
 

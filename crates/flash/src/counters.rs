@@ -10,10 +10,12 @@ pub struct Counters {
     pub reads: [u64; REASON_COUNT],
     /// Blocks erased, by reason.
     pub erases: [u64; REASON_COUNT],
-    /// Operations started: reads, programs, erases, copybacks.
-    pub operations: [u64; 4],
+    /// Operations started: reads, programs, erases, copybacks, lazy erases.
+    pub operations: [u64; 5],
     /// Erases by erase mode.
     pub erase_modes: Vec<u64>,
+    /// Read operations by read mode.
+    pub read_modes: Vec<u64>,
     /// Programs by write mode, in operations.
     pub write_modes: Vec<u64>,
     /// Programs and erases suspended.
@@ -29,6 +31,7 @@ impl Counters {
             erases: std::array::from_fn(|at| minus(&self.erases, &earlier.erases, at)),
             operations: std::array::from_fn(|at| minus(&self.operations, &earlier.operations, at)),
             erase_modes: self.erase_modes.iter().zip(&earlier.erase_modes).map(|(now, before)| now - before).collect(),
+            read_modes: self.read_modes.iter().zip(&earlier.read_modes).map(|(now, before)| now - before).collect(),
             write_modes: self.write_modes.iter().zip(&earlier.write_modes).map(|(now, before)| now - before).collect(),
             suspensions: self.suspensions - earlier.suspensions,
         }
@@ -40,7 +43,11 @@ impl Counters {
         let (reason, pages) = (operation.reason as usize, u64::from(operation.pages));
         self.operations[operation.kind as usize] += 1;
         match operation.kind {
-            OperationKind::Read => self.reads[reason] += u64::from(operation.units),
+            OperationKind::Read => {
+                self.reads[reason] += u64::from(operation.units);
+                self.read_modes[operation.mode.index()] += 1;
+            }
+            OperationKind::Deepen => {}
             OperationKind::Program => {
                 self.write_modes[operation.mode.index()] += 1;
             }
@@ -65,4 +72,6 @@ pub struct Utilisation {
     pub dies: Vec<f64>,
     /// Per die: the share spent programming for the host and for relocations, and erasing.
     pub writing: Vec<f64>,
+    /// Per encoder.
+    pub encoders: Vec<f64>,
 }

@@ -61,6 +61,10 @@ pub(crate) struct Die {
     pub suspended: Option<Suspended>,
     pub host_reads: List,
     pub relocation_reads: List,
+    /// A program that was pulled for this die and is being encoded, or is encoded and waits for reads to leave the die.
+    pub awaited: u32,
+    /// It is encoded.
+    pub encoded: bool,
     /// When the running operation took the die.
     pub started: SimTime,
     /// When the running array phase ends.

@@ -4,6 +4,7 @@ use crate::channel::Channel;
 use crate::config::{FlashConfig, Suspension, TimeDistribution};
 use crate::counters::{Counters, Utilisation};
 use crate::die::{Die, NONE, Phase, Suspended};
+use crate::encoder::Encoders;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
 use kit::clock::Reading;
@@ -45,6 +46,7 @@ pub struct Flash {
     timing: Timing,
     dies: Vec<Die>,
     channels: Vec<Channel>,
+    encoders: Encoders,
     /// Of each operation, by its slot in the outbox.
     progress: Vec<Progress>,
     scheduler: Box<dyn Scheduler>,
@@ -61,11 +63,13 @@ impl Flash {
         let scheduler = config.scheduler.build(());
         let phases = [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command];
         let dies_per_channel = geometry.die_count / geometry.shape.channels;
-        let die = |index: u32| Die { channel: geometry.channel_of(DieId(index)).0, running: NONE, ..Die::default() };
+        let die =
+            |index: u32| Die { channel: geometry.channel_of(DieId(index)).0, running: NONE, awaited: NONE, ..Die::default() };
         Flash {
             timing: Timing::new(config, geometry.units_per_stripe),
             dies: (0..geometry.die_count).map(die).collect(),
             channels: vec![Channel::with_room(dies_per_channel as usize); geometry.shape.channels as usize],
+            encoders: Encoders::new(config, geometry.units_per_stripe),
             progress: Vec::with_capacity(1024),
             bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
             suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
@@ -73,6 +77,7 @@ impl Flash {
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
+                read_modes: vec![0; config.read_modes.len().max(1)],
                 write_modes: vec![0; config.write_modes.len()],
                 ..Counters::default()
             },
@@ -119,6 +124,9 @@ impl Flash {
         let die = &self.dies[die_id.index()];
         if die.running != NONE {
             return Dispatch::Busy;
+        }
+        if die.awaited != NONE {
+            return self.dispatch_awaited(die_id, now, out);
         }
         let host = if out.signals.hold { NONE } else { die.host_reads.head };
         if die.suspended.is_some() {
@@ -167,7 +175,40 @@ impl Flash {
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         enter(&mut self.progress, slot, now);
+        if out.operations[slot].encode
+            && let Some(at) = self.encoders.accept(&out.operations[slot], now)
+        {
+            let die_id = out.operations[slot].die;
+            let die = &mut self.dies[die_id.index()];
+            die.awaited = slot;
+            die.encoded = false;
+            out.events.push(at, Class::Done, Event::Encoded(die_id));
+            return;
+        }
         self.begin(slot, now, out);
+    }
+
+    /// The data of the program that waits for a die is encoded.
+    pub fn encoded(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let progress = &mut self.progress[die.awaited as usize];
+        progress.ledger.charge(Cause::EccWait, now.since(progress.enqueued));
+        die.clock.read_into(&mut progress.reading, now);
+        die.encoded = true;
+        out.mark_ready(die_id);
+    }
+
+    /// A free die for which a program is being encoded serves reads until then; an encoded one goes first.
+    fn dispatch_awaited(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Dispatch {
+        let die = &mut self.dies[die_id.index()];
+        if die.encoded {
+            let slot = std::mem::replace(&mut die.awaited, NONE);
+            let progress = &mut self.progress[slot as usize];
+            die.clock.charge_since(&progress.reading, now, &mut progress.ledger);
+            self.begin(slot, now, out);
+            return Dispatch::Started;
+        }
+        if self.dispatch_any_read(die_id, false, now, out) { Dispatch::Started } else { Dispatch::Busy }
     }
 
     /// A phase of a die's operation ends.
@@ -228,6 +269,13 @@ impl Flash {
             channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy.0 - before) as f64 / span).collect(),
             dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
             writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
+            encoders: self
+                .encoders
+                .busy(now)
+                .iter()
+                .zip(&since.encoders)
+                .map(|(now, before)| (now - before) as f64 / span)
+                .collect(),
         }
     }
 
@@ -237,6 +285,7 @@ impl Flash {
             at,
             channels: self.channels.iter().map(|channel| channel.busy.0).collect(),
             dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
+            encoders: self.encoders.busy(at),
         }
     }
 
@@ -273,7 +322,7 @@ impl Flash {
         let (phase, hold) = match operation.kind {
             OperationKind::Read => (BusPhase::ReadCommand, command),
             OperationKind::Program => (BusPhase::ProgramData, command + self.timing.data(operation)),
-            OperationKind::Erase | OperationKind::Copyback => (BusPhase::Command, command),
+            OperationKind::Erase | OperationKind::Deepen | OperationKind::Copyback => (BusPhase::Command, command),
         };
         let work = operation.work();
         turn(die, work, now, out);
@@ -386,7 +435,7 @@ impl Flash {
         let progress = &mut self.progress[die.running as usize];
         let allowed = match out.operations[die.running].kind {
             OperationKind::Program => rule.program,
-            OperationKind::Erase => rule.erase,
+            OperationKind::Erase | OperationKind::Deepen => rule.erase,
             OperationKind::Read | OperationKind::Copyback => false,
         };
         if !allowed || progress.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
@@ -436,6 +485,7 @@ pub struct Snapshot {
     at: SimTime,
     channels: Vec<u64>,
     dies: Vec<Reading>,
+    encoders: Vec<u64>,
 }
 
 /// An operation enters the flash.
@@ -481,9 +531,9 @@ fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, arr
     match operation.kind {
         OperationKind::Read => ledger.charge(Cause::Sense, array),
         OperationKind::Program => ledger.charge(Cause::Program, array),
-        OperationKind::Erase => {}
+        OperationKind::Erase | OperationKind::Deepen => {}
         OperationKind::Copyback => {
-            let sense = timing.array(&Operation { kind: OperationKind::Read, ..*operation });
+            let sense = timing.array(&Operation { kind: OperationKind::Read, mode: kit::ModeId(0), ..*operation });
             ledger.charge(Cause::Sense, sense.min(array));
             ledger.charge(Cause::Program, array - sense);
         }
@@ -496,6 +546,7 @@ fn operation_name(kind: OperationKind) -> &'static str {
         OperationKind::Program => "program",
         OperationKind::Erase => "erase",
         OperationKind::Copyback => "copyback",
+        OperationKind::Deepen => "lazy erase",
     }
 }
 

@@ -8,6 +8,7 @@ mod channel;
 mod config;
 mod counters;
 mod die;
+mod encoder;
 mod engine;
 mod modes;
 pub mod scheduler;
@@ -16,6 +17,8 @@ mod timing;
 pub use config::{CellType, FlashConfig, Interface, PerPageType, Suspension, TimeDistribution};
 pub use counters::{Counters, Utilisation};
 pub use engine::{Dispatch, Flash, Snapshot};
-pub use modes::{DeriveErase, DeriveRead, DeriveWrite, EraseModeConfig, ReadModeConfig, WriteDerivation, WriteModeConfig};
+pub use modes::{
+    DeriveErase, DeriveRead, DeriveWrite, EncoderConfig, EraseModeConfig, ReadModeConfig, WriteDerivation, WriteModeConfig,
+};
 pub use scheduler::SchedulerConfig;
 pub use timing::{Phases, Timing};

@@ -2,7 +2,7 @@
 //! model of the cell.
 
 use crate::config::PerPageType;
-use kit::{Nanos, wear_class};
+use kit::{Nanos, Rate, wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,23 @@ pub struct WriteModeConfig {
     /// worn. Absent: without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<PerPageType>,
+    /// The read mode that its data needs, by name. Absent: the first of the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_mode: Option<String>,
+    /// The shallowest level of erase that it can be programmed on: 0 is the deepest (DPES: EVmode 0), and a mode that leaves its levels narrower bears
+    /// shallower ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 15))]
+    pub erase_level: u8,
+    /// Bits that it stores in a cell, at most those of `cell`; with fewer, a block holds less. `program_scale` then counts the programs of as many
+    /// wordlines as fill what one program of the full mode fills. Absent: those of `cell`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4))]
+    pub bits_per_cell: Option<u32>,
+    /// The code that protects its data, by the name of an encoder; relocated data that has it already is not encoded again. Absent: a code whose encoder
+    /// costs no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// What the mode is to be derived from, by the model that `cell_model` names; in place of `program_scale` and `retention`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveWrite>,
@@ -91,7 +108,26 @@ fn one() -> f64 {
     1.0
 }
 
+fn is_zero(level: &u8) -> bool {
+    *level == 0
+}
+
 impl WriteModeConfig {
+    /// The mode in which nothing differs from what the description says of every write.
+    pub fn named(name: &str) -> WriteModeConfig {
+        WriteModeConfig {
+            name: name.to_owned(),
+            program_scale: 1.0,
+            retention: None,
+            read_mode: None,
+            erase_level: 0,
+            bits_per_cell: None,
+            code: None,
+            derive: None,
+            derivation: None,
+        }
+    }
+
     /// The retention limit at `pe_cycles` of `rated` cycles: the value of the wear class, rounded towards worn.
     pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {
         let limits = self.retention.as_ref()?.all();
@@ -113,6 +149,10 @@ pub struct EraseModeConfig {
     #[serde(default = "one")]
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub wear: f64,
+    /// How shallow it leaves a block: 0 is the deepest (DPES: EVmode 0). Write modes say up to which level they can be programmed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 15))]
+    pub level: u8,
     /// What the mode is to be derived from, by the model that `cell_model` names; in place of `erase_scale` and `wear`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveErase>,
@@ -128,6 +168,17 @@ pub struct DeriveErase {
     /// Whether it starts at a lower voltage, which takes four times as long and wears less.
     #[serde(default)]
     pub slow: bool,
+}
+
+/// An encoder in the controller, through which the programs of the write modes with its code pass one after another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EncoderConfig {
+    /// The code it encodes; write modes name it.
+    pub code: String,
+    /// How fast it encodes data. Absent: at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Rate>,
 }
 
 /// A row of the table of read modes.
@@ -174,11 +225,8 @@ mod tests {
     #[test]
     fn retention_falls_with_the_wear_class() {
         let mode = WriteModeConfig {
-            name: "fast".to_owned(),
-            program_scale: 0.5,
             retention: Some(PerPageType::Each(vec![Nanos(400), Nanos(300), Nanos(200), Nanos(100)])),
-            derive: None,
-            derivation: None,
+            ..WriteModeConfig::named("fast")
         };
         let at = |cycles| mode.retention_at(cycles, 1000).map(|n| n.0);
         assert_eq!([at(0), at(249), at(250), at(999), at(5000)], [Some(400), Some(400), Some(300), Some(100), Some(100)]);

@@ -87,12 +87,14 @@ pub struct Timing {
     next_plane_data: Nanos,
     /// Transfer time of `n` mapping units, each sum rounded up once.
     transfer: Vec<Nanos>,
-    /// The same of a read, whose data may cross the channel more than once.
-    read_transfer: Vec<Nanos>,
-    read: Vec<Nanos>,
+    /// The same of a read, whose data may cross the channel more than once, by read mode.
+    read_transfer: Vec<Vec<Nanos>>,
+    /// Sensing time by read mode and page type.
+    read: Vec<Vec<Nanos>>,
     /// Program time by write mode and page type.
     program: Vec<Vec<Nanos>>,
     erase: Vec<Nanos>,
+    lazy_erase: Nanos,
 }
 
 fn scaled(time: Nanos, scale: f64) -> Nanos {
@@ -107,8 +109,10 @@ impl Timing {
         let page_types = config.cell.bits();
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
-        // Reads use the first read mode.
-        let (sense_scale, transfers) = config.read_modes.first().map_or((1.0, 1), |mode| (mode.sense_scale, mode.transfers));
+        let read_modes: Vec<(f64, u32)> = match &config.read_modes[..] {
+            [] => vec![(1.0, 1)],
+            modes => modes.iter().map(|mode| (mode.sense_scale, mode.transfers)).collect(),
+        };
         let transfer = |units: u64, times: u64| config.transfer_rate.time_for(Bytes(units * UNIT_BYTES * times));
         Timing {
             read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
@@ -119,14 +123,21 @@ impl Timing {
             next_plane_command: p.t_dbsy + cycles(6),
             next_plane_data: p.t_ccs,
             transfer: (0..=u64::from(most_units)).map(|units| transfer(units, 1)).collect(),
-            read_transfer: (0..=u64::from(most_units)).map(|units| transfer(units, u64::from(transfers))).collect(),
-            read: (0..page_types).map(|page_type| scaled(config.read_time.of(page_type), sense_scale)).collect(),
+            read_transfer: read_modes
+                .iter()
+                .map(|(_, times)| (0..=u64::from(most_units)).map(|units| transfer(units, u64::from(*times))).collect())
+                .collect(),
+            read: read_modes
+                .iter()
+                .map(|(scale, _)| (0..page_types).map(|page_type| scaled(config.read_time.of(page_type), *scale)).collect())
+                .collect(),
             program: config
                 .write_modes
                 .iter()
                 .map(|mode| (0..page_types).map(|t| scaled(config.program_time.of(t), mode.program_scale)).collect())
                 .collect(),
             erase: erase_scales.iter().map(|scale| scaled(config.erase_time, *scale)).collect(),
+            lazy_erase: config.lazy_erase_time.unwrap_or(Nanos(config.erase_time.0 / 5)).max(Nanos(1)),
         }
     }
 
@@ -136,7 +147,7 @@ impl Timing {
         let (first, further) = match operation.kind {
             OperationKind::Read => (self.read_command, operation.pages - 1),
             OperationKind::Program => (self.program_command, operation.pages - 1),
-            OperationKind::Erase => (self.erase_command, operation.pages - 1),
+            OperationKind::Erase | OperationKind::Deepen => (self.erase_command, operation.pages - 1),
             OperationKind::Copyback => (self.copyback_command, 0),
         };
         if further == 0 { first } else { Nanos(first.0 + u64::from(further) * self.next_plane_command.0) }
@@ -147,12 +158,12 @@ impl Timing {
     pub fn data(&self, operation: &Operation) -> Nanos {
         let units = operation.units as usize;
         match operation.kind {
-            OperationKind::Read if operation.pages > 1 => {
-                Nanos(self.read_transfer[units].0 + u64::from(operation.pages - 1) * self.next_plane_data.0)
-            }
-            OperationKind::Read => self.read_transfer[units],
+            OperationKind::Read if operation.pages > 1 => Nanos(
+                self.read_transfer[operation.mode.index()][units].0 + u64::from(operation.pages - 1) * self.next_plane_data.0,
+            ),
+            OperationKind::Read => self.read_transfer[operation.mode.index()][units],
             OperationKind::Program => self.transfer[units],
-            OperationKind::Erase | OperationKind::Copyback => Nanos::ZERO,
+            OperationKind::Erase | OperationKind::Deepen | OperationKind::Copyback => Nanos::ZERO,
         }
     }
 
@@ -161,10 +172,11 @@ impl Timing {
     pub fn array(&self, operation: &Operation) -> Nanos {
         let page_type = operation.page_type as usize;
         match operation.kind {
-            OperationKind::Read => self.read[page_type],
+            OperationKind::Read => self.read[operation.mode.index()][page_type],
             OperationKind::Program => self.program[operation.mode.index()][page_type],
             OperationKind::Erase => self.erase[operation.mode.index()],
-            OperationKind::Copyback => self.read[page_type] + self.program[operation.mode.index()][page_type],
+            OperationKind::Deepen => self.lazy_erase,
+            OperationKind::Copyback => self.read[0][page_type] + self.program[operation.mode.index()][page_type],
         }
     }
 

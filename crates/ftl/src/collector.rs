@@ -4,6 +4,7 @@
 //! frontier once a stripe is full (or the victim exhausted), erase when nothing is valid or pinned any more. Host operations may come between
 //! any two steps.
 
+use crate::policy::Collection;
 use kit::{BlockId, Ppn, Reason};
 
 /// A block that must be moved for another reason than space; out of date once it has been erased.
@@ -37,6 +38,10 @@ pub(crate) struct Collector {
     pub urgent: bool,
     /// The die has been idle long enough to collect in the background.
     pub in_background: bool,
+    /// The block being emptied was taken for that.
+    pub background: bool,
+    /// Units that were valid in it then.
+    pub valid_at_first: u32,
     /// Blocks that must be moved next, for another reason than space.
     wanted: Vec<Wanted>,
 }
@@ -53,6 +58,8 @@ impl Collector {
             in_read: Vec::with_capacity(stripe_units as usize),
             urgent: false,
             in_background: false,
+            background: false,
+            valid_at_first: 0,
             wanted: Vec::new(),
         }
     }
@@ -84,12 +91,20 @@ impl Collector {
     }
 
     /// Takes a victim.
-    pub fn begin(&mut self, victim: BlockId, first: Ppn, reason: Reason, urgent: bool) {
+    pub fn begin(&mut self, taken: &Collection, first: Ppn, urgent: bool) {
         debug_assert!(self.victim.is_none() && self.gathered.is_empty());
-        self.victim = Some(victim);
+        self.victim = Some(taken.block);
         self.cursor = first;
         self.looked_ahead = first;
-        self.reason = reason;
+        self.reason = taken.reason;
+        self.background = taken.background;
+        self.valid_at_first = taken.valid;
         self.urgent = urgent || self.is_pressed();
+    }
+
+    /// What is being emptied, as policies see it.
+    pub fn collection(&self) -> Option<Collection> {
+        let Collector { reason, background, valid_at_first: valid, .. } = *self;
+        self.victim.map(|block| Collection { block, reason, background, valid })
     }
 }

@@ -10,7 +10,10 @@ use crate::collector::{Collector, Wanted};
 use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
-use crate::policy::{BlockBytes, Candidate, Facts, Idle, ModePolicy, Needs, PageMove, Placed, UnitBits, View};
+use crate::policy::{
+    BlockBytes, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitBits,
+    UnitRead, View,
+};
 use crate::retention::Retention;
 use crate::space::{For, Space, Streams, Target};
 use crate::victim::{Candidates, Victim};
@@ -39,6 +42,8 @@ pub struct Parameters {
     pub retention_limits: Vec<Vec<Nanos>>,
     /// Wear of one erase by erase mode, in thousandths of a nominal erase.
     pub erase_wear: Vec<u32>,
+    /// The encoder of each write mode, counted from 1; 0 without.
+    pub codes: Vec<u8>,
     /// Program and erase cycles a block is rated for.
     pub rated_pe_cycles: u32,
     /// Relocations may use copyback.
@@ -91,6 +96,8 @@ pub struct FtlCounters {
     pub retention_refusals: u64,
     /// Units trimmed.
     pub trimmed_units: u64,
+    /// Free blocks erased further before they could be used.
+    pub lazy_erases: u64,
 }
 
 impl FtlCounters {
@@ -110,6 +117,7 @@ impl FtlCounters {
             collections: self.collections - earlier.collections,
             retention_refusals: self.retention_refusals - earlier.retention_refusals,
             trimmed_units: self.trimmed_units - earlier.trimmed_units,
+            lazy_erases: self.lazy_erases - earlier.lazy_erases,
         }
     }
 }
@@ -124,6 +132,8 @@ struct Stripe {
     reason: Reason,
     /// The host stream it is written through; none for relocated data.
     stream: Option<u8>,
+    /// Some of it has not passed the encoder of its mode yet.
+    encode: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -164,6 +174,18 @@ struct PendingFlush {
     since: SimTime,
 }
 
+/// Retention limits by write mode; where blocks hold pages of all modes, the shortest of all for each.
+fn retention_limits(parameters: &Parameters, page_scope: bool) -> Vec<Vec<Nanos>> {
+    let limits = &parameters.retention_limits;
+    if !page_scope {
+        return limits.clone();
+    }
+    let classes = limits.iter().map(Vec::len).max().unwrap_or(0);
+    let at = |limits: &Vec<Nanos>, class: usize| limits.get(class * limits.len() / classes.max(1)).copied();
+    let shortest = (0..classes).filter_map(|class| limits.iter().filter_map(|mode| at(mode, class)).min()).collect();
+    vec![shortest; limits.len()]
+}
+
 /// The flash translation layer.
 pub struct Ftl {
     /// The state of the data.
@@ -175,6 +197,10 @@ pub struct Ftl {
     pub(crate) space: Space,
     pub(crate) policy: Box<dyn ModePolicy>,
     pub(crate) needs: Needs,
+    /// The mode that blocks are kept in where the scope of a mode is the page.
+    old_mode: ModeId,
+    /// The read mode that data of each write mode needs.
+    read_modes: [ModeId; 16],
     pub(crate) bits: UnitBits,
     pub(crate) block_bytes: BlockBytes,
     pub(crate) victim: Box<dyn Victim>,
@@ -213,10 +239,11 @@ impl Ftl {
         let geometry = parameters.geometry;
         let needs = policy.needs();
         let mode_count = parameters.facts.write_modes.len();
+        let old_mode = policy.mode_of_old_data();
         // Streams: the host's, then one for relocations in each write mode.
         let host_streams = usize::from(needs.host_streams);
         let streams = host_streams + mode_count;
-        let store = Store::new(geometry, config.user_units(&geometry), mode_count)?;
+        let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
         let move_per_unit =
             parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count);
         let (critical, low) = config.thresholds(&geometry);
@@ -235,6 +262,7 @@ impl Ftl {
             bound: 0,
             reason: Reason::Host,
             stream: None,
+            encode: false,
         };
         let mut idle_ranks = vec![0u64; dies.div_ceil(64)];
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
@@ -250,11 +278,12 @@ impl Ftl {
                     by_plane: config.allocation_order.is_by_plane(),
                 },
                 config.reserve_blocks,
+                parameters.facts.erase_levels.clone(),
             ),
             victim: config.victim.build(()),
             wear_rule: config.wear_leveling.build(()),
             retention: Retention::new(
-                parameters.retention_limits.clone(),
+                retention_limits(&parameters, needs.page_scope),
                 (0..parameters.facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect(),
                 parameters.rated_pe_cycles,
                 config.retention_margin,
@@ -287,6 +316,8 @@ impl Ftl {
             config: config.clone(),
             policy,
             needs,
+            old_mode,
+            read_modes: std::array::from_fn(|mode| parameters.facts.read_mode_of.get(mode).copied().unwrap_or_default()),
             store,
             parameters,
         })

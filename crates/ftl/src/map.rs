@@ -95,6 +95,10 @@ pub struct Store {
     pub(crate) erase_counts: Vec<u32>,
     /// Effective wear of each block, in thousandths of a nominal erase.
     pub(crate) wear: Vec<u32>,
+    /// The erase mode in which each block was erased last.
+    pub(crate) erase_modes: Vec<u8>,
+    /// Units that a block holds, by the write mode of its data.
+    mode_units: Vec<u32>,
     /// When the first page of each block was programmed \[ns; negative: before the run\].
     pub(crate) first_program: Vec<i64>,
     /// Closed blocks of each die, oldest first: neighbours in the order of closing.
@@ -112,7 +116,7 @@ pub struct Store {
 
 impl Store {
     /// Everything free and unmapped.
-    pub fn new(geometry: Geometry, user_units: u64, mode_count: usize) -> std::io::Result<Store> {
+    pub fn new(geometry: Geometry, user_units: u64, mode_units: Vec<u32>) -> std::io::Result<Store> {
         let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
         let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
         Ok(Store {
@@ -122,13 +126,15 @@ impl Store {
             blocks: Table::zeroed(blocks)?,
             erase_counts: vec![0; blocks],
             wear: vec![0; blocks],
+            erase_modes: vec![0; blocks],
             first_program: vec![0; blocks],
             older: vec![NONE; blocks],
             newer: vec![NONE; blocks],
             oldest: vec![NONE; dies],
             newest: vec![NONE; dies],
             closed_count: vec![0; dies],
-            index: LeastValid::new(dies, geometry.blocks_per_die, mode_count),
+            index: LeastValid::new(dies, geometry.blocks_per_die, mode_units.len()),
+            mode_units,
             valid_by_mode: [0; 16],
             geometry,
             user_units,
@@ -162,6 +168,17 @@ impl Store {
     /// When the first page of a block was programmed \[ns; negative: before the run\].
     pub fn first_program(&self, block: BlockId) -> i64 {
         self.first_program[block.index()]
+    }
+
+    /// The erase mode in which a block was erased last; the first one for a block that has not been erased in the run.
+    pub fn erase_mode(&self, block: BlockId) -> ModeId {
+        ModeId(self.erase_modes[block.index()])
+    }
+
+    /// Units that a block holds in a write mode.
+    #[inline]
+    pub fn units_in(&self, mode: ModeId) -> u32 {
+        self.mode_units[mode.index()]
     }
 
     /// Closed blocks of a die.
@@ -332,12 +349,20 @@ impl Store {
         record.state = BlockState::Erasing as u8;
     }
 
+    /// A free block has been erased further, as if it had been erased in `mode` before.
+    pub(crate) fn deepen(&mut self, block: BlockId, mode: ModeId, more_wear_thousandths: u32) {
+        assert!(self.block(block).state() == BlockState::Free, "{block:?} is not free");
+        self.erase_modes[block.index()] = mode.0;
+        self.wear[block.index()] += more_wear_thousandths;
+    }
+
     /// A victim's erase is done; `wear_thousandths` is what it cost.
-    pub(crate) fn end_erase(&mut self, block: BlockId, wear_thousandths: u32) {
+    pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId, wear_thousandths: u32) {
         let record = &mut self.blocks[block.index()];
         assert!(record.state == BlockState::Erasing as u8, "{block:?} is not being erased");
         *record = BlockRecord::default();
         self.erase_counts[block.index()] += 1;
+        self.erase_modes[block.index()] = mode.0;
         self.wear[block.index()] += wear_thousandths;
     }
 

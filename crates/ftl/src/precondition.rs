@@ -104,7 +104,7 @@ impl Ftl {
             die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
         }
         let mode = self.policy.mode_of_old_data();
-        let target = Target { die, stream: 0, mode, whom: For::Relocation, plane: None };
+        let target = Target { die, stream: 0, mode, whom: For::Relocation, plane: None, level: 0 };
         let ppn = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("collection keeps a block free");
         if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
             self.store.invalidate(old);
@@ -137,7 +137,7 @@ impl Ftl {
     fn move_untimed(&mut self, die: DieId, victim: BlockId, mut count: u64) -> Ppn {
         let mode = self.policy.mode_of_old_data();
         let stream = self.relocation_stream(mode);
-        let target = Target { die, stream, mode, whom: For::Relocation, plane: None };
+        let target = Target { die, stream, mode, whom: For::Relocation, plane: None, level: 0 };
         let mut at = self.store.geometry.first_of(victim);
         let end = Ppn(at.0 + self.store.geometry.units_per_block);
         let mut looked_ahead = at;
@@ -216,7 +216,7 @@ impl Ftl {
             let until = self.store.user_units * u64::from(die + 1) / dies;
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
             for count in counts {
-                let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation, plane: None };
+                let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation, plane: None, level: 0 };
                 let first = self
                     .space
                     .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
@@ -290,7 +290,8 @@ impl Ftl {
             let first = self.store.geometry.first_of(victim);
             let cursor = self.move_untimed(die, victim, count);
             if count < valid {
-                self.collectors[die.index()].begin(victim, first, kit::Reason::Gc, false);
+                let taken = self.collection_of(victim, kit::Reason::Gc, false);
+                self.collectors[die.index()].begin(&taken, first, false);
                 self.collectors[die.index()].cursor = cursor;
                 return;
             }
@@ -310,7 +311,7 @@ impl Ftl {
             let die = geometry.die_of(block);
             let mode = ModeId(self.store.block(block).mode);
             if missing > 0 {
-                let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(plane) };
+                let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(plane), level: 0 };
                 let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }

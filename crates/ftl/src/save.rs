@@ -11,19 +11,35 @@ use crc32fast::Hasher;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn, Reason, SimTime};
 use std::io::{Read, Write};
 
-const MAGIC: &[u8; 8] = b"ssdlab03";
+const MAGIC: &[u8; 8] = b"ssdlab04";
 
 /// What must agree with the description that a saved state is loaded into.
-const NAMES: [&str; 6] =
-    ["blocks", "mapping units per block", "mapping units per program", "blocks per die", "user mapping units", "write modes"];
+const NAMES: [&str; 7] = [
+    "blocks",
+    "mapping units per block",
+    "mapping units per program",
+    "blocks per die",
+    "user mapping units",
+    "write modes",
+    "erase modes",
+];
 
 impl Ftl {
     /// The numbers that [`NAMES`] names.
     fn shape_numbers(&self) -> [u64; NAMES.len()] {
         let g = &self.store.geometry;
         let modes = self.parameters.facts.write_modes.len() as u64;
+        let erase_modes = self.parameters.facts.erase_modes.len() as u64;
         let per_die = g.blocks_per_die.into();
-        [g.block_count.into(), g.units_per_block.into(), g.units_per_stripe.into(), per_die, self.store.user_units, modes]
+        [
+            g.block_count.into(),
+            g.units_per_block.into(),
+            g.units_per_stripe.into(),
+            per_die,
+            self.store.user_units,
+            modes,
+            erase_modes,
+        ]
     }
 
     /// Writes the state of a drive at rest, and a checksum behind it.
@@ -43,6 +59,7 @@ impl Ftl {
         to.write_all(bytemuck::cast_slice(self.store.blocks.as_slice()))?;
         to.write_all(bytemuck::cast_slice(&self.store.erase_counts))?;
         to.write_all(bytemuck::cast_slice(&self.store.wear))?;
+        to.write_all(&self.store.erase_modes)?;
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         let ages: Vec<i64> = self.store.first_program.iter().map(|at| at.saturating_sub(shift)).collect();
         to.write_all(bytemuck::cast_slice(&ages))?;
@@ -103,6 +120,7 @@ impl Ftl {
         from.read_exact(bytemuck::cast_slice_mut(self.store.blocks.as_mut_slice())).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.erase_counts)).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.wear)).map_err(short)?;
+        from.read_exact(&mut self.store.erase_modes).map_err(short)?;
         from.read_exact(bytemuck::cast_slice_mut(&mut self.store.first_program)).map_err(short)?;
         let most = self.store.geometry.block_count.into();
         let lists = [read_words(from, most)?, read_words(from, most)?, read_words(from, most)?];
@@ -155,6 +173,9 @@ impl Ftl {
         if self.store.blocks.as_slice().iter().any(|record| usize::from(record.mode) >= modes) {
             return Err("it names a write mode that the drive does not have".to_owned());
         }
+        if self.store.erase_modes.iter().any(|mode| usize::from(*mode) >= self.parameters.facts.erase_modes.len()) {
+            return Err("it names an erase mode that the drive does not have".to_owned());
+        }
         if !self.store.restore_blocks(closed, open) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
@@ -170,7 +191,7 @@ impl Ftl {
             if self.store.block(block).state() != BlockState::Closed || self.collectors[die.index()].victim.is_some() {
                 return Err("its list of blocks being collected does not agree with its data".to_owned());
             }
-            self.take_victim(die, block, Reason::Gc, false);
+            self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
         }
         Ok(())
     }

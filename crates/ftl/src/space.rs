@@ -8,12 +8,31 @@ use std::collections::BinaryHeap;
 
 const NONE: u32 = u32::MAX;
 
-/// The free blocks of one group of planes: those never used, in order, and those that were erased.
+/// The free blocks of one group of planes: those never used, in order, which are erased as deeply as can be, and those that were erased, by level.
 #[derive(Clone, Debug, Default)]
 struct FreeBlocks {
     next_fresh: u32,
     fresh_end: u32,
-    erased: BinaryHeap<Reverse<(u64, u32)>>,
+    erased: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
+}
+
+impl FreeBlocks {
+    fn at_level(&self, level: usize) -> u32 {
+        let fresh = if level == 0 { self.fresh_end - self.next_fresh } else { 0 };
+        fresh + self.erased[level].len() as u32
+    }
+
+    fn count(&self) -> u32 {
+        (0..self.erased.len()).map(|level| self.at_level(level)).sum()
+    }
+
+    fn pop(&mut self, level: usize) -> Option<u32> {
+        if level == 0 && self.next_fresh < self.fresh_end {
+            self.next_fresh += 1;
+            return Some(self.next_fresh - 1);
+        }
+        self.erased[level].pop().map(|Reverse((_, block))| block)
+    }
 }
 
 /// An open block of one die and stream.
@@ -43,6 +62,9 @@ pub(crate) struct Space {
     host_streams: usize,
     /// The first host stream takes relocated data, too.
     shared: bool,
+    /// The level of each erase mode.
+    erase_levels: Vec<u8>,
+    levels: usize,
     pub opened: Vec<BlockId>,
 }
 
@@ -58,14 +80,16 @@ pub(crate) enum For {
 }
 
 impl Space {
-    pub fn new(geometry: &Geometry, streams: Streams, reserve: u32) -> Space {
+    pub fn new(geometry: &Geometry, streams: Streams, reserve: u32, erase_levels: Vec<u8>) -> Space {
         let groups = geometry.groups_per_die as usize;
         let Streams { host: host_streams, all: streams, shared, by_plane } = streams;
         let width = if by_plane { groups } else { 1 };
+        let levels = erase_levels.iter().map(|level| usize::from(*level) + 1).max().unwrap_or(1);
         let free = (0..geometry.die_count as usize * groups)
             .map(|index| {
                 let first = index as u32 * geometry.blocks_per_group;
-                FreeBlocks { next_fresh: first, fresh_end: first + geometry.blocks_per_group, erased: BinaryHeap::new() }
+                let erased = vec![BinaryHeap::new(); levels];
+                FreeBlocks { next_fresh: first, fresh_end: first + geometry.blocks_per_group, erased }
             })
             .collect();
         let dies = geometry.die_count as usize;
@@ -83,6 +107,8 @@ impl Space {
             rooms: dies as u32,
             host_streams,
             shared,
+            erase_levels,
+            levels,
             opened: Vec::new(),
         }
     }
@@ -90,6 +116,36 @@ impl Space {
     #[inline]
     pub fn free_blocks(&self, die: DieId) -> u32 {
         self.free_count[die.index()]
+    }
+
+    /// Levels of erase that free blocks can have.
+    #[inline]
+    pub fn levels(&self) -> usize {
+        self.levels
+    }
+
+    /// Free blocks of a die by the level of their last erase.
+    pub fn free_by_level(&self, die: DieId) -> Vec<u32> {
+        let first = die.index() * self.groups;
+        (0..self.levels)
+            .map(|level| self.free[first..first + self.groups].iter().map(|free| free.at_level(level)).sum())
+            .collect()
+    }
+
+    /// Whether the next program of a stream would open a block: there is no frontier, or one in another mode, and one may be opened.
+    pub fn would_open(&mut self, store: &Store, at: &Target) -> bool {
+        let turns = self.turns[at.die.index() * self.streams + at.stream];
+        let Some(slot) = self.slot_of(store, at) else { return false };
+        self.turns[at.die.index() * self.streams + at.stream] = turns;
+        let block = self.frontiers[slot].block;
+        (block == NONE || store.block(BlockId(block)).mode != at.mode.0) && self.can_open(at.die, at.whom)
+    }
+
+    /// Takes a free block of a level out of its list, to be erased further. It is still counted as free.
+    pub fn take_to_deepen(&mut self, die: DieId, level: u8) -> Option<BlockId> {
+        let first = die.index() * self.groups;
+        let group = self.fullest(first, usize::from(level))?;
+        self.free[group].pop(usize::from(level)).map(BlockId)
     }
 
     pub fn total_free_blocks(&self) -> u64 {
@@ -172,7 +228,7 @@ impl Space {
             self.give_up(store, at.die, slot);
         }
         if self.frontiers[slot].block == NONE {
-            let block = self.take_free(at.die, at.whom, slot % self.width)?;
+            let block = self.take_free(at, slot % self.width)?;
             store.open(block, at.mode);
             store.note_first_program(block, now);
             self.frontiers[slot] = Frontier { block: block.0, next_unit: 0 };
@@ -195,7 +251,7 @@ impl Space {
         let first = (die.index() * self.streams + stream) * self.width;
         for slot in first..first + self.width {
             let frontier = self.frontiers[slot];
-            if frontier.block != NONE && frontier.next_unit == store.geometry.units_per_block {
+            if frontier.block != NONE && frontier.next_unit == store.units_in(ModeId(store.block(BlockId(frontier.block)).mode)) {
                 self.give_up(store, die, slot);
             }
         }
@@ -230,41 +286,46 @@ impl Space {
 
     /// Takes the free block that wear levelling puts first, from the group of planes whose turn it is if it has one, or where planes do not take turns
     /// from the group with the most free blocks.
-    fn take_free(&mut self, die: DieId, whom: For, turn: usize) -> Option<BlockId> {
-        if !self.can_open(die, whom) {
+    fn take_free(&mut self, at: &Target, turn: usize) -> Option<BlockId> {
+        if !self.can_open(at.die, at.whom) {
             return None;
         }
-        let first = die.index() * self.groups;
-        let count = |free: &FreeBlocks| free.fresh_end - free.next_fresh + free.erased.len() as u32;
-        let most = (first..first + self.groups).max_by_key(|&group| (count(&self.free[group]), Reverse(group)))?;
-        let group = if self.width > 1 && count(&self.free[first + turn]) > 0 { first + turn } else { most };
-        let free = &mut self.free[group];
-        let block = if free.next_fresh < free.fresh_end {
-            free.next_fresh += 1;
-            free.next_fresh - 1
-        } else {
-            free.erased.pop()?.0.1
-        };
-        self.free_count[die.index()] -= 1;
-        self.restate_room(die);
+        let (first, level) = (at.die.index() * self.groups, usize::from(at.level));
+        let own = self.width > 1 && self.free[first + turn].at_level(level) > 0;
+        let group = if own { first + turn } else { self.fullest(first, level)? };
+        let block = self.free[group].pop(level)?;
+        self.free_count[at.die.index()] -= 1;
+        self.restate_room(at.die);
         Some(BlockId(block))
+    }
+
+    /// Of a die's groups of planes (from `first` on) that have free blocks of a level, the one with the most free blocks.
+    fn fullest(&self, first: usize, level: usize) -> Option<usize> {
+        let groups = (first..first + self.groups).filter(|&group| self.free[group].at_level(level) > 0);
+        groups.max_by_key(|&group| (self.free[group].count(), Reverse(group)))
     }
 
     /// An erased block is free again.
     pub fn put_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
         let die = store.geometry.die_of(block);
-        let group = die.index() * self.groups + store.geometry.group_of(block) as usize;
-        self.turn += 1;
-        self.free[group].erased.push(Reverse((wear.free_order(store.erase_count(block), self.turn), block.0)));
+        self.put_back(store, block, wear);
         self.free_count[die.index()] += 1;
         self.restate_room(die);
+    }
+
+    /// A free block joins the list of the level it was erased to.
+    pub fn put_back(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
+        let group = store.geometry.die_of(block).index() * self.groups + store.geometry.group_of(block) as usize;
+        let level = usize::from(self.erase_levels[store.erase_mode(block).index()]);
+        self.turn += 1;
+        self.free[group].erased[level].push(Reverse((wear.free_order(store.erase_count(block), self.turn), block.0)));
     }
 
     /// Rebuilds the free blocks from the states of all blocks, as a drive that was loaded from a file needs it. No frontier is open.
     pub fn rebuild(&mut self, store: &Store, wear: &dyn WearLeveling) {
         for free in &mut self.free {
             free.next_fresh = free.fresh_end;
-            free.erased.clear();
+            free.erased.iter_mut().for_each(BinaryHeap::clear);
         }
         self.free_count.fill(0);
         self.frontiers.fill(Frontier { block: NONE, next_unit: 0 });
@@ -288,7 +349,7 @@ impl Space {
         let mut slots = (own..own + self.width).map(|turn| first + turn % self.width);
         let Some(slot) = slots.find(|&slot| self.frontiers[slot].block == NONE) else { return false };
         let frontier = &mut self.frontiers[slot];
-        if next_unit >= store.geometry.units_per_block {
+        if next_unit >= store.units_in(ModeId(store.block(block).mode)) {
             return false;
         }
         *frontier = Frontier { block: block.0, next_unit };
@@ -330,4 +391,6 @@ pub(crate) struct Target {
     pub whom: For,
     /// The group of planes, where planes take turns; none: the next one.
     pub plane: Option<u32>,
+    /// The level of erase of a block that is opened for it.
+    pub level: u8,
 }

@@ -20,6 +20,8 @@ pub enum Event {
     Admitted(CommandId),
     /// A flash operation's data has crossed the host link.
     Delivered(u32),
+    /// The data of the program that waits for this die is encoded.
+    Encoded(DieId),
     /// A timer of the FTL.
     Timer(Timer),
 }

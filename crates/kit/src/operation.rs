@@ -16,6 +16,8 @@ pub enum OperationKind {
     Erase,
     /// Read a page into the die's register and program it elsewhere in the same plane; no data on the channel.
     Copyback,
+    /// Erase a free block further, to a deeper level (DPES: a lazy erase).
+    Deepen,
 }
 
 /// Who wants to hear that a flash operation is done.
@@ -32,6 +34,8 @@ pub enum Owner {
     Page(u32),
     /// The stripe in flight on the operation's die.
     Stripe,
+    /// The free blocks of the operation's die.
+    FreeBlock,
 }
 
 /// A flash operation to be done.
@@ -51,8 +55,10 @@ pub struct Operation {
     pub pages: u32,
     /// The page type sensed; for a program the type of its (first) page.
     pub page_type: u32,
-    /// The write mode of a program or the erase mode of an erase.
+    /// The write mode of a program, the erase mode of an erase, the read mode of a read.
     pub mode: ModeId,
+    /// A program's data passes the encoder of its mode first.
+    pub encode: bool,
     /// Who wants to hear of it.
     pub owner: Owner,
 }
@@ -62,7 +68,7 @@ impl Operation {
     #[inline]
     pub fn work(&self) -> Work {
         match (self.kind, self.reason) {
-            (OperationKind::Erase, _) => Work::Erase,
+            (OperationKind::Erase | OperationKind::Deepen, _) => Work::Erase,
             (OperationKind::Read, Reason::Host | Reason::Rmw) => Work::HostRead,
             (OperationKind::Read, _) => Work::RelocationRead,
             (_, Reason::Host | Reason::Padding) => Work::HostProgram,

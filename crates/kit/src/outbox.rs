@@ -62,7 +62,7 @@ impl Outbox {
     #[inline(always)]
     pub fn add(&mut self, operation: Operation) -> u32 {
         let slot = self.operations.take();
-        let Operation { kind, reason, die, first, units, pages, page_type, mode, owner } = operation;
+        let Operation { kind, reason, die, first, units, pages, page_type, mode, encode, owner } = operation;
         let place = &mut self.operations[slot];
         place.kind = kind;
         place.reason = reason;
@@ -72,6 +72,7 @@ impl Outbox {
         place.pages = pages;
         place.page_type = page_type;
         place.mode = mode;
+        place.encode = encode;
         place.owner = owner;
         slot
     }

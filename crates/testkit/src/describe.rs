@@ -19,6 +19,8 @@ struct Numbers {
     program_ns: u64,
     erase_ns: u64,
     modes: u64,
+    /// Programs write all pages of wordlines of several bits.
+    whole_wordlines: bool,
 }
 
 impl Numbers {
@@ -57,7 +59,7 @@ pub fn describe(rng: &mut Rng) -> String {
     let numbers = shape(rng, &mut flash);
     let waits = chance(rng, 0.25);
     operation(rng, &mut flash, waits);
-    modes(rng, &mut flash, &numbers);
+    modes(rng, &mut flash, &numbers, waits);
     interface(rng, &mut text);
     buffer(rng, &mut text, &numbers);
     text += &flash;
@@ -119,7 +121,8 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         read_ns: read_us * 1000 + transfer_ns / 4,
         program_ns: program_us * 1000 + transfer_ns,
         erase_ns: erase_us * 2000,
-        modes: if chance(rng, 0.2) { 3 } else { 2 },
+        modes: if chance(rng, 0.4) { 3 } else { 2 },
+        whole_wordlines: one_shot && bits > 1,
     }
 }
 
@@ -169,7 +172,7 @@ fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
     if classes == 1 { format!("retention = {}", limits[0]) } else { format!("retention = [{}]", limits.join(", ")) }
 }
 
-fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
     let rewrite = numbers.rewrite_ns();
     let normal = if chance(rng, 0.3) { retention(rng, 6 * rewrite, 40 * rewrite) } else { String::new() };
     let fast = if chance(rng, 0.7) { retention(rng, LEAST_LIMIT_NS, 2 * rewrite + 2 * LEAST_LIMIT_NS) } else { String::new() };
@@ -178,15 +181,49 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
         format!("[[flash.write_mode]]\nname = \"fast\"\nprogram_scale = 0.5\n{fast}"),
     ];
     if numbers.modes == 3 {
-        rows.insert(rng.below(3) as usize, "[[flash.write_mode]]\nname = \"slow\"\nprogram_scale = 2.0".to_owned());
+        rows.insert(rng.below(3) as usize, "[[flash.write_mode]]\nname = \"fine\"\nprogram_scale = 2.0".to_owned());
     }
     if chance(rng, 0.2) {
         rows.reverse();
     }
-    text.push_str(&rows.join("\n"));
-    if chance(rng, 0.3) {
-        text.push_str("\n[[flash.erase_mode]]\nname = \"normal\"\nwear = 0.5\nerase_scale = 2.0");
+    let (coded, levels, reads) = (chance(rng, 0.2), chance(rng, 0.3), chance(rng, 0.3));
+    let mut tables = String::new();
+    if coded {
+        let row = rng.below(rows.len() as u64) as usize;
+        rows[row] += "\ncode = \"strong\"";
+        let throughput =
+            if waits && chance(rng, 0.9) { "" } else { pick(rng, &["", "throughput = \"20MB/s\"", "throughput = \"2GB/s\""]) };
+        tables += &format!("\n[[flash.encoder]]\ncode = \"strong\"\n{throughput}");
     }
+    if levels {
+        // The deepest mode first; up to which level each write mode can be programmed is drawn.
+        for row in &mut rows {
+            *row += &format!("\nerase_level = {}", rng.below(3));
+        }
+        for (level, slow) in [(0, false), (1, true), (2, false), (2, true)] {
+            let (name, scale) = (format!("ev{level}{}", if slow { "s" } else { "" }), if slow { 4.0 } else { 1.0 });
+            tables += &format!(
+                "\n[[flash.erase_mode]]\nname = \"{name}\"\nlevel = {level}\nwear = 0.{}\nerase_scale = {scale:?}",
+                9 - level
+            );
+        }
+    } else if chance(rng, 0.3) {
+        tables += "\n[[flash.erase_mode]]\nname = \"normal\"\nwear = 0.5\nerase_scale = 2.0";
+    }
+    if reads {
+        for row in &mut rows {
+            *row += &format!("\nread_mode = \"{}\"", pick(rng, &["quick", "slow"]));
+        }
+        tables += "\n[[flash.read_mode]]\nname = \"quick\"\nsense_scale = 0.5";
+        tables += "\n[[flash.read_mode]]\nname = \"slow\"\nsense_scale = 1.5\ntransfers = 3";
+    }
+    if numbers.whole_wordlines && chance(rng, 0.3) {
+        for row in rows.iter_mut().filter(|row| row.contains("\"fast\"")) {
+            *row += "\nbits_per_cell = 1";
+        }
+    }
+    text.push_str(&rows.join("\n"));
+    text.push_str(&tables);
     text.push('\n');
 }
 
@@ -276,11 +313,20 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
 }
 
 fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
-    let kind = pick(rng, &[ftl::PolicyConfig::NAMES, &["ofwar", "ofwar"]].concat());
+    let asks_for_fine = ["agcr", "queue_driven", "hcw_lcr"];
+    let names = [ftl::PolicyConfig::NAMES, &["ofwar", "ofwar", "agcr"]].concat();
+    let names: Vec<&str> = names.into_iter().filter(|name| numbers.modes == 3 || !asks_for_fine.contains(name)).collect();
+    let kind = pick(rng, &names);
     line!(text, "[policy]\nkind = \"{kind}\"");
     let section = match kind {
         "ofwar" => "ofwar",
         "separate" => "separate.decisions",
+        "agcr" => {
+            line!(text, "[policy.agcr]\nwindow = {}\nkeep_class = {}", pick(rng, &[2, 2, 3, 4]), chance(rng, 0.7));
+            line!(text, "rewrite_medium = {}\nidle = \"{}\"", chance(rng, 0.5), pick(rng, &["channel", "drive"]));
+            line!(text, "queue_depth = {}", pick(rng, &[1, 4, 1024]));
+            return;
+        }
         _ => return,
     };
     line!(text, "[policy.{section}]\nwrite_threshold = {}\nrewrite_threshold = {}", rng.below(9), rng.below(9));

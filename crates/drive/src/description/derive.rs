@@ -158,7 +158,6 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
         PerPageType::One(retention)
     };
     Ok(WriteModeConfig {
-        name: mode.name.clone(),
         program_scale: scale,
         retention: Some(limits),
         derive: None,
@@ -174,6 +173,7 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
             error_rate: estimate.worst(),
             outside,
         }),
+        ..mode.clone()
     })
 }
 

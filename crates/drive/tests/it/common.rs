@@ -160,7 +160,8 @@ impl Rig {
 
     /// Reads, programs, erases and copybacks started so far.
     pub fn operations(&self) -> [u64; 4] {
-        self.drive.flash().counters.operations
+        let [reads, programs, erases, copybacks, _] = self.drive.flash().counters.operations;
+        [reads, programs, erases, copybacks]
     }
 
     /// Replays a fio job (its keys, one a line).

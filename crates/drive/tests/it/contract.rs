@@ -1,7 +1,7 @@
 //! The contract of a mode policy (POLICIES 1), call by call, with a policy that notes what it is told.
 
 use crate::common::{ONE_DIE, Rig, with};
-use ftl::policy::{Idle, ModePolicy, Needs, PageMove, Placed, View, WriteAnswer};
+use ftl::policy::{Dispatch, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer};
 use kit::{BlockId, Lpn, ModeId, Nanos, Op, Reason, Record, SimTime};
 use std::sync::{Arc, Mutex};
 
@@ -46,11 +46,11 @@ impl ModePolicy for Scripted {
         }
     }
 
-    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
+    fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         WriteAnswer::default()
     }
 
-    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
         ModeId(0)
     }
 
@@ -77,7 +77,7 @@ impl ModePolicy for Scripted {
         self.wanted.take()
     }
 
-    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
         self.told().idle.push((view.now, *idle));
         None
     }

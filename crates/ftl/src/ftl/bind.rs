@@ -28,7 +28,8 @@ impl Ftl {
             return None;
         }
         let units = std::mem::take(&mut self.scratch);
-        let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&units, view));
+        let dispatch = Dispatch { die, units: &units, waiting: self.writes.len(list) - units.len() as u64 };
+        let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
         self.scratch = units;
         if self.store.valid_by_mode[answer.mode.index()] >= self.retention.most_owed[answer.mode.index()] {
             self.counters.retention_refusals += self.scratch.len() as u64;
@@ -36,7 +37,13 @@ impl Ftl {
             answer.stream = 0;
         }
         let plane = self.writes.head(list).and_then(|slot| self.writes.units[slot].plane);
-        let target = Target { die, stream: usize::from(answer.stream), mode: answer.mode, whom: For::Host, plane };
+        let mode = self.block_mode(answer.mode);
+        let mut target = Target { die, stream: usize::from(answer.stream), mode, whom: For::Host, plane, level: 0 };
+        if self.space.levels() > 1
+            && let Some(deepen) = self.choose_level(&mut target, answer.mode, now, out)
+        {
+            return Some(deepen);
+        }
         let Some(place) = self.space.advance(&mut self.store, &target, stripe_units as u32, now) else {
             self.restate_space(now, out);
             return None;
@@ -112,7 +119,8 @@ impl Ftl {
         }
         self.writes.units.release(slot);
         if self.needs.placed {
-            let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream };
+            let superseded = (superseded != NO_PLACE).then_some(Ppn(superseded));
+            let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream, superseded };
             self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
         }
     }
@@ -124,13 +132,62 @@ impl Ftl {
         stripe.mode = mode;
         stripe.reason = reason;
         stripe.stream = None;
+        stripe.encode = reason == Reason::Host && self.parameters.codes[mode.index()] != 0;
+    }
+
+    /// The write mode that a block is kept in for data of `mode`.
+    #[inline]
+    pub(super) fn block_mode(&self, mode: ModeId) -> ModeId {
+        if self.needs.page_scope { self.old_mode } else { mode }
+    }
+
+    /// Where a program in `mode` is about to open a block: from which level's list. If only shallower blocks are free, one of them is erased further
+    /// first: that operation.
+    pub(super) fn choose_level(&mut self, target: &mut Target, mode: ModeId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if !self.space.would_open(&self.store, target) {
+            return None;
+        }
+        let wanted = self.parameters.facts.write_levels[mode.index()];
+        let lists = self.space.free_by_level(target.die);
+        let level = self.call_policy(now, &out.signals, |policy, view| policy.free_list(wanted, &lists, view));
+        assert!(
+            lists.get(usize::from(level)).is_some_and(|&blocks| blocks > 0),
+            "a policy takes a block of level {level}: {lists:?}"
+        );
+        if level <= wanted {
+            target.level = level;
+            return None;
+        }
+        let block = self.space.take_to_deepen(target.die, level)?;
+        let mode = self.policy.deepen(block, wanted, &self.parameters.facts);
+        let shape = &self.store.geometry.shape;
+        Some(out.add(Operation {
+            kind: OperationKind::Deepen,
+            reason: Reason::Host,
+            die: target.die,
+            first: self.store.geometry.first_of(block),
+            pages: shape.planes_per_program * shape.superblock,
+            mode,
+            owner: Owner::FreeBlock,
+            ..Operation::default()
+        }))
+    }
+
+    /// A free block has been erased further: it joins the list of its new level.
+    pub(super) fn deepened(&mut self, operation: &Operation) {
+        let block = self.store.geometry.block_of(operation.first);
+        let wear = |mode: ModeId| self.parameters.erase_wear[mode.index()];
+        let more = wear(operation.mode).saturating_sub(wear(self.store.erase_mode(block)));
+        self.store.deepen(block, operation.mode, more);
+        self.space.put_back(&self.store, block, &*self.wear_rule);
+        self.counters.lazy_erases += 1;
     }
 
     /// The stripe's units are bound: the rest is padding, the frontier moves on, and the program can start.
     pub(super) fn finish_stripe(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let stripe = &self.stripes[die.index()];
-        let (first, mode, reason) = (stripe.first, stripe.mode, stripe.reason);
+        let (first, mode, reason, encode) = (stripe.first, stripe.mode, stripe.reason, stripe.encode);
         for padding in bound..geometry.units_per_stripe {
             self.store.p2l.set((first.0 + padding) as usize, PADDING);
         }
@@ -156,6 +213,7 @@ impl Ftl {
             pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
             page_type: geometry.page_type_of(unit),
             mode,
+            encode,
             owner: Owner::Stripe,
         })
     }

@@ -125,10 +125,20 @@ impl Ftl {
             channel_for: channel_is_idle.then(|| now.since(signals.channel_idle_since[channel.index()])),
             drive_for: drive_is_idle.then(|| now.since(signals.idle_since.max(signals.last_host_activity))),
         };
-        if let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view)) {
-            self.begin_move(page_move, false, now, out);
+        match self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view)) {
+            Some(Relocation::Page(page_move)) => self.begin_move(page_move, false, now, out),
+            Some(Relocation::Block { block, reason }) => self.want_block(block, reason, out),
+            None => {}
         }
         self.arm_policy(now, out);
+    }
+
+    /// A policy has a block moved: its die does so when it has nothing better to do.
+    fn want_block(&mut self, block: BlockId, reason: Reason, out: &mut Outbox) {
+        let die = self.store.geometry.die_of(block);
+        let erase_count = self.store.erase_count(block);
+        self.collectors[die.index()].want(Wanted { block, erase_count, reason, urgent: false });
+        out.mark_ready(die);
     }
 
     /// A page move begins with a read where the page is.
@@ -148,7 +158,7 @@ impl Ftl {
             self.move_is_read(slot, out);
             return;
         }
-        let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot));
+        let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot), now, out);
         out.read(operation);
     }
 
@@ -171,8 +181,14 @@ impl Ftl {
             let first = self.moves.get(slot).page;
             let stripe = self.store.geometry.units_per_stripe;
             if self.still_valid(&first) {
-                let target =
-                    Target { die, stream: self.relocation_stream(first.mode), mode: first.mode, whom: For::Move, plane: None };
+                let mode = self.block_mode(first.mode);
+                let mut target =
+                    Target { die, stream: self.relocation_stream(mode), mode, whom: For::Move, plane: None, level: 0 };
+                if self.space.levels() > 1
+                    && let Some(deepen) = self.choose_level(&mut target, first.mode, now, out)
+                {
+                    return Some(deepen);
+                }
                 let Some(place) = self.space.advance(&mut self.store, &target, stripe, now) else {
                     self.drop_stale_moves(out);
                     return None;

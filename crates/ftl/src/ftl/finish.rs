@@ -18,10 +18,12 @@ impl Ftl {
                 self.move_is_read(slot, out);
             }
             Owner::Stripe => self.stripe_done(operation, ledger, now, out),
+            Owner::FreeBlock => self.deepened(operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, out),
                 OperationKind::Erase => self.erased(operation, now, out),
                 OperationKind::Program | OperationKind::Copyback => unreachable!("programs belong to a stripe"),
+                OperationKind::Deepen => unreachable!("lazy erases belong to the free blocks"),
             },
         }
     }
@@ -32,7 +34,7 @@ impl Ftl {
         }
         for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
             self.sensed(ppn, operation.owner, out);
-            if self.needs.reads {
+            if self.needs.reads_done {
                 let lpn = self.store.lpn_at(ppn);
                 self.call_policy(now, &out.signals, |policy, view| policy.read_done(lpn, ppn, view));
             }
@@ -131,7 +133,7 @@ impl Ftl {
     }
 
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.store.end_erase(block, self.parameters.erase_wear[mode.index()]);
+        self.store.end_erase(block, mode, self.parameters.erase_wear[mode.index()]);
         self.space.put_free(&self.store, block, &*self.wear_rule);
     }
 
@@ -249,7 +251,14 @@ impl Ftl {
         signals: &kit::Signals,
         call: impl FnOnce(&mut dyn ModePolicy, &mut View<'_>) -> T,
     ) -> T {
-        let mut view = View { now, signals, store: &self.store, bits: &mut self.bits, block_bytes: &mut self.block_bytes };
+        let mut view = View {
+            now,
+            signals,
+            store: &self.store,
+            space: &self.space,
+            bits: &mut self.bits,
+            block_bytes: &mut self.block_bytes,
+        };
         call(&mut *self.policy, &mut view)
     }
 }

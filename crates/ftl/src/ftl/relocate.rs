@@ -45,7 +45,7 @@ impl Ftl {
                 self.space.close(&mut self.store, die, block);
             }
             if self.store.block(block).state() == BlockState::Closed {
-                self.take_victim(die, block, reason, urgent);
+                self.begin_taken(die, &self.collection_of(block, reason, false), urgent, now, out);
                 return true;
             }
         }
@@ -55,13 +55,24 @@ impl Ftl {
         }
         let Some(block) = self.choose_victim(die, now, out) else { return false };
         self.counters.collections += 1;
-        self.take_victim(die, block, Reason::Gc, false);
+        let background = self.collectors[die.index()].in_background;
+        self.begin_taken(die, &self.collection_of(block, Reason::Gc, background), false, now, out);
         true
     }
 
-    pub(crate) fn take_victim(&mut self, die: DieId, block: BlockId, reason: Reason, urgent: bool) {
-        self.store.take_victim(block);
-        self.collectors[die.index()].begin(block, self.store.geometry.first_of(block), reason, urgent);
+    /// A block as it is taken to be emptied.
+    pub(crate) fn collection_of(&self, block: BlockId, reason: Reason, background: bool) -> Collection {
+        Collection { block, reason, background, valid: u32::from(self.store.block(block).valid) }
+    }
+
+    fn begin_taken(&mut self, die: DieId, taken: &Collection, urgent: bool, now: SimTime, out: &Outbox) {
+        self.take_victim(die, taken, urgent);
+        self.call_policy(now, &out.signals, |policy, view| policy.collecting(taken, view));
+    }
+
+    pub(crate) fn take_victim(&mut self, die: DieId, taken: &Collection, urgent: bool) {
+        self.store.take_victim(taken.block);
+        self.collectors[die.index()].begin(taken, self.store.geometry.first_of(taken.block), urgent);
     }
 
     pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<BlockId> {
@@ -70,13 +81,12 @@ impl Ftl {
             let mut candidates = Candidates { store: &self.store, die, now, mode_count, rng: &mut self.rng };
             return self.victim.choose(&mut candidates);
         }
-        let units = self.store.geometry.units_per_block;
         let best = (0..mode_count)
             .map(ModeId)
             .filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
         let candidates: Vec<Candidate> = best
             .filter(|(_, valid, _)| *valid <= self.store.most_worth_moving())
-            .map(|(block, valid, mode)| Candidate { block, valid, invalid: units - valid, mode })
+            .map(|(block, valid, mode)| Candidate { block, valid, invalid: self.store.units_in(mode) - valid, mode })
             .collect();
         let scored: Vec<(f64, BlockId)> = candidates
             .iter()
@@ -106,6 +116,7 @@ impl Ftl {
             return operation;
         }
         let (mut units, mut planes) = (0, 0u64);
+        let mut mode = self.read_modes[usize::from(self.store.block(block).mode)];
         let mut at = first;
         let reason = self.collectors[die.index()].reason;
         while let Some(ppn) = self.store.next_valid(at, row_end) {
@@ -114,6 +125,10 @@ impl Ftl {
             units += 1;
             self.store.pin(ppn);
             self.collectors[die.index()].in_read.push(ppn);
+            if self.needs.page_scope {
+                let of_page = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, out);
+                mode = self.slower(mode, of_page);
+            }
             at = Ppn(ppn.0 + 1);
         }
         let collector = &mut self.collectors[die.index()];
@@ -127,7 +142,8 @@ impl Ftl {
             units,
             pages: planes.count_ones(),
             page_type: geometry.page_type_of(unit),
-            mode: ModeId(0),
+            mode,
+            encode: false,
             owner: Owner::Collector,
         })
     }
@@ -135,17 +151,19 @@ impl Ftl {
     /// Copies one page back, if the relocation frontier is in the same plane.
     pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
-        let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
+        let written_in = self.relocation_mode(die, &[from], now, out)?;
         let geometry = self.store.geometry;
         let group = geometry.group_of(geometry.block_of(from));
-        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation, plane: Some(group) };
+        let mode = self.block_mode(written_in);
+        let stream = self.relocation_stream(mode);
+        let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(group), level: 0 };
         let frontier = self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode == mode.0)?;
         if geometry.group_of(frontier) != group {
             return None;
         }
         let place = self.space.advance(&mut self.store, &target, 1, now)?;
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
-        self.begin_stripe(die, place, mode, reason);
+        self.begin_stripe(die, place, written_in, reason);
         self.retention.note_moved(&self.store, geometry.block_of(from), now);
         self.bind_moved(die, from, place, now, out);
         let slot = self.finish_stripe(die, target.stream, 1, now, out);
@@ -168,13 +186,23 @@ impl Ftl {
     /// Binds gathered units to one program on this die.
     pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
-        let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(reason, view));
         let stripe = self.store.geometry.units_per_stripe;
+        let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);
+        let written_in = self.relocation_mode(die, &gathered[..gathered.len().min(stripe as usize)], now, out);
+        self.collectors[die.index()].gathered = gathered;
+        let written_in = written_in?;
+        let mode = self.block_mode(written_in);
         // Where planes take turns, what is collected stays in its plane, as copyback wants it.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
-        let target = Target { die, stream: self.relocation_stream(mode), mode, whom: For::Relocation, plane };
+        let stream = self.relocation_stream(mode);
+        let mut target = Target { die, stream, mode, whom: For::Relocation, plane, level: 0 };
+        if self.space.levels() > 1
+            && let Some(deepen) = self.choose_level(&mut target, written_in, now, out)
+        {
+            return Some(deepen);
+        }
         let place = self.space.advance(&mut self.store, &target, stripe, now)?;
-        self.begin_stripe(die, place, mode, reason);
+        self.begin_stripe(die, place, written_in, reason);
         if let Some(victim) = self.collectors[die.index()].victim {
             self.retention.note_moved(&self.store, victim, now);
         }
@@ -185,6 +213,20 @@ impl Ftl {
         }
         self.collectors[die.index()].gathered.drain(..count as usize);
         Some(self.finish_stripe(die, target.stream, count, now, out))
+    }
+
+    /// The mode in which the policy has gathered units moved.
+    fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, out: &Outbox) -> Option<ModeId> {
+        let collection = self.collectors[die.index()].collection()?;
+        let mut units = std::mem::take(&mut self.scratch);
+        units.clear();
+        if self.needs.moving {
+            units.extend(gathered.iter().map(|&ppn| self.store.lpn_at(ppn)));
+        }
+        let moving = Moving { collection, units: &units };
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(&moving, view));
+        self.scratch = units;
+        Some(mode)
     }
 
     /// A unit moves: the map (or the buffer's unit that supersedes it) follows.
@@ -205,10 +247,14 @@ impl Ftl {
         }
         self.store.place(lpn, to);
         let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
+        let code = |mode: ModeId| self.parameters.codes[mode.index()];
+        let source = ModeId(self.store.block(self.store.geometry.block_of(from)).mode);
+        let encode = code(mode) != 0 && code(mode) != code(source);
+        self.stripes[die.index()].encode |= encode;
         self.stripes[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.needs.placed {
-            let placed = Placed { lpn, ppn: to, mode, reason, stream: None };
+            let placed = Placed { lpn, ppn: to, mode, reason, stream: None, superseded: Some(from) };
             self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));
         }
     }
@@ -219,7 +265,8 @@ impl Ftl {
         if self.collectors[die.index()].reading || record.valid > 0 || record.pins > 0 {
             return None;
         }
-        let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(victim, view));
+        let collection = self.collectors[die.index()].collection()?;
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(&collection, view));
         self.store.begin_erase(victim);
         let shape = &self.store.geometry.shape;
         Some(out.add(Operation {
@@ -231,6 +278,7 @@ impl Ftl {
             pages: shape.planes_per_program * shape.superblock,
             page_type: 0,
             mode,
+            encode: false,
             owner: Owner::Collector,
         }))
     }

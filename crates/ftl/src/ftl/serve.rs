@@ -29,9 +29,7 @@ impl Ftl {
                 continue;
             };
             self.store.pin(ppn);
-            if self.needs.reads {
-                self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
-            }
+            let mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, out);
             let (block, unit) = geometry.split(ppn);
             let row = geometry.row_of(unit);
             if let Some(operation) = &mut open {
@@ -42,6 +40,7 @@ impl Ftl {
                     let page = 1u64 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
                     operation.pages += u32::from(planes_seen & page == 0);
                     planes_seen |= page;
+                    operation.mode = self.slower(operation.mode, mode);
                     continue;
                 }
                 out.read(*operation);
@@ -56,7 +55,8 @@ impl Ftl {
                 units: 1,
                 pages: 1,
                 page_type: geometry.page_type_of(unit),
-                mode: ModeId(0),
+                mode,
+                encode: false,
                 owner: Owner::Command(command),
             });
         }
@@ -81,9 +81,10 @@ impl Ftl {
             return false;
         }
         record.pins += 1;
+        let mut mode = self.read_modes[usize::from(record.mode) % 16];
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
         if self.needs.reads {
-            self.call_policy(now, &out.signals, |policy, view| policy.read_issued(lpn, ppn, view));
+            mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, out);
         }
         let owner = Owner::Command(command);
         out.read(Operation {
@@ -94,10 +95,29 @@ impl Ftl {
             units: 1,
             pages: 1,
             page_type,
-            mode: ModeId(0),
+            mode,
+            encode: false,
             owner,
         });
         true
+    }
+
+    /// The mode in which a unit on flash is read: the policy's answer, or that of its block's write mode.
+    #[inline]
+    pub(super) fn read_mode(&mut self, read: &UnitRead, now: SimTime, out: &Outbox) -> ModeId {
+        let answer = if self.needs.reads {
+            self.call_policy(now, &out.signals, |policy, view| policy.read_issued(read, view)).mode
+        } else {
+            None
+        };
+        answer.unwrap_or_else(|| self.read_modes[usize::from(self.store.block(self.store.geometry.block_of(read.ppn)).mode) % 16])
+    }
+
+    /// The slower of two read modes: what one read of pages of both needs.
+    #[inline]
+    pub(super) fn slower(&self, one: ModeId, other: ModeId) -> ModeId {
+        let times = &self.parameters.facts.read_times;
+        if one == other || times[one.index()] >= times[other.index()] { one } else { other }
     }
 
     /// Where the data of a unit is.
@@ -135,6 +155,7 @@ impl Ftl {
             pages: 1,
             page_type: 0,
             mode: ModeId(0),
+            encode: false,
             owner: Owner::Command(command),
         }
     }
@@ -166,7 +187,7 @@ impl Ftl {
             let (block, unit) = self.store.geometry.split(ppn);
             if self.store.geometry.stripe_of(unit) < u32::from(self.store.block(block).programmed) {
                 self.writes.units[slot].since = now;
-                self.push_fill(slot, ppn, out);
+                self.push_fill(slot, ppn, now, out);
                 return;
             }
         }
@@ -174,13 +195,14 @@ impl Ftl {
     }
 
     /// The rest of a partly written unit is read first.
-    pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, out: &mut Outbox) {
+    pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         self.store.pin(ppn);
-        let operation = self.read_operation(ppn, Reason::Rmw, Owner::Fill(slot));
+        let operation = self.read_operation(ppn, Reason::Rmw, Owner::Fill(slot), now, out);
         out.read(operation);
     }
 
-    pub(super) fn read_operation(&self, ppn: Ppn, reason: Reason, owner: Owner) -> Operation {
+    pub(super) fn read_operation(&mut self, ppn: Ppn, reason: Reason, owner: Owner, now: SimTime, out: &Outbox) -> Operation {
+        let mode = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, out);
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(ppn);
         Operation {
@@ -191,7 +213,8 @@ impl Ftl {
             units: 1,
             pages: 1,
             page_type: geometry.page_type_of(unit),
-            mode: ModeId(0),
+            mode,
+            encode: false,
             owner,
         }
     }

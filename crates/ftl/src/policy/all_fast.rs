@@ -1,7 +1,7 @@
 //! The bound: every host write fast, nothing rewritten.
 
-use super::{Facts, ModePolicy, Needs, View, WriteAnswer};
-use kit::{Lpn, ModeId, Reason};
+use super::fixed::Fixed;
+use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,34 +11,17 @@ pub const SUMMARY: &str =
 
 /// Every host write in the `fast` mode, nothing ever rewritten: the bound of what fast writing can gain. Not a policy to run a drive with: data
 /// outlives its retention limit. Relocations write in the `normal` mode, as under `ofwar`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
-struct AllFast {
-    normal: ModeId,
-    fast: ModeId,
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("", "fast")]
+    }
 }
 
 /// Makes the policy.
 pub fn build(_: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    Box::new(AllFast { normal: facts.write_mode("normal"), fast: facts.write_mode("fast") })
-}
-
-impl ModePolicy for AllFast {
-    fn needs(&self) -> Needs {
-        Needs { host_streams: 1, relocations_apart: true, ..Needs::default() }
-    }
-
-    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
-        WriteAnswer { mode: self.fast, stream: 0 }
-    }
-
-    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
-        self.normal
-    }
-
-    fn mode_of_old_data(&self) -> ModeId {
-        self.normal
-    }
+    Fixed::modes(facts.write_mode("fast"), facts.write_mode("normal"))
 }

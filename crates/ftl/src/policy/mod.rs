@@ -1,19 +1,30 @@
 //! Family: mode policies. Which write, erase or read mode one operation gets, and what is moved for it.
 //!
 //! A policy is called when a write is dispatched; when data has been placed (written or moved), overwritten or trimmed; when a read is issued or
-//! done; when a victim is to be chosen; when a block is opened or erased; when a die has nothing else to do; and when a timer it asked for
-//! fires. It sees a [`View`]. [`Needs`] says which of the frequent calls it wants, so that the others cost nothing.
+//! done; when a victim is to be chosen, has been taken, and is moved page by page; when a free block is wanted, opened or erased; when a die has
+//! nothing else to do; and when a timer it asked for fires. It sees a [`View`]. [`Needs`] says which of the frequent calls it wants, so that the
+//! others cost nothing.
 //!
 //! Binding is late: a host write's mode is asked for when an idle die takes it, never on arrival.
 
+pub mod agcr;
 pub mod all_fast;
 pub mod baseline;
+pub mod bch_ldpc;
+mod cost;
+mod fixed;
+pub mod hcw_lcr;
+pub mod lcw_hcr;
 pub mod ofwar;
+pub mod queue_driven;
+pub mod rr_ecc;
 pub mod rr_speed;
 pub mod separate;
+pub mod traditional;
 pub mod wear_adaptive;
 
 use crate::map::Store;
+use crate::space::Space;
 use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
 
 /// What a policy needs of the engine.
@@ -31,8 +42,10 @@ pub struct Needs {
     pub dropped: bool,
     /// Wants [`ModePolicy::opened`] and [`ModePolicy::erased`].
     pub blocks: bool,
-    /// Wants [`ModePolicy::read_issued`] and [`ModePolicy::read_done`].
+    /// Wants [`ModePolicy::read_issued`].
     pub reads: bool,
+    /// Wants [`ModePolicy::read_done`].
+    pub reads_done: bool,
     /// Wants [`ModePolicy::score`] instead of the victim rule.
     pub scores: bool,
     /// Wants [`ModePolicy::urgent`], [`ModePolicy::idle`] and [`ModePolicy::drain`].
@@ -41,6 +54,11 @@ pub struct Needs {
     pub idle_after: Nanos,
     /// Its first host stream is not written in the mode of relocations: the two cannot share a frontier.
     pub relocations_apart: bool,
+    /// The scope of a mode is the page: a block holds data of several write modes. The engine then keeps blocks as written in
+    /// [`ModePolicy::mode_of_old_data`], with the shortest retention limit of all modes; the policy remembers each page's mode and answers for its reads.
+    pub page_scope: bool,
+    /// Wants to know the units in [`Moving::units`].
+    pub moving: bool,
 }
 
 /// Fixed facts that a policy is built with.
@@ -56,6 +74,20 @@ pub struct Facts {
     pub retention_by_wear: Vec<Vec<Nanos>>,
     /// Program time of each write mode, as a multiple of the nominal.
     pub program_scales: Vec<f64>,
+    /// The shallowest level of erase on which each write mode can be programmed.
+    pub write_levels: Vec<u8>,
+    /// Units that a block holds in each write mode.
+    pub block_units: Vec<u32>,
+    /// The level of each erase mode: 0 is the deepest.
+    pub erase_levels: Vec<u8>,
+    /// Erase time of each erase mode, as a multiple of tBERS.
+    pub erase_scales: Vec<f64>,
+    /// Names of the read modes, in the order of their ids.
+    pub read_modes: Vec<String>,
+    /// The read mode that data of each write mode needs.
+    pub read_mode_of: Vec<ModeId>,
+    /// A read's sensing and transfers in each read mode.
+    pub read_times: Vec<Nanos>,
     /// Cycles a block is rated for.
     pub rated_pe_cycles: u32,
     /// tR + tPROG in the `normal` mode: what moving one stripe costs a die.
@@ -85,10 +117,26 @@ pub struct View<'a> {
     pub signals: &'a Signals,
     /// Map, validity, modes, wear and ages of blocks.
     pub store: &'a Store,
+    pub(crate) space: &'a Space,
     /// The bits it declared for each logical unit.
     pub bits: &'a mut UnitBits,
     /// The bytes it declared for each block.
     pub block_bytes: &'a mut BlockBytes,
+}
+
+impl View<'_> {
+    /// Free blocks of a die.
+    pub fn free_blocks(&self, die: DieId) -> u32 {
+        self.space.free_blocks(die)
+    }
+
+    /// How full the write buffer is, 0 to 1; where there is none, 0.
+    pub fn buffer_utilisation(&self) -> f64 {
+        match self.signals.buffer_capacity_pages {
+            0 => 0.0,
+            capacity => self.signals.buffered_pages as f64 / capacity as f64,
+        }
+    }
 }
 
 /// Bits of state for each logical unit, as a policy declared them; kept, reported and saved by the engine.
@@ -192,6 +240,28 @@ pub struct WriteAnswer {
     pub stream: u8,
 }
 
+/// A program of host data that is about to be bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// The die that takes it.
+    pub die: DieId,
+    /// The logical units that it writes together, oldest first.
+    pub units: &'a [Lpn],
+    /// Units of host writes that this die could take after it: those of the whole drive where idle dies pull.
+    pub waiting: u64,
+}
+
+/// A read of a unit in flash.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitRead {
+    /// The unit.
+    pub lpn: Lpn,
+    /// Its place.
+    pub ppn: Ppn,
+    /// Why: for the host, or for something that is moved or completed.
+    pub reason: Reason,
+}
+
 /// Data that has found its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
@@ -205,6 +275,30 @@ pub struct Placed {
     pub reason: Reason,
     /// The host stream it was written through; none for relocated data.
     pub stream: Option<u8>,
+    /// The place that it supersedes; none if the unit had none on flash.
+    pub superseded: Option<Ppn>,
+}
+
+/// A collection: a block that is emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// The block.
+    pub block: BlockId,
+    /// Why.
+    pub reason: Reason,
+    /// It was begun because its die was idle, not because somebody needs its space.
+    pub background: bool,
+    /// Units that were valid when it began.
+    pub valid: u32,
+}
+
+/// Data that a collection is about to move with one program.
+#[derive(Clone, Copy, Debug)]
+pub struct Moving<'a> {
+    /// The collection.
+    pub collection: Collection,
+    /// The units, oldest first; empty unless [`Needs::moving`].
+    pub units: &'a [Lpn],
 }
 
 /// A page that a policy wants moved.
@@ -222,6 +316,20 @@ pub struct PageMove {
     pub deadline: Option<SimTime>,
 }
 
+/// What a policy wants moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relocation {
+    /// One page.
+    Page(PageMove),
+    /// All that a closed block still holds, in the mode that [`ModePolicy::relocate`] answers.
+    Block {
+        /// The block.
+        block: BlockId,
+        /// Why.
+        reason: Reason,
+    },
+}
+
 /// Who is idle, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
@@ -237,11 +345,11 @@ pub struct Idle {
     pub drive_for: Option<Nanos>,
 }
 
-/// What a read is to do: sensing and decoding plans come with later members.
+/// How a unit is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAnswer {
-    /// Rewrite the unit afterwards, in this mode.
-    pub rewrite: Option<ModeId>,
+    /// The read mode. Absent: the one that the block's write mode names.
+    pub mode: Option<ModeId>,
 }
 
 /// A candidate for collection: the best of its write mode.
@@ -251,7 +359,7 @@ pub struct Candidate {
     pub block: BlockId,
     /// Its valid units.
     pub valid: u32,
-    /// Its units that are not valid.
+    /// What else it could hold in its mode.
     pub invalid: u32,
     /// The write mode of its data.
     pub mode: ModeId,
@@ -262,11 +370,14 @@ pub trait ModePolicy: Send {
     /// What it needs of the engine. Constant over its life.
     fn needs(&self) -> Needs;
 
-    /// A host write is dispatched: `units` are the logical units that one program will write together, oldest first.
-    fn write(&mut self, units: &[Lpn], view: &mut View<'_>) -> WriteAnswer;
+    /// A host write is dispatched: in which mode, through which stream.
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer;
 
-    /// Data is moved for `reason`: in which mode.
-    fn relocate(&mut self, reason: Reason, view: &mut View<'_>) -> ModeId;
+    /// A block has been taken to be emptied.
+    fn collecting(&mut self, _collection: &Collection, _view: &mut View<'_>) {}
+
+    /// Data is moved by a collection: in which mode.
+    fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId;
 
     /// Data has found its place; the map points there.
     fn placed(&mut self, _placed: &Placed, _view: &mut View<'_>) {}
@@ -274,12 +385,12 @@ pub trait ModePolicy: Send {
     /// A unit was trimmed.
     fn dropped(&mut self, _lpn: Lpn, _view: &mut View<'_>) {}
 
-    /// A read of a unit in flash is issued.
-    fn read_issued(&mut self, _lpn: Lpn, _ppn: Ppn, _view: &mut View<'_>) -> ReadAnswer {
+    /// A read of a unit in flash is issued: in which read mode. Of what collections read only where the scope of a mode is the page.
+    fn read_issued(&mut self, _read: &UnitRead, _view: &mut View<'_>) -> ReadAnswer {
         ReadAnswer::default()
     }
 
-    /// A read of a unit in flash is done.
+    /// A host read of a unit in flash is done.
     fn read_done(&mut self, _lpn: Lpn, _ppn: Ppn, _view: &mut View<'_>) {}
 
     /// How much the block should be collected now: the greatest score wins. Asked for the least-valid closed block of each write mode; scores must
@@ -288,9 +399,24 @@ pub trait ModePolicy: Send {
         0.0
     }
 
-    /// A block is about to be erased: in which erase mode.
-    fn erase(&mut self, _block: BlockId, _view: &mut View<'_>) -> ModeId {
+    /// An emptied block is about to be erased: in which erase mode.
+    fn erase(&mut self, _collection: &Collection, _view: &mut View<'_>) -> ModeId {
         ModeId(0)
+    }
+
+    /// A free block is wanted for data in a write mode that can be programmed on blocks of `level` and deeper (lower) ones: from which level's list it is
+    /// taken, of those where `lists` counts blocks on the die. From a shallower (higher) one it is first [deepened](ModePolicy::deepen). By default the
+    /// nearest level that is deep enough, or else the nearest that is not. Asked only where erase modes have several levels.
+    fn free_list(&mut self, level: u8, lists: &[u32], _view: &mut View<'_>) -> u8 {
+        let has = |at: &u8| lists[usize::from(*at)] > 0;
+        let deep_enough = (0..=level.min(lists.len() as u8 - 1)).rev().find(has);
+        deep_enough.or_else(|| (level + 1..lists.len() as u8).find(has)).unwrap_or(level)
+    }
+
+    /// A free block must be erased further before it can be used at `level`: as if in which erase mode, of those of that level or deeper. Its wear becomes
+    /// that mode's. By default the first of that level, or else the first of the table.
+    fn deepen(&mut self, _block: BlockId, level: u8, facts: &Facts) -> ModeId {
+        ModeId(facts.erase_levels.iter().position(|&at| at == level).unwrap_or(0) as u8)
     }
 
     /// A free block has become a write frontier.
@@ -309,8 +435,8 @@ pub trait ModePolicy: Send {
         None
     }
 
-    /// A page to be moved while somebody is idle. Asked when a die has nothing else to do, at once or after [`Needs::idle_after`].
-    fn idle(&mut self, _idle: &Idle, _view: &mut View<'_>) -> Option<PageMove> {
+    /// What is to be moved while somebody is idle. Asked when a die has nothing else to do, at once or after [`Needs::idle_after`].
+    fn idle(&mut self, _idle: &Idle, _view: &mut View<'_>) -> Option<Relocation> {
         None
     }
 
@@ -339,6 +465,14 @@ pub trait ModePolicy: Send {
 
     /// Its numbers, by name, for the results.
     fn stats(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// What every member's parameters are.
+pub trait Member {
+    /// Write modes that it asks for, each with the parameter that names it (empty: its name is fixed). The `normal` one is always there.
+    fn modes(&self) -> Vec<(&'static str, &str)> {
         Vec::new()
     }
 }
@@ -380,6 +514,16 @@ macro_rules! policy_family {
                 None
             }
 
+            /// The write modes that the chosen member asks for: the field that names each (empty: it is fixed), and the name.
+            pub fn modes(&self) -> Vec<(String, String)> {
+                let (kind, modes) = match self.kind.as_str() {
+                    $(kind if kind == stringify!($module) => (kind, self.$module.modes()),)+
+                    kind => (kind, Vec::new()),
+                };
+                let field = |field: &str| if field.is_empty() { String::new() } else { format!("policy.{kind}.{field}") };
+                modes.into_iter().map(|(at, name)| (field(at), name.to_owned())).collect()
+            }
+
             /// What each member is, in one line: the first sentence of its parameters' documentation.
             pub fn summaries() -> Vec<(&'static str, &'static str)> {
                 vec![$((stringify!($module), $module::SUMMARY)),+]
@@ -398,6 +542,13 @@ policy_family! {
     ofwar,
     all_fast,
     rr_speed,
+    rr_ecc,
+    bch_ldpc,
+    agcr,
+    queue_driven,
+    traditional,
+    hcw_lcr,
+    lcw_hcr,
     wear_adaptive,
 }
 
@@ -434,6 +585,13 @@ mod tests {
             retention: vec![None, None],
             retention_by_wear: vec![Vec::new(), Vec::new()],
             program_scales: vec![1.0, 0.5],
+            write_levels: vec![0, 0],
+            block_units: vec![64, 64],
+            erase_levels: vec![0],
+            erase_scales: vec![1.0],
+            read_modes: vec!["normal".to_owned()],
+            read_mode_of: vec![ModeId(0), ModeId(0)],
+            read_times: vec![Nanos(50_000)],
             rated_pe_cycles: 1_000,
             move_time: Nanos(650_000),
             program_time: Nanos(600_000),

@@ -1,6 +1,8 @@
 //! On-demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
 
-use super::{Candidate, Facts, Idle, ModePolicy, Needs, PageMove, Placed, View, WriteAnswer};
+use super::{
+    Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
+};
 use kit::{Lpn, ModeId, Nanos, Ppn, Reason, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,6 +121,12 @@ struct Ofwar {
     counts: Counts,
 }
 
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("", "fast")]
+    }
+}
+
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     let fast = facts.write_mode("fast");
@@ -180,7 +188,8 @@ impl ModePolicy for Ofwar {
         Needs { host_streams: 2, bits_per_unit: 1, placed: true, dropped: true, scores: true, moves: true, ..Needs::default() }
     }
 
-    fn write(&mut self, units: &[Lpn], view: &mut View<'_>) -> WriteAnswer {
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let units = dispatch.units;
         let normal = WriteAnswer { mode: self.normal, stream: 0 };
         let hit = units.iter().any(|&lpn| view.bits.get(lpn) == 1);
         let waiting = match self.params.counted_in {
@@ -203,7 +212,7 @@ impl ModePolicy for Ofwar {
         WriteAnswer { mode: self.fast, stream: 1 }
     }
 
-    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
         self.normal
     }
 
@@ -247,7 +256,7 @@ impl ModePolicy for Ofwar {
         self.take_top(view)
     }
 
-    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
         let is_idle = match self.params.idle {
             IdleScope::Channel => idle.channel_for.is_some(),
             IdleScope::Drive => idle.drive_for.is_some(),
@@ -255,7 +264,7 @@ impl ModePolicy for Ofwar {
         // Entry by entry: a stale one that is dropped no longer counts towards the threshold.
         while is_idle && self.queue.len() as u64 > self.params.rewrite_threshold {
             if let Some(page_move) = self.flush_top(view) {
-                return Some(page_move);
+                return Some(Relocation::Page(page_move));
             }
         }
         None

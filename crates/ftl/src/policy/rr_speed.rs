@@ -1,7 +1,7 @@
 //! Retention relaxation for write speed (Liu, Yang and Wu, FAST 2012).
 
-use super::{Facts, ModePolicy, Needs, Placed, View, WriteAnswer};
-use kit::{Lpn, ModeId, Nanos, Reason};
+use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, View, WriteAnswer};
+use kit::{ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,38 +21,53 @@ pub struct Params {
     pub reprogram_after: Option<Nanos>,
 }
 
-struct RrSpeed {
-    normal: ModeId,
-    fast: ModeId,
+/// Host data with a short guarantee, everything else with the full one.
+pub(super) struct TwoGuarantees {
+    full: ModeId,
+    short: ModeId,
     after: Option<Nanos>,
     host: u64,
     reprogrammed: u64,
 }
 
-/// Makes the policy.
-pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    let fast = facts.write_mode("fast");
-    let guarantee = facts.retention_by_wear[fast.index()].iter().min().copied();
-    Box::new(RrSpeed {
-        normal: facts.write_mode("normal"),
-        fast,
-        after: params.reprogram_after.or(guarantee.map(|limit| Nanos(limit.0 / 2))),
-        host: 0,
-        reprogrammed: 0,
-    })
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("", "fast")]
+    }
 }
 
-impl ModePolicy for RrSpeed {
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    TwoGuarantees::modes("fast", "normal", params.reprogram_after, facts)
+}
+
+impl TwoGuarantees {
+    /// Host writes in the mode called `short`, what is moved in the one called `full`. `after`: how long after its first program a block is moved; absent:
+    /// half the short guarantee.
+    pub fn modes(short: &str, full: &str, after: Option<Nanos>, facts: &Facts) -> Box<dyn ModePolicy> {
+        let short = facts.write_mode(short);
+        let guarantee = facts.retention_by_wear[short.index()].iter().min().copied();
+        Box::new(TwoGuarantees {
+            full: facts.write_mode(full),
+            short,
+            after: after.or(guarantee.map(|limit| Nanos(limit.0 / 2))),
+            host: 0,
+            reprogrammed: 0,
+        })
+    }
+}
+
+impl ModePolicy for TwoGuarantees {
     fn needs(&self) -> Needs {
         Needs { host_streams: 1, relocations_apart: true, placed: true, ..Needs::default() }
     }
 
-    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
-        WriteAnswer { mode: self.fast, stream: 0 }
+    fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer { mode: self.short, stream: 0 }
     }
 
-    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
-        self.normal
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        self.full
     }
 
     fn placed(&mut self, placed: &Placed, _: &mut View<'_>) {
@@ -64,11 +79,11 @@ impl ModePolicy for RrSpeed {
     }
 
     fn move_after(&self, mode: ModeId) -> Option<Nanos> {
-        self.after.filter(|_| mode == self.fast && self.fast != self.normal)
+        self.after.filter(|_| mode == self.short && self.short != self.full)
     }
 
     fn mode_of_old_data(&self) -> ModeId {
-        self.normal
+        self.full
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

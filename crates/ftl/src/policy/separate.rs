@@ -1,7 +1,7 @@
 //! The control: OFWAR's frontiers, one speed.
 
-use super::{Facts, Idle, ModePolicy, Needs, PageMove, Placed, View, WriteAnswer, ofwar};
-use kit::{Lpn, ModeId, Reason};
+use super::{Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar};
+use kit::{Lpn, ModeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,12 @@ struct Separate {
     inner: Box<dyn ModePolicy>,
 }
 
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("", "fast")]
+    }
+}
+
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     Box::new(Separate {
@@ -43,13 +49,13 @@ impl ModePolicy for Separate {
         Needs { scores: false, ..self.inner.needs() }
     }
 
-    fn write(&mut self, units: &[Lpn], view: &mut View<'_>) -> WriteAnswer {
-        let answer = self.inner.write(units, view);
-        *(if answer.stream == 0 { &mut self.cold } else { &mut self.hot }) += units.len() as u64;
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let answer = self.inner.write(dispatch, view);
+        *(if answer.stream == 0 { &mut self.cold } else { &mut self.hot }) += dispatch.units.len() as u64;
         WriteAnswer { mode: self.normal, stream: answer.stream }
     }
 
-    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
         self.normal
     }
 
@@ -70,8 +76,8 @@ impl ModePolicy for Separate {
         None
     }
 
-    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<PageMove> {
-        if let Some(dropped) = self.inner.idle(idle, view) {
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
+        if let Some(Relocation::Page(dropped)) = self.inner.idle(idle, view) {
             view.bits.set(dropped.lpn, 0);
         }
         None

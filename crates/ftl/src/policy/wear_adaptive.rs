@@ -1,7 +1,7 @@
 //! A control: the fastest mode that keeps the full promise at the drive's wear.
 
-use super::{Facts, ModePolicy, Needs, View, WriteAnswer};
-use kit::{BlockId, Lpn, ModeId, Nanos, Reason, wear_class};
+use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
+use kit::{BlockId, ModeId, Nanos, wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,8 @@ struct WearAdaptive {
     mode: ModeId,
     changes: u64,
 }
+
+impl Member for Params {}
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
@@ -80,11 +82,11 @@ impl ModePolicy for WearAdaptive {
         Needs { host_streams: self.by_speed.len() as u8, blocks: true, relocations_apart: true, ..Needs::default() }
     }
 
-    fn write(&mut self, _: &[Lpn], _: &mut View<'_>) -> WriteAnswer {
+    fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         WriteAnswer { mode: self.mode, stream: self.mode.0 }
     }
 
-    fn relocate(&mut self, _: Reason, _: &mut View<'_>) -> ModeId {
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
         self.normal
     }
 

@@ -47,7 +47,7 @@ pub struct Counts {
 pub(super) struct Baseline {
     ftl: FtlCounters,
     erases: u64,
-    operations: [u64; 4],
+    operations: [u64; 5],
     busy: flash::Snapshot,
 }
 

@@ -1,0 +1,90 @@
+//! The encoders of the controller: what a program's data passes before it goes to its die.
+//!
+//! An encoder serves one program after another, in the order in which they were bound; its die may serve reads meanwhile. A code without a stated
+//! throughput is encoded at once.
+
+use crate::config::FlashConfig;
+use kit::{Bytes, Nanos, Operation, SimTime, UNIT_BYTES};
+
+/// One encoder.
+#[derive(Clone, Debug, Default)]
+struct Encoder {
+    /// Time for so many mapping units.
+    times: Vec<Nanos>,
+    free_at: SimTime,
+    busy: Nanos,
+}
+
+/// All encoders of a drive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Encoders {
+    all: Vec<Encoder>,
+    /// The encoder of each write mode that has one which takes time.
+    of_mode: Vec<Option<u8>>,
+}
+
+impl Encoders {
+    /// Those of a validated description; `most_units` is the most mapping units that one program writes.
+    pub fn new(config: &FlashConfig, most_units: u32) -> Encoders {
+        let encoder = |rate: kit::Rate| Encoder {
+            times: (0..=u64::from(most_units)).map(|units| rate.time_for(Bytes(units * UNIT_BYTES))).collect(),
+            ..Encoder::default()
+        };
+        let all = config.encoders.iter().map(|one| one.throughput.map_or_else(Encoder::default, encoder)).collect();
+        let of = |code: &String| config.encoders.iter().position(|one| one.code == *code && one.throughput.is_some());
+        let of_mode = config.write_modes.iter().map(|mode| mode.code.as_ref().and_then(of).map(|at| at as u8)).collect();
+        Encoders { all, of_mode }
+    }
+
+    /// Takes a program's data; when it is encoded. None where that takes no time.
+    pub fn accept(&mut self, operation: &Operation, now: SimTime) -> Option<SimTime> {
+        let encoder = &mut self.all[usize::from(self.of_mode[operation.mode.index()]?)];
+        let time = encoder.times[operation.units as usize];
+        encoder.free_at = encoder.free_at.max(now) + time;
+        encoder.busy += time;
+        Some(encoder.free_at)
+    }
+
+    /// How long each encoder has worked until `now`: what it has accepted, less what it has still to do.
+    pub fn busy(&self, now: SimTime) -> Vec<u64> {
+        self.all.iter().map(|one| one.busy.0 - one.free_at.0.saturating_sub(now.0).min(one.busy.0)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::example;
+    use crate::modes::EncoderConfig;
+    use kit::{ModeId, OperationKind, Rate};
+
+    fn encoders() -> Encoders {
+        let mut config = example();
+        config.encoders = vec![
+            EncoderConfig { code: "bch".to_owned(), throughput: None },
+            EncoderConfig { code: "ldpc".to_owned(), throughput: Some(Rate(20_000_000)) },
+        ];
+        config.write_modes[0].code = Some("ldpc".to_owned());
+        config.write_modes[1].code = Some("bch".to_owned());
+        Encoders::new(&config, 4)
+    }
+
+    fn program(mode: u8, units: u32) -> Operation {
+        Operation { kind: OperationKind::Program, units, mode: ModeId(mode), encode: true, ..Operation::default() }
+    }
+
+    #[test]
+    fn programs_pass_one_after_another() {
+        let mut encoders = encoders();
+        // 8 KiB at 20 MB/s take 409.6 us.
+        assert_eq!(encoders.accept(&program(0, 2), SimTime(1_000)), Some(SimTime(410_600)));
+        assert_eq!(encoders.accept(&program(0, 1), SimTime(2_000)), Some(SimTime(615_400)));
+        assert_eq!(encoders.accept(&program(0, 1), SimTime(900_000)), Some(SimTime(1_104_800)));
+        assert_eq!(encoders.busy(SimTime(1_000_000)), [0, 409_600 + 204_800 + 100_000]);
+    }
+
+    #[test]
+    fn a_code_without_a_throughput_takes_no_time() {
+        assert_eq!(encoders().accept(&program(1, 2), SimTime(1_000)), None);
+    }
+}

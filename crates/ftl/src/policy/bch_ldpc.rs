@@ -1,0 +1,36 @@
+//! The rival of retention relaxation for codes: the strong code on every write.
+
+use super::fixed::Fixed;
+use super::{Facts, Member, ModePolicy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str =
+    "every write in a mode with the strong code: concatenated BCH-LDPC, limited by its encoder (retention relaxation, 2012)";
+
+/// Every write with the strong code, the BCH code concatenated with an LDPC code: what retention relaxation for codes is measured against (slides,
+/// *Retention Relaxation for ECC Optimization*). Host writes then pass the LDPC encoder one after another; what is relocated has its code already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The write mode of the full guarantee, whose `code` has an encoder.
+    pub full: String,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { full: "normal".to_owned() }
+    }
+}
+
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("full", &self.full)]
+    }
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    Fixed::one(&params.full, facts)
+}

@@ -1,0 +1,108 @@
+//! What the members that regulate cost share: three classes of cost, kept for each page.
+
+use super::{Facts, ReadAnswer, UnitRead, View};
+use kit::{Lpn, ModeId};
+
+/// The class of cost in which a page was written. What is written at low cost is read at high cost, and the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Cost {
+    /// Also what is older than the run: of zeroes.
+    High = 0,
+    Medium = 1,
+    Low = 2,
+    /// Low, and a rewrite at high cost is queued.
+    LowQueued = 3,
+}
+
+/// The write modes of the classes, and the read modes that their data needs.
+pub(super) struct Costs {
+    write: [ModeId; 3],
+    read: [ModeId; 3],
+    /// Where in a unit's declared bits its class begins.
+    shift: u8,
+    units: [u64; 3],
+    reads: [u64; 3],
+}
+
+impl Costs {
+    /// The modes by name: low, medium and high cost; a page's class in two of its declared bits.
+    pub fn new([low, medium, high]: [&str; 3], shift: u8, facts: &Facts) -> Costs {
+        let write = [high, medium, low].map(|name| facts.write_mode(name));
+        Costs { write, read: write.map(|mode| facts.read_mode_of[mode.index()]), shift, units: [0; 3], reads: [0; 3] }
+    }
+
+    /// The write mode of a class.
+    pub fn write_mode(&self, cost: Cost) -> ModeId {
+        self.write[cost.index()]
+    }
+
+    /// The class of a unit's current copy.
+    pub fn of(&self, lpn: Lpn, view: &View<'_>) -> Cost {
+        match view.bits.get(lpn) >> self.shift & 3 {
+            0 => Cost::High,
+            1 => Cost::Medium,
+            2 => Cost::Low,
+            _ => Cost::LowQueued,
+        }
+    }
+
+    /// A unit's current copy is now of a class; its other bits stay.
+    pub fn set(&self, lpn: Lpn, cost: Cost, view: &mut View<'_>) {
+        let others = view.bits.get(lpn) & !(3 << self.shift);
+        view.bits.set(lpn, others | (cost as u8) << self.shift);
+    }
+
+    /// A unit was written in a mode: its class.
+    pub fn written(&mut self, lpn: Lpn, mode: ModeId, view: &mut View<'_>) {
+        let all = [Cost::High, Cost::Medium, Cost::Low];
+        let cost = all.into_iter().find(|cost| self.write_mode(*cost) == mode).unwrap_or(Cost::High);
+        self.units[cost.index()] += 1;
+        self.set(lpn, cost, view);
+    }
+
+    /// A read, in the mode that its page was written for.
+    pub fn read(&mut self, read: &UnitRead, view: &View<'_>) -> ReadAnswer {
+        let cost = self.of(read.lpn, view).index();
+        if read.reason == kit::Reason::Host {
+            self.reads[cost] += 1;
+        }
+        ReadAnswer { mode: Some(self.read[cost]) }
+    }
+
+    /// The class that data written together gets: the costliest that one of its units asks for, so that no page reads worse than it should.
+    pub fn together(costs: impl Iterator<Item = Cost>) -> Cost {
+        costs.min_by_key(|cost| cost.index()).unwrap_or(Cost::High)
+    }
+
+    /// Units written and host reads, by class. A page written at low cost is read at high cost.
+    pub fn stats(&self) -> Vec<(&'static str, f64)> {
+        let [high, medium, low] = self.units.map(|count| count as f64);
+        let [low_reads, medium_reads, high_reads] = self.reads.map(|count| count as f64);
+        vec![
+            ("low_cost_writes", low),
+            ("medium_cost_writes", medium),
+            ("high_cost_writes", high),
+            ("low_cost_reads", low_reads),
+            ("medium_cost_reads", medium_reads),
+            ("high_cost_reads", high_reads),
+        ]
+    }
+}
+
+impl Cost {
+    fn index(self) -> usize {
+        (self as usize).min(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_written_together_is_written_for_its_most_read_page() {
+        assert_eq!(Costs::together([Cost::Low, Cost::Medium].into_iter()), Cost::Medium);
+        assert_eq!(Costs::together([Cost::LowQueued, Cost::High, Cost::Low].into_iter()), Cost::High);
+    }
+}

@@ -1,0 +1,42 @@
+//! What several members are: one mode for host data and one for what is moved, whatever happens.
+
+use super::{Dispatch, Facts, ModePolicy, Moving, Needs, View, WriteAnswer};
+use kit::ModeId;
+
+/// A policy that decides nothing.
+pub(super) struct Fixed {
+    /// The write mode of host data.
+    host: ModeId,
+    /// That of relocations, and of data older than the run.
+    moved: ModeId,
+}
+
+impl Fixed {
+    /// Host data in one mode, what is moved in another.
+    pub fn modes(host: ModeId, moved: ModeId) -> Box<dyn ModePolicy> {
+        Box::new(Fixed { host, moved })
+    }
+
+    /// Everything in the mode of a name.
+    pub fn one(name: &str, facts: &Facts) -> Box<dyn ModePolicy> {
+        Fixed::modes(facts.write_mode(name), facts.write_mode(name))
+    }
+}
+
+impl ModePolicy for Fixed {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: 1, relocations_apart: self.host != self.moved, ..Needs::default() }
+    }
+
+    fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
+        WriteAnswer { mode: self.host, stream: 0 }
+    }
+
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        self.moved
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.moved
+    }
+}

@@ -1,0 +1,35 @@
+//! High-cost writes, low-cost reads.
+
+use super::fixed::Fixed;
+use super::{Facts, Member, ModePolicy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str = "every write at high cost, so that every read is at low cost (AGCR, 2016)";
+
+/// Every write at high cost, followed by low-cost reads (HCW/LCR; AGCR, section 2): the best reads and the worst writes. Data older than the run was
+/// written so, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The write mode of high cost.
+    pub high: String,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { high: "fine".to_owned() }
+    }
+}
+
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("high", &self.high)]
+    }
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    Fixed::one(&params.high, facts)
+}

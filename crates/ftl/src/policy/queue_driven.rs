@@ -1,0 +1,84 @@
+//! Cost regulation by the queue: the rival of AGCR (Li et al., DATE 2015, as the AGCR paper states it).
+
+use super::cost::{Cost, Costs};
+use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
+use kit::ModeId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str =
+    "low-cost writes while host operations wait for the die, high-cost writes otherwise: AGCR's rival (Li et al., 2015)";
+
+/// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1 of the AGCR paper states its rule): a host write is at low cost
+/// when host operations wait for the die that takes it, otherwise at high cost, which makes later reads of the page cheap. What waits for a die are its
+/// reads and the host writes that it could take next [A]; medium cost is not used [A]. Relocated data keeps its class. Data older than the run was
+/// written at high cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The write mode of low cost.
+    pub low: String,
+    /// The write mode of high cost.
+    pub high: String,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { low: "fast".to_owned(), high: "fine".to_owned() }
+    }
+}
+
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("low", &self.low), ("high", &self.high)]
+    }
+}
+
+struct QueueDriven(Costs);
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    Box::new(QueueDriven(Costs::new([&params.low, &params.high, &params.high], 0, facts)))
+}
+
+impl ModePolicy for QueueDriven {
+    fn needs(&self) -> Needs {
+        Needs {
+            host_streams: 1,
+            bits_per_unit: 2,
+            placed: true,
+            reads: true,
+            page_scope: true,
+            moving: true,
+            relocations_apart: false,
+            ..Needs::default()
+        }
+    }
+
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let waits = dispatch.waiting > 0 || view.signals.die_reads[dispatch.die.index()] > 0;
+        WriteAnswer { mode: self.0.write_mode(if waits { Cost::Low } else { Cost::High }), stream: 0 }
+    }
+
+    fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId {
+        let cost = Costs::together(moving.units.iter().map(|&lpn| self.0.of(lpn, view)));
+        self.0.write_mode(cost)
+    }
+
+    fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
+        self.0.written(placed.lpn, placed.mode, view);
+    }
+
+    fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
+        self.0.read(read, view)
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.0.write_mode(Cost::High)
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        self.0.stats()
+    }
+}
