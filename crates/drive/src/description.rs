@@ -8,6 +8,7 @@ mod check;
 mod derive;
 mod document;
 mod reference;
+mod retention;
 
 use flash::FlashConfig;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
@@ -142,7 +143,9 @@ impl Description {
             return problems;
         }
         let geometry = self.geometry();
-        let streams = self.flash.write_modes.len() as u32 + 2;
+        let facts = self.facts(&geometry);
+        let host_streams = self.policy.build(&facts).map_or(2, |policy| policy.needs().host_streams.max(2));
+        let streams = self.flash.write_modes.len() as u32 + u32::from(host_streams);
         self.ftl.problems(&geometry, streams, &mut problems);
         self.buffer.problems(geometry.units_per_stripe, &mut problems);
         self.policy_problems(&mut problems);
@@ -167,46 +170,6 @@ impl Description {
                 problems.add("flash.write_mode", format!("no mode is named `{name}`: policy `{}` needs one", self.policy.kind));
             } else {
                 problems.0.push(Problem::unknown(field, "write mode", &name, names()));
-            }
-        }
-    }
-
-    /// Retention limits that no drive could keep. What is moved for its limit is written in one mode: if that mode's own limit comes round before a
-    /// die has rewritten its blocks, the die does nothing else; a third of its time is to be left.
-    fn retention_problems(&self, geometry: &Geometry, problems: &mut Problems) {
-        let margin = self.ftl.retention_margin;
-        let facts = self.facts(geometry);
-        let policy = self.policy.build(&facts).expect("validated: a policy of the list");
-        let moved_in = policy.mode_of_old_data().index();
-        let all = policy.needs().page_scope;
-        // In the slowest mode that data is moved in, read in the slowest one.
-        let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == moved_in || all);
-        let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;
-        let sense = self.flash.read_modes.iter().map(|mode| mode.sense_scale).fold(1.0, f64::max);
-        let read = (facts.move_time - facts.program_time).0 as f64 * sense;
-        let erase = facts.erase_time.0 as f64 * facts.erase_scales.iter().copied().fold(1.0, f64::max);
-        let block = (program + read) as u64 * u64::from(geometry.stripes_per_block) + erase as u64;
-        let rewrite = Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die)));
-        for (index, units) in facts.block_units.iter().enumerate() {
-            if *units < geometry.units_per_block && (index == moved_in || all) {
-                let field = format!("flash.write_mode[{index}].bits_per_cell");
-                problems
-                    .add(field, format!("expected all bits of the cell: policy `{}` moves data in this mode", self.policy.kind));
-            }
-        }
-        for (index, mode) in self.flash.write_modes.iter().enumerate() {
-            let Some(shortest) = mode.retention.as_ref().and_then(|limits| limits.all().iter().min().copied()) else { continue };
-            let field = format!("flash.write_mode[{index}].retention");
-            if shortest <= margin {
-                problems.add(field, format!("{shortest}: expected more than ftl.retention_margin = {margin}"));
-            } else if (index == moved_in || all) && (shortest - margin).0 / 3 < rewrite.0 / 2 {
-                problems.add(
-                    field,
-                    format!(
-                        "{shortest} is too short for the mode that data is moved in: a die takes {rewrite} to rewrite all its blocks; \
-                         expected at least half as much again, beside ftl.retention_margin = {margin}"
-                    ),
-                );
             }
         }
     }
@@ -285,6 +248,8 @@ impl Description {
             move_time: timing.array(&read) + timing.array(&program),
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),
+            stripe_units: geometry.units_per_stripe,
+            blocks_per_die: geometry.blocks_per_die,
             die_count: geometry.die_count,
             user_units: self.ftl.user_units(geometry),
         }

@@ -124,6 +124,11 @@ impl Space {
         self.levels
     }
 
+    /// The first erase mode of a level, or the first of all.
+    pub fn erase_mode_of(&self, level: u8) -> ModeId {
+        ModeId(self.erase_levels.iter().position(|&at| at == level).unwrap_or(0) as u8)
+    }
+
     /// Free blocks of a die by the level of their last erase.
     pub fn free_by_level(&self, die: DieId) -> Vec<u32> {
         let first = die.index() * self.groups;

@@ -256,7 +256,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let low = critical + rng.below(3);
     let slack = pick(rng, &[0, 0, 1, 2, 4]);
     // Where planes take turns program by program, every stream has an open block in each.
-    let open = |groups: u64| (numbers.modes + 2) * groups;
+    let open = |groups: u64| (numbers.modes + 3) * groups;
     let by_plane = chance(rng, 0.4) && numbers.blocks_per_die >= low + open(numbers.groups) + slack + 3;
     let spare = low + open(if by_plane { numbers.groups } else { 1 }) + slack;
     let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
@@ -321,6 +321,18 @@ fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     let section = match kind {
         "ofwar" => "ofwar",
         "separate" => "separate.decisions",
+        "slc_cache" => {
+            line!(text, "[policy.slc_cache]\ncache = \"fast\"\nstatic_blocks = {}", rng.below(3));
+            line!(text, "dynamic_blocks = {}\nkeep_free = {}", rng.below(20), 1 + rng.below(8));
+            line!(text, "fold_after = \"{}us\"", pick(rng, &[0, 300, 5000]));
+            return;
+        }
+        "autoftl" => {
+            line!(text, "[policy.autoftl]\nbounds = {}", pick(rng, &["[0.8, 0.6, 0.4, 0.2]", "[0.5, 0.1]", "[0.1]"]));
+            line!(text, "erases_by = \"{}\"", pick(rng, &["utilisation", "with_copies"]));
+            line!(text, "group_writes = {}\ngroups = {}", 1 + rng.below(20), 1 + rng.below(5));
+            return;
+        }
         "agcr" => {
             line!(text, "[policy.agcr]\nwindow = {}\nkeep_class = {}", pick(rng, &[2, 2, 3, 4]), chance(rng, 0.7));
             line!(text, "rewrite_medium = {}\nidle = \"{}\"", chance(rng, 0.5), pick(rng, &["channel", "drive"]));

@@ -71,7 +71,7 @@ fn unknown_names_are_refused_with_the_list() {
     assert_refused(
         "[policy]\nkind = \"ofwra\"\n",
         &[],
-        "d.toml:3: policy.kind: unknown policy `ofwra`: expected one of baseline, separate, ofwar, all_fast, rr_speed, rr_ecc, bch_ldpc, agcr, queue_driven, traditional, hcw_lcr, lcw_hcr, wear_adaptive",
+        &format!("d.toml:3: policy.kind: unknown policy `ofwra`: expected one of {}", ftl::PolicyConfig::NAMES.join(", ")),
     );
     let problems = Description::read("d.toml", "base = \"tinny\"\n", &[]).expect_err("no such preset");
     assert!(problems.to_string().starts_with("d.toml:1: unknown preset `tinny`"), "{problems}");

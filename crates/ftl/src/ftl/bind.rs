@@ -159,7 +159,7 @@ impl Ftl {
             return None;
         }
         let block = self.space.take_to_deepen(target.die, level)?;
-        let mode = self.policy.deepen(block, wanted, &self.parameters.facts);
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.deepen(block, wanted, view));
         let shape = &self.store.geometry.shape;
         Some(out.add(Operation {
             kind: OperationKind::Deepen,

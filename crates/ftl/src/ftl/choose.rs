@@ -133,9 +133,14 @@ impl Ftl {
         self.arm_policy(now, out);
     }
 
-    /// A policy has a block moved: its die does so when it has nothing better to do.
+    /// A policy has a block moved: its die does so when it has nothing better to do. It is asked again if the die is busy with another one.
     fn want_block(&mut self, block: BlockId, reason: Reason, out: &mut Outbox) {
         let die = self.store.geometry.die_of(block);
+        let collector = &self.collectors[die.index()];
+        let holds_data = matches!(self.store.block(block).state(), BlockState::Open | BlockState::Closed);
+        if !holds_data || collector.victim.is_some() || collector.wanted_count() > 0 {
+            return;
+        }
         let erase_count = self.store.erase_count(block);
         self.collectors[die.index()].want(Wanted { block, erase_count, reason, urgent: false });
         out.mark_ready(die);

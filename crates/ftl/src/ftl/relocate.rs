@@ -55,7 +55,7 @@ impl Ftl {
         }
         let Some(block) = self.choose_victim(die, now, out) else { return false };
         self.counters.collections += 1;
-        let background = self.collectors[die.index()].in_background;
+        let background = self.collectors[die.index()].in_background && out.signals.queued_write_pages == 0;
         self.begin_taken(die, &self.collection_of(block, Reason::Gc, background), false, now, out);
         true
     }
@@ -215,7 +215,7 @@ impl Ftl {
         Some(self.finish_stripe(die, target.stream, count, now, out))
     }
 
-    /// The mode in which the policy has gathered units moved.
+    /// The mode in which the policy has gathered units moved; that of old data where theirs cannot be granted.
     fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, out: &Outbox) -> Option<ModeId> {
         let collection = self.collectors[die.index()].collection()?;
         let mut units = std::mem::take(&mut self.scratch);
@@ -226,6 +226,12 @@ impl Ftl {
         let moving = Moving { collection, units: &units };
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(&moving, view));
         self.scratch = units;
+        // Moved data must not come due faster than it can be moved, nor take more blocks than it leaves.
+        let is_owed = self.store.valid_by_mode[mode.index()] >= self.retention.most_owed[mode.index()];
+        if mode != self.old_mode && (is_owed || self.store.units_in(mode) < self.store.geometry.units_per_block) {
+            self.counters.retention_refusals += gathered.len() as u64;
+            return Some(self.old_mode);
+        }
         Some(mode)
     }
 

@@ -9,6 +9,8 @@
 
 pub mod agcr;
 pub mod all_fast;
+pub mod autoftl;
+pub mod autoftl_minus;
 pub mod baseline;
 pub mod bch_ldpc;
 mod cost;
@@ -20,6 +22,7 @@ pub mod queue_driven;
 pub mod rr_ecc;
 pub mod rr_speed;
 pub mod separate;
+pub mod slc_cache;
 pub mod traditional;
 pub mod wear_adaptive;
 
@@ -96,6 +99,10 @@ pub struct Facts {
     pub program_time: Nanos,
     /// tBERS in the first erase mode.
     pub erase_time: Nanos,
+    /// Units that one program writes.
+    pub stripe_units: u32,
+    /// Blocks of a die.
+    pub blocks_per_die: u32,
     /// Dies in the drive.
     pub die_count: u32,
     /// Logical units.
@@ -103,6 +110,33 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// A small drive with two write modes, for tests.
+    #[cfg(test)]
+    pub(crate) fn example() -> Facts {
+        Facts {
+            write_modes: vec!["normal".to_owned(), "fast".to_owned()],
+            erase_modes: vec!["normal".to_owned()],
+            retention: vec![None, None],
+            retention_by_wear: vec![Vec::new(), Vec::new()],
+            program_scales: vec![1.0, 0.5],
+            write_levels: vec![0, 0],
+            block_units: vec![64, 64],
+            erase_levels: vec![0],
+            erase_scales: vec![1.0],
+            read_modes: vec!["normal".to_owned()],
+            read_mode_of: vec![ModeId(0), ModeId(0)],
+            read_times: vec![Nanos(50_000)],
+            rated_pe_cycles: 1_000,
+            move_time: Nanos(650_000),
+            program_time: Nanos(600_000),
+            erase_time: Nanos(3_000_000),
+            stripe_units: 1,
+            blocks_per_die: 128,
+            die_count: 4,
+            user_units: 1000,
+        }
+    }
+
     /// The write mode called `name`, or the first one.
     pub fn write_mode(&self, name: &str) -> ModeId {
         ModeId(self.write_modes.iter().position(|mode| mode == name).unwrap_or(0) as u8)
@@ -415,8 +449,8 @@ pub trait ModePolicy: Send {
 
     /// A free block must be erased further before it can be used at `level`: as if in which erase mode, of those of that level or deeper. Its wear becomes
     /// that mode's. By default the first of that level, or else the first of the table.
-    fn deepen(&mut self, _block: BlockId, level: u8, facts: &Facts) -> ModeId {
-        ModeId(facts.erase_levels.iter().position(|&at| at == level).unwrap_or(0) as u8)
+    fn deepen(&mut self, _block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+        view.space.erase_mode_of(level)
     }
 
     /// A free block has become a write frontier.
@@ -549,7 +583,10 @@ policy_family! {
     traditional,
     hcw_lcr,
     lcw_hcr,
+    autoftl,
+    autoftl_minus,
     wear_adaptive,
+    slc_cache,
 }
 
 #[cfg(test)]
@@ -579,26 +616,7 @@ mod tests {
 
     #[test]
     fn an_unknown_member_is_not_built() {
-        let facts = Facts {
-            write_modes: vec!["normal".to_owned(), "fast".to_owned()],
-            erase_modes: vec!["normal".to_owned()],
-            retention: vec![None, None],
-            retention_by_wear: vec![Vec::new(), Vec::new()],
-            program_scales: vec![1.0, 0.5],
-            write_levels: vec![0, 0],
-            block_units: vec![64, 64],
-            erase_levels: vec![0],
-            erase_scales: vec![1.0],
-            read_modes: vec!["normal".to_owned()],
-            read_mode_of: vec![ModeId(0), ModeId(0)],
-            read_times: vec![Nanos(50_000)],
-            rated_pe_cycles: 1_000,
-            move_time: Nanos(650_000),
-            program_time: Nanos(600_000),
-            erase_time: Nanos(3_000_000),
-            die_count: 4,
-            user_units: 1000,
-        };
+        let facts = Facts::example();
         assert!(PolicyConfig { kind: "basline".to_owned(), ..PolicyConfig::default() }.build(&facts).is_none());
         for name in PolicyConfig::NAMES {
             let policy = PolicyConfig { kind: (*name).to_owned(), ..PolicyConfig::default() }.build(&facts).expect("listed");

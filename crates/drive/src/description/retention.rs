@@ -1,0 +1,71 @@
+//! Retention limits that no drive could keep.
+
+use super::Description;
+use kit::{Geometry, Nanos, Problems};
+
+/// The modes that data is moved in under a policy, and how long it takes a die to move all that it holds.
+struct Moving {
+    /// The write mode of what is moved.
+    mode: usize,
+    /// Blocks hold data of all modes, and are moved when the shortest limit comes round.
+    all_modes: bool,
+    /// A die's time to rewrite all its blocks.
+    rewrite: Nanos,
+    /// In thirds of that: the least limit that leaves the die time for anything else.
+    least_thirds: u64,
+}
+
+impl Description {
+    /// What is moved for its limit is written in one mode: if that mode's own limit comes round before a die has rewritten its blocks, the die does nothing
+    /// else; a third of its time is to be left. That mode must also store all bits of the cell, or moving would take more blocks than it leaves.
+    pub(super) fn retention_problems(&self, geometry: &Geometry, problems: &mut Problems) {
+        let margin = self.ftl.retention_margin;
+        let moving = self.moving(geometry);
+        for (index, mode) in self.flash.write_modes.iter().enumerate() {
+            let is_moved_in = index == moving.mode || moving.all_modes;
+            if is_moved_in && self.units_of_block(mode, geometry) < geometry.units_per_block {
+                problems.add(
+                    format!("flash.write_mode[{index}].bits_per_cell"),
+                    format!("expected all bits of the cell: policy `{}` moves data in this mode", self.policy.kind),
+                );
+            }
+            let Some(shortest) = mode.retention.as_ref().and_then(|limits| limits.all().iter().min().copied()) else { continue };
+            let field = format!("flash.write_mode[{index}].retention");
+            let least = Nanos(moving.rewrite.0.saturating_mul(moving.least_thirds) / 2);
+            if shortest <= margin {
+                problems.add(field, format!("{shortest}: expected more than ftl.retention_margin = {margin}"));
+            } else if is_moved_in && shortest - margin < least {
+                problems.add(
+                    field,
+                    format!(
+                        "{shortest} is too short for the mode that data is moved in: a die takes {} to rewrite all its blocks; \
+                         expected at least {least}, beside ftl.retention_margin = {margin}",
+                        moving.rewrite
+                    ),
+                );
+            }
+        }
+    }
+
+    fn moving(&self, geometry: &Geometry) -> Moving {
+        let facts = self.facts(geometry);
+        let policy = self.policy.build(&facts).expect("validated: a policy of the list");
+        let (mode, all_modes) = (policy.mode_of_old_data().index(), policy.needs().page_scope);
+        // Another mode than the one that `program_time` is for: with all that may come together, the channel and the slowest reads.
+        let apart = all_modes || mode != facts.write_mode("normal").index();
+        let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == mode || all_modes);
+        let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;
+        let sense = self.flash.read_modes.iter().map(|mode| mode.sense_scale).fold(1.0, f64::max);
+        let slowest_read = facts.read_times.iter().map(|time| time.0 as f64).fold(0.0, f64::max);
+        let transfers = if apart { 3.0 * slowest_read * f64::from(facts.stripe_units) } else { 0.0 };
+        let read = (facts.move_time - facts.program_time).0 as f64 * sense + transfers;
+        let erase = facts.erase_time.0 as f64 * facts.erase_scales.iter().copied().fold(1.0, f64::max);
+        let block = (program + read) as u64 * u64::from(geometry.stripes_per_block) + erase as u64;
+        Moving {
+            mode,
+            all_modes,
+            rewrite: Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die))),
+            least_thirds: if apart { 6 } else { 3 },
+        }
+    }
+}

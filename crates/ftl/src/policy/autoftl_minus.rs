@@ -1,0 +1,24 @@
+//! autoFTL without slow erases (the paper's autoFTL with a minus sign, section 5.4).
+
+use super::{Facts, Member, ModePolicy, autoftl};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str = "autoFTL with fast erases only: what slow erases are worth (2014)";
+
+/// autoFTL that always erases fast (the paper's autoFTL with a minus sign, section 5.4 and figure 12): what it lives shorter is what slow erases are worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[derive(Default)]
+pub struct Params {
+    /// The parameters of the decisions, as for `autoftl`; `slow_erase` has no effect.
+    pub decisions: autoftl::Params,
+}
+
+impl Member for Params {}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    autoftl::build(&autoftl::Params { slow_erase: false, ..params.decisions.clone() }, facts)
+}

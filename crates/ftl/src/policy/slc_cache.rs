@@ -1,0 +1,170 @@
+//! A cache of one bit per cell: what drives of today do.
+
+use super::{Collection, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
+use kit::{BlockId, DieId, ModeId, Nanos, Reason};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str =
+    "host writes in blocks of one bit per cell while there is room, folded in idle time: an SLC cache, static and dynamic";
+
+/// A control: host writes go to blocks of the mode `cache` (one bit per cell in the TLC and QLC presets) while the cache has room, and directly to `normal` blocks otherwise. The
+/// cache has `static_blocks` on each die in any case, and up to `dynamic_blocks` more while the die would keep `keep_free` free blocks. A die that
+/// has been idle for `fold_after` folds its cached blocks, the emptiest first: what is valid moves to `normal` blocks (reason `rewrite`). Under
+/// pressure collection empties cached blocks like others, and finds them the cheapest. All sizes are assumed [A].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The write mode of cached data.
+    pub cache: String,
+    /// Blocks of each die that the cache always has.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub static_blocks: u32,
+    /// Further blocks of each die that it may take while there are free ones.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub dynamic_blocks: u32,
+    /// Free blocks of a die that the dynamic part leaves.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub keep_free: u32,
+    /// How long a die is idle before it folds.
+    pub fold_after: Nanos,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { cache: "slc".to_owned(), static_blocks: 2, dynamic_blocks: 64, keep_free: 8, fold_after: Nanos(5_000_000) }
+    }
+}
+
+impl Member for Params {
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        vec![("cache", &self.cache)]
+    }
+}
+
+struct SlcCache {
+    params: Params,
+    normal: ModeId,
+    cache: ModeId,
+    /// Blocks in the cache, by die.
+    cached: Vec<u32>,
+    /// Units that fit into the cached block which is open, by die.
+    left: Vec<u32>,
+    block_units: u32,
+    cached_units: u64,
+    direct_units: u64,
+    folded: u64,
+    most: u64,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    let cache = facts.write_mode(&params.cache);
+    Box::new(SlcCache {
+        params: params.clone(),
+        normal: facts.write_mode("normal"),
+        cache,
+        cached: vec![0; facts.die_count as usize],
+        left: vec![0; facts.die_count as usize],
+        block_units: facts.block_units[cache.index()],
+        cached_units: 0,
+        direct_units: 0,
+        folded: 0,
+        most: 0,
+    })
+}
+
+impl SlcCache {
+    /// Whether the next program of a die goes to the cache.
+    fn has_room(&self, die: DieId, view: &View<'_>) -> bool {
+        let cached = self.cached[die.index()];
+        self.left[die.index()] > 0
+            || cached < self.params.static_blocks
+            || cached < self.params.static_blocks + self.params.dynamic_blocks && view.free_blocks(die) > self.params.keep_free
+    }
+
+    fn is_cached(block: BlockId, view: &View<'_>) -> bool {
+        view.block_bytes.get(block)[0] == 1
+    }
+}
+
+impl ModePolicy for SlcCache {
+    fn needs(&self) -> Needs {
+        Needs {
+            host_streams: 2,
+            bytes_per_block: 1,
+            blocks: true,
+            moves: true,
+            idle_after: self.params.fold_after,
+            ..Needs::default()
+        }
+    }
+
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let units = dispatch.units.len() as u64;
+        if !self.has_room(dispatch.die, view) {
+            self.direct_units += units;
+            return WriteAnswer { mode: self.normal, stream: 0 };
+        }
+        self.cached_units += units;
+        let left = &mut self.left[dispatch.die.index()];
+        *left = left.saturating_sub(view.store.geometry.units_per_stripe);
+        WriteAnswer { mode: self.cache, stream: 1 }
+    }
+
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        self.normal
+    }
+
+    fn collecting(&mut self, collection: &Collection, _: &mut View<'_>) {
+        self.folded += u64::from(collection.reason == Reason::Rewrite);
+    }
+
+    fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
+        let is_cache = view.store.block(block).mode == self.cache.0;
+        view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
+        if is_cache {
+            let die = view.store.geometry.die_of(block).index();
+            self.cached[die] += 1;
+            self.left[die] = self.block_units - view.store.geometry.units_per_stripe;
+            self.most = self.most.max(self.cached.iter().map(|blocks| u64::from(*blocks)).sum());
+        }
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
+        if SlcCache::is_cached(block, view) {
+            self.cached[view.store.geometry.die_of(block).index()] -= 1;
+            view.block_bytes.get_mut(block)[0] = 0;
+        }
+    }
+
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
+        let (block, _) = view.store.least_valid(idle.die, self.cache)?;
+        Some(Relocation::Block { block, reason: Reason::Rewrite })
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        self.cached.fill(0);
+        for block in (0..view.store.geometry.block_count).map(BlockId) {
+            let record = view.store.block(block);
+            let is_cache = record.mode == self.cache.0 && record.state() != crate::BlockState::Free && self.cache != self.normal;
+            view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
+            self.cached[view.store.geometry.die_of(block).index()] += u32::from(is_cache);
+        }
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.normal
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("cached_units", self.cached_units as f64),
+            ("direct_units", self.direct_units as f64),
+            ("blocks_folded", self.folded as f64),
+            ("cached_blocks", self.cached.iter().map(|blocks| f64::from(*blocks)).sum()),
+            ("cached_blocks_most", self.most as f64),
+        ]
+    }
+}
