@@ -87,6 +87,20 @@ pub struct Description {
     pub policy: PolicyConfig,
     /// The starting state.
     pub state: StateConfig,
+    /// What a recorded run of the workload says is to come; no part of the text.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) future: Foreseen,
+}
+
+/// A future, which makes no difference between descriptions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreseen(pub std::sync::Arc<ftl::policy::future::Future>);
+
+impl PartialEq for Foreseen {
+    fn eq(&self, _: &Foreseen) -> bool {
+        true
+    }
 }
 
 impl Description {
@@ -240,6 +254,7 @@ impl Description {
             write_levels: self.flash.write_modes.iter().map(|mode| mode.erase_level).collect(),
             block_units: self.flash.write_modes.iter().map(|mode| self.units_of_block(mode, geometry)).collect(),
             erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),
+            erase_wear: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.wear), 1.0),
             erase_scales: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.erase_scale), 1.0),
             read_modes: self.flash.read_mode_names(),
             read_mode_of: self.flash.write_modes.iter().map(|mode| self.flash.read_mode_of(mode)).collect(),
@@ -252,6 +267,7 @@ impl Description {
             blocks_per_die: geometry.blocks_per_die,
             die_count: geometry.die_count,
             user_units: self.ftl.user_units(geometry),
+            future: std::sync::Arc::clone(&self.future.0),
         }
     }
 

@@ -1,16 +1,18 @@
 //! One run from request to results, for the command line and Python.
 
-use crate::description::{Description, File, PreconditionMethod, no_file};
+use crate::description::{Description, File, Foreseen, PreconditionMethod, no_file};
 use crate::router::Drive;
 use crate::run_loop::{End, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
 use crate::steady::{SteadyState, WINDOW};
 use crate::summary::{self, RunFacts};
+use ftl::policy::future::{Access, Future};
 use ftl::{Precondition, Preconditioned};
-use kit::{Nanos, Op, Problem, Problems, Record, SimTime};
+use kit::{Lpn, Nanos, Op, Problem, Problems, Record, SimTime, UNIT_BYTES};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
+use std::sync::Arc;
 use workload::{Input, Options, Workload};
 
 /// A drive's text and what messages call it.
@@ -83,7 +85,7 @@ pub struct Files<'a> {
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// `precondition`, `run`, `shutdown` or `save`.
+    /// `foresee`, `precondition`, `run`, `shutdown` or `save`.
     pub stage: &'static str,
     /// Simulated time \[ns\].
     pub simulated_ns: u64,
@@ -172,10 +174,13 @@ pub fn run(
             "the drive's state is that of the file that is loaded: expected only one of --load, --precondition",
         ));
     }
-    let description = description(request, files.named.unwrap_or(&no_file))?;
+    let mut description = description(request, files.named.unwrap_or(&no_file))?;
     let round = steady_round(request)?;
     let mut options = request.workload.clone();
     options.seed = request.seed;
+    if description.policy.kind == "clairvoyant" {
+        description.future = foresee(&description, input, &options, progress)?;
+    }
     let workload = workload::open(input, description.user_bytes(), &options)?;
     let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
 
@@ -282,6 +287,37 @@ fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
     }
 }
 
+/// What is to come: the accesses of a run of the workload under `baseline`, on a drive that was filled once.
+fn foresee(
+    description: &Description,
+    input: &Input,
+    options: &Options,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Foreseen, Problems> {
+    let mut description = description.clone();
+    description.policy.kind = "baseline".to_owned();
+    let workload = workload::open(input, description.user_bytes(), options)?;
+    let does_not_fit =
+        |error| Problems::one("clairvoyant", format!("the run that is recorded does not fit into memory: {error}"));
+    let mut drive = Drive::new(&description, options.seed).map_err(does_not_fit)?;
+    let filled =
+        Preconditioned { method: Precondition::Fill, age: description.state.age, pe_cycles: description.state.pe_cycles };
+    drive.ftl_mut().precondition(&filled, &mut |_| true).map_err(does_not_fit)?;
+    drive.adopt();
+    drive.statistics.log = Some(Vec::new());
+    let mut watch = Watch::new(progress);
+    RunLoop::new(workload).run(&mut drive, &mut |drive, completed| watch.tell("foresee", drive.now().0, completed, None))?;
+    let mut rows = drive.statistics.log.take().unwrap_or_default();
+    rows.sort_by_key(|row| row.submitted);
+    let access = |row: &CommandRow| {
+        let first = row.offset / UNIT_BYTES;
+        let units = (row.offset + row.length).div_ceil(UNIT_BYTES) - first;
+        Access { at: row.submitted, first: Lpn(first as u32), units: units as u32, writes: row.op != Op::Read }
+    };
+    let accesses: Vec<Access> = rows.iter().filter(|row| row.op != Op::Flush).map(access).collect();
+    Ok(Foreseen(Arc::new(Future::new(description.user_bytes() / UNIT_BYTES, &accesses))))
+}
+
 /// Brings the drive to its starting state, and says what that is.
 fn prepare(
     drive: &mut Drive,
@@ -308,8 +344,7 @@ fn prepare(
     if !done {
         return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));
     }
-    let mode = &description.flash.write_modes;
-    let old_mode = mode.iter().find(|mode| mode.name == "normal").map_or("", |mode| mode.name.as_str());
+    let old_mode = &description.flash.write_modes[drive.ftl().mode_of_old_data().index()].name;
     let passes = (state.precondition == PreconditionMethod::Random).then_some(state.overwrite_passes);
     Ok(json!({
         "method": state.precondition,

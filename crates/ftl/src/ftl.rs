@@ -334,6 +334,11 @@ impl Ftl {
         self.policy.stats()
     }
 
+    /// The write mode of data older than the run.
+    pub fn mode_of_old_data(&self) -> ModeId {
+        self.old_mode
+    }
+
     /// Bits of declared state for each unit.
     pub fn declared_bits(&self) -> u8 {
         self.bits.bits_per_unit()

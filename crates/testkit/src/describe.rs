@@ -19,6 +19,9 @@ struct Numbers {
     program_ns: u64,
     erase_ns: u64,
     modes: u64,
+    /// The policy, and the streams of host data that it asks for.
+    policy: &'static str,
+    host_streams: u64,
     /// Programs write all pages of wordlines of several bits.
     whole_wordlines: bool,
 }
@@ -111,6 +114,8 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     line!(text, "interface = \"{interface}\"\ntransfer_rate = \"{rate}MT/s\"");
     line!(text, "rated_pe_cycles = {}", pick(rng, &[2, 20, 10_000]));
     line!(text, "# superblock {superblock}");
+    let modes = if chance(rng, 0.4) { 3 } else { 2 };
+    let policy = policy_name(rng, modes);
     Numbers {
         dies,
         blocks_per_die,
@@ -121,7 +126,12 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         read_ns: read_us * 1000 + transfer_ns / 4,
         program_ns: program_us * 1000 + transfer_ns,
         erase_ns: erase_us * 2000,
-        modes: if chance(rng, 0.4) { 3 } else { 2 },
+        modes,
+        policy,
+        host_streams: match policy {
+            "margin" | "clairvoyant" => 2 * modes,
+            _ => modes.max(2),
+        },
         whole_wordlines: one_shot && bits > 1,
     }
 }
@@ -256,7 +266,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let low = critical + rng.below(3);
     let slack = pick(rng, &[0, 0, 1, 2, 4]);
     // Where planes take turns program by program, every stream has an open block in each.
-    let open = |groups: u64| (numbers.modes + 3) * groups;
+    let open = |groups: u64| (numbers.modes + numbers.host_streams) * groups;
     let by_plane = chance(rng, 0.4) && numbers.blocks_per_die >= low + open(numbers.groups) + slack + 3;
     let spare = low + open(if by_plane { numbers.groups } else { 1 }) + slack;
     let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
@@ -312,11 +322,16 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     }
 }
 
-fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+/// Any policy for which there are the modes.
+fn policy_name(rng: &mut Rng, modes: u64) -> &'static str {
     let asks_for_fine = ["agcr", "queue_driven", "hcw_lcr"];
     let names = [ftl::PolicyConfig::NAMES, &["ofwar", "ofwar", "agcr"]].concat();
-    let names: Vec<&str> = names.into_iter().filter(|name| numbers.modes == 3 || !asks_for_fine.contains(name)).collect();
-    let kind = pick(rng, &names);
+    let names: Vec<&str> = names.into_iter().filter(|name| modes == 3 || !asks_for_fine.contains(name)).collect();
+    pick(rng, &names)
+}
+
+fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+    let kind = numbers.policy;
     line!(text, "[policy]\nkind = \"{kind}\"");
     let section = match kind {
         "ofwar" => "ofwar",

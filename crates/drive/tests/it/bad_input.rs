@@ -222,7 +222,7 @@ fn every_preset_is_accepted_and_survives_being_written() {
         let again = Description::read("again", &description.to_toml(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(description, again, "{}", preset.name);
         let names: Vec<&str> = description.flash.write_modes.iter().map(|mode| mode.name.as_str()).collect();
-        assert_eq!(names, ["normal", "fast"], "{}", preset.name);
+        assert!(["normal", "fast"].iter().all(|name| names.contains(name)), "{}: {names:?}", preset.name);
     }
 }
 

@@ -245,6 +245,7 @@ mod tests {
             program_scales: vec![1.0, 1.0 / 0.875, 1.0 / 0.75, 1.6, 2.0],
             write_levels: (0..5).collect(),
             erase_levels: (0..10).map(|mode| mode / 2).collect(),
+            erase_wear: vec![1.0; 10],
             erase_scales: (0..10).map(|mode| if mode % 2 == 0 { 1.0 } else { 4.0 }).collect(),
             program_time: Nanos(1_300_000),
             erase_time: Nanos(5_000_000),

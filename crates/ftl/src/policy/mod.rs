@@ -13,11 +13,15 @@ pub mod autoftl;
 pub mod autoftl_minus;
 pub mod baseline;
 pub mod bch_ldpc;
+pub mod clairvoyant;
 mod cost;
 mod fixed;
+pub mod future;
 pub mod hcw_lcr;
 pub mod lcw_hcr;
+pub mod margin;
 pub mod ofwar;
+mod points;
 pub mod queue_driven;
 pub mod rr_ecc;
 pub mod rr_speed;
@@ -28,7 +32,9 @@ pub mod wear_adaptive;
 
 use crate::map::Store;
 use crate::space::Space;
+use future::Future;
 use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
+use std::sync::Arc;
 
 /// What a policy needs of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +89,8 @@ pub struct Facts {
     pub block_units: Vec<u32>,
     /// The level of each erase mode: 0 is the deepest.
     pub erase_levels: Vec<u8>,
+    /// Wear of an erase in each erase mode on a fresh block, in nominal erases.
+    pub erase_wear: Vec<f64>,
     /// Erase time of each erase mode, as a multiple of tBERS.
     pub erase_scales: Vec<f64>,
     /// Names of the read modes, in the order of their ids.
@@ -107,6 +115,8 @@ pub struct Facts {
     pub die_count: u32,
     /// Logical units.
     pub user_units: u64,
+    /// What is to come, where a run of the workload has been recorded; empty otherwise.
+    pub future: Arc<Future>,
 }
 
 impl Facts {
@@ -122,6 +132,7 @@ impl Facts {
             write_levels: vec![0, 0],
             block_units: vec![64, 64],
             erase_levels: vec![0],
+            erase_wear: vec![1.0],
             erase_scales: vec![1.0],
             read_modes: vec!["normal".to_owned()],
             read_mode_of: vec![ModeId(0), ModeId(0)],
@@ -134,6 +145,7 @@ impl Facts {
             blocks_per_die: 128,
             die_count: 4,
             user_units: 1000,
+            future: Arc::default(),
         }
     }
 
@@ -162,6 +174,11 @@ impl View<'_> {
     /// Free blocks of a die.
     pub fn free_blocks(&self, die: DieId) -> u32 {
         self.space.free_blocks(die)
+    }
+
+    /// Free blocks of a die by the level of their last erase.
+    pub fn free_by_level(&self, die: DieId) -> Vec<u32> {
+        self.space.free_by_level(die)
     }
 
     /// How full the write buffer is, 0 to 1; where there is none, 0.
@@ -587,6 +604,8 @@ policy_family! {
     autoftl_minus,
     wear_adaptive,
     slc_cache,
+    margin,
+    clairvoyant,
 }
 
 #[cfg(test)]

@@ -1,0 +1,98 @@
+//! The reference that knows the future.
+
+use super::future::{Future, Outlook};
+use super::points::{Points, Prices};
+use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
+use kit::{BlockId, Lpn, ModeId, Nanos, SimTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What it is, in one line.
+pub const SUMMARY: &str =
+    "the reference: `margin` with the life and the reads of all data known ahead, which no online policy is expected to beat";
+
+/// `margin` with nothing left to predict: for each write the cheapest point of the budget for the life that the data will really have, and the reads that will really come; what is
+/// moved, too, is written for the life that is left. The future is that of a run of the same workload, recorded before: exact for traces that
+/// are replayed at their own times; for a closed loop it is its order, at the speed that the drive had under `baseline`. Not a policy to
+/// build: it needs the future, and more than a byte for each unit. Without a recorded run all data lives for ever.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// What is weighed against what.
+    pub prices: Prices,
+}
+
+impl Member for Params {}
+
+struct Clairvoyant {
+    points: Points,
+    future: Arc<Future>,
+    full: ModeId,
+    known: u64,
+    endless: u64,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    Box::new(Clairvoyant {
+        points: Points::new(&params.prices, facts),
+        future: facts.future.clone(),
+        full: facts.write_mode("normal"),
+        known: 0,
+        endless: 0,
+    })
+}
+
+impl Clairvoyant {
+    /// The longest life, and the mean reads to come, of data written together.
+    fn outlook(&self, units: &[Lpn], now: SimTime) -> (Option<Nanos>, f64) {
+        let all = || units.iter().map(|&lpn| self.future.of(lpn, now));
+        let life = all().try_fold(Nanos::ZERO, |longest, one: Outlook| one.life(now).map(|life| longest.max(life)));
+        (life, all().map(|one| f64::from(one.reads)).sum::<f64>() / units.len().max(1) as f64)
+    }
+}
+
+impl ModePolicy for Clairvoyant {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: self.points.streams(), blocks: true, moving: true, ..Needs::default() }
+    }
+
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let (life, reads) = self.outlook(dispatch.units, view.now);
+        *(if life.is_some() { &mut self.known } else { &mut self.endless }) += dispatch.units.len() as u64;
+        let hurry = self.points.hurry(dispatch, view);
+        let mode = self.points.cheapest(life, reads, hurry);
+        WriteAnswer { mode, stream: self.points.stream(mode, life) }
+    }
+
+    fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId {
+        let (life, reads) = self.outlook(moving.units, view.now);
+        let hurry = if view.signals.queued_write_pages > 0 { 1.0 } else { view.buffer_utilisation() };
+        self.points.cheapest(life, reads, hurry)
+    }
+
+    fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
+        self.points.erase_mode(view.store.geometry.die_of(collection.block), view)
+    }
+
+    fn deepen(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {
+        self.points.deepen_mode(level)
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
+        self.points.erased(block, view);
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        self.points.adopt(view);
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.full
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        vec![("units_of_known_life", self.known as f64), ("units_that_outlive_the_run", self.endless as f64)]
+    }
+}

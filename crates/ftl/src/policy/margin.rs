@@ -1,0 +1,193 @@
+//! The voltage budget spent where it is cheapest: what the works add up to.
+
+use super::points::{Points, Prices};
+use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
+use kit::{BlockId, Lpn, ModeId, Nanos, Reason, SimTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str = "for each write the cheapest feasible point of the voltage budget, by its predicted life and reads";
+
+/// For each write the cheapest feasible point of the budget that erase depth, program step, promised retention and sensing share: of all write modes that keep the data until it is
+/// overwritten, the one whose program time, wear and reads cost least. The time of the next write is predicted to be as far off as the last two
+/// were from each other, times `caution`, and as many reads to come as there were between them; both are kept in classes of powers of four
+/// and two, in a byte for each unit. A unit without history lives for ever. Mode and expected life are streams of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// What is weighed against what.
+    pub prices: Prices,
+    /// The predicted life is taken to be so many times as long.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub caution: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { prices: Prices::default(), caution: 4.0 }
+    }
+}
+
+impl Member for Params {}
+
+/// The shortest life that is told from none.
+const SHORTEST: u64 = 1_000_000;
+
+/// The class of a life: 1 below a millisecond, one more for every factor of four, at most 15. 0 is: not known.
+fn life_class(life: u64) -> u8 {
+    let quarters = (life / SHORTEST).max(1).ilog2() / 2;
+    (quarters + 1).min(15) as u8
+}
+
+/// The longest life of a class; none of class 0 and of the last.
+fn life_of(class: u8) -> Option<Nanos> {
+    (1..15).contains(&class).then(|| Nanos(SHORTEST << (2 * class)))
+}
+
+struct Margin {
+    points: Points,
+    caution: f64,
+    full: ModeId,
+    units: Vec<u64>,
+    overdue: u64,
+}
+
+/// Makes the policy.
+pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
+    Box::new(Margin {
+        points: Points::new(&params.prices, facts),
+        caution: params.caution,
+        full: facts.write_mode("normal"),
+        units: vec![0; facts.write_modes.len()],
+        overdue: 0,
+    })
+}
+
+impl Margin {
+    /// The predicted life of a unit that is written now.
+    fn predicted(&self, lpn: Lpn, view: &View<'_>) -> Option<Nanos> {
+        let class = view.bits.get(lpn) & 15;
+        life_of(class).map(|life| Nanos((life.0 as f64 * self.caution) as u64))
+    }
+
+    /// Since when a unit's current copy has been there.
+    fn age(lpn: Lpn, view: &View<'_>) -> Option<u64> {
+        let place = view.store.place_of(lpn)?;
+        let since = view.store.first_program(view.store.geometry.block_of(place));
+        Some(age_since(since, view.now))
+    }
+}
+
+fn age_since(since: i64, now: SimTime) -> u64 {
+    (now.0 as i64).saturating_sub(since).max(0) as u64
+}
+
+impl ModePolicy for Margin {
+    fn needs(&self) -> Needs {
+        Needs {
+            host_streams: self.points.streams(),
+            bits_per_unit: 8,
+            placed: true,
+            dropped: true,
+            blocks: true,
+            reads: true,
+            ..Needs::default()
+        }
+    }
+
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let hurry = self.points.hurry(dispatch, view);
+        let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);
+        for &lpn in dispatch.units {
+            // The life that has just ended is the best prediction of the next one; longer than that is what was known before a move.
+            let state = view.bits.get(lpn);
+            let lived = Self::age(lpn, view).map_or(0, life_class);
+            let class = if lived == 0 { 0 } else { lived.max(state & 15) };
+            view.bits.set(lpn, state & 0xf0 | class);
+            life = life.zip(self.predicted(lpn, view)).map(|(longest, own)| longest.max(own));
+            reads += ((1u32 << (state >> 4)) - 1) as f64;
+        }
+        let mode = self.points.cheapest(life, reads / dispatch.units.len().max(1) as f64, hurry);
+        self.units[mode.index()] += dispatch.units.len() as u64;
+        WriteAnswer { mode, stream: self.points.stream(mode, life) }
+    }
+
+    fn relocate(&mut self, moving: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        self.overdue += u64::from(moving.collection.reason == Reason::Reprogram);
+        self.full
+    }
+
+    fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
+        let state = view.bits.get(placed.lpn);
+        match placed.superseded {
+            // What is moved has lived so long at least.
+            Some(from) if placed.stream.is_none() => {
+                let since = view.store.first_program(view.store.geometry.block_of(from));
+                let class = life_class(age_since(since, view.now)).max(state & 15);
+                view.bits.set(placed.lpn, state & 0xf0 | class);
+            }
+            _ => view.bits.set(placed.lpn, state & 15),
+        }
+    }
+
+    fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
+        view.bits.set(lpn, 0);
+    }
+
+    fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
+        // A count in powers of two: the n-th step is taken when a count that fills four bits can tell it, by the low bits of the clock.
+        let state = view.bits.get(read.lpn);
+        let step = state >> 4;
+        if read.reason == Reason::Host && step < 15 && (view.now.0 >> 4) & ((1 << step) - 1) == 0 {
+            view.bits.set(read.lpn, state & 15 | (step + 1) << 4);
+        }
+        ReadAnswer::default()
+    }
+
+    fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
+        self.points.erase_mode(view.store.geometry.die_of(collection.block), view)
+    }
+
+    fn deepen(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {
+        self.points.deepen_mode(level)
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
+        self.points.erased(block, view);
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        self.points.adopt(view);
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.full
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        let most = self.units.iter().copied().max().unwrap_or(0);
+        vec![
+            ("host_units", self.units.iter().sum::<u64>() as f64),
+            ("units_of_the_commonest_mode", most as f64),
+            ("reprogrammed_programs", self.overdue as f64),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lives_are_told_apart_by_factors_of_four() {
+        assert_eq!([0, 999_999, 1_000_000, 3_999_999, 4_000_000, 16_000_000].map(life_class), [1, 1, 1, 1, 2, 3]);
+        assert_eq!(life_class(u64::MAX), 15);
+        for class in 1..15 {
+            let longest = life_of(class).expect("a class between the first and the last");
+            assert_eq!(life_class(longest.0 - 1), class);
+            assert_eq!(life_class(longest.0), class + 1);
+        }
+        assert_eq!((life_of(0), life_of(15)), (None, None));
+    }
+}

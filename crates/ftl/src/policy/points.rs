@@ -1,0 +1,170 @@
+//! The points of the voltage budget: write modes as what each costs, for the members that choose among all of them.
+
+use super::{Dispatch, Facts, View};
+use kit::{BlockId, DieId, ModeId, Nanos, wear_class};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the costs of a point are weighed against each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prices {
+    /// Time of a die that is worth one nominal erase, for each page programmed on the block. Absent: tPROG of the `normal` mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear: Option<Nanos>,
+    /// What program time counts while nothing waits, as a share of what it counts while the dies are all wanted.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub idle_share: f64,
+    /// Data that lives shorter than this goes to blocks of its own. Absent: it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_lived: Option<Nanos>,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Prices { wear: None, idle_share: 0.1, short_lived: Some(Nanos(60_000_000_000)) }
+    }
+}
+
+/// A write mode as what it costs.
+#[derive(Clone, Debug)]
+struct Point {
+    mode: ModeId,
+    /// tPROG and what a read of the data takes \[ns\].
+    program: f64,
+    read: f64,
+    /// Nominal erases that a block of its level wears by.
+    wear: f64,
+    /// Retention limits by wear class; empty: without.
+    limits: Vec<Nanos>,
+}
+
+/// All points, and what the choice among them depends on.
+pub(super) struct Points {
+    all: Vec<Point>,
+    prices: Prices,
+    wear_price: f64,
+    rated: u32,
+    most_worn: u32,
+    /// Erase modes by level: the quickest and the slowest.
+    erase: Vec<[ModeId; 2]>,
+    levels: Vec<u8>,
+    /// How often each level was wanted lately, fading.
+    demand: Vec<f64>,
+    die_count: u32,
+}
+
+impl Points {
+    /// Every write mode that stores all bits of the cell.
+    pub fn new(prices: &Prices, facts: &Facts) -> Points {
+        let most = facts.block_units.iter().copied().max().unwrap_or(0);
+        let whole = (0..facts.write_modes.len()).filter(|&mode| facts.block_units[mode] == most);
+        let quickest = |level: u8, slow: bool| {
+            let of_level = (0..facts.erase_levels.len()).filter(move |&mode| facts.erase_levels[mode] == level);
+            let by_time = |a: &usize, b: &usize| facts.erase_scales[*a].total_cmp(&facts.erase_scales[*b]);
+            if slow { of_level.max_by(by_time) } else { of_level.min_by(by_time) }
+        };
+        let depth = |level: u8| (0..=level).rev().find(|&at| facts.erase_levels.contains(&at)).unwrap_or(0);
+        let point = |mode: usize| Point {
+            mode: ModeId(mode as u8),
+            program: facts.program_time.0 as f64 * facts.program_scales[mode],
+            read: facts.read_times[facts.read_mode_of[mode].index()].0 as f64,
+            wear: quickest(depth(facts.write_levels[mode]), false).map_or(1.0, |erase| facts.erase_wear[erase]),
+            limits: facts.retention_by_wear[mode].clone(),
+        };
+        let levels = facts.erase_levels.iter().copied().max().unwrap_or(0) + 1;
+        let modes = |level: u8| [false, true].map(|slow| ModeId(quickest(depth(level), slow).unwrap_or(0) as u8));
+        Points {
+            all: whole.map(point).collect(),
+            wear_price: prices.wear.unwrap_or(facts.program_time).0 as f64,
+            prices: prices.clone(),
+            rated: facts.rated_pe_cycles,
+            most_worn: 0,
+            erase: (0..levels).map(modes).collect(),
+            levels: facts.write_levels.clone(),
+            demand: vec![0.0; usize::from(levels)],
+            die_count: facts.die_count,
+        }
+    }
+
+    /// Host streams: one for each mode, and another for its short-lived data.
+    pub fn streams(&self) -> u8 {
+        let modes = self.levels.len() as u8;
+        if self.prices.short_lived.is_some() { 2 * modes } else { modes }
+    }
+
+    /// The stream of data in a mode.
+    pub fn stream(&self, mode: ModeId, life: Option<Nanos>) -> u8 {
+        let is_short = self.prices.short_lived.is_some_and(|bound| life.is_some_and(|life| life < bound));
+        if is_short { mode.0 + self.levels.len() as u8 } else { mode.0 }
+    }
+
+    /// How much the dies are wanted, 0 to 1: whether another write or a read waits for this one, and how full the buffer is.
+    pub fn hurry(&self, dispatch: &Dispatch<'_>, view: &View<'_>) -> f64 {
+        let waiting =
+            dispatch.waiting as f64 / f64::from(self.die_count) + f64::from(view.signals.die_reads[dispatch.die.index()]);
+        waiting.max(view.buffer_utilisation()).min(1.0)
+    }
+
+    /// The cheapest mode for data that lives so long (none: for ever) and is read so often: the sum of program time, weighed by how much the die is wanted,
+    /// of the wear that the depth of its erase costs, and of its reads, among the modes that keep the data until it is overwritten.
+    pub fn cheapest(&mut self, life: Option<Nanos>, reads: f64, hurry: f64) -> ModeId {
+        let time_counts = self.prices.idle_share + (1.0 - self.prices.idle_share) * hurry;
+        let cost = |point: &Point| point.program * time_counts + point.read * reads + point.wear * self.wear_price;
+        let keeping = self.all.iter().filter(|point| self.keeps(point, life));
+        let best = keeping.min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let mode = best.map_or_else(|| self.longest(), |point| point.mode);
+        let wanted = usize::from(self.levels[mode.index()]).min(self.demand.len() - 1);
+        self.demand.iter_mut().for_each(|demand| *demand *= 0.998);
+        self.demand[wanted] += 1.0;
+        mode
+    }
+
+    fn limit(&self, point: &Point) -> Option<Nanos> {
+        let class = (!point.limits.is_empty()).then(|| wear_class(self.most_worn + 1, self.rated, point.limits.len()))?;
+        Some(point.limits[class])
+    }
+
+    fn keeps(&self, point: &Point, life: Option<Nanos>) -> bool {
+        match (self.limit(point), life) {
+            (None, _) => true,
+            (Some(limit), Some(life)) => life < limit,
+            (Some(limit), None) => self.all.iter().all(|other| self.limit(other).is_some_and(|other| other <= limit)),
+        }
+    }
+
+    /// The mode that keeps data longest.
+    pub fn longest(&self) -> ModeId {
+        let limit = |point: &Point| self.limit(point).map_or(u64::MAX, |limit| limit.0);
+        let quick = |point: &Point| std::cmp::Reverse(point.program as u64);
+        self.all
+            .iter()
+            .max_by_key(|point| (limit(point), quick(point), std::cmp::Reverse(point.mode)))
+            .map_or(ModeId(0), |p| p.mode)
+    }
+
+    /// The erase mode for a block of a die: of the level whose recent demand is least met by free blocks, slow where nobody waits.
+    pub fn erase_mode(&self, die: DieId, view: &View<'_>) -> ModeId {
+        let lists = view.free_by_level(die);
+        let need = |level: &usize| self.demand[*level] / f64::from(lists[*level] + 1);
+        let level = (0..self.demand.len()).max_by(|a, b| need(a).total_cmp(&need(b)).then(b.cmp(a))).unwrap_or(0);
+        let quiet = view.signals.queued_write_pages == 0 && view.buffer_utilisation() < 0.5;
+        self.erase[level][usize::from(quiet)]
+    }
+
+    /// The erase mode that deepens a block to a level.
+    pub fn deepen_mode(&self, level: u8) -> ModeId {
+        self.erase[usize::from(level).min(self.erase.len() - 1)][0]
+    }
+
+    /// A block has been erased: limits follow the most worn one.
+    pub fn erased(&mut self, block: BlockId, view: &View<'_>) {
+        self.most_worn = self.most_worn.max(view.store.erase_count(block));
+    }
+
+    /// Learns the wear of the drive.
+    pub fn adopt(&mut self, view: &View<'_>) {
+        let blocks = (0..view.store.geometry.block_count).map(BlockId);
+        self.most_worn = blocks.map(|block| view.store.erase_count(block)).max().unwrap_or(0);
+    }
+}
