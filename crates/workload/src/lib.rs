@@ -1,5 +1,6 @@
 //! Workloads: trace files, fio jobs and synthetic models become streams of host requests.
 
+pub mod analysis;
 pub mod fio;
 pub mod generator;
 pub mod lookalike;

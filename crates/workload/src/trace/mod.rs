@@ -2,7 +2,7 @@
 //!
 //! The way of a line: `lines` (decompressed, numbered) -> a parser of the [`mod@format`] family -> `reader` (checked, whole
 //! sectors, streams numbered) -> `reorder` (in the order of time) -> `select` (slice) -> `scan` (counted) or `replay`
-//! (`place`d on the drive). A trace is read twice: scanned, so that everything wrong is known before time 0, then replayed.
+//! (`place`d on the drive) or `walk` (shown to an analysis). A trace is read twice: scanned, so that everything wrong is known before time 0, then replayed.
 
 mod convert;
 mod detect;
@@ -20,6 +20,7 @@ mod replay;
 mod scan;
 mod select;
 mod streams;
+mod walk;
 
 pub use convert::convert;
 pub use lines::Head;
@@ -27,6 +28,7 @@ pub use open::open;
 pub use options::Options;
 pub use reader::Skipped;
 pub use scan::{StreamInfo, TraceInfo};
+pub use walk::{Visitor, Walk};
 
 use crate::Input;
 use kit::Problems;

@@ -28,17 +28,32 @@ pub fn period_ns(scan: &Scan) -> u64 {
     span.saturating_add(span.checked_div(scan.records - 1).unwrap_or(0))
 }
 
+/// The same, or an error where all passes together do not fit the clock.
+pub fn checked_period_ns(scan: &Scan, plan: &Plan) -> Result<u64, Problems> {
+    let period_ns = period_ns(scan);
+    let end_ns = u128::from(period_ns) * u128::from(plan.repeat);
+    if end_ns >= 1 << 63 || end_ns as f64 / plan.time_scale >= (1u64 << 63) as f64 {
+        return Err(Problems::one(
+            "repeat",
+            format!("{} passes of {} s do not fit 292 years", plan.repeat, period_ns / 1_000_000_000),
+        ));
+    }
+    Ok(period_ns)
+}
+
+/// What is wrong when a trace is not read as it was scanned.
+#[cold]
+pub fn changed(name: &str, line: u64) -> Problems {
+    Problems::one(
+        format!("{name}:{line}"),
+        "the file has changed since it was scanned: expected it to stay as it is during a run",
+    )
+}
+
 impl Replay {
     /// The source of a scanned trace; an error where its times do not fit.
     pub fn new(input: &Input, scan: Scan, plan: &Plan, placement: Placement) -> Result<Replay, Problems> {
-        let period_ns = period_ns(&scan);
-        let end_ns = u128::from(period_ns) * u128::from(plan.repeat);
-        if end_ns >= 1 << 63 || end_ns as f64 / plan.time_scale >= (1u64 << 63) as f64 {
-            return Err(Problems::one(
-                "repeat",
-                format!("{} passes of {} s do not fit 292 years", plan.repeat, period_ns / 1_000_000_000),
-            ));
-        }
+        let period_ns = checked_period_ns(&scan, plan)?;
         Ok(Replay {
             input: input.clone(),
             scan,
@@ -74,20 +89,14 @@ impl Replay {
             let known = if since_ns <= self.scan.info.span_ns { self.placement.place(&record, at) } else { None };
             return match known {
                 Some(request) => Ok(Some(request)),
-                None => Err(self.changed(record.line)),
+                None => Err(changed(&self.input.name, record.line)),
             };
         }
-    }
-
-    #[cold]
-    fn changed(&self, line: u64) -> Problems {
-        let place = format!("{}:{line}", self.input.name);
-        Problems::one(place, "the file has changed since it was scanned: expected it to stay as it is during a run")
     }
 }
 
 /// A recorded time on the replay's scale, rounded to the nearest nanosecond. Times keep their order.
-fn scaled(ns: u64, time_scale: f64) -> u64 {
+pub fn scaled(ns: u64, time_scale: f64) -> u64 {
     if time_scale == 1.0 { ns } else { libm::round(ns as f64 / time_scale) as u64 }
 }
 

@@ -151,13 +151,39 @@ impl Tally {
     }
 }
 
+/// What looks at the records of a scan.
+pub trait Look {
+    /// Forgets what it saw: the records so far were misread, and all of them come again.
+    fn restart(&mut self);
+    /// Sees the next record of the selection.
+    fn record(&mut self, record: &Record) -> Result<(), Problems>;
+}
+
+/// Nobody looks.
+struct Unseen;
+
+impl Look for Unseen {
+    fn restart(&mut self) {}
+
+    #[inline(always)]
+    fn record(&mut self, _: &Record) -> Result<(), Problems> {
+        Ok(())
+    }
+}
+
 /// Scans `input`.
 pub fn scan(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Scan, Problems> {
+    scan_seen(input, named, plan, &mut Unseen)
+}
+
+/// Scans `input`; each record of the selection is shown to `look`.
+pub fn scan_seen(input: &Input, named: Option<&str>, plan: &Plan, look: &mut impl Look) -> Result<Scan, Problems> {
     let mut chosen = detect::choose(input, named, plan.table.as_ref())?;
-    let (mut selection, mut tally) = pass(input, &chosen, plan)?;
+    let (mut selection, mut tally) = pass(input, &chosen, plan, look)?;
     if selection.reorder().reader().parser().misread() {
         chosen.parser = selection.reorder().reader().parser().restart();
-        (selection, tally) = pass(input, &chosen, plan)?;
+        look.restart();
+        (selection, tally) = pass(input, &chosen, plan, look)?;
     }
     chosen.parser = selection.reorder().reader().parser().restart();
     check_streams(&selection, plan)?;
@@ -174,7 +200,7 @@ pub fn scan(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Scan, Pro
 }
 
 /// Reads the whole trace once.
-fn pass(input: &Input, chosen: &Chosen, plan: &Plan) -> Result<(Selection, Tally), Problems> {
+fn pass(input: &Input, chosen: &Chosen, plan: &Plan, look: &mut impl Look) -> Result<(Selection, Tally), Problems> {
     let mut selection = Selection::open(input, chosen, plan)?;
     let mut tally = Tally { overlay: plan.layout == Layout::Overlay, ..Tally::default() };
     if plan.address == Address::Compact {
@@ -182,6 +208,7 @@ fn pass(input: &Input, chosen: &Chosen, plan: &Plan) -> Result<(Selection, Tally
     }
     while let Some(record) = selection.next()? {
         tally.add(&record);
+        look.record(&record)?;
     }
     selection.check_rest()?;
     Ok((selection, tally))

@@ -1,5 +1,6 @@
 //! Integration tests of `workload`, one binary.
 
+mod analysis;
 mod fio;
 mod lookalike;
 mod synthetic;

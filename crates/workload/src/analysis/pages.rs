@@ -1,0 +1,211 @@
+//! A word for each 4 KiB page that a trace touches, found without hashing.
+//!
+//! A page is found in three steps: a region of 16 MiB by an index, in it a chunk of 16 pages by another, in that the page.
+//! Requests find each chunk once, however many of its pages they touch. A page costs 8 bytes where its neighbours are
+//! touched too, 128 bytes where none of its chunk is, and 1152 bytes where it is alone in 16 MiB.
+
+use std::collections::BTreeMap;
+
+/// Pages of a chunk, as a power of two: 64 KiB.
+const CHUNK_BITS: u32 = 4;
+const CHUNK: usize = 1 << CHUNK_BITS;
+/// Pages of a region, as a power of two: 16 MiB.
+const REGION_BITS: u32 = 12;
+/// Chunks of a region.
+const CHUNKS: usize = 1 << (REGION_BITS - CHUNK_BITS);
+/// Regions found by index: those of the first 8 TiB of an address space. Others are found in a map.
+const DIRECT: u64 = 1 << 19;
+
+/// Words of pages, by address space and page number. A word of 0 is that of a page that nothing is known of.
+#[derive(Default)]
+pub struct Pages {
+    spaces: Vec<Space>,
+    regions: Vec<Region>,
+    chunks: Vec<[u64; CHUNK]>,
+}
+
+/// One address space: number of the region plus 1, by region; 0: not touched.
+#[derive(Default)]
+struct Space {
+    direct: Vec<u32>,
+    far: BTreeMap<u64, u32>,
+}
+
+struct Region {
+    /// Number of the chunk plus 1; 0: not touched.
+    chunks: [u32; CHUNKS],
+    /// Pages whose word is not 0.
+    known: u32,
+}
+
+impl Pages {
+    /// Calls `change` with the number and the word of each page of `first..=last`, in order.
+    #[inline]
+    pub fn update(&mut self, space: u16, first: u64, last: u64, mut change: impl FnMut(u64, &mut u64)) {
+        let mut page = first;
+        while page <= last {
+            let region = self.region(space, page >> REGION_BITS);
+            let end = last.min(page | ((1 << REGION_BITS) - 1));
+            while page <= end {
+                let chunk_end = end.min(page | ((1 << CHUNK_BITS) - 1));
+                let region = &mut self.regions[region];
+                let number = &mut region.chunks[(page >> CHUNK_BITS) as usize % CHUNKS];
+                if *number == 0 {
+                    self.chunks.push([0; CHUNK]);
+                    *number = u32::try_from(self.chunks.len()).expect("a trace touches less than 256 TiB in chunks of 64 KiB");
+                }
+                let chunk = &mut self.chunks[*number as usize - 1];
+                region.known = change_words(chunk, region.known, page, chunk_end, &mut change);
+                page = chunk_end + 1;
+            }
+        }
+    }
+
+    /// The same for those pages of `first..=last` whose neighbourhood was ever touched: `change` need not be called for a
+    /// word of 0, and is not called for every one. Takes no longer for a range that is mostly untouched.
+    pub fn update_known(&mut self, space: u16, first: u64, last: u64, mut change: impl FnMut(u64, &mut u64)) {
+        let Some(found) = self.spaces.get(usize::from(space)) else { return };
+        let (from, to) = (first >> REGION_BITS, last >> REGION_BITS);
+        let direct = (from..=to).take_while(|region| (*region as usize) < found.direct.len());
+        let near = direct.map(|region| (region, found.direct[region as usize]));
+        let far = found.far.range(from.max(DIRECT)..=to.max(DIRECT)).map(|(region, number)| (*region, *number));
+        let regions = near.chain(far).filter(|(region, number)| *number > 0 && *region <= to);
+        for (number, region) in regions {
+            let region = &mut self.regions[region as usize - 1];
+            if region.known == 0 {
+                continue;
+            }
+            let base = number << REGION_BITS;
+            let (start, end) = (first.max(base), last.min(base | ((1 << REGION_BITS) - 1)));
+            for chunk in start >> CHUNK_BITS..=end >> CHUNK_BITS {
+                let number = region.chunks[chunk as usize % CHUNKS];
+                if number > 0 {
+                    let page = start.max(chunk << CHUNK_BITS);
+                    let words = &mut self.chunks[number as usize - 1];
+                    let chunk_end = end.min(page | ((1 << CHUNK_BITS) - 1));
+                    region.known = change_words(words, region.known, page, chunk_end, &mut change);
+                }
+            }
+        }
+    }
+
+    /// The word of a page; 0 where nothing is known of it.
+    #[inline]
+    pub fn word(&self, space: u16, page: u64) -> u64 {
+        self.chunk(space, page).map_or(0, |chunk| chunk[page as usize % CHUNK])
+    }
+
+    /// The chunk that a page is in, if one of its pages was touched.
+    #[inline]
+    fn chunk(&self, space: u16, page: u64) -> Option<&[u64; CHUNK]> {
+        let space = self.spaces.get(usize::from(space))?;
+        let region = page >> REGION_BITS;
+        let number = if region < DIRECT { space.direct.get(region as usize) } else { space.far.get(&region) };
+        let region = &self.regions[(*number? as usize).checked_sub(1)?];
+        let number = region.chunks[(page >> CHUNK_BITS) as usize % CHUNKS];
+        Some(&self.chunks[(number as usize).checked_sub(1)?])
+    }
+
+    /// The words of all pages that something is known of.
+    pub fn words(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.chunks.iter_mut().flatten().filter(|word| **word != 0)
+    }
+
+    /// Bytes that are taken for it.
+    pub fn bytes(&self) -> u64 {
+        let indices: usize = self.spaces.iter().map(|space| size_of_val(&space.direct[..])).sum();
+        (indices + size_of_val(&self.regions[..]) + size_of_val(&self.chunks[..])) as u64
+    }
+
+    /// The number of a region, made where it is the first touch.
+    #[inline]
+    fn region(&mut self, space: u16, region: u64) -> usize {
+        let space = usize::from(space);
+        if space >= self.spaces.len() {
+            self.spaces.resize_with(space + 1, Space::default);
+        }
+        let space = &mut self.spaces[space];
+        let number = if region < DIRECT {
+            let region = region as usize;
+            if region >= space.direct.len() {
+                space.direct.resize(region + 1, 0);
+            }
+            &mut space.direct[region]
+        } else {
+            space.far.entry(region).or_default()
+        };
+        if *number == 0 {
+            self.regions.push(Region { chunks: [0; CHUNKS], known: 0 });
+            *number = u32::try_from(self.regions.len()).expect("a trace touches fewer than 2^32 regions of 16 MiB");
+        }
+        *number as usize - 1
+    }
+}
+
+/// Changes the words of pages `first..=last`, all of one chunk; returns how many words of the region are not 0 after it.
+#[inline]
+fn change_words(chunk: &mut [u64; CHUNK], known: u32, first: u64, last: u64, change: &mut impl FnMut(u64, &mut u64)) -> u32 {
+    let (mut gone, mut come) = (0, 0);
+    for page in first..=last {
+        let word = &mut chunk[page as usize % CHUNK];
+        gone += u32::from(*word != 0);
+        change(page, word);
+        come += u32::from(*word != 0);
+    }
+    known + come - gone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::Rng;
+
+    /// Near, far and sparse places, and ranges across chunks and regions.
+    fn range(rng: &mut Rng) -> (u16, u64, u64) {
+        let base = [0, 1 << 20, (DIRECT << REGION_BITS) - 40, 1 << 45][rng.below(4) as usize];
+        let (within, most) = ([100, 20_000][rng.below(2) as usize], [9000, 20, 20, 20][rng.below(4) as usize]);
+        let first = base + rng.below(within);
+        let last = first + rng.below(most);
+        (rng.below(3) as u16, first, last)
+    }
+
+    #[test]
+    fn words_are_those_of_a_map() {
+        let (mut pages, mut map) = (Pages::default(), BTreeMap::new());
+        let mut rng = Rng::stream(1, "pages");
+        for round in 1..2000u64 {
+            let (space, first, last) = range(&mut rng);
+            if rng.chance(0.3) {
+                pages.update_known(space, first, last, |_, word| *word = 0);
+                map.retain(|(other, page), _| *other != space || !(first..=last).contains(page));
+            } else {
+                pages.update(space, first, last, |page, word| *word += round + page);
+                for page in first..=last {
+                    *map.entry((space, page)).or_insert(0) += round + page;
+                }
+            }
+        }
+        let known: u64 = pages.regions.iter().map(|region| u64::from(region.known)).sum();
+        assert_eq!(known, map.len() as u64);
+        let mut words: Vec<u64> = pages.words().map(|word| *word).collect();
+        let mut expected: Vec<u64> = map.values().copied().collect();
+        words.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(words, expected);
+        for ((space, page), value) in map {
+            assert_eq!(pages.word(space, page), value, "{space} {page}");
+        }
+    }
+
+    #[test]
+    fn a_range_of_an_exbibyte_takes_no_time() {
+        let mut pages = Pages::default();
+        pages.update(0, 1 << 40, 1 << 40, |_, word| *word = 7);
+        let mut seen = Vec::new();
+        for _ in 0..1000 {
+            pages.update_known(0, 0, 1 << 48, |page, word| seen.extend((*word > 0).then_some(page)));
+        }
+        assert_eq!(seen, vec![1 << 40; 1000]);
+        pages.update_known(9, 0, 1 << 48, |_, _| panic!("nothing was touched there"));
+    }
+}
