@@ -132,8 +132,11 @@ fn peak_memory_kib() -> u64 {
     line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse().ok()).unwrap_or(0)
 }
 
-/// Lines of the MSR format scanned per second, from memory.
-fn measure_parser() -> Result<Value, kit::Problems> {
+/// What is done with the lines of a trace.
+const TRACE_SCENARIOS: [&str; 4] = ["parse-msr", "retention-msr", "access-msr", "gaps-msr"];
+
+/// Lines of the MSR format scanned or analysed per second, from memory: random extents in 128 GiB.
+fn measure_trace(name: &str) -> Result<Value, kit::Problems> {
     const LINES: u64 = 4_000_000;
     let mut rng = kit::Rng::stream(1, "bench.trace");
     let mut text = String::with_capacity(LINES as usize * 64);
@@ -146,11 +149,16 @@ fn measure_parser() -> Result<Value, kit::Problems> {
     }
     let input = Input::text("random", text);
     let clock = std::time::SystemTime::now();
-    let info = workload::trace::info(&input, &Options::default())?;
+    let summary = match name.strip_suffix("-msr") {
+        Some("parse") | None => {
+            let info = workload::trace::info(&input, &Options::default())?;
+            serde_json::to_value(&info).expect("numbers and names")
+        }
+        Some(what) => workload::analysis::ask(what, &input, &Options::default(), "{}")?,
+    };
     let wall_s = clock.elapsed().map_or(f64::NAN, |elapsed| elapsed.as_secs_f64());
-    let summary = serde_json::to_value(&info).expect("numbers and names");
     Ok(json!({
-        "scenario": "parse-msr",
+        "scenario": name,
         "commands_per_s": (LINES as f64 / wall_s).round(),
         "flash_operations_per_s": 0,
         "wall_s": wall_s,
@@ -178,7 +186,8 @@ fn measure_laboratory(name: &str) -> Result<Value, kit::Problems> {
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).chain(["parse-msr"]).chain(laboratory::NAMES).collect();
+    let names: Vec<&str> =
+        SCENARIOS.iter().map(|scenario| scenario.name).chain(TRACE_SCENARIOS).chain(laboratory::NAMES).collect();
     if wanted == ["--list"] {
         println!("{}", names.join("\n"));
         return;
@@ -190,7 +199,7 @@ fn main() {
     for name in names.into_iter().filter(|name| wanted.is_empty() || wanted.iter().any(|known| known == name)) {
         let line = match SCENARIOS.iter().find(|scenario| scenario.name == name) {
             Some(scenario) => measure(scenario),
-            None if name == "parse-msr" => measure_parser(),
+            None if TRACE_SCENARIOS.contains(&name) => measure_trace(name),
             None => measure_laboratory(name),
         };
         match line {
