@@ -11,7 +11,7 @@ A drive and a workload in, a :class:`Result` out::
 Everything that the command line does is here too, under the same names.
 """
 
-from ssdlab import cell
+from ssdlab import cell, traces
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted
@@ -46,4 +46,5 @@ __all__ = [
     "trace_convert",
     "trace_fit",
     "trace_info",
+    "traces",
 ]

@@ -1,4 +1,4 @@
-"""What is in a trace, and what can be made from it."""
+"""What is in a trace, what it says of the policies, and what can be made from it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from os import PathLike, fspath
 from typing import Any
 
 from ssdlab import _engine
-from ssdlab.errors import InputError
+from ssdlab.analyses import Access, Gaps, Retention, access, gaps, retention
 from ssdlab.workloads import Workload, WorkloadLike
 
-__all__ = ["TraceFit", "trace_convert", "trace_fit", "trace_info"]
+__all__ = [
+    "Access",
+    "Gaps",
+    "Retention",
+    "TraceFit",
+    "access",
+    "gaps",
+    "retention",
+    "trace_convert",
+    "trace_fit",
+    "trace_info",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,7 @@ def trace_info(trace: WorkloadLike) -> dict[str, Any]:
         InputError: the file cannot be read as a trace.
     """
     source = Workload.open(trace)
-    info: dict[str, Any] = json.loads(_engine.trace_info(_file(source), source.options_json()))
+    info: dict[str, Any] = json.loads(_engine.trace_info(source.trace_file(), source.options_json()))
     return info
 
 
@@ -44,7 +55,7 @@ def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) ->
         InputError: the trace cannot be read, the format cannot be written, or the file cannot be made.
     """
     source = Workload.open(trace)
-    written: dict[str, Any] = json.loads(_engine.trace_convert(_file(source), format, fspath(out), source.options_json()))
+    written: dict[str, Any] = json.loads(_engine.trace_convert(source.trace_file(), format, fspath(out), source.options_json()))
     return written
 
 
@@ -55,14 +66,6 @@ def trace_fit(trace: WorkloadLike) -> TraceFit:
         InputError: the file cannot be read as a trace.
     """
     source = Workload.open(trace)
-    text, closeness = _engine.trace_fit(_file(source), source.options_json())
+    text, closeness = _engine.trace_fit(source.trace_file(), source.options_json())
     measured: dict[str, Any] = json.loads(closeness)
     return TraceFit(text, notes=tuple(measured.pop("notes")), closeness=measured)
-
-
-def _file(source: Workload) -> str:
-    """The trace's file."""
-    file = source.file
-    if file is None:
-        raise InputError("a trace is a file, not a text")
-    return file

@@ -80,6 +80,17 @@ class Workload:
         """
         return None if self.path is None else existing_file(self.path)
 
+    def trace_file(self) -> str:
+        """The file's path, where a trace is expected.
+
+        Raises:
+            InputError: a text, no such file, or not a file.
+        """
+        file = self.file
+        if file is None:
+            raise InputError("a trace is a file, not a text")
+        return file
+
     def options(self) -> dict[str, object]:
         """The options that were given."""
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("path", "text")}

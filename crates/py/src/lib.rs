@@ -23,5 +23,5 @@ mod _engine {
     #[pymodule_export]
     use crate::runs::{Outcome, run};
     #[pymodule_export]
-    use crate::traces::{trace_convert, trace_fit, trace_info};
+    use crate::traces::{trace_analysis, trace_convert, trace_fit, trace_info};
 }

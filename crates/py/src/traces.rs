@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
-use workload::{Input, Options, lookalike, trace};
+use workload::{Input, Options, analysis, lookalike, trace};
 
 /// The workload in the file at `path`.
 pub fn file(path: &str) -> Input {
@@ -26,6 +26,14 @@ pub fn trace_info(py: Python<'_>, path: &str, options_json: &str) -> PyResult<St
     let options = options(options_json)?;
     let info = without(py, || trace::info(&file(path), &options))?;
     Ok(json!(info).to_string())
+}
+
+/// The analysis of a trace called `what`, asked and answered in JSON.
+#[pyfunction]
+pub fn trace_analysis(py: Python<'_>, what: &str, path: &str, options_json: &str, question_json: &str) -> PyResult<String> {
+    let options = options(options_json)?;
+    let answer = without(py, || analysis::ask(what, &file(path), &options, question_json))?;
+    Ok(answer.to_string())
 }
 
 /// Writes a trace to `out_path` in another format; returns what was read, as JSON.

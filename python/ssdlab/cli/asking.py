@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -32,11 +31,6 @@ Retention: TypeAlias = Annotated[
     str | None,
     typer.Option("--retention", metavar="TIME,...", help="Promised retention: 4d, 1y.", rich_help_panel=_CONDITION),
 ]
-Plot: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel=_OUTPUT),
-]
-
 EraseWear: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

@@ -14,7 +14,7 @@ from ssdlab.cli import asking, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
 from ssdlab.cli.spread import spread
-from ssdlab.errors import InputError, Interrupted
+from ssdlab.errors import Interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +51,7 @@ def vth(
     age: asking.Age = None,
     step: asking.Step = None,
     cell: asking.CodedCell,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -67,7 +67,7 @@ def rber(
     age: asking.Age = None,
     step: asking.Step = None,
     cell: asking.CodedCell,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -82,7 +82,7 @@ def modes(
     pe: asking.Pe = None,
     retention: asking.Retention = None,
     cell: asking.CodedCell,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -104,7 +104,7 @@ def limits(
     pe: asking.Pe = None,
     step: asking.Step = None,
     cell: asking.CodedCell,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -120,7 +120,7 @@ def endurance(
     retention: asking.Retention = None,
     erase_wear: asking.EraseWear = None,
     cell: asking.CodedCell,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -142,7 +142,7 @@ def budget(
         typer.Option("--solve", metavar="WHAT", help="How far one may go: step, erase, retention, code or wear."),
     ] = None,
     cell: asking.CodedCell,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -209,13 +209,13 @@ def code(
             rich_help_panel="Output",
         ),
     ] = None,
-    plot: asking.Plot = None,
+    plot: options.Plot = None,
     force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Measure what a real decoder corrects: codewords are made, sent and decoded."""
-    _check(plot, force, out)
+    options.check_chart(plot, force, out)
     condition = _condition(pe=pe, age=age, step=step)
     settings: dict[str, Any] = {
         "soft_levels": soft_levels,
@@ -266,21 +266,9 @@ def _condition(**texts: str | None) -> dict[str, Any]:
     return {name: read[name](f"--{name}", text) for name, text in texts.items()}
 
 
-def _check(plot: Path | None, force: bool, out: Path | None = None) -> None:
-    """Whether the files can be written, before long work for them begins."""
-    from ssdlab.charts import check_chart_file
-
-    if force and plot is None and out is None:
-        raise InputError("--force: replaces what is already there, but no file is given")
-    if plot is not None:
-        check_chart_file(plot, force)
-        if out is not None and plot.resolve() == out.resolve():
-            raise InputError("--out, --plot: both name the same file")
-
-
 def _answer(what: str, cell: asking.Cell, asked: dict[str, Any], plot: Path | None, force: bool, json: bool) -> None:
     """Asks a question, and shows its answer in each form that is wanted."""
-    _check(plot, force)
+    options.check_chart(plot, force)
     question = {**cell.question(), **asked}
     with work_bar("asking"):
         # Tables of cells with many levels take a while.

@@ -41,6 +41,10 @@ Force: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
 ]
+Plot: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel=_OUTPUT),
+]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.", rich_help_panel=_OUTPUT)]
 
 
@@ -197,6 +201,22 @@ class RunReading(Reading):
             rich_help_panel=_SOURCE,
         ),
     ] = None
+
+
+def check_chart(plot: Path | None, force: bool, out: Path | None = None) -> None:
+    """Whether a chart, and what else is kept, can be written, before long work for them begins.
+
+    Raises:
+        InputError: they cannot, or there is nothing that `force` could replace.
+    """
+    from ssdlab.charts import check_chart_file
+
+    if force and plot is None and out is None:
+        raise InputError("--force: replaces what is already there, but no file is given")
+    if plot is not None:
+        check_chart_file(plot, force)
+        if out is not None and plot.resolve() == out.resolve():
+            raise InputError("--out, --plot: both name the same file")
 
 
 @dataclass(frozen=True, slots=True)

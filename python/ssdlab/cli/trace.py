@@ -8,12 +8,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from ssdlab.cli import options
+from ssdlab.cli import analyses, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Look into a trace, convert it, or fit a look-alike to it.")
+app = typer.Typer(no_args_is_help=True, help="Look into a trace, analyse it, convert it, or fit a look-alike to it.")
 
 _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_help_panel="Output")
 
@@ -42,6 +42,11 @@ def info(
         from ssdlab.cli import views
 
         views.show_facts(standard_output(), facts)
+
+
+app.command(name="retention")(analyses.retention)
+app.command(name="access")(analyses.access)
+app.command(name="gaps")(analyses.gaps)
 
 
 @app.command()

@@ -1,0 +1,155 @@
+"""``ssdlab trace retention``, ``access`` and ``gaps``: what a trace says of the policies, as a table, as JSON, as a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.progress import work_bar
+from ssdlab.cli.spread import spread
+from ssdlab.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssdlab.charts import Chart
+    from ssdlab.traces import Access, Gaps, Retention
+
+    Answer = TypeVar("Answer", Access, Gaps, Retention)
+
+#: What only a replay on a drive heeds.
+_REPLAY = ("replay", "max_requests", "address")
+#: What says nothing of who accesses what.
+_TIMING = ("time_scale", "repeat")
+_CHARTS = ("shares", "accuracy")
+
+
+@spread(without=_REPLAY)
+def retention(
+    file: options.TraceArgument,
+    *,
+    by: Annotated[
+        str,
+        typer.Option("--by", metavar="GRAIN", help="What is written and overwritten: sector (512 B) or unit (4 KiB)."),
+    ] = "sector",
+    reading: options.Reading,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show how long written data lives until it is overwritten or trimmed."""
+    from ssdlab import traces
+    from ssdlab.cli import analysis_views
+
+    _answer(
+        lambda: traces.retention(reading.workload(file), by=by),
+        lambda found: found.chart(),
+        analysis_views.show_retention,
+        plot,
+        force,
+        json,
+    )
+
+
+@spread(without=(*_REPLAY, *_TIMING))
+def access(
+    file: options.TraceArgument,
+    *,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            "--draw",
+            metavar="WHAT",
+            help="What --plot draws: shares of the classes (when left out), or accuracy against the window.",
+        ),
+    ] = None,
+    reading: options.Reading,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show which pages are only read or only written, and how well a short history tells (AGCR)."""
+    from ssdlab import traces
+    from ssdlab.cli import analysis_views
+
+    if draw is not None and draw not in _CHARTS:
+        raise InputError(f"--draw {draw}: expected one of {', '.join(_CHARTS)}")
+    if draw is not None and plot is None:
+        raise InputError(f"--draw {draw}: says what --plot draws, which is not given")
+    _answer(
+        lambda: traces.access(reading.workload(file)),
+        lambda found: found.accuracy_chart() if draw == "accuracy" else found.chart(),
+        analysis_views.show_access,
+        plot,
+        force,
+        json,
+    )
+
+
+@spread(without=_REPLAY)
+def gaps(
+    file: options.TraceArgument,
+    *,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", metavar="KIND", help="Whose arrivals: write (when left out), read, or all (reads and writes)."),
+    ] = None,
+    program_time: Annotated[
+        str | None, typer.Option("--program-time", metavar="TIME", help="Program time of a page; 1300us when left out.")
+    ] = None,
+    dies: Annotated[
+        int | None, typer.Option("--dies", metavar="N", min=1, help="Dies that program at once; 32 when left out.")
+    ] = None,
+    effective: Annotated[
+        str | None,
+        typer.Option("--effective", metavar="TIME", help="T_effective itself, as 40us, instead of the two."),
+    ] = None,
+    reading: options.Reading,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Show the times between arrivals against T_effective, program time over dies (autoFTL, table 4)."""
+    from ssdlab import traces
+    from ssdlab.cli import analysis_views
+
+    asked = {"of": of, "program_time": program_time, "effective": effective}
+    _answer(
+        lambda: traces.gaps(reading.workload(file), dies=dies, **asked),
+        lambda found: found.chart(),
+        analysis_views.show_gaps,
+        plot,
+        force,
+        json,
+    )
+
+
+def _answer(
+    ask: Callable[[], Answer],
+    chart: Callable[[Answer], Chart],
+    show: Callable[[Console, Answer], None],
+    plot: Path | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Asks, and shows the answer in each form that is wanted."""
+    from ssdlab.cell.pool import interruptible
+
+    options.check_chart(plot, force)
+    with work_bar("reading"):
+        found = interruptible(ask)
+        if plot is not None:
+            chart(found).save(plot, force=force)
+    if json:
+        print_json(found.to_dict())
+        return
+    show(standard_output(), found)
+    for note in found.notes:
+        remark(note)
+    if plot is not None:
+        remark(f"wrote {plot}")
