@@ -4,6 +4,7 @@
 //! schema and reports everything that is wrong at once, with line, value, what would be accepted and the nearest name; then serde
 //! reads it, and each room looks for inconsistencies among its fields.
 
+mod budget;
 mod check;
 mod derive;
 mod document;
@@ -163,6 +164,14 @@ impl Description {
         self.ftl.problems(&geometry, streams, &mut problems);
         self.buffer.problems(geometry.units_per_stripe, &mut problems);
         self.policy_problems(&mut problems);
+        // Names first; whether the budget closes is known once all modes are derived.
+        let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
+        if self.policy.kind == "combine" && (is_derived || self.policy.build(&facts).is_none()) {
+            self.combine_problems(&geometry, &mut problems);
+        }
+        if !problems.0.is_empty() {
+            return problems;
+        }
         self.retention_problems(&geometry, &mut problems);
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.suspension.as_ref().is_some_and(|s| s.program) {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs may be suspended: expected `buffer`");
@@ -176,7 +185,9 @@ impl Description {
     /// Write modes that the policy asks for and the table does not have.
     fn policy_problems(&self, problems: &mut Problems) {
         let names = || self.flash.write_modes.iter().map(|mode| mode.name.as_str());
-        for (field, name) in self.policy.modes() {
+        let members = self.policy.combine.members.iter().filter(|_| self.policy.kind == "combine");
+        let asked = self.policy.modes().into_iter().chain(members.flat_map(|member| self.policy.modes_of(member)));
+        for (field, name) in asked {
             if names().any(|known| known == name) {
                 continue;
             }
@@ -211,7 +222,6 @@ impl Description {
         let parameters = Parameters {
             geometry,
             retention_limits: self.retention_limits(),
-            codes: self.codes(),
             erase_wear: if self.flash.erase_modes.is_empty() { vec![1000] } else { erase_wear.collect() },
             rated_pe_cycles: self.flash.rated_pe_cycles,
             copyback: self.flash.copyback,
@@ -256,6 +266,7 @@ impl Description {
             erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),
             erase_wear: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.wear), 1.0),
             erase_scales: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.erase_scale), 1.0),
+            codes: self.codes(),
             read_modes: self.flash.read_mode_names(),
             read_mode_of: self.flash.write_modes.iter().map(|mode| self.flash.read_mode_of(mode)).collect(),
             read_times: (0..self.flash.read_modes.len().max(1)).map(|mode| read_time(&timing, mode)).collect(),

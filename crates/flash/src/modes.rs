@@ -108,6 +108,10 @@ fn one() -> f64 {
     1.0
 }
 
+fn is_none(shift: &f64) -> bool {
+    *shift == 0.0
+}
+
 fn is_zero(level: &u8) -> bool {
     *level == 0
 }
@@ -153,7 +157,11 @@ pub struct EraseModeConfig {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 15))]
     pub level: u8,
-    /// What the mode is to be derived from, by the model that `cell_model` names; in place of `erase_scale` and `wear`.
+    /// How much smaller than nominal it leaves the window \[V\]: what the write modes that follow must do without.
+    #[serde(default, skip_serializing_if = "is_none")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub erase_shift: f64,
+    /// What the mode is to be derived from, by the model that `cell_model` names; in place of `erase_scale`, `wear` and `erase_shift`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveErase>,
 }

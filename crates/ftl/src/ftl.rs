@@ -11,8 +11,8 @@ use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, plac
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::policy::{
-    BlockBytes, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitBits,
-    UnitRead, View,
+    Bits, BlockBytes, Bytes, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
+    Relocation, UnitBits, UnitRead, View,
 };
 use crate::retention::Retention;
 use crate::space::{For, Space, Streams, Target};
@@ -42,8 +42,6 @@ pub struct Parameters {
     pub retention_limits: Vec<Vec<Nanos>>,
     /// Wear of one erase by erase mode, in thousandths of a nominal erase.
     pub erase_wear: Vec<u32>,
-    /// The encoder of each write mode, counted from 1; 0 without.
-    pub codes: Vec<u8>,
     /// Program and erase cycles a block is rated for.
     pub rated_pe_cycles: u32,
     /// Relocations may use copyback.

@@ -250,6 +250,16 @@ impl Space {
         Some(first)
     }
 
+    /// A stream of a die that has an open block, with the block: first of those for relocations, then of the host's.
+    pub fn any_open(&self, die: DieId) -> Option<(usize, BlockId)> {
+        let order = (self.host_streams..self.streams).chain(0..self.host_streams);
+        let open = |stream: usize| {
+            let first = (die.index() * self.streams + stream) * self.width;
+            self.frontiers[first..first + self.width].iter().find(|frontier| frontier.block != NONE)
+        };
+        order.filter_map(|stream| open(stream).map(|frontier| (stream, BlockId(frontier.block)))).next()
+    }
+
     /// Closes a stream's frontiers whose blocks are full. Called when the units of [`Space::advance`] have been placed.
     #[inline]
     pub fn settle(&mut self, store: &mut Store, die: DieId, stream: usize) {

@@ -18,6 +18,7 @@ struct Numbers {
     read_ns: u64,
     program_ns: u64,
     erase_ns: u64,
+    bits: u64,
     modes: u64,
     /// The policy, and the streams of host data that it asks for.
     policy: &'static str,
@@ -109,6 +110,8 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         wordlines * bits,
         page_units * 4
     );
+    let model = ["", "volt-slc", "ofwar-mlc", "volt-tlc", "volt-qlc"][bits as usize];
+    line!(text, "cell_model = \"{model}\"");
     line!(text, "cell = \"{cell}\"\none_shot = {one_shot}\ncopyback = {}", chance(rng, 0.3));
     line!(text, "read_time = \"{read_us}us\"\nprogram_time = \"{program_us}us\"\nerase_time = \"{erase_us}us\"");
     line!(text, "interface = \"{interface}\"\ntransfer_rate = \"{rate}MT/s\"");
@@ -116,6 +119,7 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     line!(text, "# superblock {superblock}");
     let modes = if chance(rng, 0.4) { 3 } else { 2 };
     let policy = policy_name(rng, modes);
+    let modes = if policy == "combine" { 4 } else { modes };
     Numbers {
         dies,
         blocks_per_die,
@@ -126,10 +130,12 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         read_ns: read_us * 1000 + transfer_ns / 4,
         program_ns: program_us * 1000 + transfer_ns,
         erase_ns: erase_us * 2000,
+        bits,
         modes,
         policy,
         host_streams: match policy {
             "margin" | "clairvoyant" => 2 * modes,
+            "combine" => 4,
             _ => modes.max(2),
         },
         whole_wordlines: one_shot && bits > 1,
@@ -183,6 +189,9 @@ fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
 }
 
 fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
+    if numbers.policy == "combine" {
+        return combined_modes(rng, text, numbers);
+    }
     let rewrite = numbers.rewrite_ns();
     let normal = if chance(rng, 0.3) { retention(rng, 6 * rewrite, 40 * rewrite) } else { String::new() };
     let fast = if chance(rng, 0.7) { retention(rng, LEAST_LIMIT_NS, 2 * rewrite + 2 * LEAST_LIMIT_NS) } else { String::new() };
@@ -235,6 +244,24 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
     text.push_str(&rows.join("\n"));
     text.push_str(&tables);
     text.push('\n');
+}
+
+/// Modes derived from the cell, for two guarantees and two levels of erase.
+fn combined_modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+    let rewrite = numbers.rewrite_ns();
+    let full = 12 * rewrite + rng.below(40 * rewrite);
+    let short = LEAST_LIMIT_NS + rng.below(2 * rewrite + LEAST_LIMIT_NS);
+    let cycles = [0, 10_000, 5_000, 1_000, 100][numbers.bits as usize];
+    for (name, retention, level) in [("normal", full, 0), ("fast", short, 0), ("normal1", full, 1), ("fast1", short, 1)] {
+        let shift = 0.05 * f64::from(level);
+        line!(text, "[[flash.write_mode]]\nname = \"{name}\"\nerase_level = {level}");
+        line!(text, "derive = {{ retention = \"{retention}ns\", at_pe_cycles = {cycles}, erase_shift = {shift:?} }}");
+    }
+    for (name, level, scale) in [("ev0", 0, 1.0), ("ev0s", 0, 4.0), ("ev1", 1, 1.0), ("ev1s", 1, 4.0)] {
+        let shift = 0.05 * f64::from(level);
+        line!(text, "[[flash.erase_mode]]\nname = \"{name}\"\nlevel = {level}\nerase_scale = {scale:?}");
+        line!(text, "wear = 0.{}\nerase_shift = {shift:?}", 9 - level);
+    }
 }
 
 fn interface(rng: &mut Rng, text: &mut String) {
@@ -327,7 +354,9 @@ fn policy_name(rng: &mut Rng, modes: u64) -> &'static str {
     let asks_for_fine = ["agcr", "queue_driven", "hcw_lcr"];
     let names = [ftl::PolicyConfig::NAMES, &["ofwar", "ofwar", "agcr"]].concat();
     let names: Vec<&str> = names.into_iter().filter(|name| modes == 3 || !asks_for_fine.contains(name)).collect();
-    pick(rng, &names)
+    let name = pick(rng, &names);
+    // Its modes take long to derive.
+    if name == "combine" && chance(rng, 0.7) { "ofwar" } else { name }
 }
 
 fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
@@ -340,6 +369,24 @@ fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
             line!(text, "[policy.slc_cache]\ncache = \"fast\"\nstatic_blocks = {}", rng.below(3));
             line!(text, "dynamic_blocks = {}\nkeep_free = {}", rng.below(20), 1 + rng.below(8));
             line!(text, "fold_after = \"{}us\"", pick(rng, &[0, 300, 5000]));
+            return;
+        }
+        "combine" => {
+            let members = pick(
+                rng,
+                &[
+                    &["ofwar", "autoftl"],
+                    &["rr_speed", "autoftl"],
+                    &["rr_ecc", "autoftl_minus"],
+                    &["separate", "autoftl"],
+                    &["wear_adaptive", "autoftl"],
+                    &["ofwar", "rr_speed"],
+                    &["margin", "ofwar"],
+                ],
+            );
+            line!(text, "[policy.combine]\nmembers = {members:?}");
+            line!(text, "[policy.ofwar]\nwrite_threshold = {}\nrewrite_threshold = {}", rng.below(9), rng.below(9));
+            line!(text, "queue_depth = {}", pick(rng, &[4, 64, 1024]));
             return;
         }
         "autoftl" => {

@@ -29,7 +29,9 @@ pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Pro
     for (index, mode) in flash.erase_modes.iter_mut().enumerate() {
         let Some(derive) = mode.derive.take() else { continue };
         match erase_mode(&derive, &part) {
-            Ok((scale, wear)) if mode.erase_scale == 1.0 && mode.wear == 1.0 => (mode.erase_scale, mode.wear) = (scale, wear),
+            Ok((scale, wear)) if mode.erase_scale == 1.0 && mode.wear == 1.0 && mode.erase_shift == 0.0 => {
+                (mode.erase_scale, mode.wear, mode.erase_shift) = (scale, wear, derive.erase_shift);
+            }
             Ok(_) => problems.add(format!("flash.erase_mode[{index}].derive"), GIVEN_TOO),
             Err(complaint) => problems.add(format!("flash.erase_mode[{index}].derive"), complaint),
         }
@@ -64,7 +66,7 @@ fn measured_code(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems
 }
 
 /// The part that `cell_model` names, with the description's code.
-fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Problems> {
+pub(super) fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Problems> {
     let Some(name) = &flash.cell_model else {
         if asks {
             let names = lab::parts::names().collect::<Vec<_>>().join(", ");

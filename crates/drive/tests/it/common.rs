@@ -46,6 +46,15 @@ impl Rig {
         Rig::prepared(&description, drive)
     }
 
+    /// A drive of a whole description with overrides, everything recorded.
+    pub fn watched_text(text: &str, sets: &[&str]) -> Rig {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let description = Description::read("test.toml", text, &sets).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut rig = Rig::prepared(&description, Drive::new(&description, 1).expect("the tables fit"));
+        rig.drive.journal().enable(true);
+        rig
+    }
+
     /// The same, run by a policy that is not of the family, with everything recorded.
     pub fn run_by(policy: Box<dyn ModePolicy>, sets: &[&str]) -> Rig {
         let description = description(sets);

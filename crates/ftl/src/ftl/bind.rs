@@ -132,7 +132,7 @@ impl Ftl {
         stripe.mode = mode;
         stripe.reason = reason;
         stripe.stream = None;
-        stripe.encode = reason == Reason::Host && self.parameters.codes[mode.index()] != 0;
+        stripe.encode = reason == Reason::Host && self.parameters.facts.codes[mode.index()] != 0;
     }
 
     /// The write mode that a block is kept in for data of `mode`.

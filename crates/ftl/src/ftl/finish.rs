@@ -256,8 +256,8 @@ impl Ftl {
             signals,
             store: &self.store,
             space: &self.space,
-            bits: &mut self.bits,
-            block_bytes: &mut self.block_bytes,
+            bits: Bits::all(&mut self.bits),
+            block_bytes: Bytes::all(&mut self.block_bytes),
         };
         call(&mut *self.policy, &mut view)
     }

@@ -201,7 +201,20 @@ impl Ftl {
         {
             return Some(deepen);
         }
-        let place = self.space.advance(&mut self.store, &target, stripe, now)?;
+        let (place, written_in) = match self.space.advance(&mut self.store, &target, stripe, now) {
+            Some(place) => (place, written_in),
+            // Another mode's block took the last free one: what is left of it holds all that this collection moves.
+            None => {
+                let (stream, block) = self.space.any_open(die)?;
+                let mode = ModeId(self.store.block(block).mode);
+                let plane = Some(self.store.geometry.group_of(block));
+                target = Target { stream, mode, plane, ..target };
+                (
+                    self.space.advance(&mut self.store, &target, stripe, now)?,
+                    if self.needs.page_scope { written_in } else { mode },
+                )
+            }
+        };
         self.begin_stripe(die, place, written_in, reason);
         if let Some(victim) = self.collectors[die.index()].victim {
             self.retention.note_moved(&self.store, victim, now);
@@ -253,7 +266,7 @@ impl Ftl {
         }
         self.store.place(lpn, to);
         let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
-        let code = |mode: ModeId| self.parameters.codes[mode.index()];
+        let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
         let source = ModeId(self.store.block(self.store.geometry.block_of(from)).mode);
         let encode = code(mode) != 0 && code(mode) != code(source);
         self.stripes[die.index()].encode |= encode;

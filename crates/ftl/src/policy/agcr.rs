@@ -234,6 +234,10 @@ impl ModePolicy for Agcr {
         self.queue = queued.filter_map(|lpn| view.store.place_of(lpn).map(|ppn| (lpn, ppn))).collect();
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        self.costs.modes()
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.costs.write_mode(Cost::High)
     }

@@ -185,7 +185,7 @@ impl AutoFtl {
 
 impl ModePolicy for AutoFtl {
     fn needs(&self) -> Needs {
-        Needs { host_streams: self.write.len() as u8, ..Needs::default() }
+        Needs { host_streams: self.write.len() as u8, erases: true, ..Needs::default() }
     }
 
     fn write(&mut self, _: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
@@ -217,6 +217,10 @@ impl ModePolicy for AutoFtl {
         let before = view.store.erase_mode(block);
         let was_slow = self.erase.iter().any(|[fast, slow]| before == *slow && fast != slow);
         self.erase[usize::from(level).min(self.erase.len() - 1)][usize::from(was_slow)]
+    }
+
+    fn uses(&self) -> Vec<ModeId> {
+        self.write.clone()
     }
 
     fn mode_of_old_data(&self) -> ModeId {

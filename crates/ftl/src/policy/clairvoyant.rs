@@ -55,7 +55,7 @@ impl Clairvoyant {
 
 impl ModePolicy for Clairvoyant {
     fn needs(&self) -> Needs {
-        Needs { host_streams: self.points.streams(), blocks: true, moving: true, ..Needs::default() }
+        Needs { host_streams: self.points.streams(), blocks: true, moving: true, erases: true, ..Needs::default() }
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
@@ -86,6 +86,10 @@ impl ModePolicy for Clairvoyant {
 
     fn adopt(&mut self, view: &mut View<'_>) {
         self.points.adopt(view);
+    }
+
+    fn uses(&self) -> Vec<ModeId> {
+        self.points.modes()
     }
 
     fn mode_of_old_data(&self) -> ModeId {

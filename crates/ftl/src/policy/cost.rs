@@ -32,6 +32,11 @@ impl Costs {
         Costs { write, read: write.map(|mode| facts.read_mode_of[mode.index()]), shift, units: [0; 3], reads: [0; 3] }
     }
 
+    /// The write modes of all classes.
+    pub fn modes(&self) -> Vec<ModeId> {
+        self.write.to_vec()
+    }
+
     /// The write mode of a class.
     pub fn write_mode(&self, cost: Cost) -> ModeId {
         self.write[cost.index()]

@@ -36,6 +36,10 @@ impl ModePolicy for Fixed {
         self.moved
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        vec![self.host, self.moved]
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.moved
     }

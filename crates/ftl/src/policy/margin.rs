@@ -92,6 +92,7 @@ impl ModePolicy for Margin {
             dropped: true,
             blocks: true,
             reads: true,
+            erases: true,
             ..Needs::default()
         }
     }
@@ -159,6 +160,10 @@ impl ModePolicy for Margin {
 
     fn adopt(&mut self, view: &mut View<'_>) {
         self.points.adopt(view);
+    }
+
+    fn uses(&self) -> Vec<ModeId> {
+        self.points.modes()
     }
 
     fn mode_of_old_data(&self) -> ModeId {

@@ -14,6 +14,7 @@ pub mod autoftl_minus;
 pub mod baseline;
 pub mod bch_ldpc;
 pub mod clairvoyant;
+pub mod combine;
 mod cost;
 mod fixed;
 pub mod future;
@@ -68,6 +69,8 @@ pub struct Needs {
     pub page_scope: bool,
     /// Wants to know the units in [`Moving::units`].
     pub moving: bool,
+    /// Its [`ModePolicy::erase`] chooses among erase modes.
+    pub erases: bool,
 }
 
 /// Fixed facts that a policy is built with.
@@ -87,6 +90,8 @@ pub struct Facts {
     pub write_levels: Vec<u8>,
     /// Units that a block holds in each write mode.
     pub block_units: Vec<u32>,
+    /// The encoder of each write mode, counted from 1; 0 without.
+    pub codes: Vec<u8>,
     /// The level of each erase mode: 0 is the deepest.
     pub erase_levels: Vec<u8>,
     /// Wear of an erase in each erase mode on a fresh block, in nominal erases.
@@ -131,6 +136,7 @@ impl Facts {
             program_scales: vec![1.0, 0.5],
             write_levels: vec![0, 0],
             block_units: vec![64, 64],
+            codes: vec![0, 0],
             erase_levels: vec![0],
             erase_wear: vec![1.0],
             erase_scales: vec![1.0],
@@ -165,12 +171,24 @@ pub struct View<'a> {
     pub store: &'a Store,
     pub(crate) space: &'a Space,
     /// The bits it declared for each logical unit.
-    pub bits: &'a mut UnitBits,
+    pub bits: Bits<'a>,
     /// The bytes it declared for each block.
-    pub block_bytes: &'a mut BlockBytes,
+    pub block_bytes: Bytes<'a>,
 }
 
 impl View<'_> {
+    /// The same for a policy that is one of several: its bits are the `bits` from `bit` on of the declared ones, its bytes the `bytes` from `byte` on.
+    pub(crate) fn part(&mut self, (bit, bits): (u8, u8), (byte, bytes): (u8, u8)) -> View<'_> {
+        View {
+            now: self.now,
+            signals: self.signals,
+            store: self.store,
+            space: self.space,
+            bits: Bits { all: self.bits.all, shift: self.bits.shift + bit, mask: ((1u16 << bits) - 1) as u8 },
+            block_bytes: Bytes { all: self.block_bytes.all, from: self.block_bytes.from + byte, count: bytes },
+        }
+    }
+
     /// Free blocks of a die.
     pub fn free_blocks(&self, die: DieId) -> u32 {
         self.space.free_blocks(die)
@@ -233,6 +251,64 @@ impl UnitBits {
     /// All words, for loading.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
+    }
+}
+
+/// A policy's own among the bits declared for each unit.
+pub struct Bits<'a> {
+    all: &'a mut UnitBits,
+    shift: u8,
+    mask: u8,
+}
+
+impl<'a> Bits<'a> {
+    /// All of them.
+    #[inline]
+    pub(crate) fn all(all: &'a mut UnitBits) -> Bits<'a> {
+        Bits { mask: ((1u16 << all.bits) - 1) as u8, all, shift: 0 }
+    }
+
+    /// The value of a unit.
+    #[inline]
+    pub fn get(&self, lpn: Lpn) -> u8 {
+        self.all.get(lpn) >> self.shift & self.mask
+    }
+
+    /// Sets the value of a unit.
+    #[inline]
+    pub fn set(&mut self, lpn: Lpn, value: u8) {
+        let others = self.all.get(lpn) & !(self.mask << self.shift);
+        self.all.set(lpn, others | (value & self.mask) << self.shift);
+    }
+}
+
+/// A policy's own among the bytes declared for each block.
+pub struct Bytes<'a> {
+    all: &'a mut BlockBytes,
+    from: u8,
+    count: u8,
+}
+
+impl<'a> Bytes<'a> {
+    /// All of them.
+    #[inline]
+    pub(crate) fn all(all: &'a mut BlockBytes) -> Bytes<'a> {
+        Bytes { from: 0, count: all.bytes, all }
+    }
+
+    fn range(&self) -> std::ops::Range<usize> {
+        usize::from(self.from)..usize::from(self.from + self.count)
+    }
+
+    /// The bytes of a block.
+    pub fn get(&self, block: BlockId) -> &[u8] {
+        &self.all.get(block)[self.range()]
+    }
+
+    /// The bytes of a block, to be changed.
+    pub fn get_mut(&mut self, block: BlockId) -> &mut [u8] {
+        let range = self.range();
+        &mut self.all.get_mut(block)[range]
     }
 }
 
@@ -511,6 +587,12 @@ pub trait ModePolicy: Send {
         None
     }
 
+    /// The write modes that it chooses among. Where policies are combined it decides on what differs among them, such as how long data is kept, or how deeply
+    /// blocks are erased for it. By default the one of old data alone, and so on nothing. Constant over its life.
+    fn uses(&self) -> Vec<ModeId> {
+        vec![self.mode_of_old_data()]
+    }
+
     /// The write mode that data older than the run was written in.
     fn mode_of_old_data(&self) -> ModeId;
 
@@ -532,7 +614,7 @@ pub trait Member {
 /// several policies can be compared on one description.
 #[macro_export]
 macro_rules! policy_family {
-    ($($module:ident),+ $(,)?) => {
+    ($($module:ident),+ ; over all: $($whole:ident),+ $(,)?) => {
         /// The `[policy]` section of a drive's description.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
@@ -545,21 +627,38 @@ macro_rules! policy_family {
                 #[serde(default)]
                 pub $module: $module::Params,
             )+
+            $(
+                #[doc = concat!("Parameters of `", stringify!($whole), "`.")]
+                #[serde(default)]
+                pub $whole: $whole::Params,
+            )+
         }
 
         impl Default for PolicyConfig {
             fn default() -> Self {
-                PolicyConfig { kind: default_kind(), $($module: $module::Params::default()),+ }
+                PolicyConfig {
+                    kind: default_kind(),
+                    $($module: $module::Params::default(),)+
+                    $($whole: $whole::Params::default()),+
+                }
             }
         }
 
         impl PolicyConfig {
             /// The names of all members.
-            pub const NAMES: &'static [&'static str] = &[$(stringify!($module)),+];
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($module),)+ $(stringify!($whole)),+];
 
-            /// The member itself; `None` for a name that is not listed.
+            /// The chosen member; `None` for a name that is not listed.
             pub fn build(&self, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
-                $(if self.kind == stringify!($module) {
+                $(if self.kind == stringify!($whole) {
+                    return $whole::build(self, facts);
+                })+
+                self.member(&self.kind, facts)
+            }
+
+            /// A member by its name, of those that are not made of others.
+            pub fn member(&self, name: &str, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
+                $(if name == stringify!($module) {
                     return Some($module::build(&self.$module, facts));
                 })+
                 None
@@ -567,9 +666,14 @@ macro_rules! policy_family {
 
             /// The write modes that the chosen member asks for: the field that names each (empty: it is fixed), and the name.
             pub fn modes(&self) -> Vec<(String, String)> {
-                let (kind, modes) = match self.kind.as_str() {
-                    $(kind if kind == stringify!($module) => (kind, self.$module.modes()),)+
-                    kind => (kind, Vec::new()),
+                self.modes_of(&self.kind)
+            }
+
+            /// The same of a member by its name.
+            pub fn modes_of(&self, kind: &str) -> Vec<(String, String)> {
+                let modes = match kind {
+                    $(kind if kind == stringify!($module) => self.$module.modes(),)+
+                    _ => Vec::new(),
                 };
                 let field = |field: &str| if field.is_empty() { String::new() } else { format!("policy.{kind}.{field}") };
                 modes.into_iter().map(|(at, name)| (field(at), name.to_owned())).collect()
@@ -577,7 +681,7 @@ macro_rules! policy_family {
 
             /// What each member is, in one line: the first sentence of its parameters' documentation.
             pub fn summaries() -> Vec<(&'static str, &'static str)> {
-                vec![$((stringify!($module), $module::SUMMARY)),+]
+                vec![$((stringify!($module), $module::SUMMARY),)+ $((stringify!($whole), $whole::SUMMARY)),+]
             }
         }
     };
@@ -605,7 +709,8 @@ policy_family! {
     wear_adaptive,
     slc_cache,
     margin,
-    clairvoyant,
+    clairvoyant;
+    over all: combine,
 }
 
 #[cfg(test)]

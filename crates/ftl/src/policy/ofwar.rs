@@ -300,6 +300,10 @@ impl ModePolicy for Ofwar {
         }
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        vec![self.normal, self.fast]
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.normal
     }

@@ -87,6 +87,11 @@ impl Points {
         }
     }
 
+    /// The modes of all points.
+    pub fn modes(&self) -> Vec<ModeId> {
+        self.all.iter().map(|point| point.mode).collect()
+    }
+
     /// Host streams: one for each mode, and another for its short-lived data.
     pub fn streams(&self) -> u8 {
         let modes = self.levels.len() as u8;

@@ -74,6 +74,10 @@ impl ModePolicy for QueueDriven {
         self.0.read(read, view)
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        self.0.modes()
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.0.write_mode(Cost::High)
     }

@@ -82,6 +82,10 @@ impl ModePolicy for TwoGuarantees {
         self.after.filter(|_| mode == self.short && self.short != self.full)
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        vec![self.full, self.short]
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.full
     }

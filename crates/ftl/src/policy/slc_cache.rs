@@ -154,6 +154,10 @@ impl ModePolicy for SlcCache {
         }
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        vec![self.normal, self.cache]
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.normal
     }

@@ -99,6 +99,10 @@ impl ModePolicy for WearAdaptive {
         self.worn(most.unwrap_or(0));
     }
 
+    fn uses(&self) -> Vec<ModeId> {
+        self.by_speed.clone()
+    }
+
     fn mode_of_old_data(&self) -> ModeId {
         self.normal
     }

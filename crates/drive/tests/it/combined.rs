@@ -1,0 +1,122 @@
+//! Several policies on one drive (POLICIES 1 and 7): accepted only where the cell's model closes the one budget, and then each decides on what is its own.
+
+use crate::common::{Rig, with};
+use drive::Description;
+use kit::{Op, Record, SimTime};
+
+/// Two guarantees on two levels of erase, all derived from the cell; `left_out` is not there.
+fn table(left_out: &str) -> String {
+    let mut text = String::from("base = \"tiny\"\n[flash]\ncell = \"mlc\"\ncell_model = \"ofwar-mlc\"\n");
+    for (name, retention, level) in [("normal", "10y", 0), ("fast", "4d", 0), ("normal1", "10y", 1), ("fast1", "4d", 1)] {
+        if name != left_out {
+            text += &format!("[[flash.write_mode]]\nname = \"{name}\"\nerase_level = {level}\n");
+            text += &format!("derive = {{ retention = \"{retention}\", at_pe_cycles = 5000, erase_shift = 0.{level} }}\n");
+        }
+    }
+    text += "[[flash.erase_mode]]\nname = \"deep\"\n[[flash.erase_mode]]\nname = \"gentle\"\nlevel = 1\nwear = 0.8\nerase_shift = 0.1\n";
+    text + "[policy]\nkind = \"combine\"\n[policy.combine]\nmembers = [\"ofwar\", \"autoftl\"]\n[policy.ofwar]\nwrite_threshold = 2\n"
+}
+
+fn refused(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    Description::read("d.toml", text, &sets).expect_err("it is refused").to_string()
+}
+
+fn assert_says(problems: &str, part: &str) {
+    assert!(problems.contains(part), "found:    {problems}\nexpected: {part}");
+}
+
+#[test]
+fn tables_given_in_numbers_are_not_multiplied() {
+    let problems = refused("base = \"tiny\"\n[policy]\nkind = \"combine\"\n", &[]);
+    assert_says(&problems, "flash.write_mode[0]: `normal` is given in numbers");
+    assert_says(&problems, "flash.write_mode[1]: `fast` is given in numbers");
+}
+
+#[test]
+fn names_are_checked() {
+    let of = |members: &str| refused(&table(""), &[&format!("policy.combine.members={members}")]);
+    assert_says(&of("[\"ofwar\"]"), "expected two policies or more");
+    assert_says(&of("[\"ofwar\", \"ofwra\"]"), "`ofwra`: expected one of baseline, ");
+    assert_says(&of("[\"ofwar\", \"combine\"]"), "`combine`: expected one of");
+    assert_says(&of("[\"ofwar\", \"ofwar\"]"), "`ofwar` stands twice");
+    assert_says(&of("[\"ofwar\", \"agcr\"]"), "policy.agcr.high: unknown write mode `fine`");
+}
+
+#[test]
+fn every_combination_needs_a_mode() {
+    assert_says(
+        &refused(&table("fast1"), &[]),
+        "no write mode has the retention limit of `fast` and the level of erase of `normal1`",
+    );
+}
+
+#[test]
+fn a_mode_must_bear_the_shallowest_erase_that_it_can_follow() {
+    let problems = refused(&table(""), &["flash.erase_mode[1].erase_shift=0.2"]);
+    assert_says(
+        &problems,
+        "`normal1` can follow the erase mode `gentle`, which leaves the window 0.2 V smaller; it was derived for 0.1 V",
+    );
+    assert!(!problems.contains("`normal` can"), "{problems}");
+}
+
+/// At the end of its endurance this cell has no window left for a gentler erase, whatever the step.
+#[test]
+fn what_the_window_has_no_room_for_is_refused() {
+    let problems = refused(&table("").replace("at_pe_cycles = 5000", "at_pe_cycles = 10000"), &[]);
+    assert_says(&problems, "flash.write_mode[2].derive: no program step keeps data correctable for 10y after 10000 cycles");
+}
+
+/// A resolved description states how its modes were derived; what it states is checked.
+#[test]
+fn a_budget_that_does_not_close_is_refused() {
+    let good = Description::read("d.toml", &table(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let step = good.flash.write_modes[0].derivation.as_ref().expect("derived").step;
+    let wider = format!("flash.write_mode[0].derivation.step={}", step * 1.2);
+    let problems = Description::read("again.toml", &good.to_toml(), &[wider]).expect_err("the step is too wide").to_string();
+    assert_says(&problems, "the budget of `normal` does not close: a step of");
+    assert_says(&problems, "after 5000 cycles and 10y");
+}
+
+/// The buffer is what autoFTL looks at, the write queue what OFWAR does.
+fn rig(sets: &[&str]) -> Rig {
+    let buffer = ["buffer.policy=write_back", "buffer.capacity=640KiB", "buffer.flush_after=1us"];
+    Rig::watched_text(&table(""), &with(&buffer, sets))
+}
+
+fn modes(rig: &mut Rig) -> Vec<u8> {
+    let records = rig.records().into_iter();
+    records.filter_map(|record| if let Record::BoundFromBuffer { mode, .. } = record { Some(mode.0) } else { None }).collect()
+}
+
+#[test]
+fn each_policy_decides_on_what_is_its_own() {
+    let mut rig = rig(&[]);
+    // One write: nothing waits, and the buffer is nearly empty: kept for ten years, in a gently erased block.
+    rig.one(Op::Write, 0, 1);
+    assert_eq!(modes(&mut rig), [2]);
+    // Many at once: more wait than OFWAR's threshold, and the buffer fills beyond autoFTL's bounds: kept for four days, in deeply erased blocks.
+    let units = 150;
+    rig.one(Op::Write, 1000, units);
+    rig.run_until(SimTime(1_000_000_000));
+    let all = modes(&mut rig);
+    assert_eq!(all.len(), units as usize);
+    assert_eq!(all[20], 1, "{all:?}");
+    // As the buffer empties, first the erases become gentle, then the guarantee is the full one again.
+    let first_gentle = all.iter().position(|&mode| mode == 3).expect("short guarantee, gentle erase");
+    assert!(all[first_gentle..].contains(&2) && !all[first_gentle..].contains(&0), "{all:?}");
+    assert!(rig.stat("fast_writes_by_queue") > 0);
+}
+
+#[test]
+fn the_policy_named_first_goes_before() {
+    // Both decide on how long data is kept: OFWAR writes normal here, retention relaxation always fast.
+    let first = |members: &str| {
+        let mut rig = rig(&[&format!("policy.combine.members={members}")]);
+        rig.one(Op::Write, 0, 1);
+        modes(&mut rig)
+    };
+    assert_eq!(first("[\"ofwar\", \"rr_speed\"]"), [0]);
+    assert_eq!(first("[\"rr_speed\", \"ofwar\"]"), [1]);
+}

@@ -1,0 +1,386 @@
+//! Several policies on one drive.
+
+use super::{
+    Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, PolicyConfig, ReadAnswer,
+    Relocation, UnitRead, View, WriteAnswer,
+};
+use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it is, in one line.
+pub const SUMMARY: &str =
+    "several policies on one drive, the first one going before the second, on modes that close one voltage budget";
+
+/// Several policies on one drive. A write mode has properties: how long it keeps data, the level of erase that it needs, the read mode and the code of its data, its bits per cell.
+/// A policy decides on those in which the modes that it chooses among differ; where two decide on one, the policy named first does. What nobody
+/// decides on is that of the first policy's old data. A write, and what is moved, gets the quickest mode of the table with all these properties; for
+/// every combination that can come up there must be one. All modes must be derived from the cell's model, and the budget that erase depth, program
+/// step, retention and sensing share must close for each: tables of different works cannot be multiplied.
+///
+/// The policies keep their own parameters in their own tables, and their declared state side by side. Of victims' scores, read modes and erase modes
+/// those of the first policy count that has any; pages that have to be moved are taken from one policy after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The policies by name, the one that goes first in front.
+    pub members: Vec<String>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { members: ["ofwar", "autoftl"].map(str::to_owned).to_vec() }
+    }
+}
+
+/// Properties of a write mode.
+const PROPERTIES: [&str; 5] = ["retention limit", "level of erase", "read mode", "code", "bits per cell"];
+
+/// Each property of each mode as a number that is the same where the property is.
+type Key = [u8; PROPERTIES.len()];
+
+fn keys(facts: &Facts) -> Vec<Key> {
+    let numbered = |same: &dyn Fn(usize, usize) -> bool| -> Vec<u8> {
+        (0..facts.write_modes.len()).map(|mode| (0..mode).find(|&other| same(mode, other)).unwrap_or(mode) as u8).collect()
+    };
+    let retention = numbered(&|a, b| facts.retention_by_wear[a] == facts.retention_by_wear[b]);
+    let level = numbered(&|a, b| facts.write_levels[a] == facts.write_levels[b]);
+    let read = numbered(&|a, b| facts.read_mode_of[a] == facts.read_mode_of[b]);
+    let code = numbered(&|a, b| facts.codes[a] == facts.codes[b]);
+    let bits = numbered(&|a, b| facts.block_units[a] == facts.block_units[b]);
+    (0..facts.write_modes.len()).map(|mode| [retention[mode], level[mode], read[mode], code[mode], bits[mode]]).collect()
+}
+
+/// One of the policies.
+struct One {
+    policy: Box<dyn ModePolicy>,
+    needs: Needs,
+    /// Its bits of each unit and bytes of each block: from where, how many.
+    bits: (u8, u8),
+    bytes: (u8, u8),
+    /// The mode of its own that stands for each mode of the table.
+    own: Vec<ModeId>,
+}
+
+struct Combine {
+    members: Vec<One>,
+    keys: Vec<Key>,
+    scales: Vec<f64>,
+    /// Which policy decides on each property.
+    deciders: [Option<usize>; PROPERTIES.len()],
+    base: ModeId,
+    page_scope: bool,
+    /// The policy whose erase modes count, and the one whose scores do.
+    eraser: Option<usize>,
+    scorer: Option<usize>,
+}
+
+/// Makes the policy; none if one of the names is not that of a policy.
+pub fn build(all: &PolicyConfig, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
+    Combine::of(all, facts).map(|combine| Box::new(combine) as Box<dyn ModePolicy>)
+}
+
+/// What keeps policies from being combined on a drive, each with the field it belongs to.
+pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)> {
+    let names = &all.combine.members;
+    let known = PolicyConfig::NAMES;
+    let field = "policy.combine.members";
+    if names.len() < 2 {
+        return vec![(field, format!("{names:?}: expected two policies or more"))];
+    }
+    let mut found: Vec<(&'static str, String)> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        if name == "combine" || !known.contains(&name.as_str()) {
+            found.push((field, format!("`{name}`: expected one of {}", known.join(", "))));
+        } else if names[..index].contains(name) {
+            found.push((field, format!("`{name}` stands twice: expected distinct policies")));
+        }
+    }
+    if !found.is_empty() {
+        return found;
+    }
+    let Some(combine) = Combine::of(all, facts) else { return found };
+    let needs = combine.needs();
+    let bits: u32 = combine.members.iter().map(|one| u32::from(one.needs.bits_per_unit)).sum();
+    if bits > 8 {
+        found.push((field, format!("together they declare {bits} bits for each unit: expected at most 8")));
+    }
+    debug_assert!(needs.host_streams as usize == facts.write_modes.len());
+    for wanted in combine.reachable() {
+        if combine.find(&wanted).is_none() {
+            found.push((field, format!("no write mode has the {}", combine.describe(&wanted, facts))));
+        }
+    }
+    found
+}
+
+/// The write modes that can come up where policies are combined.
+pub fn modes(all: &PolicyConfig, facts: &Facts) -> Vec<ModeId> {
+    let Some(combine) = Combine::of(all, facts) else { return Vec::new() };
+    let mut modes: Vec<ModeId> = combine.reachable().iter().filter_map(|wanted| combine.find(wanted)).collect();
+    modes.sort();
+    modes.dedup();
+    modes
+}
+
+impl Combine {
+    fn of(all: &PolicyConfig, facts: &Facts) -> Option<Combine> {
+        let keys = keys(facts);
+        let (mut bit, mut byte) = (0, 0);
+        let mut members = Vec::new();
+        for name in all.combine.members.iter().filter(|name| *name != "combine") {
+            let policy = all.member(name, facts)?;
+            let needs = policy.needs();
+            let uses = policy.uses();
+            let near = |mode: &Key, own: &ModeId| mode.iter().zip(&keys[own.index()]).filter(|(a, b)| a == b).count();
+            // The one of its modes that has the most properties in common in which its modes differ.
+            let differs: Vec<usize> = (0..PROPERTIES.len()).filter(|&at| differ(&uses, &keys, at)).collect();
+            let own = keys.iter().map(|mode| {
+                let common = |own: &ModeId| differs.iter().filter(|&&at| mode[at] == keys[own.index()][at]).count();
+                *uses
+                    .iter()
+                    .max_by_key(|own| (common(own), near(mode, own), std::cmp::Reverse(**own)))
+                    .expect("a policy uses a mode")
+            });
+            let one =
+                One { bits: (bit, needs.bits_per_unit), bytes: (byte, needs.bytes_per_block), own: own.collect(), needs, policy };
+            bit += needs.bits_per_unit;
+            byte += needs.bytes_per_block;
+            members.push(one);
+        }
+        let base = members.first()?.policy.mode_of_old_data();
+        let decider = |at: usize| members.iter().position(|one: &One| differ(&one.policy.uses(), &keys, at));
+        Some(Combine {
+            deciders: std::array::from_fn(decider),
+            page_scope: members.iter().any(|one| one.needs.page_scope),
+            eraser: members.iter().position(|one| one.needs.erases),
+            scorer: members.iter().position(|one| one.needs.scores),
+            scales: facts.program_scales.clone(),
+            base,
+            keys,
+            members,
+        })
+    }
+
+    /// The quickest mode with all properties.
+    fn find(&self, wanted: &Key) -> Option<ModeId> {
+        let having = (0..self.keys.len()).filter(|&mode| self.keys[mode] == *wanted);
+        let mode = having.min_by(|&a, &b| self.scales[a].total_cmp(&self.scales[b]))?;
+        Some(ModeId(mode as u8))
+    }
+
+    /// The mode that answers together stand for: each property from the policy that decides on it.
+    fn together(&self, answer: impl Fn(usize) -> ModeId) -> ModeId {
+        let value = |at: usize| {
+            let mode = self.deciders[at].map_or(self.base, &answer);
+            self.keys[mode.index()][at]
+        };
+        self.find(&std::array::from_fn(value)).unwrap_or(self.base)
+    }
+
+    /// All combinations of properties that can come up.
+    fn reachable(&self) -> Vec<Key> {
+        let mut all = vec![self.keys[self.base.index()]];
+        for (at, decider) in self.deciders.iter().enumerate() {
+            let Some(one) = decider.map(|index| &self.members[index]) else { continue };
+            let mut values: Vec<u8> = one.policy.uses().iter().map(|mode| self.keys[mode.index()][at]).collect();
+            values.sort_unstable();
+            values.dedup();
+            all = all.iter().flat_map(|key| values.iter().map(move |value| with(*key, at, *value))).collect();
+        }
+        // A policy decides on several properties with one mode: what none of its modes has cannot come up.
+        let comes_up = |key: &Key, index: usize, one: &One| {
+            let decides = |at: usize| self.deciders[at] == Some(index);
+            let agrees = |mode: &ModeId| (0..PROPERTIES.len()).all(|at| !decides(at) || self.keys[mode.index()][at] == key[at]);
+            one.policy.uses().iter().any(agrees)
+        };
+        all.retain(|key| self.members.iter().enumerate().all(|(index, one)| comes_up(key, index, one)));
+        all
+    }
+
+    fn describe(&self, wanted: &Key, facts: &Facts) -> String {
+        let of = |at: usize| {
+            let like = (0..self.keys.len()).find(|&mode| self.keys[mode][at] == wanted[at]).unwrap_or(0);
+            format!("{} of `{}`", PROPERTIES[at], facts.write_modes[like])
+        };
+        let decided = (0..PROPERTIES.len()).filter(|&at| self.deciders[at].is_some());
+        decided.map(of).collect::<Vec<_>>().join(" and the ")
+    }
+
+    /// Each policy in turn, with its own part of the declared state.
+    fn each<T>(&mut self, view: &mut View<'_>, mut call: impl FnMut(&mut One, &mut View<'_>) -> T) -> Vec<T> {
+        self.members.iter_mut().map(|one| call(one, &mut view.part(one.bits, one.bytes))).collect()
+    }
+
+    /// The first policy's answer that there is.
+    fn first<T>(
+        &mut self,
+        view: &mut View<'_>,
+        mut call: impl FnMut(&mut One, &mut View<'_>) -> Option<T>,
+    ) -> Option<(usize, T)> {
+        self.members
+            .iter_mut()
+            .enumerate()
+            .find_map(|(index, one)| call(one, &mut view.part(one.bits, one.bytes)).map(|answer| (index, answer)))
+    }
+
+    /// A page that one policy wants moved in its own mode: the other properties are those of old data.
+    fn moved(&self, index: usize, page_move: PageMove) -> PageMove {
+        let answer =
+            |member: usize| if member == index { page_move.mode } else { self.members[member].policy.mode_of_old_data() };
+        PageMove { mode: self.together(answer), ..page_move }
+    }
+}
+
+/// Whether modes differ in a property.
+fn differ(modes: &[ModeId], keys: &[Key], at: usize) -> bool {
+    modes.iter().any(|mode| keys[mode.index()][at] != keys[modes[0].index()][at])
+}
+
+fn with(mut key: Key, at: usize, value: u8) -> Key {
+    key[at] = value;
+    key
+}
+
+impl ModePolicy for Combine {
+    fn needs(&self) -> Needs {
+        let any = |want: fn(&Needs) -> bool| self.members.iter().any(|one| want(&one.needs));
+        let bits: u32 = self.members.iter().map(|one| u32::from(one.needs.bits_per_unit)).sum();
+        Needs {
+            host_streams: if self.page_scope { 1 } else { self.keys.len() as u8 },
+            bits_per_unit: if bits == 0 { 0 } else { bits.next_power_of_two().min(8) as u8 },
+            bytes_per_block: self.members.iter().map(|one| one.needs.bytes_per_block).sum(),
+            placed: any(|needs| needs.placed),
+            dropped: any(|needs| needs.dropped),
+            blocks: any(|needs| needs.blocks),
+            reads: any(|needs| needs.reads),
+            reads_done: any(|needs| needs.reads_done),
+            scores: any(|needs| needs.scores),
+            moves: any(|needs| needs.moves),
+            idle_after: self
+                .members
+                .iter()
+                .filter(|one| one.needs.moves)
+                .map(|one| one.needs.idle_after)
+                .min()
+                .unwrap_or_default(),
+            relocations_apart: true,
+            page_scope: self.page_scope,
+            moving: any(|needs| needs.moving),
+            erases: self.eraser.is_some(),
+        }
+    }
+
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
+        let answers = self.each(view, |one, view| one.policy.write(dispatch, view).mode);
+        let mode = self.together(|member| answers[member]);
+        WriteAnswer { mode, stream: if self.page_scope { 0 } else { mode.0 } }
+    }
+
+    fn collecting(&mut self, collection: &Collection, view: &mut View<'_>) {
+        self.each(view, |one, view| one.policy.collecting(collection, view));
+    }
+
+    fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId {
+        let answers = self.each(view, |one, view| one.policy.relocate(moving, view));
+        self.together(|member| answers[member])
+    }
+
+    fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
+        self.each(view, |one, view| {
+            if one.needs.placed {
+                one.policy.placed(&Placed { mode: one.own[placed.mode.index()], ..*placed }, view);
+            }
+        });
+    }
+
+    fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
+        self.each(view, |one, view| one.policy.dropped(lpn, view));
+    }
+
+    fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
+        let answers = self.each(view, |one, view| if one.needs.reads { one.policy.read_issued(read, view).mode } else { None });
+        ReadAnswer { mode: answers.into_iter().flatten().next() }
+    }
+
+    fn read_done(&mut self, lpn: Lpn, ppn: Ppn, view: &mut View<'_>) {
+        self.each(view, |one, view| one.policy.read_done(lpn, ppn, view));
+    }
+
+    fn score(&self, candidate: &Candidate, view: &mut View<'_>) -> f64 {
+        let Some(one) = self.scorer.map(|index| &self.members[index]) else { return f64::from(candidate.invalid) };
+        let own = Candidate { mode: one.own[candidate.mode.index()], ..*candidate };
+        one.policy.score(&own, &mut view.part(one.bits, one.bytes))
+    }
+
+    fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
+        let Some(one) = self.eraser.map(|index| &mut self.members[index]) else { return ModeId(0) };
+        one.policy.erase(collection, &mut view.part(one.bits, one.bytes))
+    }
+
+    fn free_list(&mut self, level: u8, lists: &[u32], view: &mut View<'_>) -> u8 {
+        let one = &mut self.members[self.eraser.unwrap_or(0)];
+        one.policy.free_list(level, lists, &mut view.part(one.bits, one.bytes))
+    }
+
+    fn deepen(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+        let one = &mut self.members[self.eraser.unwrap_or(0)];
+        one.policy.deepen(block, level, &mut view.part(one.bits, one.bytes))
+    }
+
+    fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
+        self.each(view, |one, view| one.policy.opened(block, view));
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
+        self.each(view, |one, view| one.policy.erased(block, view));
+    }
+
+    fn urgent(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        let found = self.first(view, |one, view| one.policy.urgent(view));
+        found.map(|(index, page_move)| self.moved(index, page_move))
+    }
+
+    fn forced(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        let found = self.first(view, |one, view| one.policy.forced(view));
+        found.map(|(index, page_move)| self.moved(index, page_move))
+    }
+
+    fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
+        let ripe = |one: &One| one.needs.moves && idle.die_for >= one.needs.idle_after;
+        let (index, found) = self.first(view, |one, view| if ripe(one) { one.policy.idle(idle, view) } else { None })?;
+        Some(match found {
+            Relocation::Page(page_move) => Relocation::Page(self.moved(index, page_move)),
+            block @ Relocation::Block { .. } => block,
+        })
+    }
+
+    fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        let found = self.first(view, |one, view| one.policy.drain(view));
+        found.map(|(index, page_move)| self.moved(index, page_move))
+    }
+
+    fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {
+        self.members.iter().filter_map(|one| one.policy.wake_at(&mut view.part(one.bits, one.bytes))).min()
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        self.each(view, |one, view| one.policy.adopt(view));
+    }
+
+    fn move_after(&self, mode: ModeId) -> Option<Nanos> {
+        self.members.iter().filter_map(|one| one.policy.move_after(one.own[mode.index()])).min()
+    }
+
+    fn uses(&self) -> Vec<ModeId> {
+        self.reachable().iter().filter_map(|wanted| self.find(wanted)).collect()
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.together(|member| self.members[member].policy.mode_of_old_data())
+    }
+
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        self.members.iter().flat_map(|one| one.policy.stats()).collect()
+    }
+}
