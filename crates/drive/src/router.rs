@@ -116,6 +116,8 @@ pub struct Drive {
     pulling: bool,
     recording: bool,
     spare_parts: Vec<Part>,
+    /// Whose turn it is on each die that is pressed to move a block: a read's, or the move's.
+    reads_turn: Vec<bool>,
     /// What has been measured.
     pub statistics: Statistics,
 }
@@ -148,6 +150,7 @@ impl Drive {
             pulling: true,
             recording: true,
             spare_parts: Vec::with_capacity(64),
+            reads_turn: vec![false; geometry.die_count as usize],
             statistics: Statistics::default(),
             out,
         }
@@ -399,6 +402,9 @@ impl Drive {
     #[inline]
     fn dispatch(&mut self, die: kit::DieId) {
         let now = self.now;
+        if self.ftl.is_pressed(die) && self.dispatch_pressed(die) {
+            return;
+        }
         match self.flash.dispatch(die, now, self.ftl.oldest_write(die), &mut self.out) {
             Dispatch::Busy => {}
             Dispatch::Started => {
@@ -420,6 +426,19 @@ impl Drive {
                 }
             }
         }
+    }
+
+    /// A die with a block that must be moved before its retention limit: reads that keep coming get every other turn, or they could keep it from being moved.
+    fn dispatch_pressed(&mut self, die: kit::DieId) -> bool {
+        let turn = &mut self.reads_turn[die.index()];
+        *turn = !*turn;
+        if *turn || !self.pulling || !self.flash.is_free(die) {
+            return false;
+        }
+        let Some(slot) = self.ftl.next(die, self.now, &mut self.out) else { return false };
+        self.ftl.set_busy(die);
+        self.flash.start(slot, self.now, &mut self.out);
+        true
     }
 
     /// Turns one stage's output into another's input, until nothing is left.

@@ -165,6 +165,13 @@ impl Flash {
         true
     }
 
+    /// Whether something may be pulled for a die.
+    #[inline]
+    pub fn is_free(&self, die: DieId) -> bool {
+        let die = &self.dies[die.index()];
+        die.running == NONE && die.awaited == NONE && die.suspended.is_none()
+    }
+
     /// Whether reads wait for a die.
     pub fn has_waiting_reads(&self, die: DieId) -> bool {
         let die = &self.dies[die.index()];

@@ -14,7 +14,7 @@ use crate::policy::{
     Bits, BlockBytes, Bytes, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
     Relocation, UnitBits, UnitRead, View,
 };
-use crate::retention::Retention;
+use crate::retention::{MoveTimes, Retention};
 use crate::space::{For, Space, Streams, Target};
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
@@ -242,8 +242,11 @@ impl Ftl {
         let host_streams = usize::from(needs.host_streams);
         let streams = host_streams + mode_count;
         let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
-        let move_per_unit =
-            parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count);
+        let moving = MoveTimes {
+            per_unit: parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count),
+            block: Nanos(parameters.facts.move_time.0 * u64::from(geometry.stripes_per_block) + parameters.facts.erase_time.0),
+            dies: geometry.die_count as usize,
+        };
         let (critical, low) = config.thresholds(&geometry);
         let places = places(config.allocation_order, &geometry);
         let die_at: Vec<DieId> = places.iter().filter(|(_, plane)| plane.unwrap_or(0) == 0).map(|(die, _)| *die).collect();
@@ -285,7 +288,7 @@ impl Ftl {
                 (0..parameters.facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect(),
                 parameters.rated_pe_cycles,
                 config.retention_margin,
-                move_per_unit,
+                &moving,
             ),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_stripe)).collect(),

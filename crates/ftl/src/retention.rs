@@ -3,7 +3,8 @@
 //! A policy may want the blocks of a mode moved earlier, in the background: they have a list of their own.
 //!
 //! Blocks of one (mode, wear class) become due in the order in which they were opened, so a first-in, first-out list per class is sorted by
-//! itself; one timer is armed for the earliest head. Nothing is kept per page and nothing is done on the hot path.
+//! itself; one timer is armed for the earliest head. Moving begins so early that all blocks of the mode that the die holds can be moved one after
+//! another: data that was written fast is moved slowly. Nothing is kept per page and nothing is done on the hot path.
 
 use crate::map::{BlockState, Store};
 use kit::{BlockId, Nanos, SimTime, wear_class};
@@ -17,6 +18,16 @@ struct Due {
     at: SimTime,
 }
 
+/// How long moving takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MoveTimes {
+    /// tR + tPROG of one unit's share of a stripe, for all dies together \[ns\].
+    pub per_unit: f64,
+    /// A die's time to move a whole block and erase it.
+    pub block: Nanos,
+    pub dies: usize,
+}
+
 /// Retention limits and the blocks they apply to.
 pub(crate) struct Retention {
     /// Limit by write mode and wear class.
@@ -24,6 +35,9 @@ pub(crate) struct Retention {
     rated: u32,
     margin: Nanos,
     classes: Vec<Vec<VecDeque<Due>>>,
+    /// Blocks with a limit that each die holds, by write mode, and how long moving one takes.
+    owed: Vec<u32>,
+    block_time: Nanos,
     /// How long after its first program a block of each mode is moved in the background, and the blocks that wait for it.
     background: Vec<(Option<Nanos>, VecDeque<Due>)>,
     /// What the timer is armed for.
@@ -36,24 +50,34 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// `limits`: for each write mode its retention limits by wear class (empty: without limit). `move_time` is tR + tPROG of one unit's
-    /// share of a stripe, for all dies together. `move_after`: for each write mode when its blocks are moved in the background.
+    /// `limits`: for each write mode its retention limits by wear class (empty: without limit). `move_after`: for each write mode when its blocks are moved in the background.
     pub fn new(
         limits: Vec<Vec<Nanos>>,
         move_after: Vec<Option<Nanos>>,
         rated: u32,
         margin: Nanos,
-        move_time_per_unit: f64,
+        moving: &MoveTimes,
     ) -> Retention {
         let background = move_after.into_iter().map(|after| (after, VecDeque::new())).collect();
         let most_owed = limits
             .iter()
-            .map(|classes| {
-                classes.iter().min().map_or(u64::MAX, |shortest| (shortest.0 as f64 / 2.0 / move_time_per_unit) as u64)
-            })
+            .map(|classes| classes.iter().min().map_or(u64::MAX, |shortest| (shortest.0 as f64 / 2.0 / moving.per_unit) as u64))
             .collect();
         let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
-        Retention { limits, rated, margin, classes, background, armed: None, most_owed, least_margin: None, misses: 0 }
+        let owed = vec![0; moving.dies * limits.len()];
+        Retention {
+            limits,
+            rated,
+            margin,
+            classes,
+            owed,
+            block_time: moving.block,
+            background,
+            armed: None,
+            most_owed,
+            least_margin: None,
+            misses: 0,
+        }
     }
 
     fn class_of(&self, mode: u8, erase_count: u32) -> usize {
@@ -79,12 +103,33 @@ impl Retention {
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
         let mode = store.block(block).mode;
         let class = self.class_of(mode, store.erase_count(block));
+        let at_die = self.at_die(store, block, mode);
+        self.owed[at_die] += 1;
         self.classes[mode as usize][class].push_back(Due { block, erase_count: store.erase_count(block), at });
+    }
+
+    fn at_die(&self, store: &Store, block: BlockId, mode: u8) -> usize {
+        store.geometry.die_of(block).index() * self.limits.len() + usize::from(mode)
+    }
+
+    /// A block of a mode has been erased.
+    pub fn erased(&mut self, store: &Store, block: BlockId, mode: u8) {
+        let at_die = self.at_die(store, block, mode);
+        if let Some(owed) = self.owed.get_mut(at_die) {
+            *owed = owed.saturating_sub(1);
+        }
+    }
+
+    /// When moving must begin: early enough for all other blocks of the mode on the die to be moved as well.
+    fn begins(&self, store: &Store, due: &Due) -> SimTime {
+        let others = self.owed[self.at_die(store, due.block, store.block(due.block).mode)].saturating_sub(1);
+        SimTime(due.at.0.saturating_sub(self.block_time.0.saturating_mul(u64::from(others))))
     }
 
     /// Starts over with the blocks that hold data now, which may have been opened in any order.
     pub fn adopt(&mut self, store: &Store) {
         self.queues().for_each(VecDeque::clear);
+        self.owed.fill(0);
         for block in (0..store.geometry.block_count).map(BlockId) {
             if store.block(block).state() != BlockState::Free {
                 self.opened(store, block);
@@ -102,18 +147,25 @@ impl Retention {
     pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<(BlockId, bool)> {
         self.drop_stale(store);
         let of_limits: usize = self.classes.iter().map(Vec::len).sum();
-        let (index, queue) = self
-            .queues()
-            .enumerate()
-            .filter(|(_, queue)| queue.front().is_some_and(|due| due.at <= now))
-            .min_by_key(|(_, queue)| queue[0].at)?;
-        queue.pop_front().map(|due| (due.block, index < of_limits))
+        let (index, at) = self.heads(store).min_by_key(|(_, at)| *at)?;
+        if at > now {
+            return None;
+        }
+        let due = self.queues().nth(index).and_then(VecDeque::pop_front)?;
+        Some((due.block, index < of_limits))
     }
 
     /// When the next block is due.
     pub fn next_due(&mut self, store: &Store) -> Option<SimTime> {
         self.drop_stale(store);
-        self.queues().filter_map(|queue| queue.front().map(|due| due.at)).min()
+        self.heads(store).map(|(_, at)| at).min()
+    }
+
+    /// The lists that are not empty, and when the first block of each is due.
+    fn heads<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = (usize, SimTime)> + 'a {
+        let limited = self.classes.iter().flatten().map(|queue| queue.front().map(|due| self.begins(store, due)));
+        let background = self.background.iter().map(|(_, queue)| queue.front().map(|due| due.at));
+        limited.chain(background).enumerate().filter_map(|(index, at)| at.map(|at| (index, at)))
     }
 
     fn drop_stale(&mut self, store: &Store) {

@@ -2,8 +2,9 @@
 //!
 //! [`Oracle`] reads the drive's journal and knows, for every unit and every place, which write's data must be there. [`Rig`] drives a drive through its one
 //! door with the oracle beside it. [`case`] makes a random drive and random commands of one seed, runs them, and says what went wrong.
-//! [`canary`] changes records on their way to the oracle, to prove that its checks can fail.
+//! [`Auditor`] watches retention limits, page by page. [`canary`] changes records on their way to the oracle, to prove that its checks can fail.
 
+mod auditor;
 pub mod canary;
 pub mod case;
 mod commands;
@@ -11,6 +12,7 @@ mod describe;
 mod oracle;
 mod rig;
 
+pub use auditor::Auditor;
 pub use commands::{Commands, Mix};
 pub use describe::describe;
 pub use oracle::{Counts, Oracle, Violation};

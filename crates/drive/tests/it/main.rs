@@ -7,6 +7,7 @@ mod combined;
 mod common;
 mod conservation;
 mod contract;
+mod deadlines;
 mod derive;
 mod figures;
 mod fuzz;

@@ -133,6 +133,7 @@ impl Ftl {
     }
 
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
+        self.retention.erased(&self.store, block, self.store.block(block).mode);
         self.store.end_erase(block, mode, self.parameters.erase_wear[mode.index()]);
         self.space.put_free(&self.store, block, &*self.wear_rule);
     }

@@ -302,6 +302,12 @@ impl Ftl {
         }))
     }
 
+    /// A block of the die must be moved before its retention limit.
+    #[inline]
+    pub fn is_pressed(&self, die: DieId) -> bool {
+        self.collectors[die.index()].urgent
+    }
+
     /// The die's victim cannot be erased before host reads have left it.
     pub fn waits_for_reads(&self, die: DieId) -> bool {
         self.collectors[die.index()].victim.is_some_and(|victim| {

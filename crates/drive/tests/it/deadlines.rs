@@ -1,0 +1,149 @@
+//! Retention deadlines of every policy, watched by an auditor that knows nothing of how they are kept: no page is read, or is still mapped, past the limit of
+//! the mode it was written in, whether the drive is idle, overloaded with writes or reads, or has its queues full.
+
+use drive::{Description, Drive};
+use kit::{Bytes, HostCommand, Op, Reason, Rng, SimTime, UNIT_BYTES};
+use testkit::Auditor;
+
+const MS: u64 = 1_000_000;
+
+/// Two dies of 32 blocks of 16 pages; limits so short that they come round again and again.
+const DRIVE: &str = r#"
+base = "tiny"
+[flash]
+channels = 1
+blocks_per_plane = 32
+pages_per_block = 16
+[[flash.write_mode]]
+name = "normal"
+retention = "3s"
+[[flash.write_mode]]
+name = "fast"
+program_scale = 0.5
+retention = "800ms"
+[[flash.write_mode]]
+name = "fine"
+program_scale = 1.3
+retention = "3s"
+[[flash.write_mode]]
+name = "gentle"
+program_scale = 1.6
+retention = "3s"
+erase_level = 1
+[[flash.erase_mode]]
+name = "deep"
+[[flash.erase_mode]]
+name = "gentle"
+level = 1
+wear = 0.7
+[buffer]
+policy = "write_back"
+capacity = "128KiB"
+flush_after = "1ms"
+[ftl]
+overprovisioning = 0.9
+retention_margin = "40ms"
+[policy.ofwar]
+write_threshold = 4
+rewrite_threshold = 8
+queue_depth = 32
+[policy.agcr]
+low = "normal"
+medium = "normal"
+queue_depth = 4
+[policy.queue_driven]
+low = "normal"
+[policy.lcw_hcr]
+low = "normal"
+[policy.slc_cache]
+cache = "fast"
+"#;
+
+/// What the host does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// A burst of writes, then nothing.
+    Rest,
+    /// As many writes as the drive takes.
+    Writes,
+    /// As many reads of what was written as the drive takes.
+    Reads,
+    /// Both.
+    Mixed,
+}
+
+/// Runs a load for some simulated seconds under the auditor's eyes; the auditor and the drive, or what it found.
+fn run(text: &str, kind: &str, load: Load) -> Result<(Auditor, Drive), String> {
+    audited(&description(text, kind), &description(text, kind), load)
+}
+
+fn description(text: &str, kind: &str) -> Description {
+    let sets = [format!("policy.kind={kind}")];
+    Description::read("deadlines.toml", text, &sets).unwrap_or_else(|problems| panic!("{kind}: {problems}"))
+}
+
+/// The same; the auditor goes by the limits of a description of its own.
+fn audited(description: &Description, limits: &Description, load: Load) -> Result<(Auditor, Drive), String> {
+    let mut drive = Drive::new(description, 1).expect("a small drive fits into memory");
+    drive.adopt();
+    drive.journal().enable(true);
+    let mut auditor = Auditor::attach(&drive, limits);
+    let mut rng = Rng::stream(1, "deadlines");
+    let units = drive.user_bytes() / UNIT_BYTES;
+    let (mut tag, mut done, mut checked) = (0, 0, 0);
+    let end = SimTime(8000 * MS);
+    while drive.now() < end {
+        let burst = drive.now() < SimTime(300 * MS);
+        while tag - done < 32 && (burst || load != Load::Rest) {
+            let op = match load {
+                _ if burst => Op::Write,
+                Load::Reads => Op::Read,
+                Load::Mixed if rng.chance(0.5) => Op::Read,
+                _ => Op::Write,
+            };
+            // Some of the data is never written again.
+            let unit = if burst { rng.below(units) } else { rng.below(units / 4) };
+            tag += 1;
+            // Reads of what is not on flash take no time: the host takes some.
+            let at = drive.now() + kit::Nanos(2_000);
+            drive.submit(HostCommand { op, tag, offset: Bytes(unit * UNIT_BYTES), length: Bytes(UNIT_BYTES) }, at);
+        }
+        let next = drive.next_event().unwrap_or(end).min(end);
+        done += drive.advance(next).len() as u32;
+        let now = drive.now().0;
+        let records = std::mem::take(&mut drive.journal().records);
+        records.iter().try_for_each(|record| auditor.follow(record, now))?;
+        if now >= checked + 2 * MS {
+            auditor.check(now)?;
+            checked = now;
+        }
+    }
+    Ok((auditor, drive))
+}
+
+fn reprogrammed(drive: &Drive) -> u64 {
+    drive.ftl().counters.units_programmed[Reason::Reprogram as usize]
+}
+
+#[test]
+fn every_policy_keeps_every_deadline() {
+    for kind in ftl::PolicyConfig::NAMES.iter().filter(|kind| **kind != "combine") {
+        // Where blocks hold pages of all modes, the shortest limit is that of all data.
+        let text = if ["agcr", "queue_driven"].contains(kind) { DRIVE.replace("800ms", "3s") } else { DRIVE.to_owned() };
+        for load in [Load::Rest, Load::Writes, Load::Reads, Load::Mixed] {
+            let (auditor, drive) = run(&text, kind, load).unwrap_or_else(|why| panic!("{kind}, {load:?}: {why}"));
+            assert_eq!(drive.ftl().retention_report().0, 0, "{kind}, {load:?}: misses");
+            assert!(auditor.limited > 1000, "{kind}, {load:?}: only {} pages had a limit", auditor.limited);
+            assert!(reprogrammed(&drive) > 500, "{kind}, {load:?}: only {} units were moved for theirs", reprogrammed(&drive));
+            assert!(auditor.reads > 1000 || !matches!(load, Load::Reads | Load::Mixed), "{kind}, {load:?}: {}", auditor.reads);
+        }
+    }
+}
+
+/// The auditor can fail: with limits that are never looked at, data grows too old.
+#[test]
+fn the_auditor_sees_a_limit_that_is_not_kept() {
+    let shorter = description(&DRIVE.replace("3s", "2s"), "baseline");
+    let why = audited(&description(DRIVE, "baseline"), &shorter, Load::Mixed).err().expect("the drive goes by three seconds");
+    assert!(why.contains("past its limit of 2s"), "{why}");
+}

@@ -1,0 +1,106 @@
+//! An auditor of retention: it keeps the time of every page in its own shadow, and says which data was read, or was still mapped, past the limit of the mode it
+//! was written in. It knows nothing of how the drive keeps its deadlines.
+
+use drive::{Description, Drive};
+use kit::{BlockId, Geometry, Lpn, ModeId, Nanos, Owner, Ppn, Record, wear_class};
+
+/// A page's data.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    lpn: Lpn,
+    /// When it was written \[ns; negative: before the run\].
+    written: i64,
+    limit: Option<Nanos>,
+}
+
+/// The shadow.
+pub struct Auditor {
+    geometry: Geometry,
+    limits: Vec<Vec<Nanos>>,
+    rated: u32,
+    pages: Vec<Option<Page>>,
+    /// Where each unit's current copy on flash is.
+    places: Vec<Option<Ppn>>,
+    erases: Vec<u32>,
+    /// Pages that were written with a limit, and of those the ones that were moved in time.
+    pub limited: u64,
+    /// Host reads of data with a limit.
+    pub reads: u64,
+}
+
+impl Auditor {
+    /// The shadow of a drive in its starting state, whose pages are as old as their blocks.
+    pub fn attach(drive: &Drive, description: &Description) -> Auditor {
+        let geometry = description.geometry();
+        let store = &drive.ftl().store;
+        let limits = description.flash.write_modes.iter();
+        let mut auditor = Auditor {
+            limits: limits.map(|mode| mode.retention.as_ref().map_or(Vec::new(), |limits| limits.all().to_vec())).collect(),
+            rated: description.flash.rated_pe_cycles,
+            pages: vec![None; geometry.unit_count() as usize],
+            places: vec![None; store.user_units as usize],
+            erases: (0..geometry.block_count).map(|block| store.erase_count(BlockId(block))).collect(),
+            limited: 0,
+            reads: 0,
+            geometry,
+        };
+        for lpn in (0..store.user_units as u32).map(Lpn) {
+            let Some(ppn) = store.place_of(lpn) else { continue };
+            let block = geometry.block_of(ppn);
+            auditor.write(lpn, ppn, ModeId(store.block(block).mode), store.first_program(block));
+        }
+        auditor
+    }
+
+    fn write(&mut self, lpn: Lpn, ppn: Ppn, mode: ModeId, written: i64) {
+        let limits = &self.limits[mode.index()];
+        let erases = self.erases[self.geometry.block_of(ppn).index()];
+        let limit = (!limits.is_empty()).then(|| limits[wear_class(erases, self.rated, limits.len())]);
+        self.limited += u64::from(limit.is_some());
+        self.pages[ppn.index()] = Some(Page { lpn, written, limit });
+        self.places[lpn.index()] = Some(ppn);
+    }
+
+    /// Follows one record of an instant \[ns\]; what is wrong with it.
+    pub fn follow(&mut self, record: &Record, now: u64) -> Result<(), String> {
+        match *record {
+            Record::Bound { lpn, ppn, mode, .. } | Record::BoundFromBuffer { lpn, ppn, mode, .. } => {
+                self.write(lpn, ppn, mode, now as i64)
+            }
+            Record::Relocated { lpn, to, mode, .. } => self.write(lpn, to, mode, now as i64),
+            Record::Trimmed { lpn } => self.places[lpn.index()] = None,
+            Record::Buffered { lpn, .. } => self.places[lpn.index()] = None,
+            Record::Erased { block } => {
+                self.erases[block.index()] += 1;
+                let first = self.geometry.first_of(block).index();
+                self.pages[first..first + self.geometry.units_per_block as usize].fill(None);
+            }
+            Record::ReadSensed { ppn, owner: Owner::Command(_) } => {
+                self.reads += u64::from(self.pages[ppn.index()].is_some_and(|page| page.limit.is_some()));
+                return self.in_time(ppn, now).map_err(|why| format!("a host read senses {why}"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn in_time(&self, ppn: Ppn, now: u64) -> Result<(), String> {
+        let Some(Page { lpn, written, limit: Some(limit) }) = self.pages[ppn.index()] else { return Ok(()) };
+        let age = (now as i64).saturating_sub(written);
+        if age <= limit.0 as i64 {
+            return Ok(());
+        }
+        Err(format!("{lpn:?} at {ppn:?}, written at {written} ns, {} ns past its limit of {limit}", age - limit.0 as i64))
+    }
+
+    /// Whether any mapped page is past its limit at an instant \[ns\].
+    pub fn check(&self, now: u64) -> Result<(), String> {
+        let mut mapped = self.places.iter().flatten();
+        mapped.try_for_each(|&ppn| self.in_time(ppn, now).map_err(|why| format!("still mapped: {why}")))
+    }
+
+    /// Mapped pages that are past their limit at an instant \[ns\].
+    pub fn past_limit(&self, now: u64) -> u64 {
+        self.places.iter().flatten().filter(|&&ppn| self.in_time(ppn, now).is_err()).count() as u64
+    }
+}
