@@ -159,8 +159,8 @@ impl Description {
         }
         let geometry = self.geometry();
         let facts = self.facts(&geometry);
-        let host_streams = self.policy.build(&facts).map_or(2, |policy| policy.needs().host_streams.max(2));
-        let streams = self.flash.write_modes.len() as u32 + u32::from(host_streams);
+        let host_streams = self.policy.build(&facts).map_or(0, |policy| policy.needs().host_streams);
+        let streams = ftl::most_streams(self.flash.write_modes.len(), host_streams);
         self.ftl.problems(&geometry, streams, &mut problems);
         self.buffer.problems(geometry.units_per_stripe, &mut problems);
         self.policy_problems(&mut problems);
@@ -218,12 +218,12 @@ impl Description {
     /// The same, run by a policy that is not of the family. `name` is what its saved state goes by.
     pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Ftl> {
         let geometry = self.geometry();
-        let erase_wear = self.flash.erase_modes.iter().map(|mode| (mode.wear * 1000.0).round() as u32);
         let parameters = Parameters {
             geometry,
             retention_limits: self.retention_limits(),
-            erase_wear: if self.flash.erase_modes.is_empty() { vec![1000] } else { erase_wear.collect() },
+            erase_wear: self.erase_wear(),
             rated_pe_cycles: self.flash.rated_pe_cycles,
+            retire_at: self.ftl.retire_at_cycles.map(|cycles| cycles.saturating_mul(1000)),
             copyback: self.flash.copyback,
             buffer_flush_after: (self.buffer.policy == BufferPolicy::WriteBack)
                 .then(|| self.buffer.flush_after.unwrap_or_default()),
@@ -232,6 +232,15 @@ impl Description {
             facts: self.facts(&geometry),
         };
         Ftl::new(&self.ftl, policy, parameters)
+    }
+
+    /// Wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.
+    fn erase_wear(&self) -> Vec<Vec<u32>> {
+        let modes = &self.flash.erase_modes;
+        if modes.is_empty() {
+            return vec![vec![1000]];
+        }
+        modes.iter().map(|mode| mode.wear.all().iter().map(|wear| wear.thousandths()).collect()).collect()
     }
 
     /// Retention limits of each write mode, by wear class.
@@ -264,7 +273,7 @@ impl Description {
             write_levels: self.flash.write_modes.iter().map(|mode| mode.erase_level).collect(),
             block_units: self.flash.write_modes.iter().map(|mode| self.units_of_block(mode, geometry)).collect(),
             erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),
-            erase_wear: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.wear), 1.0),
+            erase_wear: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.wear.fresh()), 1.0),
             erase_scales: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.erase_scale), 1.0),
             codes: self.codes(),
             read_modes: self.flash.read_mode_names(),

@@ -83,7 +83,7 @@ fn erase_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
     let timing = Timing::new(&description.flash, geometry.units_per_stripe);
     let erase =
         |index: usize| Operation { kind: OperationKind::Erase, pages: 1, mode: ModeId(index as u8), ..Operation::default() };
-    let wear = |index: usize| description.flash.erase_modes.get(index).map_or(1.0, |mode| mode.wear);
+    let wear = |index: usize| description.flash.erase_modes.get(index).map_or(json!(1.0), |mode| json!(mode.wear));
     let names = description.flash.erase_mode_names().into_iter().enumerate();
     names.map(|(index, name)| json!({"name": name, "erase_ns": timing.array(&erase(index)).0, "wear": wear(index)})).collect()
 }

@@ -160,6 +160,9 @@ pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, 
     Ok(description)
 }
 
+/// Why a starting state is refused beside a saved drive.
+const LOADED: &str = "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
+
 /// Runs a workload on a drive. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly with
 /// partial results. Bad input is reported before time 0.
 pub fn run(
@@ -169,10 +172,7 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Problems> {
     if files.load.is_some() && request.precondition.is_some() {
-        return Err(Problems::one(
-            "--precondition",
-            "the drive's state is that of the file that is loaded: expected only one of --load, --precondition",
-        ));
+        return Err(Problems::one("--precondition", LOADED));
     }
     let mut description = description(request, files.named.unwrap_or(&no_file))?;
     let round = steady_round(request)?;
@@ -185,8 +185,7 @@ pub fn run(
     let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
 
     let mut watch = Watch::new(progress);
-    let mut drive = Drive::new(&description, request.seed)
-        .map_err(|error| Problems::one(request.drive.name.clone(), format!("its tables do not fit into memory: {error}")))?;
+    let mut drive = Drive::new(&description, request.seed).map_err(|error| too_large(&request.drive.name, &error))?;
     let starting_state = prepare(&mut drive, &description, &mut files, &mut watch)?;
     if files.load.is_none() && description.state.precondition == PreconditionMethod::Steady {
         notes.extend(steady_notes(&description, &workload));
@@ -212,8 +211,9 @@ pub fn run(
             stopped_early = true;
             return false;
         }
-        watch.tell("run", drive.now().0, completed, None)
+        drive.ftl().worn_out_die().is_none() && watch.tell("run", drive.now().0, completed, None)
     })?;
+    notes.extend(worn_out(&drive));
     let workload_end = drive.now();
     let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
     let wall_s = watch.seconds() - loop_start;
@@ -267,12 +267,20 @@ pub fn run(
     };
     if let Some(to) = files.save {
         watch.tell("save", drive.now().0, 0, None);
-        drive.program_buffer();
-        drive.quiesce();
-        let now = drive.now();
-        drive.ftl().save(now, to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))?;
+        save(&mut drive, to)?;
     }
     Ok(outcome)
+}
+
+fn too_large(drive: &str, error: &std::io::Error) -> Problems {
+    Problems::one(drive, format!("its tables do not fit into memory: {error}"))
+}
+
+/// Saves a drive as it is once what it does has been finished.
+fn save(drive: &mut Drive, to: &mut dyn Write) -> Result<(), Problems> {
+    drive.program_buffer();
+    drive.quiesce();
+    drive.ftl().save(drive.now(), to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))
 }
 
 fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
@@ -358,6 +366,17 @@ fn prepare(
     }))
 }
 
+/// What a user should know of a drive that is at its end.
+fn worn_out(drive: &Drive) -> Option<String> {
+    let die = drive.ftl().worn_out_die()?;
+    let (retired, blocks) = (drive.ftl().retired_blocks(die), drive.ftl().store.geometry.blocks_per_die);
+    Some(format!(
+        "die {} can spare no more blocks: {retired} of its {blocks} are worn out and retired, and it needs the others for its share of the data, its \
+         write frontiers and its reserve; the drive is worn out",
+        die.0
+    ))
+}
+
 /// What a user should know who expects the drive to be in *this* workload's steady state.
 fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     let mut notes = Vec::new();
@@ -425,15 +444,15 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(progress: &'a mut dyn FnMut(&Progress) -> bool) -> Watch<'a> {
+    pub fn new(progress: &'a mut dyn FnMut(&Progress) -> bool) -> Watch<'a> {
         Watch { progress, clock: crate::wall::Clock::start(), told_s: 0.0, go_on: true }
     }
 
-    fn seconds(&self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         self.clock.seconds()
     }
 
-    fn tell(&mut self, stage: &'static str, simulated_ns: u64, commands: u64, fraction: Option<f64>) -> bool {
+    pub fn tell(&mut self, stage: &'static str, simulated_ns: u64, commands: u64, fraction: Option<f64>) -> bool {
         let now = self.seconds();
         if now - self.told_s >= 0.1 {
             self.told_s = now;

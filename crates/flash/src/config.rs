@@ -332,6 +332,13 @@ impl FlashConfig {
                 problems.add(format!("flash.write_mode[{index}].retention"), "expected one or more times above zero");
             }
         }
+        for (index, mode) in self.erase_modes.iter().enumerate().filter(|(_, mode)| mode.wear.all().is_empty()) {
+            let name = &mode.name;
+            problems.add(
+                format!("flash.erase_mode[{index}].wear"),
+                format!("no value for `{name}`: expected one, or one for each part of the rated endurance"),
+            );
+        }
     }
 }
 

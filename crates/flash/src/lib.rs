@@ -11,6 +11,7 @@ mod die;
 mod encoder;
 mod engine;
 mod modes;
+mod per_wear;
 pub mod scheduler;
 mod timing;
 
@@ -18,7 +19,9 @@ pub use config::{CellType, FlashConfig, Interface, PerPageType, Suspension, Time
 pub use counters::{Counters, Utilisation};
 pub use engine::{Dispatch, Flash, Snapshot};
 pub use modes::{
-    DeriveErase, DeriveRead, DeriveWrite, EncoderConfig, EraseModeConfig, ReadModeConfig, WriteDerivation, WriteModeConfig,
+    DeriveErase, DeriveRead, DeriveWrite, DpesMode, EncoderConfig, EraseModeConfig, ReadModeConfig, WriteDerivation,
+    WriteModeConfig,
 };
+pub use per_wear::{EraseWear, PerWear};
 pub use scheduler::SchedulerConfig;
 pub use timing::{Phases, Timing};

@@ -2,6 +2,7 @@
 //! model of the cell.
 
 use crate::config::PerPageType;
+use crate::per_wear::PerWear;
 use kit::{Nanos, Rate, wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,10 +150,10 @@ pub struct EraseModeConfig {
     #[serde(default = "one")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub erase_scale: f64,
-    /// Wear of one erase, as a multiple of a nominal erase.
-    #[serde(default = "one")]
-    #[schemars(range(min = 0.0, max = 1000.0))]
-    pub wear: f64,
+    /// Wear of one erase, as a multiple of a nominal erase: one value, or several for equal parts of the rated endurance, from fresh to worn. A block's part
+    /// follows from its summed effective wear.
+    #[serde(default)]
+    pub wear: PerWear,
     /// How shallow it leaves a block: 0 is the deepest (DPES: EVmode 0). Write modes say up to which level they can be programmed.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 15))]
@@ -170,9 +171,14 @@ pub struct EraseModeConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeriveErase {
-    /// How much smaller it leaves the window \[V\]: what the write modes that follow must do without.
+    /// How much smaller it leaves the window \[V\]: what the write modes that follow must do without. Its wear is the same at any wear of the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
-    pub erase_shift: f64,
+    pub erase_shift: Option<f64>,
+    /// One of the model's own erase modes, in place of `erase_shift`: the gentlest erase that the mode's program step leaves room for at the wear of the block.
+    /// Its wear is one value for each of the model's intervals of summed wear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<DpesMode>,
     /// Whether it starts at a lower voltage, which takes four times as long and wears less.
     #[serde(default)]
     pub slow: bool,
@@ -187,6 +193,21 @@ pub struct EncoderConfig {
     /// How fast it encodes data. Absent: at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Rate>,
+}
+
+/// Erase modes of dynamic program and erase scaling, from the nominal voltage to the lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DpesMode {
+    /// For programs with the nominal step.
+    EV0,
+    /// For programs that take 1.14 times as long.
+    EV1,
+    /// For programs that take 1.33 times as long.
+    EV2,
+    /// For programs that take 1.6 times as long.
+    EV3,
+    /// For programs that take twice as long.
+    EV4,
 }
 
 /// A row of the table of read modes.

@@ -60,13 +60,23 @@ impl Ftl {
             let first = geometry.first_of(block).0;
             let valid = (first..first + geometry.units_per_block).filter(|&ppn| self.store.is_valid(Ppn(ppn))).count();
             by_mode[record.mode as usize % 16] += valid as u64;
-            let empty = matches!(record.state(), BlockState::Free | BlockState::Erasing);
+            let empty = matches!(record.state(), BlockState::Free | BlockState::Erasing | BlockState::Retired);
             if valid != usize::from(record.valid) || empty && valid > 0 {
                 found.push(format!("{block:?} has {valid} valid bits, its record: {record:?}"));
             }
             if at_rest && self.moves.in_flight == 0 && record.pins > 0 {
                 found.push(format!("{block:?} is pinned in a drive at rest: {record:?}"));
             }
+        }
+        let wear = || self.store.wear.iter();
+        let (total, most) = (wear().map(|wear| u64::from(*wear)).sum(), wear().copied().max().unwrap_or(0));
+        let erases: u64 = self.store.erase_counts.iter().map(|count| u64::from(*count)).sum();
+        if erases != self.store.erase_total {
+            found.push(format!("blocks were erased {erases} times, counted as {}", self.store.erase_total));
+        }
+        if (total, most) != (self.store.wear_total, self.store.wear_most) {
+            let (known, known_most) = (self.store.wear_total, self.store.wear_most);
+            found.push(format!("effective wear is {total} in all and {most} at most, counted as {known} and {known_most}"));
         }
         if by_mode != self.store.valid_by_mode {
             found.push(format!("valid units by mode: {by_mode:?}, counted as {:?}", self.store.valid_by_mode));
@@ -84,6 +94,7 @@ impl Ftl {
             ("open", count(BlockState::Open), frontiers),
             ("closed", count(BlockState::Closed), self.store.closed_count(die) as usize),
             ("closed", count(BlockState::Closed), listed),
+            ("retired", count(BlockState::Retired), self.retired_blocks(die) as usize),
             ("taken", count(BlockState::Victim) + count(BlockState::Erasing), victims),
         ];
         for (what, blocks, known) in counted.into_iter().filter(|(_, blocks, known)| blocks != known) {

@@ -122,6 +122,11 @@ pub struct FtlConfig {
     pub read_in_flight: ReadInFlight,
     /// Data is moved this long before its retention limit.
     pub retention_margin: Nanos,
+    /// Effective wear \[nominal erases\] from which a block is retired when it is erased: it is not used any more. A run ends when a die could not spare another
+    /// block. Absent: blocks are used however worn they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4_000_000))]
+    pub retire_at_cycles: Option<u32>,
 }
 
 impl FtlConfig {
@@ -138,9 +143,18 @@ impl FtlConfig {
         (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
     }
 
+    /// Blocks that each die needs for its share of the user data, for what it keeps free and for `streams` write frontiers: in this order, and in all.
+    pub(crate) fn blocks_needed(&self, geometry: &Geometry, streams: u32) -> [u64; 4] {
+        let streams = streams * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
+        // A block that is collected loses up to a program less one unit to padding; with blocks so full collection still frees something.
+        let least_held = u64::from(geometry.units_per_block - geometry.units_per_stripe + 1);
+        let user = self.user_units(geometry).div_ceil(least_held * u64::from(geometry.die_count));
+        let kept = u64::from(self.thresholds(geometry).1);
+        [user, kept, streams.into(), user + kept + u64::from(streams)]
+    }
+
     /// What is inconsistent in the section, `streams` being the write frontiers that the policy opens on each die.
     pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
-        let streams = streams * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
         if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
             problems.add(
                 "flash",
@@ -181,17 +195,13 @@ impl FtlConfig {
         if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
-        // A block that is collected loses up to a program less one unit to padding; with blocks so full collection still frees something.
-        let least_held = u64::from(geometry.units_per_block - geometry.units_per_stripe + 1);
-        let user_blocks = self.user_units(geometry).div_ceil(least_held * u64::from(geometry.die_count));
-        let needed = user_blocks + u64::from(self.thresholds(geometry).1) + u64::from(streams);
+        let [user, kept, open, needed] = self.blocks_needed(geometry, streams);
         if needed > u64::from(geometry.blocks_per_die) {
             problems.add(
                 "ftl.overprovisioning",
                 format!(
-                    "does not fit: each die has {} blocks, and needs {user_blocks} for user data, {} kept free and {streams} open",
-                    geometry.blocks_per_die,
-                    self.thresholds(geometry).1
+                    "does not fit: each die has {} blocks, and needs {user} for user data, {kept} kept free and {open} open",
+                    geometry.blocks_per_die
                 ),
             );
         }

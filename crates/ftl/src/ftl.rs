@@ -40,10 +40,12 @@ pub struct Parameters {
     pub facts: Facts,
     /// Retention limits by write mode and wear class; empty: without limit.
     pub retention_limits: Vec<Vec<Nanos>>,
-    /// Wear of one erase by erase mode, in thousandths of a nominal erase.
-    pub erase_wear: Vec<u32>,
+    /// Wear of one erase by erase mode and wear class, in thousandths of a nominal erase.
+    pub erase_wear: Vec<Vec<u32>>,
     /// Program and erase cycles a block is rated for.
     pub rated_pe_cycles: u32,
+    /// Effective wear from which a block is retired when it is erased, in thousandths of a nominal erase.
+    pub retire_at: Option<u32>,
     /// Relocations may use copyback.
     pub copyback: bool,
     /// Host writes are acknowledged when the buffer takes them; units then wait for a full stripe or for this long without a new write.
@@ -229,6 +231,8 @@ pub struct Ftl {
     draining: bool,
     scratch: Vec<Lpn>,
     pub(crate) sink: u64,
+    /// The first die that could not spare a worn-out block.
+    pub(crate) worn_out: Option<DieId>,
 }
 
 impl Ftl {
@@ -313,6 +317,7 @@ impl Ftl {
             draining: false,
             scratch: Vec::with_capacity(geometry.units_per_stripe as usize),
             sink: 0,
+            worn_out: None,
             counters: FtlCounters::default(),
             config: config.clone(),
             policy,

@@ -7,6 +7,7 @@
 mod audit;
 mod collector;
 mod config;
+mod endurance;
 mod ftl;
 mod index;
 mod map;
@@ -21,6 +22,7 @@ pub mod wear;
 mod writes;
 
 pub use config::{AllocationOrder, FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation};
+pub use endurance::most_streams;
 pub use ftl::{Ftl, FtlCounters, HostUnit, Parameters};
 pub use map::{BlockRecord, BlockState, Store};
 pub use policy::PolicyConfig;

@@ -28,6 +28,8 @@ pub enum BlockState {
     Victim = 3,
     /// Being erased.
     Erasing = 4,
+    /// Worn out: erased, and not used any more.
+    Retired = 5,
 }
 
 /// What the hot path needs of a block, in eight bytes.
@@ -54,7 +56,8 @@ impl BlockRecord {
             1 => BlockState::Open,
             2 => BlockState::Closed,
             3 => BlockState::Victim,
-            _ => BlockState::Erasing,
+            4 => BlockState::Erasing,
+            _ => BlockState::Retired,
         }
     }
 }
@@ -99,6 +102,13 @@ pub struct Store {
     pub(crate) erase_modes: Vec<u8>,
     /// Units that a block holds, by the write mode of its data.
     mode_units: Vec<u32>,
+    /// Erases of all blocks.
+    pub(crate) erase_total: u64,
+    /// The sum of the blocks' effective wear, and the largest.
+    pub(crate) wear_total: u64,
+    pub(crate) wear_most: u32,
+    /// Retired blocks of each die.
+    pub(crate) retired: Vec<u32>,
     /// When the first page of each block was programmed \[ns; negative: before the run\].
     pub(crate) first_program: Vec<i64>,
     /// Closed blocks of each die, oldest first: neighbours in the order of closing.
@@ -127,6 +137,10 @@ impl Store {
             erase_counts: vec![0; blocks],
             wear: vec![0; blocks],
             erase_modes: vec![0; blocks],
+            erase_total: 0,
+            wear_total: 0,
+            wear_most: 0,
+            retired: vec![0; dies],
             first_program: vec![0; blocks],
             older: vec![NONE; blocks],
             newer: vec![NONE; blocks],
@@ -158,6 +172,12 @@ impl Store {
     /// Erases of a block.
     pub fn erase_count(&self, block: BlockId) -> u32 {
         self.erase_counts[block.index()]
+    }
+
+    /// Effective wear of a block, in thousandths of a nominal erase.
+    #[inline]
+    pub fn wear_thousandths(&self, block: BlockId) -> u32 {
+        self.wear[block.index()]
     }
 
     /// Effective wear of a block, in nominal erases.
@@ -353,7 +373,7 @@ impl Store {
     pub(crate) fn deepen(&mut self, block: BlockId, mode: ModeId, more_wear_thousandths: u32) {
         assert!(self.block(block).state() == BlockState::Free, "{block:?} is not free");
         self.erase_modes[block.index()] = mode.0;
-        self.wear[block.index()] += more_wear_thousandths;
+        self.add_wear(block, more_wear_thousandths);
     }
 
     /// A victim's erase is done; `wear_thousandths` is what it cost.
@@ -363,7 +383,8 @@ impl Store {
         *record = BlockRecord::default();
         self.erase_counts[block.index()] += 1;
         self.erase_modes[block.index()] = mode.0;
-        self.wear[block.index()] += wear_thousandths;
+        self.erase_total += 1;
+        self.add_wear(block, wear_thousandths);
     }
 
     /// Notes the first program of a block.
@@ -371,12 +392,18 @@ impl Store {
         self.first_program[block.index()] = i64::try_from(now.0).unwrap_or(i64::MAX);
     }
 
-    /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, or open, and all others must be empty and are free. False if the
-    /// lists do not agree with the records.
+    /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, or open, and all others must be empty and are free or retired. False
+    /// if the lists do not agree with the records.
     pub(crate) fn restore_blocks(&mut self, closed: &[u32], open: &[u32]) -> bool {
-        for record in self.blocks.as_mut_slice().iter_mut() {
+        self.retired.fill(0);
+        for (block, record) in (0..).map(BlockId).zip(self.blocks.as_mut_slice()) {
             record.pins = 0;
-            record.state = BlockState::Free as u8;
+            if record.state() == BlockState::Retired {
+                self.retired[self.geometry.die_of(block).index()] += 1;
+                *record = BlockRecord { valid: record.valid, state: BlockState::Retired as u8, ..BlockRecord::default() };
+            } else {
+                record.state = BlockState::Free as u8;
+            }
         }
         for (index, &block) in closed.iter().chain(open).enumerate() {
             let record = &mut self.blocks[block as usize];
@@ -389,11 +416,20 @@ impl Store {
                 self.close(BlockId(block));
             }
         }
-        self.blocks.as_mut_slice().iter_mut().filter(|record| record.state == BlockState::Free as u8).all(|record| {
+        let unused = [BlockState::Free as u8, BlockState::Retired as u8];
+        self.blocks.as_mut_slice().iter_mut().filter(|record| unused.contains(&record.state)).all(|record| {
             let empty = record.valid == 0;
-            *record = BlockRecord::default();
+            *record = BlockRecord { state: record.state, ..BlockRecord::default() };
             empty
         })
+    }
+
+    /// An erased block is taken out of use.
+    pub(crate) fn retire(&mut self, block: BlockId) {
+        let record = &mut self.blocks[block.index()];
+        assert!(record.state == BlockState::Free as u8 && record.valid == 0, "{block:?} is retired with data: {record:?}");
+        record.state = BlockState::Retired as u8;
+        self.retired[self.geometry.die_of(block).index()] += 1;
     }
 
     /// Loads what the commands on these units will need; results are dropped and no state changes. One pass after another lets the misses

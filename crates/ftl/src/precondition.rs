@@ -333,6 +333,7 @@ impl Ftl {
             self.store.erase_counts[block] = how.pe_cycles;
             self.store.wear[block] = how.pe_cycles.saturating_mul(1000);
         }
+        self.store.restate_wear();
         self.counters = crate::ftl::FtlCounters::default();
     }
 }

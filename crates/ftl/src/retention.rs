@@ -7,7 +7,7 @@
 //! another: data that was written fast is moved slowly. Nothing is kept per page and nothing is done on the hot path.
 
 use crate::map::{BlockState, Store};
-use kit::{BlockId, Nanos, SimTime, wear_class};
+use kit::{BlockId, Nanos, SimTime, effective_wear_class};
 use std::collections::VecDeque;
 
 /// A block that must be empty by a certain time. Stale once the block has been erased.
@@ -80,15 +80,15 @@ impl Retention {
         }
     }
 
-    fn class_of(&self, mode: u8, erase_count: u32) -> usize {
-        wear_class(erase_count, self.rated, self.limits[mode as usize].len())
+    fn class_of(&self, store: &Store, mode: u8, block: BlockId) -> usize {
+        effective_wear_class(store.wear_thousandths(block), self.rated, self.limits[mode as usize].len())
     }
 
     /// The instant by which a block's data must have been moved, without margin; `None` without limit.
     pub fn limit_of(&self, store: &Store, block: BlockId) -> Option<i64> {
         let mode = store.block(block).mode;
         let classes = self.limits.get(mode as usize).filter(|classes| !classes.is_empty())?;
-        let limit = classes[self.class_of(mode, store.erase_count(block))];
+        let limit = classes[self.class_of(store, mode, block)];
         Some(store.first_program(block).saturating_add_unsigned(limit.0))
     }
 
@@ -102,7 +102,7 @@ impl Retention {
         let Some(limit) = self.limit_of(store, block) else { return };
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
         let mode = store.block(block).mode;
-        let class = self.class_of(mode, store.erase_count(block));
+        let class = self.class_of(store, mode, block);
         let at_die = self.at_die(store, block, mode);
         self.owed[at_die] += 1;
         self.classes[mode as usize][class].push_back(Due { block, erase_count: store.erase_count(block), at });
@@ -112,9 +112,9 @@ impl Retention {
         store.geometry.die_of(block).index() * self.limits.len() + usize::from(mode)
     }
 
-    /// A block of a mode has been erased.
-    pub fn erased(&mut self, store: &Store, block: BlockId, mode: u8) {
-        let at_die = self.at_die(store, block, mode);
+    /// The erase of a block is about to end: it is no longer owed.
+    pub fn erased(&mut self, store: &Store, block: BlockId) {
+        let at_die = self.at_die(store, block, store.block(block).mode);
         if let Some(owed) = self.owed.get_mut(at_die) {
             *owed = owed.saturating_sub(1);
         }
@@ -131,7 +131,7 @@ impl Retention {
         self.queues().for_each(VecDeque::clear);
         self.owed.fill(0);
         for block in (0..store.geometry.block_count).map(BlockId) {
-            if store.block(block).state() != BlockState::Free {
+            if !matches!(store.block(block).state(), BlockState::Free | BlockState::Retired) {
                 self.opened(store, block);
             }
         }

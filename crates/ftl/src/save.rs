@@ -179,6 +179,7 @@ impl Ftl {
         if !self.store.restore_blocks(closed, open) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
+        self.store.restate_wear();
         self.space.rebuild(&self.store, &*self.wear_rule);
         for block in open.iter().copied().map(BlockId) {
             let stream = self.relocation_stream(ModeId(self.store.block(block).mode));

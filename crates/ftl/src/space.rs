@@ -8,12 +8,15 @@ use std::collections::BinaryHeap;
 
 const NONE: u32 = u32::MAX;
 
+/// A free block behind its place in the order of wear levelling.
+type Ranked = Reverse<((u32, u64), u32)>;
+
 /// The free blocks of one group of planes: those never used, in order, which are erased as deeply as can be, and those that were erased, by level.
 #[derive(Clone, Debug, Default)]
 struct FreeBlocks {
     next_fresh: u32,
     fresh_end: u32,
-    erased: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
+    erased: Vec<BinaryHeap<Ranked>>,
 }
 
 impl FreeBlocks {
@@ -333,7 +336,7 @@ impl Space {
         let group = store.geometry.die_of(block).index() * self.groups + store.geometry.group_of(block) as usize;
         let level = usize::from(self.erase_levels[store.erase_mode(block).index()]);
         self.turn += 1;
-        self.free[group].erased[level].push(Reverse((wear.free_order(store.erase_count(block), self.turn), block.0)));
+        self.free[group].erased[level].push(Reverse((wear.free_order(store.wear_thousandths(block), self.turn), block.0)));
     }
 
     /// Rebuilds the free blocks from the states of all blocks, as a drive that was loaded from a file needs it. No frontier is open.

@@ -50,7 +50,7 @@ pub use slab::Slab;
 pub use sums::Sums;
 pub use table::Table;
 pub use units::{Bytes, Nanos, Rate, SimTime, TransferRate};
-pub use wear::wear_class;
+pub use wear::{effective_wear_class, wear_class};
 
 /// Bytes of one mapping unit: the grain of the logical-to-physical map.
 pub const UNIT_BYTES: u64 = 4096;

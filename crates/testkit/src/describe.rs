@@ -69,7 +69,8 @@ pub fn describe(rng: &mut Rng) -> String {
     text += &flash;
     translation(rng, &mut text, &numbers, waits);
     policy(rng, &mut text, &numbers);
-    state(rng, &mut text, &numbers);
+    let pe_cycles = state(rng, &mut text, &numbers);
+    endurance(rng, &mut text, pe_cycles);
     text
 }
 
@@ -412,10 +413,24 @@ fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     }
 }
 
-fn state(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
+fn state(rng: &mut Rng, text: &mut String, numbers: &Numbers) -> u64 {
     line!(text, "[state]\nprecondition = \"{}\"", pick(rng, &["none", "none", "fill", "random", "steady"]));
-    line!(text, "overwrite_passes = {}\npe_cycles = {}", 1 + rng.below(2), pick(rng, &[0, 0, 3, 100]));
+    let passes = 1 + rng.below(2);
+    let pe_cycles = pick(rng, &[0, 0, 3, 100]);
+    line!(text, "overwrite_passes = {passes}\npe_cycles = {pe_cycles}");
     if chance(rng, 0.3) {
         line!(text, "age = \"{}ns\"", rng.below(numbers.rewrite_ns()));
+    }
+    pe_cycles
+}
+
+/// What erases wear, and blocks that are retired soon.
+fn endurance(rng: &mut Rng, text: &mut String, pe_cycles: u64) {
+    if chance(rng, 0.5) {
+        *text = text.replace("wear = 0.5", "wear = [0.5, 0.8, 1.3]");
+    }
+    if chance(rng, 0.5) {
+        let retire_at = pe_cycles + 1 + rng.below(3);
+        *text = text.replace("[ftl]\n", &format!("[ftl]\nretire_at_cycles = {retire_at}\n"));
     }
 }

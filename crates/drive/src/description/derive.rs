@@ -1,10 +1,13 @@
 //! Modes that a description asks the cell's model for: solved, and put in its place with how they were found.
 
 use super::File;
+use cell::dpes::{EraseSpeed, INTERVALS};
 use cell::solve::{LONGEST, longest_retention, widest_step};
 use cell::{Condition, Technology};
 use ecc::Regulator;
-use flash::{DeriveErase, DeriveRead, DeriveWrite, FlashConfig, PerPageType, WriteDerivation, WriteModeConfig};
+use flash::{
+    DeriveErase, DeriveRead, DeriveWrite, EraseWear, FlashConfig, PerPageType, PerWear, WriteDerivation, WriteModeConfig,
+};
 use kit::{Nanos, Problems};
 use lab::Part;
 
@@ -28,9 +31,9 @@ pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Pro
     }
     for (index, mode) in flash.erase_modes.iter_mut().enumerate() {
         let Some(derive) = mode.derive.take() else { continue };
-        match erase_mode(&derive, &part) {
-            Ok((scale, wear)) if mode.erase_scale == 1.0 && mode.wear == 1.0 && mode.erase_shift == 0.0 => {
-                (mode.erase_scale, mode.wear, mode.erase_shift) = (scale, wear, derive.erase_shift);
+        match erase_mode(&derive, &part, flash.rated_pe_cycles) {
+            Ok(found) if mode.erase_scale == 1.0 && mode.wear == PerWear::default() && mode.erase_shift == 0.0 => {
+                (mode.erase_scale, mode.wear, mode.erase_shift) = found;
             }
             Ok(_) => problems.add(format!("flash.erase_mode[{index}].derive"), GIVEN_TOO),
             Err(complaint) => problems.add(format!("flash.erase_mode[{index}].derive"), complaint),
@@ -187,14 +190,31 @@ fn check_erase_shift(erase_shift: f64, part: &Part) -> Result<(), String> {
     }
 }
 
-/// Time and wear of an erase, as multiples of the nominal.
-fn erase_mode(derive: &DeriveErase, part: &Part) -> Result<(f64, f64), String> {
+/// Time and wear of an erase, as multiples of the nominal, and how much smaller it leaves the window \[V\]: of a mode of the model at the rated wear. At less
+/// wear that mode leaves it smaller still, by what the retention margin has not yet been used for.
+fn erase_mode(derive: &DeriveErase, part: &Part, rated: u32) -> Result<(f64, PerWear, f64), String> {
     let Technology::Scaled(scaled) = &part.device.technology else {
         return Err(format!("{} does not know what an erase wears: dpes-mlc does", part.name));
     };
-    check_erase_shift(derive.erase_shift, part)?;
-    let speed = if derive.slow { cell::dpes::EraseSpeed::Slow } else { cell::dpes::EraseSpeed::Fast };
-    Ok((if derive.slow { scaled.scaling.slow_time } else { 1.0 }, scaled.scaling.wear_of(derive.erase_shift, speed)))
+    let speed = if derive.slow { EraseSpeed::Slow } else { EraseSpeed::Fast };
+    let (wear, erase_shift) = match (derive.erase_shift, derive.mode) {
+        (Some(erase_shift), None) => {
+            check_erase_shift(erase_shift, part)?;
+            (PerWear::One(EraseWear(scaled.scaling.wear_of(erase_shift, speed))), erase_shift)
+        }
+        (None, Some(mode)) => {
+            if f64::from(rated) != scaled.rated_wear {
+                return Err(format!(
+                    "the modes of {} are for blocks rated for {} cycles: expected that for flash.rated_pe_cycles, which is {rated}",
+                    part.name, scaled.rated_wear
+                ));
+            }
+            let of = |interval| EraseWear(scaled.scaling.effective_wear(mode as usize, speed, interval));
+            (PerWear::Each((0..INTERVALS).map(of).collect()), scaled.scaling.saved_volts(mode as usize, INTERVALS - 1))
+        }
+        _ => return Err("expected either an erase_shift or a mode of the model".to_owned()),
+    };
+    Ok((if derive.slow { scaled.scaling.slow_time } else { 1.0 }, wear, erase_shift))
 }
 
 /// Sensing time as a multiple of a hard read's, transfers, and what is correctable with so many references.

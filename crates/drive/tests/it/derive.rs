@@ -70,11 +70,36 @@ fn erase_and_read_modes_are_derived_too() {
     let description = read(text).unwrap_or_else(|problems| panic!("{problems}"));
     let erase = &description.flash.erase_modes[0];
     // autoFTL: 0.45 at 1.06 V, slow; four times the time.
-    assert!((erase.wear - 0.45).abs() < 0.002 && erase.erase_scale == 4.0, "{erase:?}");
+    let [wear] = erase.wear.all() else { panic!("one value: {erase:?}") };
+    assert!((wear.0 - 0.45).abs() < 0.002 && erase.erase_scale == 4.0, "{erase:?}");
     let soft = &description.flash.read_modes[0];
     assert_eq!((soft.sense_scale, soft.transfers), (3.0, 2));
     let again = Description::read("again", &description.to_toml(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(again, description);
+}
+
+/// autoFTL's table (FACTS 4.2): the wear of an erase mode follows the wear of the block, in six intervals.
+#[test]
+fn an_erase_mode_of_the_model_wears_by_interval() {
+    let text = "[flash]\ncell_model = \"dpes-mlc\"\nrated_pe_cycles = 3000\n[[flash.erase_mode]]\nname = \"EV4 slow\"\n\
+        derive = { mode = \"EV4\", slow = true }\n";
+    let description = read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    let erase = &description.flash.erase_modes[0];
+    let wear: Vec<f64> = erase.wear.all().iter().map(|wear| wear.0).collect();
+    let table = [0.450, 0.479, 0.508, 0.536, 0.565, 0.594];
+    assert!(wear.len() == 6 && wear.iter().zip(table).all(|(found, known)| (found - known).abs() < 0.0011), "{wear:?}");
+    assert!(erase.erase_scale == 4.0 && (erase.erase_shift - 0.636).abs() < 1e-9, "{erase:?}");
+    let again = Description::read("again", &description.to_toml(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(again, description);
+    assert!(
+        refused(&text.replace("rated_pe_cycles = 3000\n", ""))
+            .contains("expected that for flash.rated_pe_cycles, which is 10000")
+    );
+    assert!(refused(&text.replace("slow = true", "erase_shift = 1.0")).contains("expected either an erase_shift or a mode"));
+    assert!(refused(&text.replace("mode = \"EV4\", ", "")).contains("expected either an erase_shift or a mode"));
+    assert!(
+        refused(&text.replace("\"EV4\"", "\"EV5\"")).contains("unknown value `EV5`: expected one of EV0, EV1, EV2, EV3, EV4")
+    );
 }
 
 #[test]

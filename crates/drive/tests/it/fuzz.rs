@@ -77,16 +77,27 @@ struct Seen {
     refused: u64,
     passed: u64,
     relocated: [u64; kit::reason::REASON_COUNT],
-    totals: [u64; 9],
+    totals: [u64; 11],
 }
 
-const TOTALS: [&str; 9] =
-    ["absorbed", "dropped", "padding", "erased", "trimmed", "controller_reads", "buffer_reads", "unmapped_reads", "suspensions"];
+const TOTALS: [&str; 11] = [
+    "absorbed",
+    "dropped",
+    "padding",
+    "erased",
+    "trimmed",
+    "controller_reads",
+    "buffer_reads",
+    "unmapped_reads",
+    "suspensions",
+    "retired blocks",
+    "worn-out drives",
+];
 
 impl Seen {
     fn add(&mut self, passed: &case::Passed) {
         self.passed += 1;
-        let c = &passed.counts;
+        let (c, ftl) = (&passed.counts, passed.drive.ftl());
         self.relocated.iter_mut().zip(&c.relocated).for_each(|(sum, count)| *sum += count);
         let new = [
             c.absorbed,
@@ -98,6 +109,8 @@ impl Seen {
             c.buffer_reads,
             c.unmapped_reads,
             passed.drive.flash().counters.suspensions,
+            (0..ftl.store.geometry.die_count).map(|die| u64::from(ftl.retired_blocks(kit::DieId(die)))).sum(),
+            u64::from(ftl.worn_out_die().is_some()),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
     }

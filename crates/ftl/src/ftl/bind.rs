@@ -176,7 +176,8 @@ impl Ftl {
     /// A free block has been erased further: it joins the list of its new level.
     pub(super) fn deepened(&mut self, operation: &Operation) {
         let block = self.store.geometry.block_of(operation.first);
-        let wear = |mode: ModeId| self.parameters.erase_wear[mode.index()];
+        let worn = self.store.wear_thousandths(block);
+        let wear = |mode: ModeId| self.parameters.wear_of_erase(mode, worn);
         let more = wear(operation.mode).saturating_sub(wear(self.store.erase_mode(block)));
         self.store.deepen(block, operation.mode, more);
         self.space.put_back(&self.store, block, &*self.wear_rule);

@@ -118,7 +118,7 @@ impl Ftl {
     pub(super) fn erased(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         let block = self.store.geometry.block_of(operation.first);
-        self.end_erase(block, operation.mode);
+        self.end_timed_erase(block, operation.mode);
         let collector = &mut self.collectors[die.index()];
         collector.victim = None;
         collector.urgent = collector.is_pressed();
@@ -132,27 +132,22 @@ impl Ftl {
         }
     }
 
-    pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.retention.erased(&self.store, block, self.store.block(block).mode);
-        self.store.end_erase(block, mode, self.parameters.erase_wear[mode.index()]);
-        self.space.put_free(&self.store, block, &*self.wear_rule);
-    }
-
     pub(super) fn level_wear(&mut self, die: DieId, erased: BlockId) {
         let blocks = self.store.geometry.blocks_of(die);
         let (mut total, mut coldest) = (0u64, None);
         for block in blocks.clone().map(BlockId) {
-            let count = self.store.erase_count(block);
-            total += u64::from(count);
-            if self.store.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| count < least) {
-                coldest = Some((count, block));
+            let wear = self.store.wear_thousandths(block);
+            total += u64::from(wear);
+            if self.store.block(block).state() == BlockState::Closed && coldest.is_none_or(|(least, _)| wear < least) {
+                coldest = Some((wear, block));
             }
         }
         let Some((least, block)) = coldest else { return };
-        let die_mean = total as f64 / f64::from(blocks.end - blocks.start);
-        let erased = Wear { erase_count: self.store.erase_count(erased), die_mean };
-        if self.wear_rule.moves_cold(erased, Wear { erase_count: least, die_mean }) {
-            self.collectors[die.index()].want(Wanted { block, erase_count: least, reason: Reason::Wear, urgent: false });
+        let die_mean = total as f64 / 1000.0 / f64::from(blocks.end - blocks.start);
+        let erased = Wear { thousandths: self.store.wear_thousandths(erased), die_mean };
+        if self.wear_rule.moves_cold(erased, Wear { thousandths: least, die_mean }) {
+            let erase_count = self.store.erase_count(block);
+            self.collectors[die.index()].want(Wanted { block, erase_count, reason: Reason::Wear, urgent: false });
         }
     }
 

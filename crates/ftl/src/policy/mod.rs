@@ -549,7 +549,7 @@ pub trait ModePolicy: Send {
     /// A free block has become a write frontier.
     fn opened(&mut self, _block: BlockId, _view: &mut View<'_>) {}
 
-    /// A block has been erased and is free again.
+    /// A block has been erased and is free again, or, worn out, retired.
     fn erased(&mut self, _block: BlockId, _view: &mut View<'_>) {}
 
     /// A page that must be moved before anything else starts. While there is one, or one of these is under way, nothing else is started.

@@ -1,7 +1,7 @@
 //! A control: the fastest mode that keeps the full promise at the drive's wear.
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{BlockId, ModeId, Nanos, wear_class};
+use kit::{BlockId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,7 @@ struct WearAdaptive {
     limits: Vec<Vec<Nanos>>,
     rated: u32,
     promise: Option<Nanos>,
+    /// In thousandths of a nominal erase.
     most_worn: u32,
     mode: ModeId,
     changes: u64,
@@ -53,22 +54,22 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl WearAdaptive {
-    /// The fastest mode that keeps the promise on a block that will have been erased once more than the most worn one.
+    /// The fastest mode that keeps the promise on a block that will have one nominal erase more than the most worn one.
     fn choose(&self) -> ModeId {
         let keeps = |mode: &&ModeId| {
             let limits = &self.limits[mode.index()];
             if limits.is_empty() {
                 return true;
             }
-            let limit = limits[wear_class(self.most_worn.saturating_add(1), self.rated, limits.len())];
+            let limit = limits[effective_wear_class(self.most_worn.saturating_add(1000), self.rated, limits.len())];
             self.promise.is_some_and(|promise| limit >= promise)
         };
         self.by_speed.iter().find(keeps).copied().unwrap_or(self.normal)
     }
 
-    fn worn(&mut self, erase_count: u32) {
-        if erase_count > self.most_worn {
-            self.most_worn = erase_count;
+    fn worn(&mut self, thousandths: u32) {
+        if thousandths > self.most_worn {
+            self.most_worn = thousandths;
             let chosen = self.choose();
             self.changes += u64::from(chosen != self.mode);
             self.mode = chosen;
@@ -91,11 +92,11 @@ impl ModePolicy for WearAdaptive {
     }
 
     fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
-        self.worn(view.store.erase_count(block));
+        self.worn(view.store.wear_thousandths(block));
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        let most = (0..view.store.geometry.block_count).map(|block| view.store.erase_count(BlockId(block))).max();
+        let most = (0..view.store.geometry.block_count).map(|block| view.store.wear_thousandths(BlockId(block))).max();
         self.worn(most.unwrap_or(0));
     }
 
@@ -111,7 +112,7 @@ impl ModePolicy for WearAdaptive {
         vec![
             ("mode", f64::from(self.mode.0)),
             ("mode_changes", self.changes as f64),
-            ("most_worn_cycles", f64::from(self.most_worn)),
+            ("most_worn_cycles", f64::from(self.most_worn) / 1000.0),
         ]
     }
 }

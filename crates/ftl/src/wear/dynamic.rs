@@ -17,8 +17,8 @@ pub fn build(_: &Params, (): ()) -> Box<dyn WearLeveling> {
 }
 
 impl WearLeveling for Dynamic {
-    fn free_order(&self, erase_count: u32, turn: u64) -> u64 {
-        u64::from(erase_count) << 40 | turn & 0xff_ffff_ffff
+    fn free_order(&self, thousandths: u32, turn: u64) -> (u32, u64) {
+        (thousandths, turn)
     }
 
     fn moves_cold(&self, _: Wear, _: Wear) -> bool {

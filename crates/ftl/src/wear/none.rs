@@ -17,8 +17,8 @@ pub fn build(_: &Params, (): ()) -> Box<dyn WearLeveling> {
 }
 
 impl WearLeveling for Nothing {
-    fn free_order(&self, _: u32, turn: u64) -> u64 {
-        turn
+    fn free_order(&self, _: u32, turn: u64) -> (u32, u64) {
+        (0, turn)
     }
 
     fn moves_cold(&self, _: Wear, _: Wear) -> bool {

@@ -4,12 +4,12 @@ use super::{Wear, WearLeveling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Dynamic and static wear levelling: the least-worn free block first, and when the block just erased is more than `spread` erases ahead of the
+/// Dynamic and static wear levelling: the least-worn free block first, and when the block just erased is more than `spread` nominal erases ahead of the
 /// die's least-worn block with data, that data is moved (reason `wear`) so that its block takes part again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Erases between the block just erased and the least worn, above which data is moved.
+    /// Nominal erases between the block just erased and the least worn, above which data is moved.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub spread: u32,
 }
@@ -28,12 +28,12 @@ pub fn build(params: &Params, (): ()) -> Box<dyn WearLeveling> {
 }
 
 impl WearLeveling for StaticCold {
-    fn free_order(&self, erase_count: u32, turn: u64) -> u64 {
-        u64::from(erase_count) << 40 | turn & 0xff_ffff_ffff
+    fn free_order(&self, thousandths: u32, turn: u64) -> (u32, u64) {
+        (thousandths, turn)
     }
 
     fn moves_cold(&self, erased: Wear, least_worn: Wear) -> bool {
-        erased.erase_count > least_worn.erase_count.saturating_add(self.0)
+        u64::from(erased.thousandths) > u64::from(least_worn.thousandths) + u64::from(self.0) * 1000
     }
 
     fn is_static(&self) -> bool {
