@@ -16,6 +16,7 @@ from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted
 from ssdlab.folder import load_comparison, load_result
+from ssdlab.lifetimes import Lifetime, lifetime
 from ssdlab.results import Latency, Result
 from ssdlab.simulate import Progress, compare, run
 from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
@@ -27,6 +28,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Latency",
+    "Lifetime",
     "Preset",
     "Progress",
     "Result",
@@ -36,6 +38,7 @@ __all__ = [
     "check",
     "compare",
     "describe",
+    "lifetime",
     "load_comparison",
     "load_result",
     "policies",

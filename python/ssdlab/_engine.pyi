@@ -25,6 +25,16 @@ class Outcome:
     commands: Columns | None
     spans: Columns | None
 
+class Lived:
+    """What a lifetime run hands back."""
+
+    report_json: str
+    drive_toml: str
+    workload_toml: str
+    notes: list[str]
+    interrupted: bool
+    setup_s: float
+
 def presets() -> list[tuple[str, str, str]]: ...
 def policies() -> list[tuple[str, str]]: ...
 def schema() -> str: ...
@@ -37,6 +47,11 @@ def run(
     paths: dict[str, str | None],
     progress: Callable[[dict[str, object]], bool] | None,
 ) -> Outcome: ...
+def lifetime(
+    request_json: str,
+    paths: dict[str, str | None],
+    progress: Callable[[dict[str, object]], bool] | None,
+) -> Lived: ...
 def trace_info(path: str, options_json: str) -> str: ...
 def trace_analysis(what: str, path: str, options_json: str, question_json: str) -> str: ...
 def trace_convert(path: str, format: str, out_path: str, options_json: str) -> str: ...

@@ -9,6 +9,7 @@ from ssdlab._engine import InputError
 if TYPE_CHECKING:
     from ssdlab.cell.codes import CodeMeasurement
     from ssdlab.comparison import Comparison
+    from ssdlab.lifetimes import Lifetime
     from ssdlab.results import Result
 
 __all__ = ["InputError", "Interrupted", "unknown_name"]
@@ -17,7 +18,7 @@ __all__ = ["InputError", "Interrupted", "unknown_name"]
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run or a measurement. What it had measured so far is in :attr:`result`, marked ``partial``."""
 
-    def __init__(self, result: Result | Comparison | CodeMeasurement) -> None:
+    def __init__(self, result: Result | Comparison | Lifetime | CodeMeasurement) -> None:
         super().__init__("interrupted; the partial result is in `.result`")
         self.result = result
 

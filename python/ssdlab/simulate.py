@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from ssdlab import _engine, drives
 from ssdlab.comparison import Comparison
@@ -26,7 +26,7 @@ __all__ = ["Progress", "compare", "run"]
 class Progress:
     """How far a run has come."""
 
-    #: ``precondition``, ``run``, ``shutdown`` or ``save``.
+    #: ``precondition``, ``run``, ``lifetime``, ``shutdown`` or ``save``.
     stage: str
     #: Simulated time, in nanoseconds.
     simulated_ns: int
@@ -38,6 +38,9 @@ class Progress:
 
 #: Called about ten times a second; a run ends cleanly, marked ``partial``, when it returns ``False``.
 ProgressHook: TypeAlias = Callable[[Progress], bool | None]
+
+#: What the engine hands back.
+Outcome = TypeVar("Outcome")
 
 
 def run(
@@ -80,17 +83,40 @@ def run(
     """
     if steady_round is not None and not steady_state:
         raise InputError(f"--steady-round {steady_round}: the length of a round of --steady-state, which is not given")
-    source, stream = Drive.open(drive), Workload.open(workload)
     request = {
-        "drive": {"name": source.name, "text": source.text},
-        "set": drives.setting_lines(set),
         "policy": policy,
-        "seed": _checked_seed(seed),
         "precondition": precondition,
-        "workload": stream.options(),
         "record": {"commands": record_commands, "spans": record_spans},
         "steady_state": steady_state,
         "steady_round": steady_round,
+    }
+    outcome = call_engine(_engine.run, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
+    result = Result.from_outcome(outcome)
+    if outcome.interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def call_engine(
+    call: Callable[[str, dict[str, str | None], Callable[[dict[str, Any]], bool] | None], Outcome],
+    request: dict[str, Any],
+    drive: DriveLike,
+    workload: WorkloadLike,
+    *,
+    set: Settings,
+    seed: int,
+    load: str | PathLike[str] | None,
+    save: str | PathLike[str] | None,
+    progress: ProgressHook | None,
+) -> Outcome:
+    """What `call` of the engine makes of a request and what every run takes: a drive, a workload, files, a hook."""
+    source, stream = Drive.open(drive), Workload.open(workload)
+    whole = {
+        "drive": {"name": source.name, "text": source.text},
+        "set": drives.setting_lines(set),
+        "seed": _checked_seed(seed),
+        "workload": stream.options(),
+        **request,
     }
     hook = None if progress is None else _hook(progress)
     paths = {
@@ -100,11 +126,7 @@ def run(
     }
     with nullcontext() if save is None else new_file(Path(save)) as saved:
         paths["save"] = None if saved is None else str(saved)
-        outcome = _engine.run(json.dumps(request), paths, hook)
-    result = Result.from_outcome(outcome)
-    if outcome.interrupted:
-        raise Interrupted(result)
-    return result
+        return call(json.dumps(whole), paths, hook)
 
 
 def compare(

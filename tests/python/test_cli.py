@@ -21,7 +21,7 @@ from ssdlab.cli.options import Targets
 def test_help_names_every_command(cli):
     done = cli("--help")
     assert done.returncode == 0
-    for name in ("run", "compare", "cell", "trace", "presets", "show", "check", "schema", "report"):
+    for name in ("run", "compare", "lifetime", "cell", "trace", "presets", "show", "check", "schema", "report"):
         assert f" {name} " in done.stdout
 
 

@@ -11,6 +11,8 @@ mod document;
 mod reference;
 mod retention;
 
+pub(crate) use derive::cell_part;
+
 use flash::FlashConfig;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::{Ftl, FtlConfig, Parameters};

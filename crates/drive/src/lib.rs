@@ -2,10 +2,12 @@
 //!
 //! [`Drive`] composes the stages and routes what they leave for each other; it is driven through one door: `submit`, `next_event`,
 //! `advance` and the completions that come out. [`description`] reads a drive's description, [`run_loop`] replays a workload, [`summary`] states the
-//! results, and [`session`] does all of it for the command line and Python.
+//! results, and [`session`] does all of it for the command line and Python, as [`lifetime`] does for a
+//! workload that is repeated until the drive is worn out.
 
 pub mod description;
 mod facts;
+pub mod lifetime;
 pub mod presets;
 mod router;
 mod run_loop;

@@ -85,7 +85,7 @@ pub struct Files<'a> {
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// `foresee`, `precondition`, `run`, `shutdown` or `save`.
+    /// `foresee`, `precondition`, `run`, `lifetime`, `shutdown` or `save`.
     pub stage: &'static str,
     /// Simulated time \[ns\].
     pub simulated_ns: u64,
@@ -161,7 +161,8 @@ pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, 
 }
 
 /// Why a starting state is refused beside a saved drive.
-const LOADED: &str = "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
+pub(crate) const LOADED: &str =
+    "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
 
 /// Runs a workload on a drive. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly with
 /// partial results. Bad input is reported before time 0.
@@ -272,12 +273,12 @@ pub fn run(
     Ok(outcome)
 }
 
-fn too_large(drive: &str, error: &std::io::Error) -> Problems {
+pub(crate) fn too_large(drive: &str, error: &std::io::Error) -> Problems {
     Problems::one(drive, format!("its tables do not fit into memory: {error}"))
 }
 
 /// Saves a drive as it is once what it does has been finished.
-fn save(drive: &mut Drive, to: &mut dyn Write) -> Result<(), Problems> {
+pub(crate) fn save(drive: &mut Drive, to: &mut dyn Write) -> Result<(), Problems> {
     drive.program_buffer();
     drive.quiesce();
     drive.ftl().save(drive.now(), to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))
@@ -327,7 +328,7 @@ fn foresee(
 }
 
 /// Brings the drive to its starting state, and says what that is.
-fn prepare(
+pub(crate) fn prepare(
     drive: &mut Drive,
     description: &Description,
     files: &mut Files<'_>,
@@ -367,7 +368,7 @@ fn prepare(
 }
 
 /// What a user should know of a drive that is at its end.
-fn worn_out(drive: &Drive) -> Option<String> {
+pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
     let die = drive.ftl().worn_out_die()?;
     let (retired, blocks) = (drive.ftl().retired_blocks(die), drive.ftl().store.geometry.blocks_per_die);
     Some(format!(
@@ -436,7 +437,7 @@ impl Search {
 }
 
 /// Asks the caller whether to go on, about ten times a second.
-struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     clock: crate::wall::Clock,
     told_s: f64,

@@ -21,7 +21,7 @@ mod _engine {
     #[pymodule_export]
     use crate::laboratory::lab;
     #[pymodule_export]
-    use crate::runs::{Outcome, run};
+    use crate::runs::{Lived, Outcome, lifetime, run};
     #[pymodule_export]
     use crate::traces::{trace_analysis, trace_convert, trace_fit, trace_info};
 }

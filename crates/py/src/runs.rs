@@ -5,6 +5,7 @@ use crate::drives::named_file;
 use crate::errors::refuse_at;
 use crate::interpreter::without;
 use crate::traces::file;
+use drive::lifetime::LifetimeRequest;
 use drive::session::{self, Files, Progress, RunRequest, Span};
 use drive::{CommandRow, TimelineRow};
 use kit::{Cause, Op, Problems};
@@ -54,10 +55,61 @@ pub struct Paths {
     save: Option<String>,
 }
 
+/// What a lifetime run hands back.
+#[pyclass(frozen, get_all)]
+pub struct Lived {
+    /// The text of `lifetime.json`.
+    report_json: String,
+    /// The drive's complete description (TOML).
+    drive_toml: String,
+    /// The workload as it was resolved (TOML).
+    workload_toml: String,
+    /// What the user should know.
+    notes: Vec<String>,
+    /// Whether Ctrl-C ended the run.
+    interrupted: bool,
+    /// Seconds of wall time that the set-up took.
+    setup_s: f64,
+}
+
 /// Runs a workload on a drive.
 #[pyfunction]
 pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
+    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, progress, |input, files, on_progress| {
+        session::run(&request, input, files, on_progress)
+    })?;
+    convert(py, outcome, interrupted)
+}
+
+/// Runs a workload on a drive again and again until the drive is worn out.
+#[pyfunction]
+pub fn lifetime(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Lived> {
+    let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
+    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, progress, |input, files, on_progress| {
+        drive::lifetime::lifetime(&request, input, files, on_progress)
+    })?;
+    Ok(Lived {
+        report_json: format!("{:#}\n", outcome.report),
+        drive_toml: outcome.drive_toml,
+        workload_toml: outcome.workload_toml,
+        notes: outcome.notes,
+        interrupted,
+        setup_s: outcome.setup_s,
+    })
+}
+
+/// What is asked now and then whether to go on.
+type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> bool;
+
+/// Does `work` on the files that `paths` names, watched by a Python function; what it gives, and whether Ctrl-C cut it short.
+fn watched<T: Send>(
+    py: Python<'_>,
+    drive: &str,
+    paths: &Paths,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Input, Files<'_>, OnProgress<'_>) -> Result<T, Problems> + Send,
+) -> PyResult<(T, bool)> {
     let input = match &paths.workload {
         Some(path) => file(path),
         None => Input::text("text", paths.text.clone().unwrap_or_default()),
@@ -73,13 +125,13 @@ pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py
         };
         let mut save = paths.save.as_ref().map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
         let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
-        let named = |path: &str| named_file(&request.drive.name, path);
+        let named = |path: &str| named_file(drive, path);
         let files = Files {
             load: paths.load.clone().zip(load).map(|(path, file)| (path, Box::new(file) as Box<dyn Read>)),
             save: save.as_mut().map(|file| file as &mut dyn Write),
             named: Some(&named),
         };
-        let outcome = session::run(&request, &input, files, &mut on_progress)?;
+        let outcome = work(&input, files, &mut on_progress)?;
         save.map_or(Ok(()), |mut file| file.flush()).map_err(unwritable)?;
         Ok(outcome)
     });
@@ -88,7 +140,7 @@ pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py
         Some(Err(error)) => return Err(error),
         Some(Ok(())) | None => false,
     };
-    convert(py, ended?, interrupted)
+    Ok((ended?, interrupted))
 }
 
 /// Tells Python how far the run is. `None`: go on; a value: stop, because of an error or because it was asked for.

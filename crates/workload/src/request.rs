@@ -83,4 +83,8 @@ pub struct Workload {
     pub resolved: String,
     /// Things the user should know (an ignored fio key, the format chosen among several): one line each.
     pub notes: Vec<String>,
+    /// From the start of one pass over it to the start of the next, where it has times of its own: a trace's span and one mean gap, on the replay's scale.
+    pub period: Option<Nanos>,
+    /// It goes on until it is stopped.
+    pub is_endless: bool,
 }

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ssdlab.cli import cell, check, compare, paper, presets, report, run, schema, show, trace
+from ssdlab.cli import cell, check, compare, lifetime, paper, presets, report, run, schema, show, trace
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
@@ -59,6 +59,7 @@ app = typer.Typer(
 )
 app.command(name="run")(run.run)
 app.command(name="compare")(compare.compare)
+app.command(name="lifetime")(lifetime.lifetime)
 app.add_typer(cell.app, name="cell")
 app.add_typer(trace.app, name="trace")
 app.command(name="presets")(presets.presets)

@@ -1,4 +1,4 @@
-"""What ``run`` and ``compare`` do alike around their simulation."""
+"""What ``run``, ``compare`` and ``lifetime`` do alike around their simulation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ssdlab.cli.console import remark
 from ssdlab.cli.progress import progress_bar
 from ssdlab.comparison import Comparison
 from ssdlab.errors import Interrupted
+from ssdlab.lifetimes import Lifetime
 from ssdlab.results import Result
 from ssdlab.simulate import ProgressHook
 
 #: Starts a named run's progress bar.
 Start: TypeAlias = Callable[[str], ProgressHook | None]
-Outcome = TypeVar("Outcome", Result, Comparison)
+Outcome = TypeVar("Outcome", Result, Comparison, Lifetime)
 
 
 def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, bool]:
@@ -46,7 +47,7 @@ def _answering(quiet: bool) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def remark_on(runs: Sequence[Result], notes: Iterable[str]) -> None:
+def remark_on(runs: Sequence[Result] | Sequence[Lifetime], notes: Iterable[str]) -> None:
     """Says what the user should know, and how long the runs took."""
     for line in notes:
         remark(line)

@@ -10,7 +10,13 @@ from contextlib import contextmanager
 from ssdlab.cell.pool import ProgressHook as WorkHook
 from ssdlab.simulate import Progress, ProgressHook
 
-_STAGES = {"precondition": "preconditioning", "run": "running", "shutdown": "shutting down", "save": "saving the drive"}
+_STAGES = {
+    "precondition": "preconditioning",
+    "run": "running",
+    "lifetime": "wearing out",
+    "shutdown": "shutting down",
+    "save": "saving the drive",
+}
 
 
 @contextmanager

@@ -68,6 +68,11 @@ fn measured_code(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems
     Ok(())
 }
 
+/// The part that `cell_model` names, with the description's code, to be asked about something else than modes.
+pub(crate) fn cell_part(flash: &FlashConfig) -> Result<Option<Part>, Problems> {
+    part(flash, flash.cell_model.is_some())
+}
+
 /// The part that `cell_model` names, with the description's code.
 pub(super) fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Problems> {
     let Some(name) = &flash.cell_model else {

@@ -82,7 +82,8 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     problems.or(())?;
     let model = form.value;
     let mut notes = Vec::new();
-    if model.requests.is_none() && model.runtime.is_none() {
+    let is_endless = model.requests.is_none() && model.runtime.is_none();
+    if is_endless {
         notes.push(format!("{name}: a look-alike without `requests` or `runtime` has no end"));
     }
     let job = Job {
@@ -98,7 +99,8 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         ramp_time: Nanos::ZERO,
         wave: 0,
     };
-    Ok(Workload { jobs: vec![job], resolved: format!("# Seed {seed}\n{}", written(&model)), notes })
+    let resolved = format!("# Seed {seed}\n{}", written(&model));
+    Ok(Workload { jobs: vec![job], resolved, notes, period: model.runtime, is_endless })
 }
 
 /// What the schema cannot say.

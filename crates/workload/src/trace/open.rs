@@ -47,6 +47,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
     note_placement(&scan, &plan, user_bytes, &mut notes);
     let resolved = resolved(input, options, &scan.info, pacing, user_bytes)?;
     let source = Replay::new(input, scan, &plan, placement)?;
+    let period = Some(source.period()).filter(|_| !matches!(pacing, Pacing::Closed { .. }));
     let job = Job {
         name: input.name.clone(),
         source: Box::new(source),
@@ -60,7 +61,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         ramp_time: Nanos::ZERO,
         wave: 0,
     };
-    Ok(Workload { jobs: vec![job], resolved, notes })
+    Ok(Workload { jobs: vec![job], resolved, notes, period, is_endless: false })
 }
 
 fn pacing(scan: &Scan, plan: &Plan, notes: &mut Vec<String>) -> Result<Pacing, Problems> {

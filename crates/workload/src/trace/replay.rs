@@ -5,7 +5,7 @@ use super::place::Placement;
 use super::scan::Scan;
 use super::select::Selection;
 use crate::{Input, Request, Source};
-use kit::{Problems, SimTime};
+use kit::{Nanos, Problems, SimTime};
 
 /// Streams the selection of a trace, pass after pass.
 pub struct Replay {
@@ -64,6 +64,11 @@ impl Replay {
             period_ns,
             first_ns: None,
         })
+    }
+
+    /// From the start of the first pass to where another repetition of all of them would start, on the replay's scale.
+    pub fn period(&self) -> Nanos {
+        Nanos(scaled(self.period_ns * u64::from(self.plan.repeat), self.plan.time_scale))
     }
 
     /// The next request; `None`: the last pass has ended.

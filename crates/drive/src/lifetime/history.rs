@@ -1,0 +1,130 @@
+//! A whole life, erase by erase.
+
+use super::limit::last_words;
+use super::passes::{Passes, Tally};
+use super::{Interval, LONGEST_NS, Life, Plan, mean_wear_of};
+use crate::router::Drive;
+use crate::run_loop::End;
+use crate::session::Watch;
+use kit::Problems;
+
+/// Rows that are kept of the passes; when they are full, pairs become one.
+const ROWS: usize = 1024;
+
+/// Passes that went by, and the mean effective wear after them \[nominal erases\].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    pub passes: u64,
+    pub wear: f64,
+    pub tally: Tally,
+}
+
+/// The rows of a life of any length.
+#[derive(Default)]
+pub(super) struct Rows {
+    rows: Vec<Row>,
+    /// Passes in each full row, as a power of two.
+    shift: u32,
+}
+
+impl Rows {
+    pub fn push(&mut self, row: Row) {
+        if let Some(last) = self.rows.last_mut().filter(|last| last.passes < 1 << self.shift) {
+            *last = joined(last, &row);
+            return;
+        }
+        if self.rows.len() == ROWS {
+            self.rows = self.rows.chunks(2).map(|pair| joined(&pair[0], &pair[1])).collect();
+            self.shift += 1;
+        }
+        self.rows.push(row);
+    }
+
+    pub fn into_vec(self) -> Vec<Row> {
+        self.rows
+    }
+}
+
+fn joined(first: &Row, then: &Row) -> Row {
+    Row { passes: first.passes + then.passes, wear: then.wear, tally: first.tally.and(&then.tally) }
+}
+
+/// Where a life has crossed from one interval of wear to the next.
+struct Crossings<'a> {
+    edges: &'a [f64],
+    seen: Vec<(f64, Tally)>,
+}
+
+impl Crossings<'_> {
+    fn look(&mut self, drive: &Drive) {
+        let wear = mean_wear_of(drive);
+        while self.seen.len() + 1 < self.edges.len() && wear >= self.edges[self.seen.len()] {
+            self.seen.push((wear, Tally::of(drive)));
+        }
+    }
+
+    /// The intervals, the last one up to now.
+    fn intervals(mut self, drive: &Drive) -> Vec<Interval> {
+        self.seen.push((mean_wear_of(drive), Tally::of(drive)));
+        let blocks = f64::from(drive.ftl().store.geometry.block_count);
+        let interval = |pair: &[(f64, Tally)]| {
+            let tally = pair[1].1.since(&pair[0].1);
+            Interval { from: pair[0].0, to: pair[1].0, cycles: tally.erases / blocks, tally, measured: None }
+        };
+        self.seen.windows(2).map(interval).collect()
+    }
+}
+
+/// Repeats the workload until the drive is worn out.
+pub(super) fn full(plan: &Plan, mut drive: Drive, passes: &mut Passes<'_>, watch: &mut Watch<'_>) -> Result<Life, Problems> {
+    let blocks = f64::from(drive.ftl().store.geometry.block_count);
+    let mut crossings = Crossings { edges: &plan.edges, seen: Vec::new() };
+    crossings.look(&drive);
+    let (mut rows, mut ended_by, mut go_on) = (Rows::default(), None, true);
+    while ended_by.is_none() && go_on {
+        let before = Tally::of(&drive);
+        let end = passes.run(&mut drive, &mut |drive, completed| {
+            crossings.look(drive);
+            ended_by = plan.limit.reached(drive).or((drive.now().0 > LONGEST_NS).then_some("time"));
+            go_on = watch.tell("lifetime", drive.now().0, before.commands as u64 + completed, Some(plan.limit.share(drive)));
+            go_on && ended_by.is_none()
+        })?;
+        let tally = Tally::of(&drive).since(&before);
+        rows.push(Row { passes: 1, wear: mean_wear_of(&drive), tally });
+        if end == End::Complete {
+            passes.check(&tally, blocks)?;
+        }
+        if ended_by.is_none() && plan.max_passes.is_some_and(|most| passes.begun >= most) {
+            ended_by = Some("max_passes");
+        }
+    }
+    let notes = last_words(&drive).into_iter().chain((ended_by == Some("time")).then(too_long)).collect();
+    let intervals = crossings.intervals(&drive);
+    Ok(Life { drive: Some(drive), ended_by, passes: passes.begun, intervals, rows: rows.into_vec(), notes })
+}
+
+fn too_long() -> String {
+    format!(
+        "the run was ended after {} years of simulated time, all that it can keep: --method extrapolate has no such end",
+        LONGEST_NS / super::report::YEAR_NS
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_joined_and_nothing_is_lost() {
+        let mut rows = Rows::default();
+        for pass in 0..5000 {
+            rows.push(Row { passes: 1, wear: f64::from(pass), tally: Tally { erases: 1.0, ..Tally::default() } });
+        }
+        let rows = rows.into_vec();
+        assert!(rows.len() <= ROWS && rows.len() > ROWS / 2, "{}", rows.len());
+        assert_eq!(rows.iter().map(|row| row.passes).sum::<u64>(), 5000);
+        assert_eq!(rows.iter().map(|row| row.tally.erases).sum::<f64>(), 5000.0);
+        assert!(rows.windows(2).all(|pair| pair[0].wear < pair[1].wear) && rows.last().expect("rows").wear == 4999.0);
+        assert!(rows[..rows.len() - 1].iter().all(|row| row.passes == rows[0].passes), "rows are of one width");
+    }
+}

@@ -1,0 +1,320 @@
+//! How long a drive lasts: a workload repeated, pass after pass on the same drive, until the drive is worn out; or a steady pass in each interval of wear,
+//! from which the whole life is extrapolated.
+//!
+//! In full every erase is simulated. Extrapolation rests on what makes a life long: between two points at which something changes with wear, one pass is like the
+//! next. So for each interval of wear (six parts of the rated endurance, as the tables have them) the drive's blocks are set to a wear in it, the workload is
+//! repeated until two rounds agree, and the last of them stands for the interval: cycles = sum over intervals of (interval / mean wear of an erase).
+
+mod history;
+mod limit;
+mod passes;
+mod report;
+mod steady;
+
+use crate::description::{Description, no_file};
+use crate::router::Drive;
+use crate::session::{self, DriveText, Files, Progress, RunRequest, Watch};
+use kit::{Nanos, Problem, Problems};
+use limit::{Limit, Until};
+use passes::{Passes, Tally};
+use serde::Deserialize;
+use serde_json::Value;
+use workload::{Input, Options};
+
+/// Intervals of the rated endurance, as the tables of effective wear have them (autoFTL, section 3.5).
+const INTERVALS: i64 = 6;
+/// Cycles of every block that a round of extrapolation has at least, on average, and erases: the mean wear of so many erases is known to about half a per cent
+/// even where a policy tosses a coin between wears that differ by a factor of two.
+const ROUND_CYCLES: f64 = 4.0;
+const ROUND_ERASES: f64 = 4096.0;
+/// The longest simulated time: ages of blocks are kept in signed nanoseconds, which hold 292 years.
+const LONGEST_NS: u64 = 280 * report::YEAR_NS;
+
+/// A lifetime run, as the command line and Python ask for it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LifetimeRequest {
+    /// The drive.
+    pub drive: DriveText,
+    /// `KEY=VALUE` overrides.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The policy, in place of the description's.
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Seed of all random streams. Pass `n` (from 0) of a job file or a model is drawn with the seed plus `n`.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+    /// The starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
+    #[serde(default)]
+    pub precondition: Option<String>,
+    /// Options of the workload.
+    #[serde(default)]
+    pub workload: Options,
+    /// What ends the drive: `mean_wear`, `first_block`, `error_rate` or `spare`.
+    #[serde(default = "mean_wear")]
+    pub until: String,
+    /// `full` or `extrapolate`.
+    #[serde(default = "full")]
+    pub method: String,
+    /// Effective wear at which a block is worn out \[nominal erases\], in place of the rated cycles.
+    #[serde(default)]
+    pub wear_limit: Option<f64>,
+    /// How long data must stay correctable, such as `"1y"`; for `error_rate`.
+    #[serde(default)]
+    pub retention: Option<String>,
+    /// Passes after which a full run ends in any case.
+    #[serde(default)]
+    pub max_passes: Option<i64>,
+    /// Parts of the rated endurance, for which results are stated and from which extrapolation adds up. Absent: six.
+    #[serde(default)]
+    pub intervals: Option<i64>,
+    /// Cycles that every block has on average in a round of extrapolation, at least. Absent: four, or as many as 4,096 erases are.
+    #[serde(default)]
+    pub round_cycles: Option<f64>,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+fn mean_wear() -> String {
+    "mean_wear".to_owned()
+}
+
+fn full() -> String {
+    "full".to_owned()
+}
+
+/// Everything a lifetime run leaves.
+pub struct LifetimeOutcome {
+    /// `lifetime.json`.
+    pub report: Value,
+    /// `drive.toml`: the description, every field resolved.
+    pub drive_toml: String,
+    /// `workload.toml`: the workload of the first pass, every option resolved.
+    pub workload_toml: String,
+    /// What the user should know, one line each.
+    pub notes: Vec<String>,
+    /// Seconds of wall time that the set-up took.
+    pub setup_s: f64,
+}
+
+/// How it is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Full,
+    Extrapolate,
+}
+
+/// What a request asks for, checked.
+struct Plan {
+    method: Method,
+    limit: Limit,
+    max_passes: Option<u64>,
+    /// Edges of the intervals of mean effective wear \[nominal erases\], rising, the limit last.
+    edges: Vec<f64>,
+    round_cycles: f64,
+}
+
+/// Makes an empty drive of a description.
+pub type Make<'a> = &'a dyn Fn(&Description) -> std::io::Result<Drive>;
+
+/// Runs a workload on a drive to the drive's end. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly
+/// with partial results. Bad input is reported before time 0.
+pub fn lifetime(
+    request: &LifetimeRequest,
+    input: &Input,
+    files: Files<'_>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<LifetimeOutcome, Problems> {
+    let description = session::description(&as_run(request), files.named.unwrap_or(&no_file))?;
+    if description.policy.kind == "clairvoyant" {
+        return Err(Problems::one("policy.kind", "clairvoyant foresees one pass, and a life has many: expected another policy"));
+    }
+    let seed = request.seed;
+    lifetime_of(request, description, &|description| Drive::new(description, seed), input, files, progress)
+}
+
+/// The same on the drives that `make` makes of a description.
+pub fn lifetime_of(
+    request: &LifetimeRequest,
+    mut description: Description,
+    make: Make<'_>,
+    input: &Input,
+    mut files: Files<'_>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<LifetimeOutcome, Problems> {
+    if files.load.is_some() && request.precondition.is_some() {
+        return Err(Problems::one("--precondition", session::LOADED));
+    }
+    let mut plan = Plan::of(request, &mut description)?;
+    if plan.method == Method::Extrapolate && files.save.is_some() {
+        return Err(Problems::one("--save", "an extrapolated drive has not been through its life: expected --method full"));
+    }
+    let mut passes = Passes::new(input, &request.workload, description.user_bytes(), request.seed);
+    let first = passes.open()?;
+    if plan.method == Method::Extrapolate && first.is_endless {
+        return Err(Problems::one(
+            &input.name,
+            "it has no end, so that no pass over it can be measured: expected a limit, or --method full",
+        ));
+    }
+    let mut notes = first.notes.clone();
+    let workload_toml = first.resolved.clone();
+
+    let mut watch = Watch::new(progress);
+    let fresh = || make(&description).map_err(|error| session::too_large(&request.drive.name, &error));
+    let mut drive = fresh()?;
+    let starting_state = session::prepare(&mut drive, &description, &mut files, &mut watch)?;
+    plan.start_at(&drive, &request.drive.name)?;
+    drive.adopt();
+    let setup_s = watch.seconds();
+    notes.extend(plan.limit.notes.iter().cloned());
+
+    let start = report::Start::of(&drive);
+    let life = match plan.method {
+        Method::Full => history::full(&plan, drive, &mut passes, &mut watch)?,
+        Method::Extrapolate => steady::extrapolate(&plan, drive, &fresh, &mut passes, &mut watch)?,
+    };
+    notes.extend(life.notes.iter().cloned());
+    let facts = report::Facts { request, input, description: &description, plan: &plan, start, starting_state };
+    let report = report::report(&facts, &life, watch.seconds() - setup_s);
+    let drive_toml = description.to_toml();
+    if let (Some(to), Some(mut drive)) = (files.save, life.drive) {
+        watch.tell("save", drive.now().0, 0, None);
+        session::save(&mut drive, to)?;
+    }
+    Ok(LifetimeOutcome { report, drive_toml, workload_toml, notes, setup_s })
+}
+
+/// How a life went.
+struct Life {
+    /// The drive as it was left, if it went through all of it.
+    drive: Option<Drive>,
+    /// What ended it; none if somebody stopped the run.
+    ended_by: Option<&'static str>,
+    /// Passes over the workload that were begun.
+    passes: u64,
+    intervals: Vec<Interval>,
+    /// Passes that went by, one or several a row.
+    rows: Vec<history::Row>,
+    notes: Vec<String>,
+}
+
+/// What happens while the mean effective wear goes from one value to another.
+struct Interval {
+    from: f64,
+    to: f64,
+    /// Cycles of a block, on average.
+    cycles: f64,
+    tally: Tally,
+    /// Of an extrapolated one: passes of the round that stands for it, rounds before it, and whether the last two agreed.
+    measured: Option<(u64, u32, bool)>,
+}
+
+fn as_run(request: &LifetimeRequest) -> RunRequest {
+    RunRequest {
+        drive: request.drive.clone(),
+        set: request.set.clone(),
+        policy: request.policy.clone(),
+        seed: request.seed,
+        precondition: request.precondition.clone(),
+        workload: request.workload.clone(),
+        record: session::Keep::default(),
+        steady_state: false,
+        steady_round: None,
+    }
+}
+
+impl Plan {
+    fn of(request: &LifetimeRequest, description: &mut Description) -> Result<Plan, Problems> {
+        let mut problems = Problems::default();
+        let methods = [("full", Method::Full), ("extrapolate", Method::Extrapolate)];
+        let method = named("--method", "method", &request.method, &methods, &mut problems).unwrap_or(Method::Full);
+        let until = named("--until", "end of a life", &request.until, &Until::ALL, &mut problems).unwrap_or(Until::MeanWear);
+        if method == Method::Extrapolate && matches!(until, Until::FirstBlock | Until::Spare) {
+            problems.add(
+                "--method",
+                format!(
+                    "extrapolate: how unevenly blocks wear, which decides when --until {} is reached, does not show in steady passes: expected \
+                     --method full, or --until mean_wear",
+                    request.until
+                ),
+            );
+        }
+        if let Some(cycles) = request.round_cycles.filter(|cycles| !(0.1..=1e6).contains(cycles)) {
+            problems.add("--round-cycles", format!("{cycles}: expected 0.1..=1000000"));
+        }
+        let intervals = request.intervals.unwrap_or(INTERVALS);
+        if !(1..=1000).contains(&intervals) {
+            problems.add("--intervals", format!("{intervals}: expected 1..=1000"));
+        }
+        let max_passes = request.max_passes.map(|most| u64::try_from(most).unwrap_or(0));
+        if let (Some(0), Some(most)) = (max_passes, request.max_passes) {
+            problems.add("--max-passes", format!("{most}: expected 1 or more"));
+        }
+        if request.max_passes.is_some() && method == Method::Extrapolate {
+            problems.add("--max-passes", "ends a full run: expected --method full");
+        }
+        if request.round_cycles.is_some() && method == Method::Full {
+            problems.add("--round-cycles", "rounds are those of extrapolation: expected --method extrapolate");
+        }
+        problems.or(())?;
+        if let (Method::Extrapolate, Some(cycles)) = (method, description.ftl.retire_at_cycles) {
+            return Err(Problems::one(
+                "ftl.retire_at_cycles",
+                format!("{cycles}: steady passes tell nothing of a drive that loses blocks: expected --method full, or none"),
+            ));
+        }
+        let limit = Limit::of(request, until, description)?;
+        let rated = f64::from(description.flash.rated_pe_cycles);
+        let parts = (1..=intervals).map(|part| rated * part as f64 / intervals as f64);
+        let mut edges: Vec<f64> = parts.filter(|edge| *edge < limit.wear).collect();
+        edges.push(limit.wear);
+        let blocks = f64::from(description.geometry().block_count);
+        let round_cycles = request.round_cycles.unwrap_or(ROUND_CYCLES.max(ROUND_ERASES / blocks));
+        Ok(Plan { method, limit, max_passes, edges, round_cycles })
+    }
+
+    /// The first interval begins where the drive is.
+    fn start_at(&mut self, drive: &Drive, name: &str) -> Result<(), Problems> {
+        let wear = mean_wear_of(drive);
+        if let Some(how) = self.limit.reached(drive) {
+            return Err(Problems::one(
+                name,
+                format!(
+                    "the drive begins at its end ({how}): its blocks have {wear:.0} of {:.0} nominal erases behind them",
+                    self.limit.wear
+                ),
+            ));
+        }
+        self.edges.retain(|edge| *edge > wear);
+        self.edges.insert(0, wear);
+        Ok(())
+    }
+}
+
+/// The value of a name, or a problem that lists the names there are.
+fn named<T: Copy>(place: &str, what: &str, name: &str, known: &[(&'static str, T)], problems: &mut Problems) -> Option<T> {
+    let found = known.iter().find(|(known, _)| *known == name);
+    if found.is_none() {
+        problems.0.push(Problem::unknown(place, what, name, known.iter().map(|(name, _)| *name)));
+    }
+    found.map(|(_, value)| *value)
+}
+
+/// The mean effective wear of a drive's blocks \[nominal erases\].
+fn mean_wear_of(drive: &Drive) -> f64 {
+    let store = &drive.ftl().store;
+    store.wear_total() as f64 / 1000.0 / f64::from(store.geometry.block_count)
+}
+
+/// A duration of the command line.
+fn duration(place: &str, text: &str) -> Result<Nanos, Problems> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos::ZERO) => Err(Problems::one(place, "0: expected a duration above zero")),
+        Ok(duration) => Ok(duration),
+        Err(complaint) => Err(Problems::one(place, complaint)),
+    }
+}

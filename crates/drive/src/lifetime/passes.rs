@@ -1,0 +1,143 @@
+//! A workload repeated on a drive, and what a stretch of it did.
+
+use crate::router::Drive;
+use crate::run_loop::{End, RunLoop};
+use kit::{Nanos, Op, Problems, SimTime};
+use workload::{Input, Options, Workload};
+
+/// Write and erase modes of a drive at most.
+const MODES: usize = 16;
+
+/// Passes over a workload: each begins when the one before has ended, and, where the workload has times of its own, not before its turn.
+pub(super) struct Passes<'a> {
+    input: &'a Input,
+    options: Options,
+    user_bytes: u64,
+    seed: u64,
+    /// Passes begun.
+    pub begun: u64,
+}
+
+impl<'a> Passes<'a> {
+    pub fn new(input: &'a Input, options: &Options, user_bytes: u64, seed: u64) -> Passes<'a> {
+        Passes { input, options: options.clone(), user_bytes, seed, begun: 0 }
+    }
+
+    /// The workload of the next pass. What is drawn at random is drawn anew for each: the same order of random writes again and again would wear a drive as no
+    /// random writes do.
+    pub fn open(&self) -> Result<Workload, Problems> {
+        let options = Options { seed: self.seed.wrapping_add(self.begun), ..self.options.clone() };
+        let mut workload = workload::open(self.input, self.user_bytes, &options)?;
+        // Nothing is left out of a life.
+        workload.jobs.iter_mut().for_each(|job| job.ramp_time = Nanos::ZERO);
+        Ok(workload)
+    }
+
+    /// Runs the next pass, and lets the time go by until the one after it. `go_on` is asked every few hundred steps, and told the commands completed.
+    pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&Drive, u64) -> bool) -> Result<End, Problems> {
+        let workload = self.open()?;
+        self.begun += 1;
+        let next = workload.period.map(|period| drive.now() + period);
+        let end = RunLoop::new(workload).run(drive, &mut |drive, completed| go_on(drive, completed))?;
+        if end == End::Complete {
+            wait_until(drive, next.unwrap_or(SimTime::ZERO));
+        }
+        Ok(end)
+    }
+
+    /// Whether what passes did wears a drive of so many blocks at all.
+    pub fn check(&self, done: &Tally, blocks: f64) -> Result<(), Problems> {
+        let refused = |why: &str| Err(Problems::one(&self.input.name, format!("{why}: a drive under it would last for ever")));
+        if done.host_units == 0.0 {
+            return refused("a pass over it writes nothing");
+        }
+        if done.erases >= blocks && done.wear == 0.0 {
+            return refused("every erase that it causes wears nothing (flash.erase_mode, wear)");
+        }
+        Ok(())
+    }
+}
+
+/// Lets time pass with no command in flight: the drive collects, and moves what nears its limit.
+fn wait_until(drive: &mut Drive, until: SimTime) {
+    while drive.now() < until {
+        drive.advance(until);
+    }
+}
+
+/// What a drive did in a stretch of its life. Numbers are real, so that a stretch can stand for a longer one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    /// Simulated time \[ns\].
+    pub ns: f64,
+    /// Commands completed.
+    pub commands: f64,
+    /// Writes of the host completed, their bytes, and the sum of their latencies \[ns\].
+    pub writes: f64,
+    pub written_bytes: f64,
+    pub write_ns: f64,
+    /// Mapping units that the host wrote, and that were programmed for any reason.
+    pub host_units: f64,
+    pub programmed_units: f64,
+    pub erases: f64,
+    /// Free blocks erased further.
+    pub lazy_erases: f64,
+    /// Effective wear that was added \[nominal erases\].
+    pub wear: f64,
+    pub erase_modes: [f64; MODES],
+    pub write_modes: [f64; MODES],
+}
+
+impl Tally {
+    /// Everything so far.
+    pub fn of(drive: &Drive) -> Tally {
+        let (ftl, flash, statistics) = (&drive.ftl().counters, &drive.flash().counters, &drive.statistics);
+        let write = &statistics.sums[Op::Write as usize];
+        Tally {
+            ns: drive.now().0 as f64,
+            commands: statistics.sums.iter().map(|sums| sums.count()).sum::<u64>() as f64,
+            writes: write.count() as f64,
+            written_bytes: statistics.bytes[Op::Write as usize] as f64,
+            write_ns: write.total_ns() as f64,
+            host_units: ftl.host_units as f64,
+            programmed_units: ftl.units_programmed.iter().sum::<u64>() as f64,
+            erases: drive.ftl().store.erase_total() as f64,
+            lazy_erases: ftl.lazy_erases as f64,
+            wear: drive.ftl().store.wear_total() as f64 / 1000.0,
+            erase_modes: std::array::from_fn(|mode| flash.erase_modes.get(mode).copied().unwrap_or(0) as f64),
+            write_modes: ftl.units_by_mode.map(|count| count as f64),
+        }
+    }
+
+    fn combine(&self, other: &Tally, f: impl Fn(f64, f64) -> f64) -> Tally {
+        Tally {
+            ns: f(self.ns, other.ns),
+            commands: f(self.commands, other.commands),
+            writes: f(self.writes, other.writes),
+            written_bytes: f(self.written_bytes, other.written_bytes),
+            write_ns: f(self.write_ns, other.write_ns),
+            host_units: f(self.host_units, other.host_units),
+            programmed_units: f(self.programmed_units, other.programmed_units),
+            erases: f(self.erases, other.erases),
+            lazy_erases: f(self.lazy_erases, other.lazy_erases),
+            wear: f(self.wear, other.wear),
+            erase_modes: std::array::from_fn(|mode| f(self.erase_modes[mode], other.erase_modes[mode])),
+            write_modes: std::array::from_fn(|mode| f(self.write_modes[mode], other.write_modes[mode])),
+        }
+    }
+
+    /// What was done since `earlier`.
+    pub fn since(&self, earlier: &Tally) -> Tally {
+        self.combine(earlier, |now, then| now - then)
+    }
+
+    /// Both stretches.
+    pub fn and(&self, other: &Tally) -> Tally {
+        self.combine(other, |a, b| a + b)
+    }
+
+    /// A stretch so many times as long.
+    pub fn times(&self, factor: f64) -> Tally {
+        self.combine(self, |a, _| a * factor)
+    }
+}

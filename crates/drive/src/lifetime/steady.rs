@@ -1,0 +1,161 @@
+//! A life from one steady round in each interval of wear.
+
+use super::passes::{Passes, Tally};
+use super::{Interval, LONGEST_NS, Life, Plan, mean_wear_of};
+use crate::router::Drive;
+use crate::run_loop::End;
+use crate::session::Watch;
+use kit::{BlockId, Problems};
+
+/// Two rounds agree if wear per erase and write amplification differ by less than this share.
+const AGREE: f64 = 0.01;
+/// Rounds in an interval at most: what has not settled by then is taken as it is, and said.
+const ROUNDS: u32 = 20;
+
+/// One interval after another.
+struct Ageing<'a, 'b> {
+    plan: &'a Plan,
+    fresh: &'a dyn Fn() -> Result<Drive, Problems>,
+    passes: &'a mut Passes<'b>,
+    watch: &'a mut Watch<'b>,
+    blocks: f64,
+    /// Mean effective wear of the round before \[nominal erases\], and the wear of an erase in it.
+    per_round: f64,
+    per_erase: f64,
+    /// Commands completed, for the progress.
+    commands: f64,
+}
+
+/// Measures a steady round in each interval and adds the life up.
+pub(super) fn extrapolate<'b>(
+    plan: &Plan,
+    mut drive: Drive,
+    fresh: &dyn Fn() -> Result<Drive, Problems>,
+    passes: &mut Passes<'b>,
+    watch: &mut Watch<'b>,
+) -> Result<Life, Problems> {
+    let blocks = f64::from(drive.ftl().store.geometry.block_count);
+    let mut cycles = mean_cycles(&drive);
+    let mut ageing = Ageing { plan, fresh, passes, watch, blocks, per_round: 0.0, per_erase: 1.0, commands: 0.0 };
+    let (mut intervals, mut notes) = (Vec::new(), Vec::new());
+    for index in 0..plan.edges.len() - 1 {
+        let (next, found) = ageing.interval(drive, index, cycles, &mut notes)?;
+        drive = next;
+        let Some(interval) = found else { break };
+        cycles += interval.cycles;
+        intervals.push(interval);
+    }
+    let is_whole = intervals.len() + 1 == plan.edges.len();
+    let passes = ageing.passes.begun;
+    Ok(Life { drive: None, ended_by: is_whole.then(|| plan.limit.until.name()), passes, intervals, rows: Vec::new(), notes })
+}
+
+fn mean_cycles(drive: &Drive) -> f64 {
+    let store = &drive.ftl().store;
+    let blocks = store.geometry.block_count;
+    (0..blocks).map(|block| f64::from(store.erase_count(BlockId(block)))).sum::<f64>() / f64::from(blocks)
+}
+
+impl Ageing<'_, '_> {
+    /// The steady round of an interval; none if somebody stopped it.
+    fn interval(
+        &mut self,
+        mut drive: Drive,
+        index: usize,
+        cycles: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<(Drive, Option<Interval>), Problems> {
+        let (from, to) = (self.plan.edges[index], self.plan.edges[index + 1]);
+        // The rounds lie about the interval's middle, so that blocks more and less worn than the mean are in it, too.
+        let at = (0.5 * (from + to) - self.per_round).max(from);
+        drive = self.aged(drive, at, cycles + (at - from) / self.per_erase)?;
+        let (mut rounds, mut before): (u32, Option<Tally>) = (0, None);
+        let (round, passes, steady) = loop {
+            let Some((round, passes)) = self.round(&mut drive, index, rounds)? else { return Ok((drive, None)) };
+            rounds += 1;
+            (self.per_round, self.per_erase) = (round.wear / self.blocks, round.wear / round.erases);
+            let steady = before.is_some_and(|before| agree(&before, &round));
+            if steady || rounds == ROUNDS || mean_wear_of(&drive) >= to {
+                break (round, passes, steady);
+            }
+            before = Some(round);
+        };
+        if !steady {
+            notes.push(format!(
+                "from {from:.0} to {to:.0} nominal erases: {rounds} rounds of {:.1} nominal erases each, no two in a row of which agree within {:.0} %; \
+                 with fewer intervals more rounds fit into one, and --method full needs none",
+                self.per_round,
+                100.0 * AGREE
+            ));
+        }
+        let lasts = (to - from) / self.per_erase;
+        let tally = round.times(lasts * self.blocks / round.erases);
+        Ok((drive, Some(Interval { from, to, cycles: lasts, tally, measured: Some((passes, rounds, steady)) })))
+    }
+
+    /// The same drive with another wear: saved as it is at rest, and loaded again, as an aged drive is.
+    fn aged(&mut self, mut drive: Drive, wear: f64, cycles: f64) -> Result<Drive, Problems> {
+        drive.program_buffer();
+        drive.quiesce();
+        let mut saved = Vec::new();
+        drive.ftl().save(drive.now(), &mut saved).expect("memory takes all");
+        drop(drive);
+        let mut aged = (self.fresh)()?;
+        aged.ftl_mut().load(&mut &saved[..]).expect("it was saved a moment ago by the same drive");
+        aged.ftl_mut().shift_wear(wear, cycles);
+        aged.adopt();
+        Ok(aged)
+    }
+
+    /// As many whole passes as give every block the cycles of a round, on average: what they did, and how many they were. None if somebody stopped them.
+    fn round(&mut self, drive: &mut Drive, interval: usize, rounds: u32) -> Result<Option<(Tally, u64)>, Problems> {
+        let begin = Tally::of(drive);
+        let wanted = self.plan.round_cycles * self.blocks;
+        let intervals = (self.plan.edges.len() - 1) as f64;
+        let mut passes = 0;
+        loop {
+            let before = Tally::of(drive);
+            let (watch, commands) = (&mut *self.watch, self.commands);
+            let end = self.passes.run(drive, &mut |drive, completed| {
+                let erases = Tally::of(drive).erases - begin.erases;
+                // Most intervals take two rounds.
+                let share = (f64::from(rounds) + (erases / wanted).min(1.0)) / f64::from(rounds + 1).max(2.0);
+                let fraction = (interval as f64 + share) / intervals;
+                let go_on = watch.tell("lifetime", drive.now().0, commands as u64 + completed, Some(fraction));
+                go_on && drive.now().0 <= LONGEST_NS
+            })?;
+            let now = Tally::of(drive);
+            self.commands += now.commands - before.commands;
+            if drive.now().0 > LONGEST_NS {
+                return Err(too_slow(wanted / self.blocks));
+            }
+            if end == End::Stopped {
+                return Ok(None);
+            }
+            passes += 1;
+            self.passes.check(&now.since(&before), self.blocks)?;
+            let round = now.since(&begin);
+            if round.erases >= wanted {
+                self.passes.check(&round, self.blocks)?;
+                return Ok(Some((round, passes)));
+            }
+        }
+    }
+}
+
+/// Whether two rounds are alike.
+fn agree(before: &Tally, now: &Tally) -> bool {
+    let alike = |a: f64, b: f64| (a - b).abs() <= AGREE * b;
+    alike(before.wear / before.erases, now.wear / now.erases)
+        && alike(before.programmed_units / before.host_units, now.programmed_units / now.host_units)
+}
+
+fn too_slow(cycles: f64) -> Problems {
+    Problems::one(
+        "--round-cycles",
+        format!(
+            "{cycles}: the workload writes so little that a round takes more than {} years: expected fewer cycles",
+            LONGEST_NS / super::report::YEAR_NS
+        ),
+    )
+}

@@ -1,0 +1,127 @@
+"""``ssdlab lifetime``: a workload repeated until the drive is worn out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ssdlab import lifetimes
+from ssdlab.cli import options
+from ssdlab.cli.console import standard_output
+from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.spread import spread
+
+_LIFE = "Life"
+
+
+@spread(without=("steady_state", "steady_round"))
+def lifetime(
+    drive: options.DriveArgument,
+    workload: options.WorkloadArgument,
+    *,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", metavar="NAME", help="The mode policy; the drive's own when absent."),
+    ] = None,
+    until: Annotated[
+        str,
+        typer.Option(
+            "--until",
+            metavar="END",
+            help="What ends the drive: mean_wear, first_block, error_rate or spare.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = "mean_wear",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="HOW",
+            help="full: every erase is simulated; extrapolate: a steady round in each interval of wear.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = "full",
+    wear_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--wear-limit",
+            metavar="CYCLES",
+            help="Effective wear of a worn-out block, in nominal erases; the rated cycles when absent.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = None,
+    retention: Annotated[
+        str | None,
+        typer.Option(
+            "--retention",
+            metavar="TIME",
+            help="For error_rate: how long data must be kept; what the mode `normal` promises when absent.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = None,
+    max_passes: Annotated[
+        int | None,
+        typer.Option("--max-passes", metavar="N", help="End a full run after so many passes.", rich_help_panel=_LIFE),
+    ] = None,
+    intervals: Annotated[
+        int | None,
+        typer.Option(
+            "--intervals",
+            metavar="N",
+            help="Parts of the rated endurance that are told apart; six when absent.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = None,
+    round_cycles: Annotated[
+        float | None,
+        typer.Option(
+            "--round-cycles",
+            metavar="X",
+            help="Least mean cycles of a block in a round of extrapolation; four or more when absent.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = None,
+    setup: options.Setup,
+    reading: options.Reading,
+    out: options.Out = None,
+    force: options.Force = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Repeat a workload until the drive is worn out."""
+    options.Targets(out, force, setup.save).check()
+    source = reading.workload(workload)
+    result, interrupted = measured(
+        lambda start: lifetimes.lifetime(
+            drive,
+            source,
+            policy,
+            set=setup.settings or (),
+            seed=setup.seed,
+            precondition=setup.precondition,
+            load=setup.load,
+            save=setup.save,
+            until=until,
+            method=method,
+            wear_limit=wear_limit,
+            retention=retention,
+            max_passes=max_passes,
+            intervals=intervals,
+            round_cycles=round_cycles,
+            progress=start("lifetime"),
+        ),
+        quiet,
+    )
+    if not quiet:
+        remark_on([result], result.notes)
+    if out is not None:
+        result.save(out, force=force)
+    if json:
+        sys.stdout.write(result.report_json.rstrip("\n") + "\n")
+    else:
+        from ssdlab.cli import lifetime_views
+
+        lifetime_views.show_lifetime(standard_output(), result)
+    end(interrupted, "the results are those of the life so far")
