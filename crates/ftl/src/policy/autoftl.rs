@@ -149,8 +149,12 @@ impl AutoFtl {
     /// The quickest and the slowest erase mode of a level.
     fn erase_modes(level: u8, facts: &Facts) -> [ModeId; 2] {
         let mut of_level: Vec<usize> = (0..facts.erase_levels.len()).filter(|&mode| facts.erase_levels[mode] == level).collect();
-        of_level.sort_by(|&a, &b| facts.erase_scales[a].total_cmp(&facts.erase_scales[b]));
-        [of_level[0], of_level[of_level.len() - 1]].map(|mode| ModeId(mode as u8))
+        // Of two that take as long, the one that wears less.
+        let cost = |mode: usize| (facts.erase_scales[mode], facts.erase_wear[mode]);
+        of_level.sort_by(|&a, &b| cost(a).partial_cmp(&cost(b)).expect("scales and wear are numbers"));
+        let slowest =
+            of_level.iter().copied().find(|&mode| facts.erase_scales[mode] == facts.erase_scales[of_level[of_level.len() - 1]]);
+        [of_level[0], slowest.unwrap_or(of_level[0])].map(|mode| ModeId(mode as u8))
     }
 
     /// The level for a utilisation (table 1).

@@ -61,8 +61,10 @@ impl Points {
         let whole = (0..facts.write_modes.len()).filter(|&mode| facts.block_units[mode] == most);
         let quickest = |level: u8, slow: bool| {
             let of_level = (0..facts.erase_levels.len()).filter(move |&mode| facts.erase_levels[mode] == level);
-            let by_time = |a: &usize, b: &usize| facts.erase_scales[*a].total_cmp(&facts.erase_scales[*b]);
-            if slow { of_level.max_by(by_time) } else { of_level.min_by(by_time) }
+            // Of two that take as long, the one that wears less.
+            let cost =
+                |mode: usize| (if slow { -facts.erase_scales[mode] } else { facts.erase_scales[mode] }, facts.erase_wear[mode]);
+            of_level.min_by(|&a, &b| cost(a).partial_cmp(&cost(b)).expect("scales and wear are numbers"))
         };
         let depth = |level: u8| (0..=level).rev().find(|&at| facts.erase_levels.contains(&at)).unwrap_or(0);
         let point = |mode: usize| Point {
