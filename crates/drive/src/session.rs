@@ -191,6 +191,7 @@ pub fn run(
     if files.load.is_none() && description.state.precondition == PreconditionMethod::Steady {
         notes.extend(steady_notes(&description, &workload));
     }
+    notes.extend(alike_note(&description, &drive));
     drive.adopt();
     let setup_s = watch.seconds();
 
@@ -399,6 +400,22 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What a user should know whose policy chooses a write mode for each page for the reads that it leaves, where all are read alike.
+fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
+    let mode_of = |name: &String| description.flash.write_modes.iter().find(|mode| mode.name == *name);
+    let modes = description.policy.modes();
+    let mut read = modes.iter().filter_map(|(_, name)| mode_of(name)).map(|mode| description.flash.read_mode_of(mode));
+    let first = read.next()?;
+    (drive.ftl().keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
+        let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
+        format!(
+            "policy `{}` chooses among the write modes {} by what reads of their data cost, and all are read alike: give each its              flash.write_mode.read_mode, as the preset agcr-64g does",
+            description.policy.kind,
+            names.join(", ")
+        )
+    })
 }
 
 /// Steady-state search while a run goes on.

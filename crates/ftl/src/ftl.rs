@@ -355,6 +355,11 @@ impl Ftl {
         self.block_bytes.bytes_per_block()
     }
 
+    /// Whether the policy keeps a write mode for each page, and answers for its reads.
+    pub fn keeps_modes_by_page(&self) -> bool {
+        self.needs.page_scope
+    }
+
     /// Free blocks in the drive.
     pub fn free_blocks(&self) -> u64 {
         self.space.total_free_blocks()

@@ -17,6 +17,7 @@ mod notes;
 mod ofwar;
 mod oracle;
 mod reference;
+mod regulated;
 mod relaxed;
 mod timing;
 mod write_amplification;

@@ -34,6 +34,18 @@ fn a_job_whose_steady_state_is_another_is_told_so() {
 }
 
 #[test]
+fn a_policy_for_reads_on_a_drive_that_reads_all_alike_is_told_so() {
+    let told =
+        |sets: &[&str]| notes(TINY, sets, "rw=randwrite\nbs=4k\nnumber_ios=10").iter().any(|note| note.contains("read alike"));
+    let fine = "flash.write_mode=[{ name = 'normal' }, { name = 'fast' }, { name = 'fine' }]";
+    assert!(told(&[fine, "policy.kind=agcr"]));
+    assert!(!told(&[fine]));
+    let modes = "flash.write_mode=[{ name = 'normal' }, { name = 'fast', read_mode = 'slow' }, { name = 'fine' }]";
+    let reads = "flash.read_mode=[{ name = 'hard' }, { name = 'slow', transfers = 3 }]";
+    assert!(!told(&[modes, reads, "policy.kind=agcr"]));
+}
+
+#[test]
 fn a_rested_drive_is_said_to_be_rested() {
     let job = "rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1";
     let told = |sets: &[&str]| notes(TINY, sets, job).iter().any(|note| note.contains("rested drive"));

@@ -28,7 +28,8 @@ impl Ftl {
             return None;
         }
         let units = std::mem::take(&mut self.scratch);
-        let dispatch = Dispatch { die, units: &units, waiting: self.writes.len(list) - units.len() as u64 };
+        let waiting = self.writes.len(list) - units.len() as u64;
+        let dispatch = Dispatch { die, units: &units, waiting, others_idle: self.others_idle(&out.signals) };
         let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
         self.scratch = units;
         if self.store.valid_by_mode[answer.mode.index()] >= self.retention.most_owed[answer.mode.index()] {
@@ -65,6 +66,14 @@ impl Ftl {
         }
         self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
         Some(self.finish_stripe(die, target.stream, bound, now, out))
+    }
+
+    /// Dies beside the one that takes a write that could take the next one now.
+    fn others_idle(&self, signals: &kit::Signals) -> u32 {
+        match self.config.write_allocation {
+            WriteAllocation::Pull => self.store.geometry.die_count.saturating_sub(signals.busy_dies + 1),
+            WriteAllocation::Static | WriteAllocation::RoundRobin => 0,
+        }
     }
 
     /// Units trimmed while they waited leave the queue without being programmed.

@@ -154,7 +154,8 @@ impl Ftl {
             units: 1,
             pages: 1,
             page_type: 0,
-            mode: ModeId(0),
+            // It is older than the run.
+            mode: self.read_modes[self.old_mode.index()],
             encode: false,
             owner: Owner::Command(command),
         }

@@ -15,14 +15,17 @@ use std::collections::VecDeque;
 pub const SUMMARY: &str =
     "write cost by each page's history of reads and writes, rewritten at high cost where it is only read (AGCR, 2016)";
 
-/// Access characteristic guided cost regulation (AGCR), sections 3.2 to 3.4 of the paper. A page is known by its last `window - 1` accesses and the upcoming one. A write to a page that was
-/// only written is at low cost, to one that was read as well at medium cost, to one without history at high cost. A read of a page whose window holds
-/// reads only, and whose copy was written at low cost, enters one rewrite at high cost in the rewrite queue, which idle time works off; it is
-/// dropped if the page is written first. A read is at the cost that the page's copy was written for.
+/// Access characteristic guided cost regulation (AGCR), sections 3.2 to 3.4 of the paper. A page is known by its last `window - 1` accesses and the
+/// upcoming one. A write to a page that was only written is at low cost, to one that was read as well at medium cost, to one without history at high
+/// cost. A read of a page whose window holds reads only, and whose copy was written at low cost, enters one rewrite at high cost in the rewrite queue,
+/// which idle time works off; it is dropped if the page is written first. A read is at the cost that the page's copy was written for; data older than
+/// the run was written at high cost.
 ///
 /// Choices of ours, where the paper is silent: what is relocated keeps its class (`keep_class`); a page written at medium cost is not rewritten
-/// (`rewrite_medium`); the channel must be idle for a rewrite; the rewrite queue has a depth, and beyond it reads stay at high cost. The paper counts
-/// two bits of metadata for each page; one more state each is needed to know a page without history and the class of three in which it was written.
+/// (`rewrite_medium`); a channel must be idle for a rewrite of one of its pages; the rewrite queue has a depth, and beyond it reads stay at high cost; of
+/// a window longer than a page's history the known accesses decide. An access is one that reaches the flash: what a write buffer absorbs or
+/// answers, or the controller while a program is under way, is none. The paper counts two bits of metadata for each page; one more state each is needed
+/// to know a page without history and the class of three in which it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -69,6 +72,8 @@ impl Member for Params {
 
 const READ: u8 = 1;
 const WRITE: u8 = 2;
+/// A read, since which a rewrite of the page is queued or under way: no write can have come after it. Only ever the newest access.
+const READ_QUEUED: u8 = 3;
 
 /// The last accesses of a page, two bits each, the newest lowest; above them its class.
 #[derive(Clone, Copy)]
@@ -83,12 +88,27 @@ impl History {
 
     /// The accesses of a page's window before the upcoming one.
     fn of(self, lpn: Lpn, view: &View<'_>) -> u8 {
-        view.bits.get(lpn) & self.mask()
+        let past = view.bits.get(lpn) & self.mask();
+        if past & 3 == READ_QUEUED { past & !3 | READ } else { past }
     }
 
+    /// The upcoming access has come.
     fn note(self, lpn: Lpn, access: u8, view: &mut View<'_>) {
+        let past = self.of(lpn, view);
+        let class = view.bits.get(lpn) & !self.mask();
+        view.bits.set(lpn, class | (past << 2 | access) & self.mask());
+    }
+
+    fn is_queued(self, lpn: Lpn, view: &View<'_>) -> bool {
+        view.bits.get(lpn) & 3 == READ_QUEUED
+    }
+
+    /// The rewrite of a page is done, or given up.
+    fn end_queued(self, lpn: Lpn, view: &mut View<'_>) {
         let all = view.bits.get(lpn);
-        view.bits.set(lpn, all & !self.mask() | (all << 2 | access) & self.mask());
+        if all & 3 == READ_QUEUED {
+            view.bits.set(lpn, all & !3 | READ);
+        }
     }
 
     /// Whether all known accesses of a window are of one kind, and there is one.
@@ -110,7 +130,10 @@ struct Agcr {
     params: Params,
     costs: Costs,
     history: History,
-    queue: VecDeque<(Lpn, Ppn)>,
+    /// Pages to be rewritten, by logical address as in the paper: one that a collection moved meanwhile still is to be.
+    queue: VecDeque<Lpn>,
+    /// Those of which the rewrite has begun; their entries stay marked until they are placed.
+    under_way: Vec<Lpn>,
     counts: Counts,
 }
 
@@ -121,6 +144,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
         costs: Costs::new([&params.low, &params.medium, &params.high], 2 * history.remembered, facts),
         history,
         queue: VecDeque::new(),
+        under_way: Vec::new(),
         counts: Counts::default(),
         params: params.clone(),
     })
@@ -136,35 +160,70 @@ impl Agcr {
         }
     }
 
-    /// A page that is only read and was not written for it is to be rewritten (section 3.3, *read cost regulation*).
-    fn consider_rewrite(&mut self, read: &UnitRead, view: &mut View<'_>) {
-        let cost = self.costs.of(read.lpn, view);
-        let wanted = cost == Cost::Low || cost == Cost::Medium && self.params.rewrite_medium;
-        if !wanted || !self.history.is_only(self.history.of(read.lpn, view), READ) {
-            return;
+    /// A page that is only read and was not written for it is to be rewritten (section 3.3, *read cost regulation*). Whether the upcoming read enters it.
+    fn enters(&mut self, lpn: Lpn, view: &View<'_>) -> bool {
+        let wanted = match self.costs.of(lpn, view) {
+            Cost::High => false,
+            Cost::Medium => self.params.rewrite_medium,
+            Cost::Low => true,
+        };
+        if !wanted || !self.history.is_only(self.history.of(lpn, view), READ) {
+            return false;
         }
-        if self.queue.len() as u64 >= self.params.queue_depth {
-            self.counts.full += 1;
-            return;
-        }
-        self.queue.push_back((read.lpn, read.ppn));
-        // A second entry of a page is found stale when its turn comes; of the common ones there is none.
-        if cost == Cost::Low {
-            self.costs.set(read.lpn, Cost::LowQueued, view);
-        }
-        self.counts.entered += 1;
-        self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
+        let is_full = self.queue.len() as u64 >= self.params.queue_depth;
+        self.counts.full += u64::from(is_full);
+        !is_full
     }
 
-    /// The next page that still is where it was read.
-    fn next_rewrite(&mut self, view: &View<'_>) -> Option<PageMove> {
-        while let Some((lpn, from)) = self.queue.pop_front() {
-            if view.store.place_of(lpn) == Some(from) && self.costs.of(lpn, view) != Cost::High {
-                self.counts.rewrites += 1;
-                let mode = self.costs.write_mode(Cost::High);
-                return Some(PageMove { lpn, from, reason: Reason::Rewrite, mode, deadline: None });
+    /// A host read of a page: what it means for the page's rewrite, and its history.
+    fn note_read(&mut self, lpn: Lpn, view: &mut View<'_>) {
+        let mut access = READ;
+        if self.history.is_queued(lpn, view) {
+            access = READ_QUEUED;
+        } else if self.enters(lpn, view) {
+            access = READ_QUEUED;
+            self.queue.push_back(lpn);
+            self.counts.entered += 1;
+            self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
+        }
+        self.history.note(lpn, access, view);
+    }
+
+    /// Forgets the rewrite of a page if it had begun; whether it had.
+    fn no_longer_under_way(&mut self, lpn: Lpn, view: &View<'_>) -> bool {
+        if !self.history.is_queued(lpn, view) {
+            return false;
+        }
+        let before = self.under_way.len();
+        self.under_way.retain(|&page| page != lpn);
+        self.under_way.len() < before
+    }
+
+    /// Whether nothing runs on the channel where a page is, so that reading it there delays nobody.
+    fn is_quiet(&self, at: Ppn, view: &View<'_>) -> bool {
+        let geometry = &view.store.geometry;
+        let channel = geometry.channel_of(geometry.die_of(geometry.block_of(at)));
+        self.params.idle == IdleScope::Drive || view.signals.channel_busy_dies[channel.index()] == 0
+    }
+
+    /// The oldest rewrite whose page was not written since.
+    fn next_rewrite(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        while let Some(&lpn) = self.queue.front() {
+            let queued = self.history.is_queued(lpn, view);
+            let Some(from) = view.store.place_of(lpn).filter(|_| queued) else {
+                self.queue.pop_front();
+                self.history.end_queued(lpn, view);
+                self.counts.dropped += 1;
+                continue;
+            };
+            if !self.is_quiet(from, view) {
+                return None;
             }
-            self.counts.dropped += 1;
+            self.queue.pop_front();
+            self.under_way.push(lpn);
+            self.counts.rewrites += 1;
+            let mode = self.costs.write_mode(Cost::High);
+            return Some(PageMove { lpn, from, reason: Reason::Rewrite, mode, deadline: None });
         }
         None
     }
@@ -200,20 +259,24 @@ impl ModePolicy for Agcr {
 
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
         self.costs.written(placed.lpn, placed.mode, view);
+        // A rewrite under way is done by this, or void: what it read is no longer the page's place. One in the queue outlives a collection.
+        if self.no_longer_under_way(placed.lpn, view) || self.costs.of(placed.lpn, view) == Cost::High {
+            self.history.end_queued(placed.lpn, view);
+        }
         if placed.reason == Reason::Host {
             self.history.note(placed.lpn, WRITE, view);
         }
     }
 
     fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
+        self.no_longer_under_way(lpn, view);
         view.bits.set(lpn, 0);
     }
 
     fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
         let answer = self.costs.read(read, view);
         if read.reason == Reason::Host {
-            self.consider_rewrite(read, view);
-            self.history.note(read.lpn, READ, view);
+            self.note_read(read.lpn, view);
         }
         answer
     }
@@ -230,8 +293,9 @@ impl ModePolicy for Agcr {
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        let queued = (0..view.store.user_units as u32).map(Lpn).filter(|&lpn| self.costs.of(lpn, view) == Cost::LowQueued);
-        self.queue = queued.filter_map(|lpn| view.store.place_of(lpn).map(|ppn| (lpn, ppn))).collect();
+        self.costs.adopt(view);
+        let units = (0..view.store.user_units as u32).map(Lpn);
+        self.queue = units.filter(|&lpn| self.history.is_queued(lpn, view)).collect();
     }
 
     fn uses(&self) -> Vec<ModeId> {

@@ -1,7 +1,7 @@
 //! What the members that regulate cost share: three classes of cost, kept for each page.
 
 use super::{Facts, ReadAnswer, UnitRead, View};
-use kit::{Lpn, ModeId};
+use kit::{BlockId, Lpn, ModeId, Ppn};
 
 /// The class of cost in which a page was written. What is written at low cost is read at high cost, and the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,14 +11,14 @@ pub(super) enum Cost {
     High = 0,
     Medium = 1,
     Low = 2,
-    /// Low, and a rewrite at high cost is queued.
-    LowQueued = 3,
 }
 
 /// The write modes of the classes, and the read modes that their data needs.
 pub(super) struct Costs {
     write: [ModeId; 3],
     read: [ModeId; 3],
+    /// The read mode that data of each write mode needs.
+    read_mode_of: Vec<ModeId>,
     /// Where in a unit's declared bits its class begins.
     shift: u8,
     units: [u64; 3],
@@ -29,7 +29,8 @@ impl Costs {
     /// The modes by name: low, medium and high cost; a page's class in two of its declared bits.
     pub fn new([low, medium, high]: [&str; 3], shift: u8, facts: &Facts) -> Costs {
         let write = [high, medium, low].map(|name| facts.write_mode(name));
-        Costs { write, read: write.map(|mode| facts.read_mode_of[mode.index()]), shift, units: [0; 3], reads: [0; 3] }
+        let read_mode_of = facts.read_mode_of.clone();
+        Costs { write, read: write.map(|mode| read_mode_of[mode.index()]), read_mode_of, shift, units: [0; 3], reads: [0; 3] }
     }
 
     /// The write modes of all classes.
@@ -47,8 +48,7 @@ impl Costs {
         match view.bits.get(lpn) >> self.shift & 3 {
             0 => Cost::High,
             1 => Cost::Medium,
-            2 => Cost::Low,
-            _ => Cost::LowQueued,
+            _ => Cost::Low,
         }
     }
 
@@ -60,10 +60,35 @@ impl Costs {
 
     /// A unit was written in a mode: its class.
     pub fn written(&mut self, lpn: Lpn, mode: ModeId, view: &mut View<'_>) {
-        let all = [Cost::High, Cost::Medium, Cost::Low];
-        let cost = all.into_iter().find(|cost| self.write_mode(*cost) == mode).unwrap_or(Cost::High);
+        let cost = self.class_of(mode);
         self.units[cost.index()] += 1;
         self.set(lpn, cost, view);
+    }
+
+    /// The class of what is written in a mode. One that the policy does not use is known by how its data is read; failing that, as the costliest to read.
+    fn class_of(&self, mode: ModeId) -> Cost {
+        let all = [Cost::High, Cost::Medium, Cost::Low];
+        let written = all.into_iter().find(|cost| self.write_mode(*cost) == mode);
+        let read = self.read_mode_of.get(mode.index());
+        written.or_else(|| all.into_iter().find(|cost| Some(&self.read[cost.index()]) == read)).unwrap_or(Cost::Low)
+    }
+
+    /// What a policy with modes by block has written keeps the mode of its block until it is written again.
+    pub fn adopt(&self, view: &mut View<'_>) {
+        let geometry = view.store.geometry;
+        for block in (0..geometry.block_count).map(BlockId) {
+            let record = view.store.block(block);
+            if record.valid == 0 || ModeId(record.mode) == self.write_mode(Cost::High) {
+                continue;
+            }
+            let cost = self.class_of(ModeId(record.mode));
+            let end = Ppn(geometry.first_of(block).0 + geometry.units_per_block);
+            let mut at = geometry.first_of(block);
+            while let Some(ppn) = view.store.next_valid(at, end) {
+                self.set(view.store.lpn_at(ppn), cost, view);
+                at = Ppn(ppn.0 + 1);
+            }
+        }
     }
 
     /// A read, in the mode that its page was written for.
@@ -97,7 +122,7 @@ impl Costs {
 
 impl Cost {
     fn index(self) -> usize {
-        (self as usize).min(2)
+        self as usize
     }
 }
 
@@ -108,6 +133,6 @@ mod tests {
     #[test]
     fn data_written_together_is_written_for_its_most_read_page() {
         assert_eq!(Costs::together([Cost::Low, Cost::Medium].into_iter()), Cost::Medium);
-        assert_eq!(Costs::together([Cost::LowQueued, Cost::High, Cost::Low].into_iter()), Cost::High);
+        assert_eq!(Costs::together([Cost::Low, Cost::High, Cost::Low].into_iter()), Cost::High);
     }
 }

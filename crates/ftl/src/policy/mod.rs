@@ -376,6 +376,8 @@ pub struct Dispatch<'a> {
     pub units: &'a [Lpn],
     /// Units of host writes that this die could take after it: those of the whole drive where idle dies pull.
     pub waiting: u64,
+    /// Other dies that have nothing to do and could take those at once; 0 where each die has its own.
+    pub others_idle: u32,
 }
 
 /// A read of a unit in flash.

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 pub const SUMMARY: &str =
     "low-cost writes while host operations wait for the die, high-cost writes otherwise: AGCR's rival (Li et al., 2015)";
 
-/// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1 of the AGCR paper states its rule): a host write is at low cost
-/// when host operations wait for the die that takes it, otherwise at high cost, which makes later reads of the page cheap. What waits for a die are its
-/// reads and the host writes that it could take next [A]; medium cost is not used [A]. Relocated data keeps its class. Data older than the run was
-/// written at high cost.
+/// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1 of the AGCR paper states its
+/// rule): a host write is at low cost when host operations wait for the die that takes it, otherwise at high cost, which makes later reads of the page
+/// cheap. What waits for a die are its reads and host writes [A]: those that were given to it, or, where idle dies take what comes, those that are
+/// left when every other idle die has taken its own. Medium cost is not used [A]. Relocated data keeps its class. Data older than the run was written
+/// at high cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -39,25 +40,16 @@ struct QueueDriven(Costs);
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    Box::new(QueueDriven(Costs::new([&params.low, &params.high, &params.high], 0, facts)))
+    Box::new(QueueDriven(Costs::new([&params.low, "normal", &params.high], 0, facts)))
 }
 
 impl ModePolicy for QueueDriven {
     fn needs(&self) -> Needs {
-        Needs {
-            host_streams: 1,
-            bits_per_unit: 2,
-            placed: true,
-            reads: true,
-            page_scope: true,
-            moving: true,
-            relocations_apart: false,
-            ..Needs::default()
-        }
+        Needs { host_streams: 1, bits_per_unit: 2, placed: true, reads: true, page_scope: true, moving: true, ..Needs::default() }
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
-        let waits = dispatch.waiting > 0 || view.signals.die_reads[dispatch.die.index()] > 0;
+        let waits = dispatch.waiting > u64::from(dispatch.others_idle) || view.signals.die_reads[dispatch.die.index()] > 0;
         WriteAnswer { mode: self.0.write_mode(if waits { Cost::Low } else { Cost::High }), stream: 0 }
     }
 
@@ -76,6 +68,10 @@ impl ModePolicy for QueueDriven {
 
     fn uses(&self) -> Vec<ModeId> {
         self.0.modes()
+    }
+
+    fn adopt(&mut self, view: &mut View<'_>) {
+        self.0.adopt(view);
     }
 
     fn mode_of_old_data(&self) -> ModeId {
