@@ -21,6 +21,10 @@ struct Scenario {
 const SMALL: &[&str] = &["flash.blocks_per_plane=64", "title=ideal, small"];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
+/// A drive with three write modes and three read modes, at no policy and with one that decides for each page: what that costs.
+const REGULATED: &[&str] = &["policy.kind=agcr", "state.precondition=steady"];
+const UNREGULATED: &[&str] = &["policy.kind=baseline", "state.precondition=steady"];
+
 const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "tiny-read",
@@ -63,6 +67,30 @@ const SCENARIOS: &[Scenario] = &[
         preset: "ideal-512g",
         set: &[],
         job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "agcr-64g-read-qd32",
+        preset: "agcr-64g",
+        set: UNREGULATED,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "agcr-64g-read-qd32-agcr",
+        preset: "agcr-64g",
+        set: REGULATED,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "agcr-64g-mixed-70-30-qd32",
+        preset: "agcr-64g",
+        set: UNREGULATED,
+        job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "agcr-64g-mixed-70-30-qd32-agcr",
+        preset: "agcr-64g",
+        set: REGULATED,
+        job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
     },
     Scenario {
         name: "read-qd1000",

@@ -333,6 +333,9 @@ impl Ftl {
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
         self.sink ^= self.store.look_ahead(units, writes);
+        if self.needs.bits_per_unit > 0 {
+            self.sink ^= self.bits.look_ahead(units);
+        }
     }
 
     /// The policy's numbers.

@@ -5,6 +5,7 @@
 //! cost no memory.
 
 use crate::index::LeastValid;
+use crate::policy::UnitBits;
 use bytemuck::{Pod, Zeroable};
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
 
@@ -454,13 +455,14 @@ impl Store {
         sink
     }
 
-    /// Loads the map entries of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are likely to be still
-    /// in the cache when they are needed.
-    pub(crate) fn look_ahead_moves(&self, from: Ppn, end: Ppn) -> (Ppn, u64) {
+    /// Loads the map entries and declared bits of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are
+    /// likely to be still in the cache when they are needed.
+    pub(crate) fn look_ahead_moves(&self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {
         let (mut sink, mut at) = (0u64, from);
         for _ in 0..32 {
             let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
-            sink ^= u64::from(self.l2p.get(self.p2l.get(ppn.index()) as usize));
+            let lpn = self.lpn_at(ppn);
+            sink ^= u64::from(self.l2p.get(lpn.index())) ^ bits.look_ahead(&[lpn]);
             at = Ppn(ppn.0 + 1);
         }
         (at, sink)

@@ -143,7 +143,7 @@ impl Ftl {
         let mut looked_ahead = at;
         while let Some(from) = self.store.next_valid(at, end).filter(|_| count > 0) {
             if from >= looked_ahead {
-                let (until, loaded) = self.store.look_ahead_moves(from, end);
+                let (until, loaded) = self.store.look_ahead_moves(&self.bits, from, end);
                 looked_ahead = until;
                 self.sink ^= loaded;
             }

@@ -6,6 +6,7 @@ impl Ftl {
     /// What an idle die should do next: a program, a read of its collection, an erase (its slot among the operations), or nothing.
     pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.needs.moves
+            && !self.needs.idle_only
             && let Some(answer) = self.policy_first(die, now, out)
         {
             return answer;
@@ -130,7 +131,9 @@ impl Ftl {
             Some(Relocation::Block { block, reason }) => self.want_block(block, reason, out),
             None => {}
         }
-        self.arm_policy(now, out);
+        if !self.needs.idle_only {
+            self.arm_policy(now, out);
+        }
     }
 
     /// A policy has a block moved: its die does so when it has nothing better to do. It is asked again if the die is busy with another one.

@@ -101,7 +101,7 @@ impl Ftl {
         let collector = &self.collectors[die.index()];
         let first = self.store.next_valid(collector.cursor, end).expect("the caller saw one");
         if first >= collector.looked_ahead {
-            let (until, loaded) = self.store.look_ahead_moves(first, end);
+            let (until, loaded) = self.store.look_ahead_moves(&self.bits, first, end);
             self.collectors[die.index()].looked_ahead = until;
             self.sink ^= loaded;
         }

@@ -86,29 +86,27 @@ impl History {
         ((1u16 << (2 * self.remembered)) - 1) as u8
     }
 
-    /// The accesses of a page's window before the upcoming one.
-    fn of(self, lpn: Lpn, view: &View<'_>) -> u8 {
-        let past = view.bits.get(lpn) & self.mask();
-        if past & 3 == READ_QUEUED { past & !3 | READ } else { past }
+    /// The accesses of a page's window before the upcoming one, in its bits.
+    #[inline]
+    fn of(self, bits: u8) -> u8 {
+        History::ended(bits) & self.mask()
     }
 
-    /// The upcoming access has come.
-    fn note(self, lpn: Lpn, access: u8, view: &mut View<'_>) {
-        let past = self.of(lpn, view);
-        let class = view.bits.get(lpn) & !self.mask();
-        view.bits.set(lpn, class | (past << 2 | access) & self.mask());
+    /// A page's bits after an access.
+    #[inline]
+    fn after(self, bits: u8, access: u8) -> u8 {
+        bits & !self.mask() | (self.of(bits) << 2 | access) & self.mask()
     }
 
-    fn is_queued(self, lpn: Lpn, view: &View<'_>) -> bool {
-        view.bits.get(lpn) & 3 == READ_QUEUED
+    #[inline]
+    fn is_queued(bits: u8) -> bool {
+        bits & 3 == READ_QUEUED
     }
 
-    /// The rewrite of a page is done, or given up.
-    fn end_queued(self, lpn: Lpn, view: &mut View<'_>) {
-        let all = view.bits.get(lpn);
-        if all & 3 == READ_QUEUED {
-            view.bits.set(lpn, all & !3 | READ);
-        }
+    /// A page's bits once its rewrite is done, or given up; those of one without are as they were.
+    #[inline]
+    fn ended(bits: u8) -> u8 {
+        if History::is_queued(bits) { bits & !3 | READ } else { bits }
     }
 
     /// Whether all known accesses of a window are of one kind, and there is one.
@@ -152,8 +150,8 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 
 impl Agcr {
     /// The cost of a host write to a page (section 3.3, *write cost regulation*).
-    fn cost_of_write(&self, lpn: Lpn, view: &View<'_>) -> Cost {
-        match self.history.of(lpn, view) {
+    fn cost_of_write(&self, bits: u8) -> Cost {
+        match self.history.of(bits) {
             0 => Cost::High,
             past if self.history.is_only(past, WRITE) => Cost::Low,
             _ => Cost::Medium,
@@ -161,13 +159,14 @@ impl Agcr {
     }
 
     /// A page that is only read and was not written for it is to be rewritten (section 3.3, *read cost regulation*). Whether the upcoming read enters it.
-    fn enters(&mut self, lpn: Lpn, view: &View<'_>) -> bool {
-        let wanted = match self.costs.of(lpn, view) {
+    #[inline]
+    fn enters(&mut self, bits: u8) -> bool {
+        let wanted = match self.costs.class(bits) {
             Cost::High => false,
             Cost::Medium => self.params.rewrite_medium,
             Cost::Low => true,
         };
-        if !wanted || !self.history.is_only(self.history.of(lpn, view), READ) {
+        if !wanted || History::is_queued(bits) || !self.history.is_only(self.history.of(bits), READ) {
             return false;
         }
         let is_full = self.queue.len() as u64 >= self.params.queue_depth;
@@ -175,23 +174,16 @@ impl Agcr {
         !is_full
     }
 
-    /// A host read of a page: what it means for the page's rewrite, and its history.
-    fn note_read(&mut self, lpn: Lpn, view: &mut View<'_>) {
-        let mut access = READ;
-        if self.history.is_queued(lpn, view) {
-            access = READ_QUEUED;
-        } else if self.enters(lpn, view) {
-            access = READ_QUEUED;
-            self.queue.push_back(lpn);
-            self.counts.entered += 1;
-            self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
-        }
-        self.history.note(lpn, access, view);
+    fn enter(&mut self, lpn: Lpn) {
+        self.queue.push_back(lpn);
+        self.counts.entered += 1;
+        self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
     }
 
-    /// Forgets the rewrite of a page if it had begun; whether it had.
-    fn no_longer_under_way(&mut self, lpn: Lpn, view: &View<'_>) -> bool {
-        if !self.history.is_queued(lpn, view) {
+    /// Forgets the rewrite of a page with these bits if it had begun; whether it had.
+    #[inline]
+    fn no_longer_under_way(&mut self, lpn: Lpn, bits: u8) -> bool {
+        if !History::is_queued(bits) {
             return false;
         }
         let before = self.under_way.len();
@@ -209,10 +201,10 @@ impl Agcr {
     /// The oldest rewrite whose page was not written since.
     fn next_rewrite(&mut self, view: &mut View<'_>) -> Option<PageMove> {
         while let Some(&lpn) = self.queue.front() {
-            let queued = self.history.is_queued(lpn, view);
-            let Some(from) = view.store.place_of(lpn).filter(|_| queued) else {
+            let bits = view.bits.get(lpn);
+            let Some(from) = view.store.place_of(lpn).filter(|_| History::is_queued(bits)) else {
                 self.queue.pop_front();
-                self.history.end_queued(lpn, view);
+                view.bits.set(lpn, History::ended(bits));
                 self.counts.dropped += 1;
                 continue;
             };
@@ -238,6 +230,7 @@ impl ModePolicy for Agcr {
             dropped: true,
             reads: true,
             moves: true,
+            idle_only: true,
             page_scope: true,
             moving: true,
             ..Needs::default()
@@ -245,7 +238,7 @@ impl ModePolicy for Agcr {
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
-        let cost = Costs::together(dispatch.units.iter().map(|&lpn| self.cost_of_write(lpn, view)));
+        let cost = Costs::together(dispatch.units.iter().map(|&lpn| self.cost_of_write(view.bits.get(lpn))));
         WriteAnswer { mode: self.costs.write_mode(cost), stream: 0 }
     }
 
@@ -258,27 +251,37 @@ impl ModePolicy for Agcr {
     }
 
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
-        self.costs.written(placed.lpn, placed.mode, view);
+        let before = view.bits.get(placed.lpn);
+        let mut bits = self.costs.written(before, placed.mode);
         // A rewrite under way is done by this, or void: what it read is no longer the page's place. One in the queue outlives a collection.
-        if self.no_longer_under_way(placed.lpn, view) || self.costs.of(placed.lpn, view) == Cost::High {
-            self.history.end_queued(placed.lpn, view);
+        if self.no_longer_under_way(placed.lpn, before) || self.costs.class(bits) == Cost::High {
+            bits = History::ended(bits);
         }
         if placed.reason == Reason::Host {
-            self.history.note(placed.lpn, WRITE, view);
+            bits = self.history.after(bits, WRITE);
         }
+        view.bits.set(placed.lpn, bits);
     }
 
     fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
-        self.no_longer_under_way(lpn, view);
+        self.no_longer_under_way(lpn, view.bits.get(lpn));
         view.bits.set(lpn, 0);
     }
 
     fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
-        let answer = self.costs.read(read, view);
+        let before = view.bits.get(read.lpn);
         if read.reason == Reason::Host {
-            self.note_read(read.lpn, view);
+            let enters = self.enters(before);
+            if enters {
+                self.enter(read.lpn);
+            }
+            let bits = self.history.after(before, if enters || History::is_queued(before) { READ_QUEUED } else { READ });
+            // Pages that are only read stay as they are: nothing is written.
+            if bits != before {
+                view.bits.set(read.lpn, bits);
+            }
         }
-        answer
+        self.costs.read(read, before)
     }
 
     fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
@@ -294,12 +297,11 @@ impl ModePolicy for Agcr {
 
     fn adopt(&mut self, view: &mut View<'_>) {
         self.costs.adopt(view);
-        let units = (0..view.store.user_units as u32).map(Lpn);
-        self.queue = units.filter(|&lpn| self.history.is_queued(lpn, view)).collect();
+        self.queue = view.bits.used().filter(|(_, bits)| History::is_queued(*bits)).map(|(lpn, _)| lpn).collect();
     }
 
     fn uses(&self) -> Vec<ModeId> {
-        self.costs.modes()
+        self.costs.modes(&[Cost::Low, Cost::Medium, Cost::High])
     }
 
     fn mode_of_old_data(&self) -> ModeId {

@@ -257,6 +257,7 @@ impl ModePolicy for Combine {
             reads_done: any(|needs| needs.reads_done),
             scores: any(|needs| needs.scores),
             moves: any(|needs| needs.moves),
+            idle_only: !any(|needs| needs.moves && !needs.idle_only),
             idle_after: self
                 .members
                 .iter()

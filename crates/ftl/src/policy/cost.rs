@@ -33,9 +33,9 @@ impl Costs {
         Costs { write, read: write.map(|mode| read_mode_of[mode.index()]), read_mode_of, shift, units: [0; 3], reads: [0; 3] }
     }
 
-    /// The write modes of all classes.
-    pub fn modes(&self) -> Vec<ModeId> {
-        self.write.to_vec()
+    /// The write modes of classes.
+    pub fn modes(&self, costs: &[Cost]) -> Vec<ModeId> {
+        costs.iter().map(|&cost| self.write_mode(cost)).collect()
     }
 
     /// The write mode of a class.
@@ -43,29 +43,37 @@ impl Costs {
         self.write[cost.index()]
     }
 
-    /// The class of a unit's current copy.
-    pub fn of(&self, lpn: Lpn, view: &View<'_>) -> Cost {
-        match view.bits.get(lpn) >> self.shift & 3 {
+    /// The class in a unit's bits: that of its current copy.
+    #[inline]
+    pub fn class(&self, bits: u8) -> Cost {
+        match bits >> self.shift & 3 {
             0 => Cost::High,
             1 => Cost::Medium,
             _ => Cost::Low,
         }
     }
 
-    /// A unit's current copy is now of a class; its other bits stay.
-    pub fn set(&self, lpn: Lpn, cost: Cost, view: &mut View<'_>) {
-        let others = view.bits.get(lpn) & !(3 << self.shift);
-        view.bits.set(lpn, others | (cost as u8) << self.shift);
+    /// The class of a unit's current copy.
+    pub fn of(&self, lpn: Lpn, view: &View<'_>) -> Cost {
+        self.class(view.bits.get(lpn))
     }
 
-    /// A unit was written in a mode: its class.
-    pub fn written(&mut self, lpn: Lpn, mode: ModeId, view: &mut View<'_>) {
+    /// A unit was written in a mode: its bits with the class of it.
+    #[inline]
+    pub fn written(&mut self, bits: u8, mode: ModeId) -> u8 {
         let cost = self.class_of(mode);
         self.units[cost.index()] += 1;
-        self.set(lpn, cost, view);
+        self.with(bits, cost)
+    }
+
+    /// A unit's bits with another class.
+    #[inline]
+    fn with(&self, bits: u8, cost: Cost) -> u8 {
+        bits & !(3 << self.shift) | (cost as u8) << self.shift
     }
 
     /// The class of what is written in a mode. One that the policy does not use is known by how its data is read; failing that, as the costliest to read.
+    #[inline]
     fn class_of(&self, mode: ModeId) -> Cost {
         let all = [Cost::High, Cost::Medium, Cost::Low];
         let written = all.into_iter().find(|cost| self.write_mode(*cost) == mode);
@@ -73,30 +81,33 @@ impl Costs {
         written.or_else(|| all.into_iter().find(|cost| Some(&self.read[cost.index()]) == read)).unwrap_or(Cost::Low)
     }
 
-    /// What a policy with modes by block has written keeps the mode of its block until it is written again.
+    /// What a policy with modes by block has written keeps the mode of its block until it is written again. Of what has been accessed since, the class
+    /// is known.
     pub fn adopt(&self, view: &mut View<'_>) {
         let geometry = view.store.geometry;
         for block in (0..geometry.block_count).map(BlockId) {
             let record = view.store.block(block);
-            if record.valid == 0 || ModeId(record.mode) == self.write_mode(Cost::High) {
+            let cost = self.class_of(ModeId(record.mode));
+            if record.valid == 0 || cost == Cost::High {
                 continue;
             }
-            let cost = self.class_of(ModeId(record.mode));
             let end = Ppn(geometry.first_of(block).0 + geometry.units_per_block);
             let mut at = geometry.first_of(block);
             while let Some(ppn) = view.store.next_valid(at, end) {
-                self.set(view.store.lpn_at(ppn), cost, view);
+                let lpn = view.store.lpn_at(ppn);
+                if view.bits.get(lpn) == 0 {
+                    view.bits.set(lpn, self.with(0, cost));
+                }
                 at = Ppn(ppn.0 + 1);
             }
         }
     }
 
-    /// A read, in the mode that its page was written for.
-    pub fn read(&mut self, read: &UnitRead, view: &View<'_>) -> ReadAnswer {
-        let cost = self.of(read.lpn, view).index();
-        if read.reason == kit::Reason::Host {
-            self.reads[cost] += 1;
-        }
+    /// A read of a unit with these bits, in the mode that its copy was written for.
+    #[inline]
+    pub fn read(&mut self, read: &UnitRead, bits: u8) -> ReadAnswer {
+        let cost = self.class(bits).index();
+        self.reads[cost] += u64::from(read.reason == kit::Reason::Host);
         ReadAnswer { mode: Some(self.read[cost]) }
     }
 

@@ -60,6 +60,8 @@ pub struct Needs {
     pub scores: bool,
     /// Wants [`ModePolicy::urgent`], [`ModePolicy::idle`] and [`ModePolicy::drain`].
     pub moves: bool,
+    /// Of these, wants [`ModePolicy::idle`] alone: the others are asked whenever a die chooses what to do next.
+    pub idle_only: bool,
     /// Wants [`ModePolicy::idle`] only when a die has been idle for so long.
     pub idle_after: Nanos,
     /// Its first host stream is not written in the mode of relocations: the two cannot share a frontier.
@@ -243,6 +245,25 @@ impl UnitBits {
         *word = *word & !mask | u64::from(value) << (at % 64) & mask;
     }
 
+    fn used(&self) -> impl Iterator<Item = (Lpn, u8)> + '_ {
+        let bits = u64::from(self.bits.max(1));
+        let words = self.words.iter().enumerate().filter(|(_, word)| **word != 0);
+        words
+            .flat_map(move |(at, &word)| {
+                let first = at as u64 * (64 / bits);
+                (0..64 / bits)
+                    .map(move |unit| (Lpn((first + unit) as u32), (word >> (unit * bits)) as u8 & ((1u16 << bits) - 1) as u8))
+            })
+            .filter(|(_, value)| *value != 0)
+    }
+
+    /// Loads what the next calls for these units will need; the result is dropped and no state changes.
+    #[inline]
+    pub(crate) fn look_ahead(&self, units: &[Lpn]) -> u64 {
+        let bits = u64::from(self.bits);
+        units.iter().fold(0, |sink, unit| sink ^ self.words.get((unit.0 as u64 * bits / 64) as usize).copied().unwrap_or(0))
+    }
+
     /// All words, for saving.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
@@ -272,6 +293,11 @@ impl<'a> Bits<'a> {
     #[inline]
     pub fn get(&self, lpn: Lpn) -> u8 {
         self.all.get(lpn) >> self.shift & self.mask
+    }
+
+    /// The units whose value is not zero, in order. Takes no longer where most are zero.
+    pub fn used(&self) -> impl Iterator<Item = (Lpn, u8)> + '_ {
+        self.all.used().map(|(lpn, all)| (lpn, all >> self.shift & self.mask)).filter(|(_, value)| *value != 0)
     }
 
     /// Sets the value of a unit.
@@ -726,6 +752,9 @@ mod tests {
             let value = |unit: u32| (unit * 7 % 256) as u8 & ((1u16 << bits) - 1) as u8;
             (0..1000).for_each(|unit| state.set(Lpn(unit), value(unit)));
             assert!((0..1000).all(|unit| state.get(Lpn(unit)) == value(unit)), "{bits} bits");
+            let used: Vec<(u32, u8)> = state.used().map(|(unit, value)| (unit.0, value)).collect();
+            let expected: Vec<(u32, u8)> = (0..1000).map(|unit| (unit, value(unit))).filter(|(_, value)| *value > 0).collect();
+            assert_eq!(used, expected, "{bits} bits");
         }
     }
 

@@ -59,15 +59,16 @@ impl ModePolicy for QueueDriven {
     }
 
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
-        self.0.written(placed.lpn, placed.mode, view);
+        let bits = self.0.written(view.bits.get(placed.lpn), placed.mode);
+        view.bits.set(placed.lpn, bits);
     }
 
     fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
-        self.0.read(read, view)
+        self.0.read(read, view.bits.get(read.lpn))
     }
 
     fn uses(&self) -> Vec<ModeId> {
-        self.0.modes()
+        self.0.modes(&[Cost::Low, Cost::High])
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
