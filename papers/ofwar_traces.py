@@ -2,7 +2,8 @@
 
     python papers/ofwar_traces.py DIRECTORY [--units 4,8,16,32] [--requests N] [--out TABLE.csv]
 
-For every trace in the directory, on the drive of the paper (section 4.2) with 4, 8, 16 and 32 programming units per
+`ssdlab paper ofwar` runs the paper's traces and a few others; this runs whatever is in a directory.
+For every trace in it, on the drive of the paper (section 4.2) with 4, 8, 16 and 32 programming units per
 channel and the same capacity: baseline, OFWAR, its control `separate` (the same frontiers, one speed) and the bound
 `all_fast` (every write fast, no rewrite), at recorded speed and at the time scales where the baseline's write
 utilisation is 0.7 and 0.9. Addresses are compacted to 1 MiB regions in order of first touch; the drive starts in the
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import math
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -25,13 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import ssdlab
+from ssdlab.papers.ofwar.runs import Effect, Run, run, scale_to
 
-#: Chips per channel and blocks per plane that keep the capacity of the paper's drive. A chip serves one operation at a time.
-SHAPES = {4: (4, 8192), 8: (8, 4096), 16: (16, 2048), 32: (32, 1024)}
-#: How close the write utilisation should come to the one that is asked for, and how many runs may be spent on it.
-TOLERANCE = 0.02
-MOST_STEPS = 8
-POLICIES = ("baseline", "ofwar", "separate", "all_fast")
+POLICIES = ("ofwar", "separate", "all_fast")
 COLUMNS = (
     "trace", "units per channel", "speed", "time scale", "write utilisation", "mean us", "ofwar mean", "ofwar stddev",
     "separate mean", "all_fast mean", "all_fast stddev", "fast writes", "rewrites", "extra writes", "saturated",
@@ -49,86 +45,43 @@ class Case:
 
 def measure(case: Case) -> list[dict[str, Any]]:
     """The rows of one trace on one drive: recorded speed, and the two speeds with a stated write utilisation."""
-    recorded = run(case, "baseline", 1.0)
-    if not write_utilisation(recorded):
+
+    def measured(policy: str, scale: float) -> Run:
+        workload = ssdlab.Workload(case.trace, address="compact", time_scale=scale, max_requests=case.requests, replay="open")
+        return run(workload, policy, case.units)
+
+    recorded = measured("baseline", 1.0)
+    if not recorded.utilisation:
         return []
     rows = []
     for speed, target in (("recorded", None), ("0.7", 0.7), ("0.9", 0.9)):
-        scale, baseline = (1.0, recorded) if target is None else scale_to(case, target, recorded)
-        runs = {"baseline": baseline} | {policy: run(case, policy, scale) for policy in POLICIES if policy != "baseline"}
-        rows.append(row(case, speed, scale, runs))
+        scale, base = 1.0, recorded
+        if target is not None:
+            scale, base = scale_to(lambda scale: measured("baseline", scale), target, (1.0, recorded))
+        effects = {policy: Effect(base, measured(policy, scale)) for policy in POLICIES}
+        rows.append(row(case, speed, scale, base, effects))
     return rows
 
 
-def scale_to(case: Case, target: float, recorded: ssdlab.Result) -> tuple[float, ssdlab.Result]:
-    """The time scale at which the baseline's write utilisation comes closest to the target, and that run.
-
-    Utilisation is not proportional to speed: what is still queued after the last arrival lengthens the run. Where more
-    speed brings no more utilisation, the channels or the reads are the limit and the target is out of reach.
-    """
-    low_scale, low = 1.0, write_utilisation(recorded)
-    high_scale: float | None = None
-    best_scale, best = 1.0, recorded
-    for _ in range(MOST_STEPS):
-        scale = low_scale * target / low if high_scale is None else math.sqrt(low_scale * high_scale)
-        tried = run(case, "baseline", scale)
-        reached = write_utilisation(tried)
-        if abs(reached - target) < abs(write_utilisation(best) - target):
-            best_scale, best = scale, tried
-        if abs(reached / target - 1.0) < TOLERANCE:
-            break
-        if reached >= target:
-            high_scale = scale
-        elif reached <= low:
-            break
-        else:
-            low_scale, low = scale, reached
-    return best_scale, best
-
-
-def run(case: Case, policy: str, time_scale: float) -> ssdlab.Result:
-    """One run from the steady state."""
-    chips, blocks = SHAPES[case.units]
-    workload = ssdlab.Workload(case.trace, address="compact", time_scale=time_scale, max_requests=case.requests, replay="open")
-    shape = {"flash.chips_per_channel": chips, "flash.blocks_per_plane": blocks}
-    return ssdlab.run("ofwar-64g", workload, policy, set=shape, precondition="steady")
-
-
-def write_utilisation(result: ssdlab.Result) -> float:
-    """Share of the run's time that the programming units spent writing; 0 without writes."""
-    summary = result.summary
-    return float(summary["utilisation"]["dies_writing"]) if summary["commands"]["write"] else 0.0
-
-
-def row(case: Case, speed: str, scale: float, runs: dict[str, ssdlab.Result]) -> dict[str, Any]:
+def row(case: Case, speed: str, scale: float, base: Run, effects: dict[str, Effect]) -> dict[str, Any]:
     """What one line of the table says."""
-    base = runs["baseline"].summary
-    host = base["host_units_written"]
-
-    def ratio(policy: str, key: str) -> float | None:
-        value, reference = runs[policy].summary["latency"]["all"][key], base["latency"]["all"][key]
-        return value / reference if value is not None and reference else None
-
-    def programs(policy: str) -> int:
-        return sum(runs[policy].summary["flash"]["programs"].values())
-
-    ofwar = runs["ofwar"].summary
+    ofwar = effects["ofwar"]
     return {
         "trace": case.trace.name.split(".")[0],
         "units per channel": case.units,
         "speed": speed,
         "time scale": scale,
-        "write utilisation": base["utilisation"]["dies_writing"],
-        "mean us": base["latency"]["all"]["mean_ns"] / 1000,
-        "ofwar mean": ratio("ofwar", "mean_ns"),
-        "ofwar stddev": ratio("ofwar", "stddev_ns"),
-        "separate mean": ratio("separate", "mean_ns"),
-        "all_fast mean": ratio("all_fast", "mean_ns"),
-        "all_fast stddev": ratio("all_fast", "stddev_ns"),
-        "fast writes": ofwar["modes"]["host_write"]["fast"] / host,
-        "rewrites": ofwar["flash"]["programs"].get("rewrite", 0) / host,
-        "extra writes": (programs("ofwar") - programs("baseline")) / host,
-        "saturated": base["saturated"],
+        "write utilisation": base.utilisation,
+        "mean us": base.mean_ns / 1000,
+        "ofwar mean": ofwar.mean,
+        "ofwar stddev": ofwar.stddev,
+        "separate mean": effects["separate"].mean,
+        "all_fast mean": effects["all_fast"].mean,
+        "all_fast stddev": effects["all_fast"].stddev,
+        "fast writes": ofwar.run.fast_share,
+        "rewrites": ofwar.rewritten,
+        "extra writes": ofwar.extra,
+        "saturated": base.saturated,
     }
 
 

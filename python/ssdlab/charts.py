@@ -128,14 +128,15 @@ def check_chart_file(path: Path, force: bool) -> Path:
     return check_new_file(path, force)
 
 
-def _has_matplotlib() -> bool:
+def has_matplotlib() -> bool:
+    """Whether pictures can be drawn."""
     from importlib.util import find_spec
 
     return find_spec("matplotlib") is not None
 
 
 def _needs_matplotlib(path: Path) -> None:
-    if not _has_matplotlib():
+    if not has_matplotlib():
         raise InputError(f"{path}: pictures need matplotlib: pip install 'ssdlab[matplotlib]'; a page in .html does not")
 
 

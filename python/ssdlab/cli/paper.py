@@ -2,64 +2,130 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.progress import work_bar
+from ssdlab.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ssdlab.papers import Outcome
 
 _COLOURS = {"met": "green", "missed": "red", "shown": "dim"}
+_Traces = typer.Option(
+    "--traces", metavar="DIR", help="Your trace files, found by name and checked; without them look-alikes are run."
+)
+_Out = typer.Option("--out", metavar="DIR", help="Write RESULTS.md, results.json, pictures and tables.", rich_help_panel="Output")
 
 
 def paper(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The experiment; without it they are listed.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="The experiments, or `all`; without one they are listed.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Draw and measure less where the full size takes minutes.")] = False,
+    traces: Annotated[Path | None, _Traces] = None,
+    out: Annotated[Path | None, _Out] = None,
+    force: options.Force = False,
     json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Run a published experiment: our value beside the published one, what was missed, and why."""
+    """Run published experiments: our value beside the published one, what was missed, and why."""
+    from ssdlab import papers
+    from ssdlab.papers.page import save
+    from ssdlab.papers.traces import Traces
+
+    if not names:
+        if out is not None or traces is not None:
+            raise InputError(f"no experiment is named: expected one or more of {', '.join(papers.EXPERIMENTS)}, or `all`")
+        _list(json)
+        return
+    wanted = _wanted(names, [*papers.EXPERIMENTS])
+    _check(out, force)
+    Traces(traces)  # A folder that is not there is said before minutes have passed.
+    outcomes: list[Outcome] = []
+    for name in wanted:
+        with work_bar(name, quiet or json) as progress:
+            outcomes.append(papers.run(name, quick, traces, progress))
+        if not json:
+            _show(standard_output(), outcomes[-1])
+    if json:
+        documents = [outcome.as_json() for outcome in outcomes]
+        print_json(documents[0] if len(documents) == 1 else {"experiments": documents})
+    if out is not None:
+        save(outcomes, out, force=force)
+        if not quiet:
+            _say_what_was_written(out, outcomes)
+
+
+def _list(json: bool) -> None:
+    """The experiments."""
     from rich.table import Table
 
     from ssdlab import papers
 
-    if name is None:
-        if json:
-            print_json({"experiments": [{"name": each, "summary": papers.summary(each)} for each in papers.EXPERIMENTS]})
-            return
-        table = Table(box=None, header_style="bold")
-        table.add_column("name")
-        table.add_column("what")
-        for each in papers.EXPERIMENTS:
-            table.add_row(each, papers.summary(each))
-        standard_output().print(table)
-        return
-    entries = [*papers.run(name, quick)]
-    counts = {verdict: sum(entry.verdict == verdict for entry in entries) for verdict in _COLOURS}
     if json:
-        print_json({"experiment": name, "quick": quick, **counts, "entries": [entry.as_json() for entry in entries]})
+        print_json({"experiments": [{"name": each, "summary": papers.summary(each)} for each in papers.EXPERIMENTS]})
         return
-    console = standard_output()
+    table = Table(box=None, header_style="bold")
+    table.add_column("name")
+    table.add_column("what")
+    for each in papers.EXPERIMENTS:
+        table.add_row(each, papers.summary(each))
+    standard_output().print(table)
+
+
+def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
+    """The experiments that are named, each once, in the order of their names; `all` stands for every one."""
+    wrong = [unknown_name("experiment", name, [*known, "all"]) for name in names if name not in (*known, "all")]
+    if wrong:
+        raise InputError("\n".join(str(each) for each in wrong))
+    return known if "all" in names else [*dict.fromkeys(names)]
+
+
+def _check(out: Path | None, force: bool) -> None:
+    """Refuses a folder that could not be written, before anything has run."""
+    from ssdlab.files import check_new_folder
+
+    if out is not None:
+        check_new_folder(out, force)
+
+
+def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
+    from ssdlab.charts import has_matplotlib
+
+    remark(f"wrote {out}")
+    if not has_matplotlib() and any(outcome.pictures for outcome in outcomes):
+        remark("no pictures: they need matplotlib: pip install 'ssdlab[matplotlib]'")
+
+
+def _show(console: Console, outcome: Outcome) -> None:
+    """The entries as a table, work by work, and their notes."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("", "where", "what", "published", "standing", "ours", "accepted", ""):
         table.add_column(title)
-    notes = [*dict.fromkeys(entry.note for entry in entries if entry.note)]
+    notes = outcome.notes
     work = ""
-    for entry in entries:
+    for entry in outcome:
         if entry.work != work:
             work = entry.work
             table.add_row("", f"[bold]{work}[/bold]")
         verdict = f"[{_COLOURS[entry.verdict]}]{entry.verdict}[/]"
-        table.add_row(
-            verdict,
-            entry.where,
-            entry.what,
-            entry.published,
-            entry.standing,
-            entry.shown,
-            entry.accepted,
-            f"({notes.index(entry.note) + 1})" if entry.note else "",
-        )
+        cells = (entry.where, entry.what, entry.published, entry.standing, entry.shown, entry.accepted)
+        note = f"({notes.index(entry.note) + 1})" if entry.note else ""
+        # A bracket in a cell is a bracket, not a colour.
+        table.add_row(verdict, *map(escape, cells), note)
     console.print(table)
     for number, note in enumerate(notes, 1):
-        console.print(f"({number}) {note}", style="dim")
+        console.print(f"({number}) {note}", style="dim", markup=False)
+    counts = outcome.counts
     console.print(f"{counts['met']} met, {counts['missed']} missed, {counts['shown']} shown beside what is published")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ssdlab.cell import ask, code, monte_carlo
 from ssdlab.papers.entry import Entry
+from ssdlab.papers.setting import Setting
 
 _HOUR = 3600.0
 _YEAR = 365.25 * 24 * _HOUR
@@ -43,12 +44,12 @@ _DRAWN: tuple[tuple[float, int, str, dict[str, Any]], ...] = (
 )
 
 
-def experiment(quick: bool) -> Iterator[Entry]:
+def experiment(setting: Setting) -> Iterator[Entry]:
     """Cells and codes: threshold voltages, retention, endurance, and what decoders correct."""
-    yield from _ofwar(quick)
+    yield from _ofwar(setting.quick)
     yield from _relaxation()
     yield from _dpes()
-    yield from _agcr(quick)
+    yield from _agcr(setting.quick)
     yield from _thesis()
 
 

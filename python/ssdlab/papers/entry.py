@@ -1,15 +1,23 @@
-"""One published value and ours."""
+"""One published value and ours; pictures and tables beside them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from ssdlab.charts import Chart
 
 
 def _finite(number: float | None) -> float | None:
     """A number as JSON has it; one without bound, or that is none, is left out."""
     return number if number is not None and math.isfinite(number) else None
+
+
+def _short(number: float) -> str:
+    """Four digits; whole numbers in full, as far as they can be read."""
+    return f"{number:,.0f}" if float(number).is_integer() and abs(number) < 1e7 else f"{number:.4g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +49,9 @@ class Entry:
         """The range in which ours counts as the same."""
         if self.low is None or self.high is None:
             return ""
-        return f"from {self.low:.3g}" if math.isinf(self.high) else f"{self.low:.3g} to {self.high:.3g}"
+        if math.isinf(self.high):
+            return f"from {_short(self.low)}"
+        return _short(self.low) if self.low == self.high else f"{_short(self.low)} to {_short(self.high)}"
 
     @property
     def verdict(self) -> str:
@@ -65,3 +75,27 @@ class Entry:
             "verdict": self.verdict,
             "note": self.note,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A chart that belongs to entries."""
+
+    #: The file's name, without its ending.
+    name: str
+    #: What is drawn.
+    chart: Chart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Numbers behind entries, one row for each case."""
+
+    #: The file's name, without its ending.
+    name: str
+    #: What the rows are, in one line.
+    title: str
+    #: The columns' names.
+    columns: tuple[str, ...]
+    #: The rows; what is not known is ``None``.
+    rows: Sequence[Sequence[object]]

@@ -1,0 +1,26 @@
+"""OFWAR: on-demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
+
+The paper's values stand beside ours on its own traces, where they are at hand and whole; on other loads only mechanisms are
+asserted: the order of the policies, signs, the shapes that the text states (POLICIES 8). Nothing is tuned to reach a published
+figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ssdlab.papers.entry import Entry, Picture, Table
+from ssdlab.papers.ofwar import examples, figures, parallelism, sweeps, synthetic, wear
+from ssdlab.papers.setting import Setting
+
+__all__ = ["experiment"]
+
+
+def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """OFWAR's evaluation: figures 3, 4 and 9 to 20, with controls, by parallelism, speed and wear."""
+    yield from examples.entries()
+    yield from figures.entries(setting)
+    yield from parallelism.entries(setting)
+    yield from synthetic.entries(setting)
+    yield from sweeps.entries(setting)
+    yield from wear.entries(setting)

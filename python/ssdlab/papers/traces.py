@@ -1,0 +1,239 @@
+"""Traces by name: a user's own files, found and checked; or look-alikes that come with ssdlab.
+
+The traces of the source works are not ours to ship. A folder of them (``ssdlab paper --traces DIR``) is searched by name. What is
+found is compared with what is known of the whole trace: only where that agrees may a published value be asserted. Without a file
+an experiment runs on a fitted look-alike, which is another workload, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ssdlab.errors import InputError, unknown_name
+from ssdlab.traces import trace_info
+from ssdlab.workloads import Workload
+
+__all__ = ["KNOWN", "Known", "Load", "Traces"]
+
+_LOOK_ALIKES = Path(__file__).parent / "lookalikes"
+#: How far a count of requests may lie from the known one (some are quoted rounded), and a share of writes (FACTS 7: two points).
+_COUNT_TOLERANCE, _SHARE_TOLERANCE = 0.005, 0.02
+#: A week's collection spans between 6.7 and 6.9 days in the volumes that are known whole; a day's may be cut as much.
+_SPAN_TOLERANCE = 0.07
+#: Files that are of no trace, whatever their names say.
+_NOT_TRACES = (".md", ".toml", ".json", ".html", ".pdf", ".py", ".sh")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a whole trace."""
+
+    #: By which experiments ask for it.
+    name: str
+    #: What messages call it.
+    title: str
+    #: What a file's name contains, case aside, as a regular expression; nothing but separators may touch it.
+    pattern: str
+    #: Requests.
+    requests: int | None = None
+    #: Share of writes, by count.
+    writes: float | None = None
+    #: Time from the first to the last request.
+    days: float | None = None
+    #: How these are known: ``stated``, ``found``, ``derived``, ``recalled``.
+    standing: str = "recalled"
+
+    def matches(self, path: Path) -> bool:
+        """Whether a file is called so."""
+        return re.search(rf"(?<![a-z0-9])(?:{self.pattern})(?![0-9])", path.name.lower()) is not None
+
+    def differences(self, info: dict[str, Any]) -> tuple[str, ...]:
+        """What a file has otherwise than the whole trace; `info` as :func:`ssdlab.trace_info` gives it."""
+        found: list[str] = []
+        count, span = int(info["requests"]), info["span_ns"] / 86_400e9
+        share = info["writes"] / count if count else 0.0
+        if self.requests is not None and abs(count / self.requests - 1) > _COUNT_TOLERANCE:
+            found.append(f"{count:,} requests of {self.requests:,}")
+        if self.days is not None and abs(span / self.days - 1) > _SPAN_TOLERANCE:
+            found.append(f"{span:.3g} days of {self.days:g}")
+        if self.writes is not None and abs(share - self.writes) > _SHARE_TOLERANCE:
+            found.append(f"{share:.1%} writes, not {self.writes:.1%}")
+        return tuple(found)
+
+
+def _msr(volume: str, writes: float | None = None) -> Known:
+    """A volume of the MSR Cambridge collection: a week (stated by the works), shares of writes recalled (FACTS 7)."""
+    return Known(
+        name=volume, title=f"MSR Cambridge {volume}", pattern=volume, writes=writes, days=7.0, standing="stated and recalled"
+    )
+
+
+#: The traces that the source works and the experiments here name. Counts of requests and shares of writes: FACTS 1.4 and 7.
+KNOWN: dict[str, Known] = {
+    known.name: known
+    for known in (
+        Known(name="iozone", title="IOzone", pattern="iozone", requests=100_000, writes=1.0, standing="derived"),
+        Known(name="postmark", title="Postmark", pattern="postmark", requests=62_257, writes=0.168, standing="derived"),
+        Known(name="financial1", title="Financial1", pattern="financial_?1", requests=5_334_987, writes=0.768),
+        Known(name="financial2", title="Financial2", pattern="financial_?2", requests=3_700_000, writes=0.177),
+        Known(name="websearch1", title="WebSearch1", pattern="web_?search_?1", requests=1_055_448, writes=0.0, standing="found"),
+        Known(name="tpc_c", title="TPC-C", pattern="tpc[-_]?c", days=1.0, standing="stated"),
+        Known(name="hadoop", title="Hadoop", pattern="hadoop", days=1.0, standing="stated"),
+        _msr("hm_0", 0.645),
+        _msr("prn_0", 0.892),
+        _msr("prn_1"),
+        _msr("proj_0", 0.875),
+        _msr("proj_2"),
+        _msr("prxy_0", 0.969),
+        _msr("prxy_1"),
+        _msr("src1_0"),
+        _msr("src1_2", 0.746),
+        _msr("src2_2"),
+        _msr("stg_0", 0.848),
+        _msr("usr_0", 0.596),
+        _msr("usr_1"),
+        _msr("usr_2"),
+        _msr("web_0", 0.701),
+        Known(name="desktop", title="desktop PC", pattern="desktop", requests=32_527, writes=0.617, standing="found"),
+        Known(name="vm", title="CloudPhysics virtual machine", pattern="cloudphysics", requests=113_872, standing="found"),
+        Known(name="copy", title="copying to a phone", pattern="copyhtod", requests=9_278, writes=0.66, standing="found"),
+        Known(name="telegram", title="Telegram on a phone", pattern="telegram_exec", requests=251_879, standing="found"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What an experiment runs for a trace: the whole trace, a part of it, or a look-alike."""
+
+    #: What is known of the trace.
+    known: Known
+    #: The file.
+    path: Path
+    #: Whether the file is a trace; a look-alike otherwise.
+    is_trace: bool
+    #: Requests in the file; those that the look-alike was fitted to.
+    requests: int
+    #: What the file has otherwise than the whole trace.
+    differences: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The trace's name."""
+        return self.known.name
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return self.known.title if self.is_whole else f"{self.known.title} ({'part' if self.is_trace else 'look-alike'})"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is the whole trace: then a value published for it may be asserted."""
+        return self.is_trace and not self.differences
+
+    @property
+    def note(self) -> str:
+        """Why a published value is not asserted; empty for the whole trace."""
+        if self.is_whole:
+            return ""
+        if self.is_trace:
+            return f"other workload: {self.path.name} is not the whole trace ({'; '.join(self.differences)})"
+        return "other workload: look-alikes, as the traces themselves are not at hand (ssdlab paper --traces DIR)"
+
+    def workload(self, requests: int | None = None, time_scale: float = 1.0, **options: Any) -> Workload:
+        """The first `requests` of it (absent: all), `time_scale` times as fast; a trace that has fewer is played again, whole.
+
+        Addresses of a trace are compacted in order of first touch, unless `options` say otherwise.
+
+        Args:
+            requests: How many, of a look-alike as many as one likes; of a trace rounded up to whole passes where it has fewer.
+            time_scale: How many times faster than recorded.
+            **options: As of :class:`ssdlab.Workload`, for traces.
+
+        Raises:
+            InputError: options for a look-alike, which has none.
+        """
+        if self.is_trace:
+            given = {"address": "compact", "replay": "open", **options}
+            repeat = max(1, math.ceil((requests or 1) / self.requests))
+            return Workload(self.path, time_scale=time_scale, repeat=repeat, max_requests=requests, **given)
+        if options:
+            raise InputError(f"{self.path.name}: a look-alike is played as it is: no {', '.join(options)}")
+        text = self.path.read_text(encoding="utf-8")
+        text = _replaced(text, "speed", repr(float(time_scale)))
+        return Workload.from_text(_replaced(text, "requests", str(requests or self.requests)))
+
+
+def _replaced(text: str, field: str, value: str) -> str:
+    """A look-alike's text with another value of a top-level field."""
+    changed, count = re.subn(rf"(?m)^{field} = .*$", f"{field} = {value}", text, count=1)
+    assert count == 1, f"a look-alike has the field {field}"
+    return changed
+
+
+class Traces:
+    """A user's folder of traces, or none."""
+
+    def __init__(self, folder: str | PathLike[str] | None = None) -> None:
+        """Looks through the folder, without opening anything in it.
+
+        Raises:
+            InputError: there is no such folder.
+        """
+        self.folder = None if folder is None else Path(folder)
+        self._files: list[Path] = []
+        self._found: dict[str, Load | None] = {}
+        if self.folder is None:
+            return
+        if not self.folder.is_dir():
+            raise InputError(
+                f"--traces {self.folder}: {'a file' if self.folder.exists() else 'no such folder'}: expected a folder"
+            )
+        files = (path for path in self.folder.rglob("*") if path.is_file() and path.suffix.lower() not in _NOT_TRACES)
+        # The larger one first: of a trace and an excerpt of it, the trace.
+        self._files = sorted(files, key=lambda path: (-path.stat().st_size, path.name))
+
+    def find(self, name: str) -> Load | None:
+        """A file of this trace, measured and compared with what is known; none where there is no such file.
+
+        Of several files the first whole one is taken, else the largest.
+
+        Raises:
+            InputError: the file cannot be read as a trace; no trace of this name is known.
+        """
+        if name not in KNOWN:
+            raise unknown_name("trace", name, [*KNOWN])
+        if name not in self._found:
+            self._found[name] = self._look_for(KNOWN[name])
+        return self._found[name]
+
+    def _look_for(self, known: Known) -> Load | None:
+        loads: list[Load] = []
+        for path in self._files:
+            if known.matches(path):
+                info = trace_info(path)
+                differences = known.differences(info)
+                loads.append(Load(known=known, path=path, is_trace=True, requests=int(info["requests"]), differences=differences))
+                if not differences:
+                    return loads[-1]
+        return loads[0] if loads else None
+
+    def load(self, name: str) -> Load | None:
+        """What to run for this trace: the user's file, else the look-alike that comes with ssdlab; none where there is neither.
+
+        Raises:
+            InputError: as for :meth:`find`.
+        """
+        found = self.find(name)
+        path = _LOOK_ALIKES / f"{name}.toml"
+        if found is not None or not path.is_file():
+            return found
+        fitted = re.search(r"(?m)^fitted_requests = (\d+)$", path.read_text(encoding="utf-8"))
+        assert fitted is not None, f"{path.name} says how many requests it was fitted to"
+        return Load(known=KNOWN[name], path=path, is_trace=False, requests=int(fitted.group(1)))

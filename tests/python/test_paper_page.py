@@ -1,0 +1,197 @@
+"""`ssdlab paper`: names, folders, and the page that it writes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+
+import pytest
+from typer.testing import CliRunner
+
+import ssdlab
+from ssdlab import papers
+from ssdlab.charts import Axis, Chart, Series
+from ssdlab.cli import app
+from ssdlab.papers import Entry, Outcome, Picture, Setting, Table
+from ssdlab.papers.page import markdown, save
+
+PAGE = """\
+| experiment | what | met | missed | shown |
+| --- | --- | --- | --- | --- |
+| [small](#small) | A small one | 1 | 1 | 1 |
+
+## small
+
+A small one.
+
+### OFWAR
+
+|  | where | what | published | standing | ours | accepted | note |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| met | section 1 | first | 1 | stated | 1.0 | 0.5 to 2 | (1) |
+| shown | section 3 | all\\_fast \\| third | – | assumed | 3 |  |  |
+
+### AGCR
+
+|  | where | what | published | standing | ours | accepted | note |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| **missed** | section 2 | second | 9 | recalled | 2 | 9 | (2) |
+
+(1) a note [A]
+
+(2) another note
+
+![curves](pictures/curves.svg)
+
+[cases](tables/cases.csv)
+"""
+
+
+def entry(**fields) -> Entry:
+    """An entry with some fields filled in."""
+    given = {"work": "OFWAR", "where": "section 1", "what": "first", "published": "1", "standing": "stated", "ours": 1.0}
+    return Entry(**(given | {"shown": "1.0"} | fields))
+
+
+def small(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """A small one."""
+    yield entry(low=0.5, high=2.0, note="a note [A]")
+    yield Picture(name="curves", chart=Chart("curves", Axis("x"), Axis("y"), (Series("one", [1.0, 2.0], [3.0, 4.0]),)))
+    yield entry(
+        work="AGCR", where="section 2", what="second", published="9", standing="recalled", ours=2, shown="2", low=9, high=9
+    )
+    yield Table(name="cases", title="cases", columns=("a", "b"), rows=[(1, "x, y"), (None, 0.1)])
+    yield entry(where="section 3", what="all_fast | third", published="–", standing="assumed", ours=math.inf, shown="3")
+
+
+@pytest.fixture
+def outcome(monkeypatch) -> Outcome:
+    monkeypatch.setitem(papers.EXPERIMENTS, "small", small)
+    found = papers.run("small")
+    noted = tuple(entry if entry.where != "section 2" else with_note(entry) for entry in found)
+    return Outcome(name="small", summary=found.summary, quick=False, entries=noted, pictures=found.pictures, tables=found.tables)
+
+
+def with_note(found: Entry) -> Entry:
+    """The entry with a note of its own."""
+    fields = {name: getattr(found, name) for name in ("work", "where", "what", "published", "standing", "ours", "shown", "low")}
+    return Entry(**fields, high=found.high, note="another note")
+
+
+def test_an_outcome_is_its_entries(outcome):
+    assert [entry.verdict for entry in outcome] == ["met", "missed", "shown"]
+    assert outcome.counts == {"met": 1, "missed": 1, "shown": 1}
+    assert outcome.notes == ["a note [A]", "another note"]
+    assert (outcome.name, outcome.summary, outcome.quick) == ("small", "A small one", False)
+
+
+def test_the_page_shows_every_entry_picture_and_table(outcome):
+    text = markdown([outcome])
+    assert text[text.index("| experiment") :] == PAGE
+    assert "What `ssdlab paper small` found" in text
+    assert "pictures/" not in markdown([outcome], pictures=False)
+
+
+def test_the_folder_is_whole_and_the_same_each_time(outcome, tmp_path):
+    folders = [save([outcome], tmp_path / name) for name in ("one", "two")]
+    files = ["RESULTS.md", "pictures/curves.svg", "results.json", "tables/cases.csv"]
+    for folder in folders:
+        assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == files
+    assert all((folders[0] / file).read_bytes() == (folders[1] / file).read_bytes() for file in files)
+    assert (folders[0] / "tables/cases.csv").read_text() == 'a,b\n1,"x, y"\n,0.1\n'
+    document = json.loads((folders[0] / "results.json").read_text())
+    assert [each["verdict"] for each in document["experiments"][0]["entries"]] == ["met", "missed", "shown"]
+    assert document["experiments"][0]["entries"][2]["ours"] is None
+    with pytest.raises(ssdlab.InputError, match="not empty"):
+        save([outcome], folders[0])
+    (folders[0] / "mine.txt").write_text("kept")
+    save([outcome], folders[0], force=True)
+    assert (folders[0] / "mine.txt").read_text() == "kept"
+
+
+def test_without_matplotlib_there_is_a_page_without_pictures(outcome, tmp_path, monkeypatch):
+    monkeypatch.setattr("ssdlab.papers.page.has_matplotlib", lambda: False)
+    folder = save([outcome], tmp_path / "plain")
+    assert not (folder / "pictures").exists()
+    assert "![" not in (folder / "RESULTS.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "accepted"),
+    [
+        (None, None, ""),
+        (10.0, math.inf, "from 10"),
+        (3600.0, 3600.0, "3,600"),
+        (0.0, 1.005, "0 to 1.005"),
+        (-0.005, 0.0256, "-0.005 to 0.0256"),
+        (4.5e-4, 1e9, "0.00045 to 1e+09"),
+    ],
+)
+def test_what_is_accepted_can_be_read(low, high, accepted):
+    assert entry(low=low, high=high).accepted == accepted
+
+
+def test_the_setting_reaches_the_experiment(monkeypatch, tmp_path):
+    seen: list[Setting] = []
+
+    def watching(setting: Setting) -> Iterator[Entry]:
+        """Watches."""
+        seen.append(setting)
+        yield entry(ours=sum(setting.share_out("squares", lambda number: number**2, [1, 2, 3])))
+
+    told: list[tuple[float | None, str]] = []
+    monkeypatch.setitem(papers.EXPERIMENTS, "watching", watching)
+    outcome = papers.run("watching", quick=True, traces=tmp_path, progress=lambda share, what: told.append((share, what)))
+    assert (seen[0].quick, seen[0].traces.folder, outcome.entries[0].ours) == (True, tmp_path, 14)
+    assert [what for _, what in told] == ["squares: 1 of 3", "squares: 2 of 3", "squares: 3 of 3"]
+    assert told[-1][0] == 1.0
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """`ssdlab paper ...` with two small experiments and no others."""
+    monkeypatch.setattr(papers, "EXPERIMENTS", {"small": small, "other": small})
+
+    def call(*arguments: object):
+        return CliRunner().invoke(app, ["paper", *map(str, arguments)])
+
+    return call
+
+
+def test_several_experiments_and_all_of_them(command):
+    assert list(json.loads(command("small", "--json").stdout)) == ["experiment", "quick", "met", "missed", "shown", "entries"]
+    for names in (("other", "small", "other"), ("all",)):
+        found = json.loads(command(*names, "--json", "--quick").stdout)["experiments"]
+        assert [each["experiment"] for each in found] == (["other", "small"] if len(names) > 1 else ["small", "other"])
+        assert all(each["quick"] for each in found)
+    assert command("all").stdout.count("1 met, 1 missed, 1 shown") == 2
+
+
+def test_the_folder_is_written_and_refused_before_anything_runs(command, tmp_path):
+    folder = tmp_path / "results"
+    done = command("small", "--out", folder)
+    assert (done.exit_code, (folder / "RESULTS.md").is_file()) == (0, True)
+    assert f"wrote {folder}" in done.stderr
+    again = command("small", "--out", folder)
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert "not empty" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["smal", "othr"], "did you mean `other`?"),
+        (["--out", "somewhere"], "no experiment is named"),
+        (["small", "--traces", "nowhere"], "nowhere: no such folder"),
+    ],
+)
+def test_bad_input_is_an_error_that_says_what_would_be_right(command, arguments, message):
+    done = command(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_every_wrong_name_is_said(command):
+    errors = command("smal", "othr").stderr.splitlines()
+    assert len(errors) == 2

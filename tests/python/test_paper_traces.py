@@ -1,0 +1,155 @@
+"""Traces that experiments find by name, and the look-alikes that stand in for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from ssdlab.papers import traces as module
+from ssdlab.papers.traces import KNOWN, Traces
+
+LOOK_ALIKES = sorted((Path(module.__file__).parent / "lookalikes").glob("*.toml"))
+DAY = 86_400 * 10_000_000
+
+
+def msr(path: Path, count: int, *, reads: int = 0, days: float = 7.0) -> Path:
+    """A trace in the format of MSR Cambridge, spread over some days; the first ones read."""
+    step = round(days * DAY / max(count - 1, 1))
+    lines = [
+        f"{128_166_372_000_000_000 + index * step},hm,0,{'Read' if index < reads else 'Write'},{index * 4096},4096,100"
+        for index in range(count)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("trace", "file", "expected"),
+    [
+        ("hm_0", "hm_0.csv.gz", True),
+        ("hm_0", "MSR-Cambridge_HM_0.csv", True),
+        ("hm_0", "hm_01.csv", False),
+        ("hm_0", "ahm_0.csv", False),
+        ("prxy_1", "prxy_0.csv", False),
+        ("src1_2", "src1_2.csv", True),
+        ("financial1", "Financial1.spc.gz", True),
+        ("financial1", "Financial10.spc", False),
+        ("financial2", "financial_2.spc", True),
+        ("iozone", "ssd-iozone-aligned2-100K.trace.zst", True),
+        ("tpc_c", "tpc-c.csv", True),
+        ("tpc_c", "small-tpch.csv", False),
+    ],
+)
+def test_a_trace_is_known_by_its_file_name(trace, file, expected):
+    assert KNOWN[trace].matches(Path(file)) is expected
+
+
+def test_a_trace_of_its_week_and_its_share_of_writes_is_whole(tmp_path):
+    msr(tmp_path / "hm_0.csv", 1000, reads=355)
+    found = Traces(tmp_path).find("hm_0")
+    assert found is not None
+    assert (found.is_whole, found.requests, found.note, found.title) == (True, 1000, "", "MSR Cambridge hm_0")
+
+
+def test_what_differs_from_the_whole_trace_is_said(tmp_path):
+    msr(tmp_path / "hm_0.csv", 1000, reads=500, days=3.5)
+    found = Traces(tmp_path).find("hm_0")
+    assert found is not None
+    assert found.differences == ("3.5 days of 7", "50.0% writes, not 64.5%")
+    assert not found.is_whole
+    assert found.note == "other workload: hm_0.csv is not the whole trace (3.5 days of 7; 50.0% writes, not 64.5%)"
+    assert found.title == "MSR Cambridge hm_0 (part)"
+
+
+@pytest.mark.parametrize(("count", "whole"), [(1991, True), (2000, True), (2009, True), (1989, False), (2011, False)])
+def test_a_count_may_be_off_by_half_a_percent(count, whole):
+    known = dataclasses.replace(KNOWN["iozone"], requests=2000, writes=None)
+    info = {"requests": count, "writes": count, "span_ns": 1}
+    assert (known.differences(info) == ()) is whole
+
+
+@pytest.mark.parametrize(("writes", "whole"), [(626, True), (664, True), (624, False), (666, False)])
+def test_a_share_of_writes_may_be_off_by_two_points(writes, whole):
+    info = {"requests": 1000, "writes": writes, "span_ns": 6.8 * 86_400e9}
+    assert (KNOWN["hm_0"].differences(info) == ()) is whole
+
+
+def test_of_several_files_the_whole_one_is_taken_else_the_largest(tmp_path):
+    deeper = tmp_path / "deeper"
+    deeper.mkdir()
+    msr(tmp_path / "hm_0.first.csv", 400, reads=142, days=1)
+    msr(tmp_path / "hm_0.long.csv", 900, reads=320, days=2)
+    (tmp_path / "hm_0.md").write_text("not a trace")
+    found = Traces(tmp_path).find("hm_0")
+    assert found is not None
+    assert found.path.name == "hm_0.long.csv"
+    msr(deeper / "hm_0.csv", 200, reads=71)
+    found = Traces(tmp_path).find("hm_0")
+    assert found is not None
+    assert found.path == deeper / "hm_0.csv"
+    assert found.is_whole
+
+
+def test_a_trace_is_played_again_until_there_are_enough_requests(tmp_path):
+    msr(tmp_path / "hm_0.csv", 100, reads=35)
+    found = Traces(tmp_path).load("hm_0")
+    assert found is not None
+    summary = ssdlab.run("tiny", found.workload(250, time_scale=1000.0)).summary
+    assert sum(summary["commands"].values()) == 300
+    summary = ssdlab.run("tiny", found.workload(60, time_scale=1000.0)).summary
+    assert sum(summary["commands"].values()) == 60
+    whole = found.workload()
+    assert (whole.repeat, whole.max_requests, whole.address, whole.replay) == (1, None, "compact", "open")
+    assert found.workload(50, address="wrap", replay="gaps").address == "wrap"
+
+
+def test_without_a_file_there_is_a_look_alike_or_nothing():
+    load = Traces().load("iozone")
+    assert load is not None
+    assert (load.is_trace, load.is_whole, load.requests, load.title) == (False, False, 100_000, "IOzone (look-alike)")
+    assert load.note.startswith("other workload: look-alikes")
+    assert Traces().find("iozone") is None
+    assert Traces().load("financial2") is None
+
+
+def test_a_look_alike_takes_a_length_and_a_speed():
+    load = Traces().load("telegram")
+    assert load is not None
+    model = tomllib.loads(load.workload(1_000, time_scale=2.5).text or "")
+    assert (model["requests"], model["speed"]) == (1_000, 2.5)
+    assert tomllib.loads(load.workload().text or "")["requests"] == load.requests
+    with pytest.raises(ssdlab.InputError, match=r"telegram.toml: a look-alike is played as it is: no replay"):
+        load.workload(10, replay="gaps")
+
+
+def test_bad_input_says_what_would_be_right(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(ssdlab.InputError, match=r"file: a file: expected a folder"):
+        Traces(file)
+    with pytest.raises(ssdlab.InputError, match=r"nowhere: no such folder: expected a folder"):
+        Traces(tmp_path / "nowhere")
+    with pytest.raises(ssdlab.InputError, match=r"unknown trace `hm_1`.*did you mean `hm_0`"):
+        Traces().find("hm_1")
+    (tmp_path / "iozone.trace").write_text("not a trace at all\n")
+    with pytest.raises(ssdlab.InputError, match=r"iozone\.trace"):
+        Traces(tmp_path).find("iozone")
+
+
+@pytest.mark.parametrize("path", LOOK_ALIKES, ids=lambda path: path.stem)
+def test_every_look_alike_that_comes_along_is_known_and_runs(path):
+    load = Traces().load(path.stem)
+    assert load is not None
+    assert load.requests == tomllib.loads(path.read_text())["requests"]
+    summary = ssdlab.run("ofwar-64g", load.workload(300)).summary
+    assert sum(summary["commands"].values()) == 300
+
+
+def test_the_examples_are_those_that_come_along(examples):
+    names = {"iozone": "iozone", "financial": "financial1", "prxy": "prxy_0", "telegram": "telegram"}
+    by_name = {path.stem: path.read_text() for path in LOOK_ALIKES}
+    assert all((examples / f"{name}-like.toml").read_text() == by_name[ours] for name, ours in names.items())
