@@ -12,6 +12,9 @@ use kit::{
 };
 use std::collections::VecDeque;
 
+/// Instants without a completion after which [`Drive::advance_into`] returns.
+const QUIET_INSTANTS: u32 = 100_000;
+
 /// A command in the drive.
 #[derive(Clone, Debug)]
 struct Command {
@@ -269,19 +272,20 @@ impl Drive {
 
     /// Handles whole instants, up to and including `until`, and returns at the first one that produced a completion, or at `until`.
     pub fn advance(&mut self, until: SimTime) -> &[Completion] {
-        self.run_until(until);
+        self.run_until(until, u32::MAX);
         &self.completions
     }
 
-    /// The same; the completions are exchanged for those in `done`, which are forgotten.
+    /// The same; the completions are exchanged for those in `done`, which are forgotten. After many instants in which nothing is completed it
+    /// returns earlier, with none, so that whoever runs the drive can end it: a worn-out one may have no more room than its own moves need.
     pub fn advance_into(&mut self, until: SimTime, done: &mut Vec<Completion>) {
-        self.run_until(until);
+        self.run_until(until, QUIET_INSTANTS);
         std::mem::swap(&mut self.completions, done);
     }
 
-    fn run_until(&mut self, until: SimTime) {
+    fn run_until(&mut self, until: SimTime, instants: u32) {
         self.completions.clear();
-        loop {
+        for _ in 0..instants {
             match self.next_event() {
                 Some(at) if at <= until => self.run_instant(at),
                 Some(_) => {

@@ -161,8 +161,9 @@ impl RunLoop {
         while !self.is_over(wake, drive) {
             // Up to the next submission that a clock decides, the drive runs by itself.
             drive.advance_into(wake.unwrap_or(SimTime::FOREVER), &mut done);
+            let is_quiet = done.is_empty() && wake.is_none_or(|at| drive.now() < at);
             assert!(
-                !done.is_empty() || wake.is_some(),
+                !is_quiet || drive.next_event().is_some(),
                 "the drive has stalled with {} commands in flight",
                 self.pending_arrivals()
             );
@@ -184,7 +185,7 @@ impl RunLoop {
             if round_is_over {
                 round_end = self.next_round(drive.now());
             }
-            if (round_is_over || steps.is_multiple_of(256)) && !go_on(drive, completed) {
+            if (is_quiet || round_is_over || steps.is_multiple_of(256)) && !go_on(drive, completed) {
                 return Ok(End::Stopped);
             }
         }

@@ -147,6 +147,14 @@ impl Ftl {
             for open in self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die) {
                 text += &format!("; {open:?}, mode {}", self.store.block(open.block).mode);
             }
+            text += &format!("; {} retired; valid of programmed units in the others:", self.retired_blocks(die));
+            let blocks =
+                (0..self.store.geometry.block_count).map(kit::BlockId).filter(|block| self.store.geometry.die_of(*block) == die);
+            for (block, record) in
+                blocks.map(|block| (block, self.store.block(block))).filter(|(_, record)| record.programmed > 0)
+            {
+                text += &format!(" {}:{}/{}m{}", block.0, record.valid, record.programmed, record.mode);
+            }
         }
         text
     }

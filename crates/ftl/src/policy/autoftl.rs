@@ -1,7 +1,7 @@
 //! Dynamic program and erase scaling (Jeong, Hahn, Lee and Kim, FAST 2014).
 
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{BlockId, DieId, ModeId, Nanos};
+use kit::{BlockId, DieId, ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -175,7 +175,9 @@ impl AutoFtl {
         let capacity = view.signals.buffer_capacity_pages.max(1);
         let now = view.buffer_utilisation();
         let with_copies = now + f64::from(collection.valid) / capacity as f64;
-        let copies = self.write[self.level(with_copies)];
+        // Where modes have retention limits (the paper's have none): what is moved for its limit is not written to be moved again soon.
+        let level = if collection.reason == Reason::Reprogram { 0 } else { self.level(with_copies) };
+        let copies = self.write[level];
         if collection.background {
             let level = self.past.mean().map_or(0, |mean| self.level(mean));
             return Choice { copies, erase: self.erase[level][usize::from(self.params.slow_erase)] };
