@@ -1,7 +1,7 @@
 //! Measures a trace and writes it as a description.
 
 use super::history::{FRESH_JUMP, FRESH_RUN, History, RETURN, RUN, RUNS};
-use super::model::{Arrival, Behaviour, Description, Kind, Sizes};
+use super::model::{Arrival, Behaviour, Description, Kind, Pace, Sizes};
 use super::quantiles::{rounded, table};
 use super::space::Space;
 use super::{FitInput, cascade};
@@ -55,6 +55,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
         region: Bytes(region),
         extent: Bytes(extent),
         speed: 1.0,
+        replay: Pace::Open,
         requests: Some(requests.len() as u64),
         runtime: None,
         phases: gauge.phases.map(|count| rounded(count / gauge.phases.iter().sum::<f64>().max(1.0))).to_vec(),

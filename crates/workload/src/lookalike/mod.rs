@@ -20,7 +20,7 @@ mod source;
 mod space;
 
 pub use compare::{Comparison, Measures, compare};
-pub use model::{Arrival, Behaviour, Description, Kind, Sizes};
+pub use model::{Arrival, Behaviour, Description, Kind, Pace, Sizes};
 pub use source::LookAlike;
 
 use crate::synthetic::form::{self, Form};
@@ -74,7 +74,7 @@ fn written(description: &Description) -> String {
 
 /// Reads a look-alike for a drive of `user_bytes`; `name` is how messages call it, `seed` the run's.
 ///
-/// One open-loop job; its source is endless, `requests` and `runtime` of the description end the job.
+/// One job, open-loop unless its `replay` says otherwise; its source is endless, `requests` and `runtime` of the description end the job.
 pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Workload, Problems> {
     let form: Form<Description> = form::read(name, text)?;
     let mut problems = Problems::default();
@@ -89,7 +89,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     let job = Job {
         name: model.name.clone(),
         source: Box::new(LookAlike::new(&model, seed)),
-        pacing: Pacing::Open,
+        pacing: if model.replay == Pace::Gaps { Pacing::Gaps } else { Pacing::Open },
         overwrites_in_passes: false,
         limits: Limits { requests: model.requests, bytes: None, runtime: model.runtime },
         think_time: Nanos::ZERO,

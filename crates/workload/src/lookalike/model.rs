@@ -27,6 +27,9 @@ pub struct Description {
     #[serde(default = "one")]
     #[schemars(range(min = 1e-9, max = 1e9))]
     pub speed: f64,
+    /// `open` (absent), or `gaps`: each request its gap after the one before was taken, so that a full drive delays all that follow.
+    #[serde(default, skip_serializing_if = "is_open")]
+    pub replay: Pace,
     /// Ends after this many requests; the generator itself is endless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -49,6 +52,21 @@ pub struct Description {
     /// What trims do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Behaviour>,
+}
+
+/// When the requests of a look-alike are submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// At their times, whatever the drive does.
+    #[default]
+    Open,
+    /// At their gap after the one before; a drive that cannot take one delays all that follow.
+    Gaps,
+}
+
+fn is_open(pace: &Pace) -> bool {
+    *pace == Pace::Open
 }
 
 /// The word that says what a workload file is.

@@ -155,6 +155,9 @@ fn speed_and_offset_do_what_they_say() {
         assert_eq!(two.offset.0, one.offset.0 + GIB);
         assert!(two.at.0.abs_diff(one.at.0 / 2) <= 1);
     }
+    let pacing = |text: &str| open("w", text, 8 * GIB, 1).unwrap_or_else(|p| panic!("{p}")).jobs[0].pacing;
+    assert_eq!(pacing(&text), workload::Pacing::Open);
+    assert_eq!(pacing(&text.replace("speed = 1.0", "speed = 1.0\nreplay = \"gaps\"")), workload::Pacing::Gaps);
 }
 
 #[test]
