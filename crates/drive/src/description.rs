@@ -161,20 +161,21 @@ impl Description {
         }
         let geometry = self.geometry();
         let facts = self.facts(&geometry);
-        let host_streams = self.policy.build(&facts).map_or(0, |policy| policy.needs().host_streams);
-        let streams = ftl::most_streams(self.flash.write_modes.len(), host_streams);
-        self.ftl.problems(&geometry, streams, &mut problems);
+        let policy = self.policy.build(&facts);
+        let host_streams = policy.as_ref().map_or(0, |policy| policy.needs().host_streams);
+        self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
         self.buffer.problems(geometry.units_per_stripe, &mut problems);
         self.policy_problems(&mut problems);
         // Names first; whether the budget closes is known once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
-        if self.policy.kind == "combine" && (is_derived || self.policy.build(&facts).is_none()) {
+        if self.policy.kind == "combine" && (is_derived || policy.is_none()) {
             self.combine_problems(&geometry, &mut problems);
         }
         if !problems.0.is_empty() {
             return problems;
         }
-        self.retention_problems(&geometry, &mut problems);
+        let policy = policy.expect("no problem was found: a policy of the list");
+        self.retention_problems(&self.policy.kind, &*policy, &mut problems);
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.suspension.as_ref().is_some_and(|s| s.program) {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs may be suspended: expected `buffer`");
         }
@@ -182,6 +183,21 @@ impl Description {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs wait for an encoder: expected `buffer`");
         }
         problems
+    }
+
+    /// What keeps a policy that is not of the family from running the drive: too little space for its open blocks, or limits, or times after which data is
+    /// moved, that could not be kept in the mode that it moves data in. `name` is what messages call it.
+    pub fn problems_under(&self, name: &str, policy: &dyn ModePolicy) -> Problems {
+        let mut problems = Problems::default();
+        self.ftl.problems(&self.geometry(), self.streams(policy.needs().host_streams), &mut problems);
+        self.retention_problems(name, policy, &mut problems);
+        self.background_problems(policy, &mut problems);
+        problems
+    }
+
+    /// Open blocks of a die under a policy of so many host streams: theirs, and one for relocations in each write mode.
+    fn streams(&self, host_streams: u8) -> u32 {
+        ftl::most_streams(self.flash.write_modes.len(), host_streams)
     }
 
     /// Write modes that the policy asks for and the table does not have.
@@ -243,6 +259,11 @@ impl Description {
             return vec![vec![1000]];
         }
         modes.iter().map(|mode| mode.wear.all().iter().map(|wear| wear.thousandths()).collect()).collect()
+    }
+
+    /// What policies are told of the drive.
+    pub fn policy_facts(&self) -> Facts {
+        self.facts(&self.geometry())
     }
 
     /// Retention limits of each write mode, by wear class.

@@ -7,8 +7,9 @@ use crate::statistics::{CommandRow, TimelineRow};
 use crate::steady::{SteadyState, WINDOW};
 use crate::summary::{self, RunFacts};
 use ftl::policy::future::{Access, Future};
+use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
 use ftl::{Precondition, Preconditioned};
-use kit::{Lpn, Nanos, Op, Problem, Problems, Record, SimTime, UNIT_BYTES};
+use kit::{Lpn, Nanos, Op, Problem, Problems, Record, Rng, SimTime, UNIT_BYTES};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -82,6 +83,17 @@ pub struct Files<'a> {
     pub named: Option<File<'a>>,
 }
 
+/// Makes a policy from the facts of the drive that it is to run, and a stream of random numbers of its own.
+pub type MakePolicy<'a> = Box<dyn FnOnce(&Facts, Rng) -> Result<Box<dyn ModePolicy>, Problems> + Send + 'a>;
+
+/// A policy that is no member of the family. Its answers are checked.
+pub struct Guest<'a> {
+    /// What results call it, and its saved state goes by.
+    pub name: String,
+    /// Makes it, before time 0.
+    pub make: MakePolicy<'a>,
+}
+
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -134,6 +146,9 @@ pub struct Outcome {
     pub setup_s: f64,
 }
 
+/// The random stream of a policy that is no member of the family.
+const POLICY_STREAM: &str = "policy";
+
 /// Reads the description that a request names, with its overrides; `file` gives the text of a file that the description names.
 pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, Problems> {
     let mut sets = request.set.clone();
@@ -169,13 +184,25 @@ pub(crate) const LOADED: &str =
 pub fn run(
     request: &RunRequest,
     input: &Input,
+    files: Files<'_>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, Problems> {
+    run_by(request, input, files, None, progress)
+}
+
+/// The same, the drive run by a policy that is no member of the family. If it fails, so does the run.
+pub fn run_by(
+    request: &RunRequest,
+    input: &Input,
     mut files: Files<'_>,
+    guest: Option<Guest<'_>>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Problems> {
     if files.load.is_some() && request.precondition.is_some() {
         return Err(Problems::one("--precondition", LOADED));
     }
-    let mut description = description(request, files.named.unwrap_or(&no_file))?;
+    let guest_name = guest.as_ref().map(|guest| guest.name.clone());
+    let mut description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
     let round = steady_round(request)?;
     let mut options = request.workload.clone();
     options.seed = request.seed;
@@ -186,13 +213,14 @@ pub fn run(
     let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
 
     let mut watch = Watch::new(progress);
-    let mut drive = Drive::new(&description, request.seed).map_err(|error| too_large(&request.drive.name, &error))?;
+    let mut drive = drive(request, &description, guest)?;
     let starting_state = prepare(&mut drive, &description, &mut files, &mut watch)?;
     if files.load.is_none() && description.state.precondition == PreconditionMethod::Steady {
         notes.extend(steady_notes(&description, &workload));
     }
     notes.extend(alike_note(&description, &drive));
     drive.adopt();
+    failure(&drive)?;
     let setup_s = watch.seconds();
 
     if request.record.commands {
@@ -213,8 +241,10 @@ pub fn run(
             stopped_early = true;
             return false;
         }
-        drive.ftl().worn_out_die().is_none() && watch.tell("run", drive.now().0, completed, None)
+        let goes_on = drive.ftl().worn_out_die().is_none() && drive.ftl().policy_failure().is_none();
+        goes_on && watch.tell("run", drive.now().0, completed, None)
     })?;
+    failure(&drive)?;
     notes.extend(worn_out(&drive));
     let workload_end = drive.now();
     let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
@@ -224,6 +254,7 @@ pub fn run(
         drive.shut_down(&mut |now| watch.tell("shutdown", now.0, 0, None));
         drive.now().since(workload_end).0
     });
+    failure(&drive)?;
     if let Some(spans) = &mut spans {
         collect_spans(&mut drive, spans);
     }
@@ -243,6 +274,7 @@ pub fn run(
     let facts = RunFacts {
         drive_name: &request.drive.name,
         workload_name: &input.name,
+        policy_name: guest_name.as_ref().unwrap_or(&description.policy.kind),
         seed: request.seed,
         complete,
         wall_s,
@@ -257,7 +289,7 @@ pub fn run(
     };
     let outcome = Outcome {
         summary: summary::summary(&facts, &description, &drive),
-        drive_toml: description.to_toml(),
+        drive_toml: drive_toml(&description, guest_name.as_deref()),
         workload_toml,
         notes,
         latency: summary::latency_rows(&drive.statistics),
@@ -267,6 +299,8 @@ pub fn run(
         spans,
         setup_s,
     };
+    // Its numbers were asked for last.
+    failure(&drive)?;
     if let Some(to) = files.save {
         watch.tell("save", drive.now().0, 0, None);
         save(&mut drive, to)?;
@@ -283,6 +317,41 @@ pub(crate) fn save(drive: &mut Drive, to: &mut dyn Write) -> Result<(), Problems
     drive.program_buffer();
     drive.quiesce();
     drive.ftl().save(drive.now(), to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))
+}
+
+/// The description that a request names; what it says of its policy does not matter to a guest.
+fn description_for(request: &RunRequest, guest: bool, file: File<'_>) -> Result<Description, Problems> {
+    if !guest {
+        return description(request, file);
+    }
+    description(&RunRequest { policy: Some("baseline".to_owned()), ..request.clone() }, file)
+}
+
+/// The resolved description. No description names a guest: a comment does.
+fn drive_toml(description: &Description, guest: Option<&str>) -> String {
+    let comment = guest.map_or_else(String::new, |name| {
+        format!("# The run's policy was `{name}`, which no description names, in place of `policy.kind`.\n")
+    });
+    comment + &description.to_toml()
+}
+
+/// The drive of a description, run by its own policy or by a guest.
+fn drive(request: &RunRequest, description: &Description, guest: Option<Guest<'_>>) -> Result<Drive, Problems> {
+    let too_large = |error: std::io::Error| too_large(&request.drive.name, &error);
+    let Some(Guest { name, make }) = guest else { return Drive::new(description, request.seed).map_err(too_large) };
+    if PolicyConfig::NAMES.contains(&name.as_str()) || name.is_empty() || name.len() > usize::from(u8::MAX) {
+        return Err(Problems::one("name", format!("`{name}`: expected one that no policy of the list has, of 1 to 255 bytes")));
+    }
+    let facts = description.policy_facts();
+    let policy = Checked::new(make(&facts, Rng::stream(request.seed, POLICY_STREAM))?, &facts)?;
+    description.problems_under(&name, &policy).or(())?;
+    let ftl = description.build_ftl_with(&name, Box::new(policy), request.seed).map_err(too_large)?;
+    Ok(Drive::with_ftl(description, ftl, request.seed))
+}
+
+/// What went wrong in the policy, if it cannot go on.
+fn failure(drive: &Drive) -> Result<(), Problems> {
+    drive.ftl().policy_failure().map_or(Ok(()), |problem| Err(problem.into()))
 }
 
 fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {

@@ -22,6 +22,8 @@ pub struct RunFacts<'a> {
     pub drive_name: &'a str,
     /// The workload's name.
     pub workload_name: &'a str,
+    /// The policy's name.
+    pub policy_name: &'a str,
     /// The run's seed.
     pub seed: u64,
     /// The run ended by itself.
@@ -60,7 +62,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         "status": if facts.complete { "complete" } else { "partial" },
         "drive": facts.drive_name,
         "workload": facts.workload_name,
-        "policy": description.policy.kind,
+        "policy": facts.policy_name,
         "seed": facts.seed,
         "simulated_ns": span_ns,
         "wall_s": facts.wall_s,
@@ -237,7 +239,7 @@ fn reliability(drive: &Drive, ftl: &ftl::FtlCounters) -> Value {
 }
 
 fn policy_stats(drive: &Drive) -> Value {
-    Value::Object(drive.ftl().policy_stats().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect())
+    Value::Object(drive.ftl().policy_stats().into_iter().map(|(name, value)| (name, json!(value))).collect())
 }
 
 /// The latency histograms as columns: operation, low edge, high edge, count.

@@ -339,8 +339,13 @@ impl Ftl {
     }
 
     /// The policy's numbers.
-    pub fn policy_stats(&self) -> Vec<(&'static str, f64)> {
-        self.policy.stats()
+    pub fn policy_stats(&self) -> Vec<(String, f64)> {
+        self.policy.named_stats()
+    }
+
+    /// What went wrong in the policy, if it cannot go on.
+    pub fn policy_failure(&self) -> Option<kit::Problem> {
+        self.policy.failure()
     }
 
     /// The write mode of data older than the run.

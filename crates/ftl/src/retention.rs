@@ -44,6 +44,8 @@ pub(crate) struct Retention {
     pub armed: Option<SimTime>,
     /// Most units that may be owed in each mode, so that they can all be moved in half its shortest limit.
     pub most_owed: Vec<u64>,
+    /// The same of what is moved in the background: more than so many units are not moved into a mode, or what is moved would at once be due again.
+    pub most_moved: Vec<u64>,
     /// Least time between a move and the limit it had to meet \[ns; negative: missed\].
     pub least_margin: Option<i64>,
     pub misses: u64,
@@ -58,11 +60,10 @@ impl Retention {
         margin: Nanos,
         moving: &MoveTimes,
     ) -> Retention {
+        let in_time = |span: Option<&Nanos>| span.map_or(u64::MAX, |span| (span.0 as f64 / 2.0 / moving.per_unit) as u64);
+        let most_owed = limits.iter().map(|classes| in_time(classes.iter().min())).collect();
+        let most_moved = move_after.iter().map(|after| in_time(after.as_ref())).collect();
         let background = move_after.into_iter().map(|after| (after, VecDeque::new())).collect();
-        let most_owed = limits
-            .iter()
-            .map(|classes| classes.iter().min().map_or(u64::MAX, |shortest| (shortest.0 as f64 / 2.0 / moving.per_unit) as u64))
-            .collect();
         let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
         let owed = vec![0; moving.dies * limits.len()];
         Retention {
@@ -75,6 +76,7 @@ impl Retention {
             background,
             armed: None,
             most_owed,
+            most_moved,
             least_margin: None,
             misses: 0,
         }

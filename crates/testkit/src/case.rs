@@ -4,7 +4,7 @@ use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::describe::describe;
 use crate::oracle::Counts;
-use crate::rig::{Rig, Tamper};
+use crate::rig::{Guest, Rig, Tamper};
 use drive::{Description, Drive};
 use kit::{Bytes, HostCommand, Op, Rng};
 
@@ -37,6 +37,17 @@ pub fn run(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Optio
     run_described(&description, seed, commands, tamper).map(Some)
 }
 
+/// Runs the case of a seed under a policy that is not of the family; `None` if its description is refused, or cannot be run by that policy.
+pub fn run_by(seed: u64, commands: u32, guest: Guest<'_>) -> Result<Option<Passed>, Violation> {
+    let Some(mut description) = description(seed) else { return Ok(None) };
+    // The oracle must not take what the guest declares for a member's.
+    description.policy = ftl::PolicyConfig::default();
+    if !description.problems_under("guest", &*guest(&description)).0.is_empty() {
+        return Ok(None);
+    }
+    play_all(Rig::run_by(&description, seed, None, Some(guest))?, &description, seed, commands).map(Some)
+}
+
 /// Runs the commands of a seed on a drive.
 pub fn run_described(
     description: &Description,
@@ -44,9 +55,13 @@ pub fn run_described(
     commands: u32,
     tamper: Option<Tamper<'_>>,
 ) -> Result<Passed, Violation> {
+    play_all(Rig::new(description, seed, tamper)?, description, seed, commands)
+}
+
+/// Runs all parts of a case.
+fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u32) -> Result<Passed, Violation> {
     let mut rng = Rng::stream(seed, "testkit.mix");
     let program_ns = description.flash.program_time.of(0).0;
-    let mut rig = Rig::new(description, seed, tamper)?;
     // Several parts, each with its own mix; between them the drive may be brought to rest, or saved and loaded.
     let parts = 1 + rng.below(3) as u32;
     for part in 0..parts {

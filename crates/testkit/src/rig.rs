@@ -2,6 +2,7 @@
 
 use crate::oracle::{Oracle, Violation, ensure};
 use drive::{Description, Drive};
+use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned};
 use kit::{Completion, HostCommand, Record, SimTime};
 
@@ -14,6 +15,8 @@ const SHUTDOWN: u32 = 4;
 
 /// Changes records on their way from the drive to the oracle.
 pub type Tamper<'a> = &'a mut dyn FnMut(Record, &mut Vec<Record>);
+/// Makes a policy that is not of the family for a drive.
+pub type Guest<'a> = &'a dyn Fn(&Description) -> Box<dyn ModePolicy>;
 
 /// A drive, driven through its one door, with the oracle following.
 pub struct Rig<'a> {
@@ -22,6 +25,7 @@ pub struct Rig<'a> {
     /// Its shadow.
     pub oracle: Oracle,
     tamper: Option<Tamper<'a>>,
+    guest: Option<Guest<'a>>,
     done: Vec<Completion>,
     records: Vec<Record>,
     history: u64,
@@ -46,10 +50,27 @@ pub fn prepare(drive: &mut Drive, description: &Description) {
     drive.adopt();
 }
 
+/// The drive of a description, run by its own policy or by a guest.
+fn built(description: &Description, seed: u64, guest: Option<Guest<'_>>) -> Drive {
+    let Some(guest) = guest else { return Drive::new(description, seed).expect("a small drive fits into memory") };
+    let ftl = description.build_ftl_with("guest", guest(description), seed).expect("a small drive fits into memory");
+    Drive::with_ftl(description, ftl, seed)
+}
+
 impl<'a> Rig<'a> {
     /// The drive of a description in its starting state.
     pub fn new(description: &Description, seed: u64, tamper: Option<Tamper<'a>>) -> Result<Rig<'a>, Violation> {
-        let mut drive = Drive::new(description, seed).expect("a small drive fits into memory");
+        Rig::run_by(description, seed, tamper, None)
+    }
+
+    /// The same, run by a policy that is not of the family.
+    pub fn run_by(
+        description: &Description,
+        seed: u64,
+        tamper: Option<Tamper<'a>>,
+        guest: Option<Guest<'a>>,
+    ) -> Result<Rig<'a>, Violation> {
+        let mut drive = built(description, seed, guest);
         prepare(&mut drive, description);
         drive.journal().enable(true);
         let oracle = Oracle::attach(&drive, description)?;
@@ -57,6 +78,7 @@ impl<'a> Rig<'a> {
             drive,
             oracle,
             tamper,
+            guest,
             done: Vec::new(),
             records: Vec::new(),
             history: 0xcbf2_9ce4_8422_2325,
@@ -180,7 +202,7 @@ impl<'a> Rig<'a> {
     pub fn reload(&mut self, description: &Description, seed: u64) -> Result<(), Violation> {
         let mut file = Vec::new();
         self.drive.ftl().save(self.drive.now(), &mut file).expect("memory takes all");
-        let mut other = Drive::new(description, seed).expect("a small drive fits into memory");
+        let mut other = built(description, seed, self.guest);
         other.ftl_mut().load(&mut &file[..]).map_err(|complaint| Violation(format!("what was saved is refused: {complaint}")))?;
         other.adopt();
         other.journal().enable(true);

@@ -1,6 +1,7 @@
 //! Retention limits that no drive could keep.
 
 use super::Description;
+use ftl::policy::ModePolicy;
 use kit::{Geometry, Nanos, Problems};
 
 /// The modes that data is moved in under a policy, and how long it takes a die to move all that it holds.
@@ -15,23 +16,30 @@ struct Moving {
     least_thirds: u64,
 }
 
+impl Moving {
+    /// The shortest time after which what was moved may have to be moved again.
+    fn least(&self) -> Nanos {
+        Nanos(self.rewrite.0.saturating_mul(self.least_thirds) / 2)
+    }
+}
+
 impl Description {
     /// What is moved for its limit is written in one mode: if that mode's own limit comes round before a die has rewritten its blocks, the die does nothing
     /// else; a third of its time is to be left. That mode must also store all bits of the cell, or moving would take more blocks than it leaves.
-    pub(super) fn retention_problems(&self, geometry: &Geometry, problems: &mut Problems) {
-        let margin = self.ftl.retention_margin;
-        let moving = self.moving(geometry);
+    pub(super) fn retention_problems(&self, name: &str, policy: &dyn ModePolicy, problems: &mut Problems) {
+        let (geometry, margin) = (&self.geometry(), self.ftl.retention_margin);
+        let moving = self.moving(geometry, policy);
         for (index, mode) in self.flash.write_modes.iter().enumerate() {
             let is_moved_in = index == moving.mode || moving.all_modes;
             if is_moved_in && self.units_of_block(mode, geometry) < geometry.units_per_block {
                 problems.add(
                     format!("flash.write_mode[{index}].bits_per_cell"),
-                    format!("expected all bits of the cell: policy `{}` moves data in this mode", self.policy.kind),
+                    format!("expected all bits of the cell: policy `{name}` moves data in this mode"),
                 );
             }
             let Some(shortest) = mode.retention.as_ref().and_then(|limits| limits.all().iter().min().copied()) else { continue };
             let field = format!("flash.write_mode[{index}].retention");
-            let least = Nanos(moving.rewrite.0.saturating_mul(moving.least_thirds) / 2);
+            let least = moving.least();
             if shortest <= margin {
                 problems.add(field, format!("{shortest}: expected more than ftl.retention_margin = {margin}"));
             } else if is_moved_in && shortest - margin < least {
@@ -47,9 +55,26 @@ impl Description {
         }
     }
 
-    fn moving(&self, geometry: &Geometry) -> Moving {
+    /// What a policy has moved in the background, it must not have moved again sooner than a die can.
+    pub(super) fn background_problems(&self, policy: &dyn ModePolicy, problems: &mut Problems) {
+        let moving = self.moving(&self.geometry(), policy);
+        let least = moving.least();
+        let mode = policy.mode_of_old_data();
+        if let Some(after) = policy.move_after(mode).filter(|&after| after < least) {
+            let name = &self.flash.write_modes[mode.index()].name;
+            problems.add(
+                "move_after",
+                format!(
+                    "{after} is too short for `{name}`, the mode that data is moved in: a die takes {} to rewrite all its blocks; expected at least \
+                     {least}, or none",
+                    moving.rewrite
+                ),
+            );
+        }
+    }
+
+    fn moving(&self, geometry: &Geometry, policy: &dyn ModePolicy) -> Moving {
         let facts = self.facts(geometry);
-        let policy = self.policy.build(&facts).expect("validated: a policy of the list");
         let (mode, all_modes) = (policy.mode_of_old_data().index(), policy.needs().page_scope);
         // Another mode than the one that `program_time` is for: with all that may come together, the channel and the slowest reads.
         let apart = all_modes || mode != facts.write_mode("normal").index();

@@ -1,7 +1,7 @@
 //! What these tests share: a small drive with overrides, commands one at a time with where their time went, whole workloads, and the closed forms that
 //! the engine is compared with.
 
-use drive::session::{DriveText, Files, Keep, Outcome, RunRequest};
+use drive::session::{DriveText, Files, Guest, Keep, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned};
@@ -158,7 +158,7 @@ impl Rig {
 
     /// A number of the policy's.
     pub fn stat(&self, name: &str) -> u64 {
-        let found = self.drive.ftl().policy_stats().into_iter().find(|(known, _)| *known == name);
+        let found = self.drive.ftl().policy_stats().into_iter().find(|(known, _)| known == name);
         found.unwrap_or_else(|| panic!("no statistic {name}")).1 as u64
     }
 
@@ -212,6 +212,17 @@ pub fn transfer(units: u64, mega_transfers: u64) -> u64 {
 
 /// A run through the same door as the command line's.
 pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str) -> Result<Outcome, Problems> {
+    session_by(drive, sets, policy, None, workload)
+}
+
+/// The same, run by a policy that is not of the family.
+pub fn session_by(
+    drive: &str,
+    sets: &[&str],
+    policy: Option<&str>,
+    guest: Option<Guest<'_>>,
+    workload: &str,
+) -> Result<Outcome, Problems> {
     let request = RunRequest {
         drive: DriveText { name: "test.toml".to_owned(), text: drive.to_owned() },
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
@@ -223,7 +234,7 @@ pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str)
         steady_state: false,
         steady_round: None,
     };
-    drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
+    drive::session::run_by(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
 }
 
 /// The summary of a fio job on the `tiny` preset with overrides.

@@ -12,6 +12,7 @@ mod derive;
 mod figures;
 mod fuzz;
 mod golden;
+mod guests;
 mod lifetime;
 mod notes;
 mod ofwar;

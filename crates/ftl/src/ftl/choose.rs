@@ -189,11 +189,12 @@ impl Ftl {
             let first = self.moves.get(slot).page;
             let stripe = self.store.geometry.units_per_stripe;
             if self.still_valid(&first) {
-                let mode = self.block_mode(first.mode);
+                let written_in = self.granted(first.mode);
+                let mode = self.block_mode(written_in);
                 let mut target =
                     Target { die, stream: self.relocation_stream(mode), mode, whom: For::Move, plane: None, level: 0 };
                 if self.space.levels() > 1
-                    && let Some(deepen) = self.choose_level(&mut target, first.mode, now, out)
+                    && let Some(deepen) = self.choose_level(&mut target, written_in, now, out)
                 {
                     return Some(deepen);
                 }
@@ -201,7 +202,7 @@ impl Ftl {
                     self.drop_stale_moves(out);
                     return None;
                 };
-                self.begin_stripe(die, place, first.mode, first.reason);
+                self.begin_stripe(die, place, written_in, first.reason);
                 let mut bound = 0;
                 while bound < stripe {
                     let Some(&slot) = self.moves.ready.front() else { break };
@@ -217,6 +218,9 @@ impl Ftl {
                         self.counters.relocation_skipped += 1;
                     }
                     self.finish_move(slot, out);
+                }
+                if written_in != first.mode {
+                    self.counters.retention_refusals += u64::from(bound);
                 }
                 return Some(self.finish_stripe(die, target.stream, bound, now, out));
             }

@@ -165,6 +165,8 @@ impl Ftl {
                 }
             }
             Timer::Move(slot) => self.move_is_due(slot, now, out),
+            // One that was armed before the policy wanted to be asked earlier is no longer waited for: were it to count, each would leave another behind.
+            Timer::Policy if self.policy_armed.is_some_and(|armed| armed > now) => {}
             Timer::Policy => {
                 self.policy_armed = None;
                 (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));

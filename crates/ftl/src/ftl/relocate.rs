@@ -239,13 +239,20 @@ impl Ftl {
         let moving = Moving { collection, units: &units };
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(&moving, view));
         self.scratch = units;
-        // Moved data must not come due faster than it can be moved, nor take more blocks than it leaves.
-        let is_owed = self.store.valid_by_mode[mode.index()] >= self.retention.most_owed[mode.index()];
-        if mode != self.old_mode && (is_owed || self.store.units_in(mode) < self.store.geometry.units_per_block) {
+        let granted = self.granted(mode);
+        if granted != mode {
             self.counters.retention_refusals += gathered.len() as u64;
-            return Some(self.old_mode);
         }
-        Some(mode)
+        Some(granted)
+    }
+
+    /// The mode that data may be moved in where the policy wants `mode`: moved data must not come due faster than it can be moved, nor take more blocks than
+    /// it leaves.
+    pub(super) fn granted(&self, mode: ModeId) -> ModeId {
+        let most = self.retention.most_owed[mode.index()].min(self.retention.most_moved[mode.index()]);
+        let is_owed = self.store.valid_by_mode[mode.index()] >= most;
+        let refused = is_owed || self.store.units_in(mode) < self.store.geometry.units_per_block;
+        if refused { self.old_mode } else { mode }
     }
 
     /// A unit moves: the map (or the buffer's unit that supersedes it) follows.

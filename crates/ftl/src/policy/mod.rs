@@ -13,6 +13,7 @@ pub mod autoftl;
 pub mod autoftl_minus;
 pub mod baseline;
 pub mod bch_ldpc;
+pub mod checked;
 pub mod clairvoyant;
 pub mod combine;
 mod cost;
@@ -34,7 +35,7 @@ pub mod wear_adaptive;
 use crate::map::Store;
 use crate::space::Space;
 use future::Future;
-use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Reason, Signals, SimTime};
+use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, Signals, SimTime};
 use std::sync::Arc;
 
 /// What a policy needs of the engine.
@@ -563,9 +564,7 @@ pub trait ModePolicy: Send {
     /// taken, of those where `lists` counts blocks on the die. From a shallower (higher) one it is first [deepened](ModePolicy::deepen). By default the
     /// nearest level that is deep enough, or else the nearest that is not. Asked only where erase modes have several levels.
     fn free_list(&mut self, level: u8, lists: &[u32], _view: &mut View<'_>) -> u8 {
-        let has = |at: &u8| lists[usize::from(*at)] > 0;
-        let deep_enough = (0..=level.min(lists.len() as u8 - 1)).rev().find(has);
-        deep_enough.or_else(|| (level + 1..lists.len() as u8).find(has)).unwrap_or(level)
+        nearest_list(level, lists)
     }
 
     /// A free block must be erased further before it can be used at `level`: as if in which erase mode, of those of that level or deeper. Its wear becomes
@@ -628,6 +627,23 @@ pub trait ModePolicy: Send {
     fn stats(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+
+    /// The same of a policy whose numbers have names of its user's making.
+    fn named_stats(&self) -> Vec<(String, f64)> {
+        self.stats().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// What went wrong in it, if it cannot go on: the run then ends with that. A member of the family never fails; for others, see [`checked`].
+    fn failure(&self) -> Option<Problem> {
+        None
+    }
+}
+
+/// The nearest level that is deep enough, or else the nearest that is not, of those with free blocks.
+fn nearest_list(level: u8, lists: &[u32]) -> u8 {
+    let has = |at: &u8| lists[usize::from(*at)] > 0;
+    let deep_enough = (0..=level.min(lists.len() as u8 - 1)).rev().find(has);
+    deep_enough.or_else(|| (level + 1..lists.len() as u8).find(has)).unwrap_or(level)
 }
 
 /// What every member's parameters are.
