@@ -293,6 +293,7 @@ impl Description {
                 .collect(),
             retention_by_wear: self.retention_limits(),
             program_scales: self.flash.write_modes.iter().map(|mode| mode.program_scale).collect(),
+            encode_times: self.flash.write_modes.iter().map(|mode| self.flash.encode_time(mode)).collect(),
             write_levels: self.flash.write_modes.iter().map(|mode| mode.erase_level).collect(),
             block_units: self.flash.write_modes.iter().map(|mode| self.units_of_block(mode, geometry)).collect(),
             erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),

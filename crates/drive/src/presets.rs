@@ -24,7 +24,18 @@ macro_rules! presets {
     };
 }
 
-presets!["ofwar-64g", "rr-106g", "agcr-64g", "dpes-mobile", "dpes-enterprise", "tlc-1tb", "qlc-2tb", "ideal-512g", "tiny"];
+presets![
+    "ofwar-64g",
+    "rr-106g",
+    "rr-ecc-106g",
+    "agcr-64g",
+    "dpes-mobile",
+    "dpes-enterprise",
+    "tlc-1tb",
+    "qlc-2tb",
+    "ideal-512g",
+    "tiny"
+];
 
 /// The preset called `name`.
 pub fn find(name: &str) -> Option<&'static Preset> {

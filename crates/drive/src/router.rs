@@ -377,6 +377,7 @@ impl Drive {
         match event {
             Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
             Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
+            Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out),
             Event::Bus(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.process(command),
@@ -455,6 +456,8 @@ impl Drive {
                 self.route_reads();
             } else if !self.out.parts.is_empty() {
                 self.route_parts();
+            } else if let Some(encoding) = self.out.encodings.pop() {
+                self.flash.encode(&encoding, self.now, &mut self.out);
             } else if self.out.buffer_released > 0 {
                 let units = std::mem::take(&mut self.out.buffer_released);
                 self.buffer.release(units);

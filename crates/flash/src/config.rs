@@ -387,6 +387,13 @@ impl FlashConfig {
         kit::ModeId(position.unwrap_or(0) as u8)
     }
 
+    /// Time that the encoder of a write mode takes for one unit; zero without one that takes time.
+    pub fn encode_time(&self, write_mode: &WriteModeConfig) -> kit::Nanos {
+        let encoder = self.encoders.iter().find(|encoder| write_mode.code.as_ref() == Some(&encoder.code));
+        let throughput = encoder.and_then(|encoder| encoder.throughput);
+        throughput.map_or(kit::Nanos::ZERO, |rate| rate.time_for(kit::Bytes(kit::UNIT_BYTES)))
+    }
+
     /// Names of the erase modes, in the order of their ids.
     pub fn erase_mode_names(&self) -> Vec<String> {
         names_or_normal(self.erase_modes.iter().map(|mode| &mode.name))

@@ -1,10 +1,10 @@
-//! The encoders of the controller: what a program's data passes before it goes to its die.
+//! The encoders of the controller: what data passes before it is programmed.
 //!
-//! An encoder serves one program after another, in the order in which they were bound; its die may serve reads meanwhile. A code without a stated
-//! throughput is encoded at once.
+//! An encoder serves one after another, in the order of asking: programs of host data, whose die may serve reads meanwhile, and what collections have
+//! gathered, whose dies are free. It takes time for data, not for the padding of a program. A code without a stated throughput is encoded at once.
 
 use crate::config::FlashConfig;
-use kit::{Bytes, Nanos, Operation, SimTime, UNIT_BYTES};
+use kit::{Bytes, ModeId, Nanos, SimTime, UNIT_BYTES};
 
 /// One encoder.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +36,10 @@ impl Encoders {
         Encoders { all, of_mode }
     }
 
-    /// Takes a program's data; when it is encoded. None where that takes no time.
-    pub fn accept(&mut self, operation: &Operation, now: SimTime) -> Option<SimTime> {
-        let encoder = &mut self.all[usize::from(self.of_mode[operation.mode.index()]?)];
-        let time = encoder.times[operation.units as usize];
+    /// Takes units of data that are to be written in a mode; when they are encoded. None where that takes no time.
+    pub fn accept(&mut self, mode: ModeId, units: u32, now: SimTime) -> Option<SimTime> {
+        let encoder = &mut self.all[usize::from(self.of_mode[mode.index()]?)];
+        let time = encoder.times[units as usize];
         encoder.free_at = encoder.free_at.max(now) + time;
         encoder.busy += time;
         Some(encoder.free_at)
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::config::tests::example;
     use crate::modes::EncoderConfig;
-    use kit::{ModeId, OperationKind, Rate};
+    use kit::Rate;
 
     fn encoders() -> Encoders {
         let mut config = example();
@@ -69,22 +69,18 @@ mod tests {
         Encoders::new(&config, 4)
     }
 
-    fn program(mode: u8, units: u32) -> Operation {
-        Operation { kind: OperationKind::Program, units, mode: ModeId(mode), encode: true, ..Operation::default() }
-    }
-
     #[test]
     fn programs_pass_one_after_another() {
         let mut encoders = encoders();
         // 8 KiB at 20 MB/s take 409.6 us.
-        assert_eq!(encoders.accept(&program(0, 2), SimTime(1_000)), Some(SimTime(410_600)));
-        assert_eq!(encoders.accept(&program(0, 1), SimTime(2_000)), Some(SimTime(615_400)));
-        assert_eq!(encoders.accept(&program(0, 1), SimTime(900_000)), Some(SimTime(1_104_800)));
+        assert_eq!(encoders.accept(ModeId(0), 2, SimTime(1_000)), Some(SimTime(410_600)));
+        assert_eq!(encoders.accept(ModeId(0), 1, SimTime(2_000)), Some(SimTime(615_400)));
+        assert_eq!(encoders.accept(ModeId(0), 1, SimTime(900_000)), Some(SimTime(1_104_800)));
         assert_eq!(encoders.busy(SimTime(1_000_000)), [0, 409_600 + 204_800 + 100_000]);
     }
 
     #[test]
     fn a_code_without_a_throughput_takes_no_time() {
-        assert_eq!(encoders().accept(&program(1, 2), SimTime(1_000)), None);
+        assert_eq!(encoders().accept(ModeId(1), 2, SimTime(1_000)), None);
     }
 }

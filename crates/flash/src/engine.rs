@@ -10,7 +10,8 @@ use crate::timing::Timing;
 use kit::clock::Reading;
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, DieId, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng, SimTime, Work,
+    Cause, ChannelId, DieId, Encoding, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng,
+    SimTime, Work,
 };
 
 /// What the flash knows of an operation beside what it is.
@@ -182,10 +183,10 @@ impl Flash {
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         enter(&mut self.progress, slot, now);
-        if out.operations[slot].encode
-            && let Some(at) = self.encoders.accept(&out.operations[slot], now)
+        let Operation { die: die_id, mode, encode, .. } = out.operations[slot];
+        if encode > 0
+            && let Some(at) = self.encoders.accept(mode, encode, now)
         {
-            let die_id = out.operations[slot].die;
             let die = &mut self.dies[die_id.index()];
             die.awaited = slot;
             die.encoded = false;
@@ -193,6 +194,12 @@ impl Flash {
             return;
         }
         self.begin(slot, now, out);
+    }
+
+    /// Has encoded what a collection moves. Nobody's die waits for it.
+    pub fn encode(&mut self, encoding: &Encoding, now: SimTime, out: &mut Outbox) {
+        let at = self.encoders.accept(encoding.mode, encoding.units, now).unwrap_or(now);
+        out.events.push(at, Class::Done, Event::CollectionEncoded(encoding.die));
     }
 
     /// The data of the program that waits for a die is encoded.

@@ -73,6 +73,10 @@ pub struct DeriveWrite {
     #[serde(default)]
     #[schemars(range(min = 0, max = 16))]
     pub soft_levels: u32,
+    /// The error rate that the code of this mode corrects, where it is another than the drive's. Absent: the drive's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub corrects: Option<f64>,
     /// The retention limit follows the wear of each block, in sixteen classes of the rated cycles, instead of being the promised one for all.
     #[serde(default)]
     pub by_wear: bool,
@@ -184,7 +188,8 @@ pub struct DeriveErase {
     pub slow: bool,
 }
 
-/// An encoder in the controller, through which the programs of the write modes with its code pass one after another.
+/// An encoder in the controller, through which data for the write modes with its code passes, first come, first served. A program of host data waits for it with its
+/// die, which may serve reads meanwhile; what is moved for the FTL is encoded while its die does other things.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderConfig {

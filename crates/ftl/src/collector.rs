@@ -30,6 +30,11 @@ pub(crate) struct Collector {
     pub looked_ahead: Ppn,
     /// Units read and not yet programmed: their places in the victim.
     pub gathered: Vec<Ppn>,
+    /// Of them, the first so many have the code that they are to be moved with, counted from 1 as encoders are.
+    pub encoded: usize,
+    encoded_for: u8,
+    /// So many of them will be encoded when the encoder has done what it was asked for.
+    pub encoding: Option<usize>,
     /// A read or copyback of this collector is under way.
     pub reading: bool,
     /// The places being read.
@@ -54,6 +59,9 @@ impl Collector {
             cursor: Ppn(0),
             looked_ahead: Ppn(0),
             gathered: Vec::with_capacity(2 * stripe_units as usize),
+            encoded: 0,
+            encoded_for: 0,
+            encoding: None,
             reading: false,
             in_read: Vec::with_capacity(stripe_units as usize),
             urgent: false,
@@ -92,7 +100,7 @@ impl Collector {
 
     /// Takes a victim.
     pub fn begin(&mut self, taken: &Collection, first: Ppn, urgent: bool) {
-        debug_assert!(self.victim.is_none() && self.gathered.is_empty());
+        debug_assert!(self.victim.is_none() && self.gathered.is_empty() && self.encoding.is_none());
         self.victim = Some(taken.block);
         self.cursor = first;
         self.looked_ahead = first;
@@ -100,6 +108,27 @@ impl Collector {
         self.background = taken.background;
         self.valid_at_first = taken.valid;
         self.urgent = urgent || self.is_pressed();
+    }
+
+    /// The first `count` gathered units are to have a code: how many of them lack it. If any, the encoder is to be asked for them now.
+    pub fn encode(&mut self, code: u8, count: usize) -> usize {
+        if self.encoded_for != code {
+            (self.encoded, self.encoded_for) = (0, code);
+        }
+        let missing = count.saturating_sub(self.encoded);
+        self.encoding = (missing > 0).then_some(count);
+        missing
+    }
+
+    /// The encoder has done what it was asked for.
+    pub fn is_encoded(&mut self) {
+        self.encoded = self.encoding.take().expect("the encoder was asked");
+    }
+
+    /// The first `count` gathered units are being programmed.
+    pub fn programs(&mut self, count: usize) {
+        self.gathered.drain(..count);
+        self.encoded = self.encoded.saturating_sub(count);
     }
 
     /// What is being emptied, as policies see it.

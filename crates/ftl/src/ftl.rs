@@ -23,8 +23,8 @@ use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, DieId, Event, Geometry, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Part,
-    Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
+    BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox,
+    Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
 };
 
 const NO_PLACE: u32 = u32::MAX;
@@ -132,8 +132,8 @@ struct Stripe {
     reason: Reason,
     /// The host stream it is written through; none for relocated data.
     stream: Option<u8>,
-    /// Some of it has not passed the encoder of its mode yet.
-    encode: bool,
+    /// Moved units that have not passed the encoder of its mode yet.
+    encode: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -247,8 +247,11 @@ impl Ftl {
         let streams = host_streams + mode_count;
         let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
         let moving = MoveTimes {
-            per_unit: parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count),
+            die_share: parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count),
             block: Nanos(parameters.facts.move_time.0 * u64::from(geometry.stripes_per_block) + parameters.facts.erase_time.0),
+            encode: parameters.facts.encode_times[old_mode.index()].0 as f64,
+            block_units: geometry.units_per_block,
+            user_units: store.user_units,
             dies: geometry.die_count as usize,
         };
         let (critical, low) = config.thresholds(&geometry);
@@ -267,7 +270,7 @@ impl Ftl {
             bound: 0,
             reason: Reason::Host,
             stream: None,
-            encode: false,
+            encode: 0,
         };
         let mut idle_ranks = vec![0u64; dies.div_ceil(64)];
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));

@@ -22,10 +22,26 @@ struct Due {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MoveTimes {
     /// tR + tPROG of one unit's share of a stripe, for all dies together \[ns\].
-    pub per_unit: f64,
+    pub die_share: f64,
     /// A die's time to move a whole block and erase it.
     pub block: Nanos,
+    /// Time of one unit in the encoder of the code that moved data is given \[ns\]; 0 without one.
+    pub encode: f64,
+    /// Units of a block, and units that the drive can hold.
+    pub block_units: u32,
+    pub user_units: u64,
     pub dies: usize,
+}
+
+impl MoveTimes {
+    /// What is moved has an encoder for itself for half of the time: host data may pass it, too, first come, first served.
+    fn encoder_share(&self) -> f64 {
+        2.0 * self.encode
+    }
+
+    fn per_unit(&self) -> f64 {
+        self.die_share.max(self.encoder_share())
+    }
 }
 
 /// Retention limits and the blocks they apply to.
@@ -35,9 +51,9 @@ pub(crate) struct Retention {
     rated: u32,
     margin: Nanos,
     classes: Vec<Vec<VecDeque<Due>>>,
-    /// Blocks with a limit that each die holds, by write mode, and how long moving one takes.
+    /// Blocks with a limit that each die holds, by write mode.
     owed: Vec<u32>,
-    block_time: Nanos,
+    moving: MoveTimes,
     /// How long after its first program a block of each mode is moved in the background, and the blocks that wait for it.
     background: Vec<(Option<Nanos>, VecDeque<Due>)>,
     /// What the timer is armed for.
@@ -60,8 +76,8 @@ impl Retention {
         margin: Nanos,
         moving: &MoveTimes,
     ) -> Retention {
-        let in_time = |span: Option<&Nanos>| span.map_or(u64::MAX, |span| (span.0 as f64 / 2.0 / moving.per_unit) as u64);
-        let most_owed = limits.iter().map(|classes| in_time(classes.iter().min())).collect();
+        let in_time = |span: Option<&Nanos>| span.map_or(u64::MAX, |span| (span.0 as f64 / 2.0 / moving.per_unit()) as u64);
+        let most_owed: Vec<u64> = limits.iter().map(|classes| in_time(classes.iter().min())).collect();
         let most_moved = move_after.iter().map(|after| in_time(after.as_ref())).collect();
         let background = move_after.into_iter().map(|after| (after, VecDeque::new())).collect();
         let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
@@ -72,7 +88,7 @@ impl Retention {
             margin,
             classes,
             owed,
-            block_time: moving.block,
+            moving: *moving,
             background,
             armed: None,
             most_owed,
@@ -122,10 +138,23 @@ impl Retention {
         }
     }
 
-    /// When moving must begin: early enough for all other blocks of the mode on the die to be moved as well.
+    /// When moving must begin: early enough for all other blocks of the mode on the die to be moved as well, and for the one encoder to serve all dies.
     fn begins(&self, store: &Store, due: &Due) -> SimTime {
-        let others = self.owed[self.at_die(store, due.block, store.block(due.block).mode)].saturating_sub(1);
-        SimTime(due.at.0.saturating_sub(self.block_time.0.saturating_mul(u64::from(others))))
+        let mode = store.block(due.block).mode;
+        let others = self.owed[self.at_die(store, due.block, mode)].saturating_sub(1);
+        let early = self.moving.block.0.saturating_mul(u64::from(others)).saturating_add(self.encoding_time(mode).0);
+        SimTime(due.at.0.saturating_sub(early))
+    }
+
+    /// How long the encoder takes, at most, for all that is owed in a mode.
+    fn encoding_time(&self, mode: u8) -> Nanos {
+        if self.moving.encode == 0.0 {
+            return Nanos::ZERO;
+        }
+        let blocks: u64 =
+            self.owed.iter().skip(usize::from(mode)).step_by(self.limits.len()).map(|&blocks| u64::from(blocks)).sum();
+        let units = blocks.saturating_mul(u64::from(self.moving.block_units)).min(self.most_owed[usize::from(mode)]);
+        Nanos((units.min(self.moving.user_units) as f64 * self.moving.encoder_share()) as u64)
     }
 
     /// Starts over with the blocks that hold data now, which may have been opened in any order.

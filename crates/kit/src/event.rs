@@ -22,6 +22,8 @@ pub enum Event {
     Delivered(u32),
     /// The data of the program that waits for this die is encoded.
     Encoded(DieId),
+    /// What this die's collection has gathered is encoded.
+    CollectionEncoded(DieId),
     /// A timer of the FTL.
     Timer(Timer),
 }

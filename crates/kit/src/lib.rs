@@ -38,7 +38,7 @@ pub use geometry::{Geometry, Shape};
 pub use histogram::Histogram;
 pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn};
 pub use journal::{Journal, Record};
-pub use operation::{Operation, OperationKind, Owner};
+pub use operation::{Encoding, Operation, OperationKind, Owner};
 pub use outbox::{Outbox, Part};
 pub use permutation::Permutation;
 pub use problem::{Problem, Problems};

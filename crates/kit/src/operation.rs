@@ -57,10 +57,21 @@ pub struct Operation {
     pub page_type: u32,
     /// The write mode of a program, the erase mode of an erase, the read mode of a read.
     pub mode: ModeId,
-    /// A program's data passes the encoder of its mode first.
-    pub encode: bool,
+    /// Units of a program that pass the encoder of its mode first.
+    pub encode: u32,
     /// Who wants to hear of it.
     pub owner: Owner,
+}
+
+/// Units that a collection moves, to be encoded before they are programmed. The die is free meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoding {
+    /// The die whose collection it is.
+    pub die: DieId,
+    /// The write mode whose code they are given.
+    pub mode: ModeId,
+    /// How many.
+    pub units: u32,
 }
 
 impl Operation {

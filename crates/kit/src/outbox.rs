@@ -4,7 +4,7 @@ use crate::cause::Ledger;
 use crate::event::Event;
 use crate::ids::{CommandId, DieId};
 use crate::journal::Journal;
-use crate::operation::Operation;
+use crate::operation::{Encoding, Operation};
 use crate::queue::EventQueue;
 use crate::signals::Signals;
 use crate::slab::Slab;
@@ -39,6 +39,8 @@ pub struct Outbox {
     pub operations: Slab<Operation>,
     /// Flash reads to push to their dies.
     pub reads: Vec<u32>,
+    /// What collections have encoded before they program it.
+    pub encodings: Vec<Encoding>,
     /// Flash operations that are done.
     pub done: Vec<u32>,
     /// Parts of commands that are done.

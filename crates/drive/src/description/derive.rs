@@ -109,7 +109,10 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
         return Err(GIVEN_TOO.to_owned());
     }
     let celsius = derive.temperature.unwrap_or(part.device.reference_celsius);
-    let limit = part.limit(derive.soft_levels);
+    if derive.corrects.is_some() && derive.soft_levels > 0 {
+        return Err("corrects and soft_levels are given: expected one or the other".to_owned());
+    }
+    let limit = derive.corrects.unwrap_or_else(|| part.limit(derive.soft_levels));
     let at =
         |pe_cycles: f64, age: Nanos, step: f64| Condition { step, erase_shift: derive.erase_shift, pe_cycles, age, reads: 0.0 };
     let wear = f64::from(derive.at_pe_cycles);
@@ -129,7 +132,8 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
                 format!(
                     "no program step keeps data correctable for {retention} after {} cycles ({} corrects {limit:.3e}): expected less of either, or a \
                      stronger code",
-                    derive.at_pe_cycles, part.name
+                    derive.at_pe_cycles,
+                    if derive.corrects.is_some() { "its code" } else { &part.name }
                 )
             })?;
             (step, retention)

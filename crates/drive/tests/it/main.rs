@@ -3,6 +3,7 @@
 mod allocation;
 mod bad_input;
 mod closed_forms;
+mod codes;
 mod combined;
 mod common;
 mod conservation;

@@ -141,7 +141,7 @@ impl Ftl {
         stripe.mode = mode;
         stripe.reason = reason;
         stripe.stream = None;
-        stripe.encode = reason == Reason::Host && self.parameters.facts.codes[mode.index()] != 0;
+        stripe.encode = 0;
     }
 
     /// The write mode that a block is kept in for data of `mode`.
@@ -197,7 +197,12 @@ impl Ftl {
     pub(super) fn finish_stripe(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let stripe = &self.stripes[die.index()];
-        let (first, mode, reason, encode) = (stripe.first, stripe.mode, stripe.reason, stripe.encode);
+        let (first, mode, reason) = (stripe.first, stripe.mode, stripe.reason);
+        let encode = match reason {
+            Reason::Host if self.parameters.facts.codes[mode.index()] != 0 => bound,
+            Reason::Host => 0,
+            _ => stripe.encode,
+        };
         for padding in bound..geometry.units_per_stripe {
             self.store.p2l.set((first.0 + padding) as usize, PADDING);
         }

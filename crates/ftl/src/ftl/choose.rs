@@ -37,7 +37,9 @@ impl Ftl {
             return Some(program);
         }
         let collector = &self.collectors[die.index()];
-        if (free < self.low || collector.victim.is_some() && free < u32::MAX || collector.wanted_count() > 0)
+        // What has to be moved for another reason than space is moved all the same.
+        let goes_on = collector.victim.is_some() && (free < u32::MAX || collector.reason != Reason::Gc);
+        if (free < self.low || goes_on || collector.wanted_count() > 0)
             && let Some(step) = self.collect(die, free < self.low, now, out)
         {
             return Some(step);

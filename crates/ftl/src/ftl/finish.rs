@@ -65,6 +65,12 @@ impl Ftl {
         collector.in_read = read;
     }
 
+    /// What a die's collection has gathered is encoded: it may be programmed.
+    pub fn collection_encoded(&mut self, die: DieId, out: &mut Outbox) {
+        self.collectors[die.index()].is_encoded();
+        out.mark_ready(die);
+    }
+
     /// A program is done: its units are durable, and what they superseded may be erased.
     pub(super) fn stripe_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
         let geometry = &self.store.geometry;

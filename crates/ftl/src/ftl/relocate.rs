@@ -16,6 +16,9 @@ impl Ftl {
         }
         let stripe = self.store.geometry.units_per_stripe as usize;
         let victim = self.collectors[die.index()].victim?;
+        if self.collectors[die.index()].encoding.is_some() {
+            return None;
+        }
         let end = Ppn(self.store.geometry.first_of(victim).0 + self.store.geometry.units_per_block);
         loop {
             let collector = &self.collectors[die.index()];
@@ -143,7 +146,7 @@ impl Ftl {
             pages: planes.count_ones(),
             page_type: geometry.page_type_of(unit),
             mode,
-            encode: false,
+            encode: 0,
             owner: Owner::Collector,
         })
     }
@@ -154,6 +157,9 @@ impl Ftl {
         let written_in = self.relocation_mode(die, &[from], now, out)?;
         let geometry = self.store.geometry;
         let group = geometry.group_of(geometry.block_of(from));
+        if self.lacks_code(geometry.block_of(from), written_in) {
+            return None;
+        }
         let mode = self.block_mode(written_in);
         let stream = self.relocation_stream(mode);
         let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(group), level: 0 };
@@ -177,8 +183,9 @@ impl Ftl {
     /// Drops gathered units that the host has overwritten since they were read.
     pub(super) fn drop_overwritten(&mut self, die: DieId) {
         let store = &self.store;
-        let gathered = &mut self.collectors[die.index()].gathered;
+        let Collector { gathered, encoded, .. } = &mut self.collectors[die.index()];
         let before = gathered.len();
+        *encoded = gathered[..*encoded].iter().filter(|ppn| store.is_valid(**ppn)).count();
         gathered.retain(|ppn| store.is_valid(*ppn));
         self.counters.relocation_skipped += (before - gathered.len()) as u64;
     }
@@ -188,44 +195,69 @@ impl Ftl {
         let reason = self.collectors[die.index()].reason;
         let stripe = self.store.geometry.units_per_stripe;
         let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);
-        let written_in = self.relocation_mode(die, &gathered[..gathered.len().min(stripe as usize)], now, out);
+        let wanted = self.relocation_mode(die, &gathered[..gathered.len().min(stripe as usize)], now, out);
         self.collectors[die.index()].gathered = gathered;
-        let written_in = written_in?;
-        let mode = self.block_mode(written_in);
+        let wanted = wanted?;
+        let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
+        if self.is_to_be_encoded(die, wanted, count, out) {
+            return None;
+        }
+        let mode = self.block_mode(wanted);
         // Where planes take turns, what is collected stays in its plane, as copyback wants it.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
         let stream = self.relocation_stream(mode);
         let mut target = Target { die, stream, mode, whom: For::Relocation, plane, level: 0 };
         if self.space.levels() > 1
-            && let Some(deepen) = self.choose_level(&mut target, written_in, now, out)
+            && let Some(deepen) = self.choose_level(&mut target, wanted, now, out)
         {
             return Some(deepen);
         }
         let (place, written_in) = match self.space.advance(&mut self.store, &target, stripe, now) {
-            Some(place) => (place, written_in),
+            Some(place) => (place, wanted),
             // Another mode's block took the last free one: what is left of it holds all that this collection moves.
             None => {
                 let (stream, block) = self.space.any_open(die)?;
                 let mode = ModeId(self.store.block(block).mode);
                 let plane = Some(self.store.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
-                (
-                    self.space.advance(&mut self.store, &target, stripe, now)?,
-                    if self.needs.page_scope { written_in } else { mode },
-                )
+                (self.space.advance(&mut self.store, &target, stripe, now)?, if self.needs.page_scope { wanted } else { mode })
             }
         };
         self.begin_stripe(die, place, written_in, reason);
         if let Some(victim) = self.collectors[die.index()].victim {
             self.retention.note_moved(&self.store, victim, now);
         }
-        let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
         for index in 0..count {
             let from = self.collectors[die.index()].gathered[index as usize];
             self.bind_moved(die, from, Ppn(place.0 + index), now, out);
         }
-        self.collectors[die.index()].gathered.drain(..count as usize);
+        self.collectors[die.index()].programs(count as usize);
+        // In a block of another mode it may need another code after all: then its die waits for that.
+        let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
+        if code(written_in) == code(wanted) {
+            self.stripes[die.index()].encode = 0;
+        }
         Some(self.finish_stripe(die, target.stream, count, now, out))
+    }
+
+    /// Whether data of a block has to be encoded to be written in a mode: it does not have the code of that mode yet.
+    fn lacks_code(&self, block: BlockId, mode: ModeId) -> bool {
+        let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
+        code(mode) != 0 && code(mode) != code(ModeId(self.store.block(block).mode))
+    }
+
+    /// Whether the first `count` gathered units have to pass an encoder before they can be programmed in a mode; if so, it is asked to take them. That
+    /// keeps nobody else from their die: a code that takes time is out of the way of host writes (slide *Retention-Aware Architecture*).
+    fn is_to_be_encoded(&mut self, die: DieId, mode: ModeId, count: u32, out: &mut Outbox) -> bool {
+        let Some(victim) = self.collectors[die.index()].victim else { return false };
+        if self.parameters.facts.encode_times[mode.index()] == Nanos::ZERO || !self.lacks_code(victim, mode) {
+            return false;
+        }
+        let missing = self.collectors[die.index()].encode(self.parameters.facts.codes[mode.index()], count as usize);
+        if missing > 0 {
+            out.encodings.push(Encoding { die, mode, units: missing as u32 });
+        }
+        missing > 0
     }
 
     /// The mode in which the policy has gathered units moved; that of old data where theirs cannot be granted.
@@ -273,10 +305,7 @@ impl Ftl {
         }
         self.store.place(lpn, to);
         let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
-        let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
-        let source = ModeId(self.store.block(self.store.geometry.block_of(from)).mode);
-        let encode = code(mode) != 0 && code(mode) != code(source);
-        self.stripes[die.index()].encode |= encode;
+        self.stripes[die.index()].encode += u32::from(self.lacks_code(self.store.geometry.block_of(from), mode));
         self.stripes[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.needs.placed {
@@ -304,7 +333,7 @@ impl Ftl {
             pages: shape.planes_per_program * shape.superblock,
             page_type: 0,
             mode,
-            encode: false,
+            encode: 0,
             owner: Owner::Collector,
         }))
     }

@@ -56,7 +56,7 @@ impl Ftl {
                 pages: 1,
                 page_type: geometry.page_type_of(unit),
                 mode,
-                encode: false,
+                encode: 0,
                 owner: Owner::Command(command),
             });
         }
@@ -96,7 +96,7 @@ impl Ftl {
             pages: 1,
             page_type,
             mode,
-            encode: false,
+            encode: 0,
             owner,
         });
         true
@@ -156,7 +156,7 @@ impl Ftl {
             page_type: 0,
             // It is older than the run.
             mode: self.read_modes[self.old_mode.index()],
-            encode: false,
+            encode: 0,
             owner: Owner::Command(command),
         }
     }
@@ -215,7 +215,7 @@ impl Ftl {
             pages: 1,
             page_type: geometry.page_type_of(unit),
             mode,
-            encode: false,
+            encode: 0,
             owner,
         }
     }

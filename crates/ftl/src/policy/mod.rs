@@ -89,6 +89,8 @@ pub struct Facts {
     pub retention_by_wear: Vec<Vec<Nanos>>,
     /// Program time of each write mode, as a multiple of the nominal.
     pub program_scales: Vec<f64>,
+    /// Time that the encoder of each write mode takes for one unit; zero without one.
+    pub encode_times: Vec<Nanos>,
     /// The shallowest level of erase on which each write mode can be programmed.
     pub write_levels: Vec<u8>,
     /// Units that a block holds in each write mode.
@@ -137,6 +139,7 @@ impl Facts {
             retention: vec![None, None],
             retention_by_wear: vec![Vec::new(), Vec::new()],
             program_scales: vec![1.0, 0.5],
+            encode_times: vec![Nanos::ZERO; 2],
             write_levels: vec![0, 0],
             block_units: vec![64, 64],
             codes: vec![0, 0],

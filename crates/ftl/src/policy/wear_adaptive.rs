@@ -1,4 +1,4 @@
-//! A control: the fastest mode that keeps the full promise at the drive's wear.
+//! A control: the fastest mode, or the one with the cheapest code, that keeps the full promise at the drive's wear.
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{BlockId, ModeId, Nanos, effective_wear_class};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const SUMMARY: &str = "the fastest mode that keeps full retention at the drive's wear: what costs nothing on a young drive";
 
 /// A control without which no gain of a shorter retention is believed: host writes in the fastest mode whose retention limit, at the wear of the most worn block, is the full
-/// promise; relocations in the `normal` mode, as under `ofwar`. Nothing is ever rewritten for it. Below half the endurance that is nearly free (FACTS 1.3).
+/// promise (of modes as fast as each other, the one whose code takes its encoder the least time); relocations in the `normal` mode, as under `ofwar`. Nothing is ever rewritten for it. Below half the endurance that is nearly free (FACTS 1.3).
 /// Needs modes whose limits follow wear: `derive = { ..., by_wear = true }`, or a list of limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -21,7 +21,7 @@ pub struct Params {
 
 struct WearAdaptive {
     normal: ModeId,
-    /// Modes by program time, the fastest first.
+    /// Modes by program time, and by the time of their encoders, the fastest first.
     by_speed: Vec<ModeId>,
     limits: Vec<Vec<Nanos>>,
     rated: u32,
@@ -38,7 +38,8 @@ impl Member for Params {}
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     let normal = facts.write_mode("normal");
     let mut by_speed: Vec<ModeId> = (0..facts.write_modes.len()).map(|mode| ModeId(mode as u8)).collect();
-    by_speed.sort_by(|a, b| facts.program_scales[a.index()].total_cmp(&facts.program_scales[b.index()]));
+    let time = |mode: &ModeId| (facts.program_scales[mode.index()], facts.encode_times[mode.index()]);
+    by_speed.sort_by(|a, b| time(a).0.total_cmp(&time(b).0).then(time(a).1.cmp(&time(b).1)));
     let mut policy = WearAdaptive {
         normal,
         by_speed,

@@ -1,0 +1,384 @@
+//! Retention relaxation for codes (POLICIES 3): the encoder as a resource, what passes it, and what does not.
+
+use crate::common::{ONE_DIE, Rig, assert_parts, latency, session, with};
+use ftl::policy::{Dispatch, ModePolicy, Moving, Needs, PageMove, Placed, View, WriteAnswer};
+use kit::{Cause, Lpn, ModeId, Nanos, Op, Reason, Record, SimTime};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+const COMMAND: u64 = 361;
+const DATA: u64 = 3414;
+const PROGRAM: u64 = 600_000;
+const ONE_PROGRAM: u64 = COMMAND + DATA + PROGRAM;
+const ONE_READ: u64 = 290 + 50_000 + DATA;
+/// 4 KiB at 20 MB/s.
+const ENCODE: u64 = 204_800;
+
+/// Both modes as fast as each other; `normal` has the strong code.
+const CODES: &[&str] =
+    &["flash.write_mode[1].program_scale=1.0", "flash.encoder=[{code = 'ldpc'}]", "flash.write_mode[0].code=ldpc"];
+const AT_20: &str = "flash.encoder[0].throughput=20MB/s";
+
+fn coded<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    with(CODES, more)
+}
+
+/// One die whose host writes last 20 s, with the weak code.
+fn relaxed<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let short = [
+        "policy.kind=rr_ecc",
+        "flash.write_mode[1].retention=20s",
+        "ftl.retention_margin=1s",
+        "ftl.overprovisioning=0.9",
+        "flash.blocks_per_plane=32",
+    ];
+    with(&with(&with(ONE_DIE, CODES), &short), more)
+}
+
+/// Units that the only encoder has encoded until now, at 20 MB/s unless said otherwise.
+fn encoded(rig: &Rig, each: u64) -> u64 {
+    let since = Rig::new(CODES).drive.flash().snapshot(SimTime::ZERO);
+    let now = rig.drive.now();
+    let share = rig.drive.flash().utilisation(now, &since).encoders[0];
+    let units = share * now.0 as f64 / each as f64;
+    assert!((units - units.round()).abs() < 0.01, "{units} units: something is being encoded");
+    units.round() as u64
+}
+
+/// Data as the records tell it: units moved, by whether they had the code (mode 0) before.
+fn moved(records: &[Record]) -> [u64; 2] {
+    let mut modes = std::collections::BTreeMap::new();
+    let mut moves = [0; 2];
+    for record in records {
+        match *record {
+            Record::Bound { lpn, mode, .. } => {
+                modes.insert(lpn, mode);
+            }
+            Record::Relocated { lpn, mode, .. } => {
+                assert_eq!(mode, ModeId(0), "what is moved has the full guarantee");
+                let before = modes.insert(lpn, mode).expect("written in this run");
+                moves[before.index()] += 1;
+            }
+            _ => {}
+        }
+    }
+    moves
+}
+
+/// Overwrites of all 500 units in no order, 4,000 of them: blocks are collected that hold data of both kinds, some for the second time.
+fn churn(rig: &mut Rig) {
+    let mut draws = kit::Rng::stream(1, "churn");
+    for unit in 0..500 {
+        rig.one(Op::Write, unit, 1);
+    }
+    for _ in 0..4000 {
+        rig.one(Op::Write, draws.below(500), 1);
+    }
+}
+
+#[test]
+fn a_write_takes_encoding_transfer_and_program_to_the_nanosecond() {
+    let mut rig = Rig::new(&with(ONE_DIE, &coded(&["policy.kind=bch_ldpc", AT_20])));
+    let write = rig.submit(Op::Write, 0, 1, SimTime(0));
+    rig.run_until(SimTime(ENCODE + ONE_PROGRAM - 1));
+    assert!(!rig.is_done(write), "a nanosecond early");
+    rig.run_until(SimTime(ENCODE + ONE_PROGRAM));
+    let parts = [(Cause::EccWait, ENCODE), (Cause::BusCommand, COMMAND), (Cause::Transfer, DATA), (Cause::Program, PROGRAM)];
+    assert_parts("alone", &rig.row(write), &parts);
+    // Again, with nothing left from the first.
+    let again = rig.one(Op::Write, 1, 1);
+    assert_parts("again", &again, &parts);
+}
+
+#[test]
+fn first_come_first_served_and_the_encoder_is_the_limit() {
+    // Four dies could program one unit every 151 us; the encoder gives one every 205 us.
+    let mut rig = Rig::new(&coded(&["policy.kind=bch_ldpc", AT_20]));
+    let count = 200;
+    let tags: Vec<u32> = (0..count).map(|unit| rig.submit(Op::Write, unit, 1, SimTime(0))).collect();
+    rig.drain();
+    for (place, &tag) in (1..).zip(&tags) {
+        let row = rig.row(tag);
+        assert_eq!(row.completed.0, place * ENCODE + ONE_PROGRAM, "the write of place {place}");
+        let ecc = row.causes.get(Cause::EccWait).0;
+        assert!(ecc >= ENCODE && ecc <= 4 * ENCODE, "waits for those before it on other dies: {ecc}");
+        assert_eq!(row.causes.total().0, latency(&row), "causes sum to latency");
+    }
+    assert_eq!(encoded(&rig, ENCODE), count);
+}
+
+#[test]
+fn a_die_that_waits_for_its_data_serves_reads() {
+    let mut rig = Rig::new(&with(ONE_DIE, &coded(&["policy.kind=bch_ldpc", AT_20])));
+    rig.one(Op::Write, 0, 1);
+    let start = rig.drive.now().0;
+    let write = rig.submit(Op::Write, 1, 1, SimTime(start));
+    let early = rig.submit(Op::Read, 0, 1, SimTime(start + 10_000));
+    let late = rig.submit(Op::Read, 0, 1, SimTime(start + 190_000));
+    let behind = rig.submit(Op::Read, 0, 1, SimTime(start + 200_000));
+    rig.drain();
+    assert_eq!(latency(&rig.row(early)), ONE_READ);
+    assert_eq!(latency(&rig.row(late)), ONE_READ);
+    // The program goes on when the read has left the die, before a read that came later.
+    let parts = [
+        (Cause::EccWait, ENCODE),
+        (Cause::DieHostRead, 190_000 + ONE_READ - ENCODE),
+        (Cause::BusCommand, COMMAND),
+        (Cause::Transfer, DATA),
+        (Cause::Program, PROGRAM),
+    ];
+    assert_parts("the write", &rig.row(write), &parts);
+    assert_eq!(latency(&rig.row(behind)), 190_000 + ONE_READ + ONE_PROGRAM + ONE_READ - 200_000);
+}
+
+#[test]
+fn the_padding_of_a_program_is_not_encoded() {
+    let sets = coded(&["policy.kind=bch_ldpc", AT_20, "flash.page_size=8KiB"]);
+    let mut rig = Rig::new(&with(ONE_DIE, &sets));
+    assert_eq!(rig.one(Op::Write, 0, 1).causes.get(Cause::EccWait), Nanos(ENCODE));
+    assert_eq!(rig.one(Op::Write, 2, 2).causes.get(Cause::EccWait), Nanos(2 * ENCODE));
+}
+
+#[test]
+fn an_encoder_without_limit_costs_nothing() {
+    let job = "rw=randrw\nbs=4k\niodepth=8\nsize=2m\nio_size=40m\nnorandommap=1";
+    let ends = |sets: &[&str]| {
+        let small = ["flash.blocks_per_plane=16", "ftl.overprovisioning=0.9"];
+        let mut rig = Rig::new(&with(&with(ONE_DIE, sets), &small));
+        rig.replay(job);
+        (rig.drive.now(), rig.operations(), rig.drive.flash().utilisation(rig.drive.now(), &Default::default()).channels)
+    };
+    for policy in ["policy.kind=bch_ldpc", "policy.kind=rr_ecc"] {
+        let plain = ends(&[policy, CODES[0]]);
+        assert!(plain.1[2] > 0, "blocks are collected");
+        assert_eq!(ends(&coded(&[policy])), plain, "{policy}");
+    }
+    assert!(ends(&coded(&["policy.kind=bch_ldpc", AT_20])).0 > ends(&["policy.kind=bch_ldpc"]).0, "a limit is felt");
+}
+
+#[test]
+fn the_rival_encodes_every_host_write_and_nothing_that_is_moved() {
+    let small = ["policy.kind=bch_ldpc", AT_20, "flash.blocks_per_plane=16", "ftl.overprovisioning=0.9"];
+    let mut rig = Rig::new(&with(ONE_DIE, &coded(&small)));
+    rig.replay("rw=randwrite\nbs=4k\niodepth=8\nsize=2m\nio_size=40m\nnorandommap=1");
+    let host = rig.drive.ftl().counters.host_units;
+    assert!(rig.programmed(Reason::Gc) > 100, "{}", rig.programmed(Reason::Gc));
+    rig.drive.quiesce();
+    assert_eq!(encoded(&rig, ENCODE), host);
+}
+
+/// Host writes carry the weak code. After half the guarantee their block, open as it is, is moved whole with the strong one; that has the full guarantee.
+#[test]
+fn what_outlives_the_weak_code_is_encoded_in_the_background() {
+    let mut rig = Rig::watched(&relaxed(&[AT_20]));
+    for unit in [0, 1, 2, 3, 4, 5, 2] {
+        let parts = [(Cause::BusCommand, COMMAND), (Cause::Transfer, DATA), (Cause::Program, PROGRAM)];
+        assert_parts("no encoder", &rig.one(Op::Write, unit, 1), &parts);
+    }
+    rig.run_until(SimTime(10 * SECOND - MS));
+    assert_eq!((encoded(&rig, ENCODE), rig.programmed(Reason::Reprogram)), (0, 0));
+    rig.run_until(SimTime(10 * SECOND + 100 * MS));
+    assert_eq!((encoded(&rig, ENCODE), rig.programmed(Reason::Reprogram)), (6, 6));
+    assert_eq!(moved(rig.records_so_far()), [0, 6]);
+    rig.run_until(SimTime(300 * SECOND));
+    assert_eq!((encoded(&rig, ENCODE), rig.programmed(Reason::Reprogram)), (6, 6), "it stays");
+    assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
+}
+
+/// Encoding a unit takes a tenth of a second; nobody waits for it but what is moved.
+#[test]
+fn host_commands_do_not_wait_for_the_background() {
+    let mut rig = Rig::new(&relaxed(&["flash.encoder[0].throughput=40KB/s", "policy.rr_ecc.reprogram_after=5s"]));
+    let each = 102_400_000;
+    for unit in 0..4 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.run_until(SimTime(5 * SECOND + 50 * MS));
+    assert_eq!(rig.programmed(Reason::Reprogram), 0, "the first is being encoded");
+    assert_eq!(latency(&rig.one(Op::Write, 8, 1)), ONE_PROGRAM);
+    assert_eq!(latency(&rig.one(Op::Read, 0, 1)), ONE_READ);
+    // Overwritten while it is encoded: it is not moved, and the encoding was for nothing.
+    rig.one(Op::Write, 0, 1);
+    rig.run_until(SimTime(6 * SECOND));
+    assert_eq!(rig.programmed(Reason::Reprogram), 3);
+    assert_eq!(encoded(&rig, each), 4);
+}
+
+/// Collection moves data of both kinds: the first move of each unit passes the encoder, later ones do not.
+#[test]
+fn what_has_the_code_is_not_encoded_again() {
+    let mut rig = Rig::watched(&relaxed(&[AT_20, "flash.blocks_per_plane=16", "flash.write_mode[1].retention=4h"]));
+    churn(&mut rig);
+    rig.drive.quiesce();
+    rig.run_until(SimTime(rig.drive.now().0 + SECOND));
+    let records = rig.records();
+    let [again, first] = moved(&records);
+    assert!(again > 300 && first > 150, "{again} moved again, {first} for the first time");
+    let skipped = rig.drive.ftl().counters.relocation_skipped;
+    let encoded = encoded(&rig, ENCODE);
+    assert!((first..=first + skipped).contains(&encoded), "{encoded} encoded, {first} moved, {skipped} overwritten meanwhile");
+    assert_eq!(rig.programmed(Reason::Reprogram), 0, "all that was for space");
+}
+
+/// Data cannot be encoded on its way from a page to another inside the die.
+#[test]
+fn copyback_is_for_data_that_has_its_code() {
+    let small = ["flash.copyback=true", "flash.blocks_per_plane=16", "flash.write_mode[1].retention=4h"];
+    let mut rig = Rig::watched(&relaxed(&small));
+    churn(&mut rig);
+    let [again, first] = moved(&rig.records());
+    let [_, programs, _, copybacks] = rig.operations();
+    assert!(copybacks > 300 && first > 150, "{copybacks} {first}");
+    assert!(copybacks <= again, "{copybacks} copybacks, {again} moves of what had its code");
+    assert!(programs >= 4200 + first);
+}
+
+/// Writes unit 0 with the strong code and others without, each to a frontier of its own; once both are there, it has them moved.
+#[derive(Default)]
+struct BothAtOnce {
+    placed: Vec<Placed>,
+    due: Vec<PageMove>,
+}
+
+impl ModePolicy for BothAtOnce {
+    fn needs(&self) -> Needs {
+        Needs { host_streams: 2, placed: true, moves: true, ..Needs::default() }
+    }
+
+    fn write(&mut self, dispatch: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
+        let weak = u8::from(dispatch.units[0] != Lpn(0));
+        WriteAnswer { mode: ModeId(weak), stream: weak }
+    }
+
+    fn relocate(&mut self, _: &Moving<'_>, _: &mut View<'_>) -> ModeId {
+        ModeId(0)
+    }
+
+    fn placed(&mut self, placed: &Placed, _: &mut View<'_>) {
+        if placed.reason != Reason::Host {
+            return;
+        }
+        self.placed.push(*placed);
+        if self.placed.len() == 2 {
+            let page_move = |placed: Placed| PageMove {
+                lpn: placed.lpn,
+                from: placed.ppn,
+                reason: Reason::Rewrite,
+                mode: ModeId(0),
+                deadline: None,
+            };
+            self.due = self.placed.drain(..).map(page_move).collect();
+        }
+    }
+
+    fn forced(&mut self, _: &mut View<'_>) -> Option<PageMove> {
+        self.due.pop()
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        ModeId(0)
+    }
+}
+
+#[test]
+fn of_a_program_of_both_kinds_only_what_lacks_the_code_is_encoded() {
+    let mut rig = Rig::run_by(Box::new(BothAtOnce::default()), &with(ONE_DIE, &coded(&[AT_20, "flash.page_size=8KiB"])));
+    rig.one(Op::Write, 0, 1);
+    let own = encoded(&rig, ENCODE);
+    assert_eq!(own, 1);
+    rig.one(Op::Write, 1, 1);
+    rig.run_until(SimTime(SECOND));
+    let counted = rig.drive.ftl().counters.units_programmed;
+    assert_eq!(rig.operations(), [2, 3, 0, 0], "both moved by one program: {counted:?}");
+    assert_eq!(rig.programmed(Reason::Rewrite), 2);
+    assert_eq!(encoded(&rig, ENCODE) - own, 1);
+}
+
+/// The limits are kept although one encoder gives a unit every 41 ms: writes that could not all be encoded in time are given the full guarantee at once.
+#[test]
+fn a_slow_encoder_is_taken_into_account_for_the_limits() {
+    let slow = ["flash.encoder[0].throughput=100KB/s", "flash.write_mode[1].retention=4s", "ftl.retention_margin=1s"];
+    let mut rig = Rig::watched(&relaxed(&slow));
+    for unit in 0..400 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.run_until(SimTime(rig.drive.now().0 + 60 * SECOND));
+    let (misses, margin) = rig.drive.ftl().retention_report();
+    assert_eq!(misses, 0, "least margin {margin:?}");
+    assert!(rig.drive.ftl().counters.retention_refusals > 100);
+    let [_, first] = moved(&rig.records());
+    assert!(first > 30, "{first} moved for the first time");
+}
+
+/// A drive that was switched off with weakly coded data, and then is only read.
+#[test]
+fn a_drive_that_is_only_read_reprograms_all_the_same() {
+    let sets = relaxed(&[AT_20]);
+    let mut rig = Rig::new(&sets);
+    for unit in 0..6 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.drive.quiesce();
+    let mut file = Vec::new();
+    rig.drive.ftl().save(rig.drive.now(), &mut file).expect("memory does not fail");
+    let mut rig = Rig::new(&sets);
+    rig.drive.ftl_mut().load(&mut &file[..]).expect("a good file");
+    rig.drive.adopt();
+    rig.run_until(SimTime(11 * SECOND));
+    assert_eq!((rig.programmed(Reason::Reprogram), encoded(&rig, ENCODE)), (6, 6));
+}
+
+/// What is moved for wear has the full guarantee, as what is collected.
+#[test]
+fn wear_levelling_writes_with_the_strong_code() {
+    let small = ["ftl.wear_leveling={kind='static_cold', spread=2}", "flash.blocks_per_plane=16"];
+    let mut rig =
+        Rig::watched(&relaxed(&with(&small, &["flash.write_mode[1].retention=4h", "policy.rr_ecc.reprogram_after=3h"])));
+    for unit in 0..64 {
+        rig.one(Op::Write, unit, 1);
+    }
+    for round in 0..6000 {
+        rig.one(Op::Write, 200 + round % 64, 1);
+    }
+    assert!(rig.programmed(Reason::Wear) > 0, "cold blocks are moved");
+    let [_, first] = moved(&rig.records());
+    assert!(first > 0);
+}
+
+#[test]
+fn the_summary_tells_how_busy_the_encoder_was() {
+    let sets = coded(&["policy.kind=bch_ldpc", AT_20]);
+    let job = "[job]\nrw=randwrite\nbs=4k\niodepth=1\nnumber_ios=100\n";
+    let summary = session("base = \"tiny\"", &sets, None, job).unwrap_or_else(|problems| panic!("{problems}")).summary;
+    let busy = summary["utilisation"]["encoder_ldpc"].as_f64().expect("a share");
+    let expected = ENCODE as f64 / (ENCODE + ONE_PROGRAM) as f64;
+    assert!((busy - expected).abs() < 1e-9, "{busy} {expected}");
+    let wait = summary["causes"]["write"]["ecc_wait"].as_f64().expect("a mean");
+    assert!((wait - ENCODE as f64).abs() < 1e-6, "{wait}");
+}
+
+/// A year with LDPC that corrects 2.2e-2, two weeks with BCH of 24 bits in 1080 B, at one program time (slide *Retention vs. ECCs*).
+#[test]
+fn the_preset_for_codes_keeps_what_the_slide_says() {
+    let preset = drive::presets::find("rr-ecc-106g").expect("a preset");
+    let description = drive::Description::read(preset.name, preset.text, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let [normal, fast] = &description.flash.write_modes[..] else { panic!("two modes") };
+    assert_eq!((normal.program_scale, fast.program_scale), (1.0, 1.0));
+    assert_eq!((normal.code.as_deref(), fast.code.as_deref()), (Some("ldpc"), None));
+    let days = |mode: &flash::WriteModeConfig| mode.retention_at(0, 3000).expect("a limit").0 as f64 / 86_400e9;
+    assert!((days(normal) - 365.25).abs() < 0.1, "{}", days(normal));
+    assert!((14.0..14.1).contains(&days(fast)), "{}", days(fast));
+    assert!((description.user_bytes() as f64 / f64::from(1 << 30) - 106.0).abs() < 0.1);
+}
+
+/// The control takes the weaker code as long as it keeps the full promise.
+#[test]
+fn the_control_takes_the_weaker_code_while_the_wear_allows() {
+    let at = |cycles: &str| {
+        let sets = ["policy.kind=wear_adaptive", AT_20, "flash.rated_pe_cycles=16", cycles];
+        let limits = ["flash.write_mode[0].retention=1y", "flash.write_mode[1].retention=['10y', '2y', '4d', '1d']"];
+        Rig::new(&with(ONE_DIE, &coded(&with(&sets, &limits)))).one(Op::Write, 0, 1).causes.get(Cause::EccWait)
+    };
+    assert_eq!(at("state.pe_cycles=0"), Nanos::ZERO);
+    assert_eq!(at("state.pe_cycles=9"), Nanos(ENCODE));
+}
