@@ -43,6 +43,8 @@ class Workload:
     replay: str | None = None
     #: Refuse a trace whose time runs backwards at all.
     strict_time: bool | None = None
+    #: Leave the commands of so long a time after the start out of the statistics, as ``"2w"``.
+    ramp_time: str | None = None
     #: End after so many requests.
     max_requests: int | None = None
 

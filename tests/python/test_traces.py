@@ -101,3 +101,26 @@ def test_force_without_a_file_to_replace(cli, trace):
     done = cli("trace", "fit", trace, "--force")
     assert done.returncode == 2
     assert "--force" in done.stderr
+
+
+def test_the_start_may_be_left_out_of_the_statistics(trace):
+    drive = {"base": "tiny"}
+
+    def counted(workload):
+        commands = ssdlab.run(drive, workload).summary["commands"]
+        return commands["read"], commands["write"]
+
+    # One request each millisecond: of the first hundred milliseconds, a hundred writes.
+    assert counted(ssdlab.Workload(trace)) == (100, 200)
+    assert counted(ssdlab.Workload(trace, ramp_time="100ms")) == (100, 100)
+    assert counted(ssdlab.Workload(trace, repeat=3, ramp_time="600ms")) == (100, 200)
+    alike = ssdlab.traces.trace_fit(trace).toml
+    whole = counted(ssdlab.Workload.from_text(alike))
+    ramped = counted(ssdlab.Workload.from_text(f'ramp_time = "150ms"\n{alike}'))
+    assert sum(whole) == 300
+    assert 100 < sum(ramped) < 200
+
+
+def test_a_ramp_is_given_where_the_workload_is_described(trace):
+    with pytest.raises(ssdlab.InputError, match="ramp_time: applies to traces: expected `ramp_time` in"):
+        ssdlab.run("tiny", ssdlab.Workload.from_text("[a]\nrw=write\nsize=1m", ramp_time="1s"))

@@ -299,6 +299,11 @@ impl RunLoop {
                 running.exhausted = true;
                 return Ok(None);
             }
+            // What is measured begins with the first arrival after the ramp.
+            let ramp_end = start + running.job.ramp_time;
+            if now < ramp_end && at >= ramp_end {
+                return Ok(Some(ramp_end));
+            }
             // An open loop's next arrival is submitted ahead, with all others of its instant, so that it takes its place among the events of that
             // instant; everything else is submitted when its time has come.
             let ahead = running.job.pacing == Pacing::Open;

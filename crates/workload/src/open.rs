@@ -133,6 +133,9 @@ fn refuse_trace_options(input: &Input, options: &Options) -> Result<(), Problems
     check("replay", options.replay.is_some());
     check("strict_time", options.strict_time);
     check("max_requests", options.max_requests.is_some());
+    if options.ramp_time.is_some() {
+        problems.add("ramp_time", format!("applies to traces: expected `ramp_time` in {}", input.name));
+    }
     problems.or(())
 }
 

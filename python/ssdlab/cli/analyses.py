@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer", Access, Gaps, Retention)
 
 #: What only a replay on a drive heeds.
-_REPLAY = ("replay", "max_requests", "address")
+_REPLAY = ("replay", "max_requests", "ramp_time", "address")
 #: What says nothing of who accesses what.
 _TIMING = ("time_scale", "repeat")
 _CHARTS = ("shares", "accuracy")

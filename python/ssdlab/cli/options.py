@@ -170,6 +170,15 @@ class Reading:
             rich_help_panel=_SOURCE,
         ),
     ] = None
+    ramp_time: Annotated[
+        str | None,
+        typer.Option(
+            "--ramp-time",
+            metavar="TIME",
+            help="Leave the commands of so long a time after the start out of the statistics.",
+            rich_help_panel=_SOURCE,
+        ),
+    ] = None
     strict_time: Annotated[
         bool,
         typer.Option("--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE),

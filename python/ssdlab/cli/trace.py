@@ -20,7 +20,7 @@ _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_
 _Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.", rich_help_panel="Output")]
 
 #: What only a replay on a drive heeds.
-_REPLAY = ("replay", "max_requests")
+_REPLAY = ("replay", "max_requests", "ramp_time")
 #: What a conversion heeds too; a trace is described and fitted as it was recorded.
 _TIMING = ("time_scale", "repeat")
 

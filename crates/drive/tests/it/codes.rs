@@ -101,7 +101,7 @@ fn first_come_first_served_and_the_encoder_is_the_limit() {
         let row = rig.row(tag);
         assert_eq!(row.completed.0, place * ENCODE + ONE_PROGRAM, "the write of place {place}");
         let ecc = row.causes.get(Cause::EccWait).0;
-        assert!(ecc >= ENCODE && ecc <= 4 * ENCODE, "waits for those before it on other dies: {ecc}");
+        assert!((ENCODE..=4 * ENCODE).contains(&ecc), "waits for those before it on other dies: {ecc}");
         assert_eq!(row.causes.total().0, latency(&row), "causes sum to latency");
     }
     assert_eq!(encoded(&rig, ENCODE), count);

@@ -6,7 +6,7 @@ use super::quantiles::{rounded, table};
 use super::space::Space;
 use super::{FitInput, cascade};
 use crate::{Request, Source};
-use kit::{Bytes, Op, Problems};
+use kit::{Bytes, Nanos, Op, Problems};
 use std::collections::BTreeMap;
 
 /// The most requests a fit holds in memory (40 bytes each).
@@ -58,6 +58,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
         replay: Pace::Open,
         requests: Some(requests.len() as u64),
         runtime: None,
+        ramp_time: Nanos::ZERO,
         phases: gauge.phases.map(|count| rounded(count / gauge.phases.iter().sum::<f64>().max(1.0))).to_vec(),
         transitions: gauge.transitions.iter().map(|row| shares(row)).collect(),
         arrival: if span_known { cascade::fit(&times) } else { even },

@@ -96,7 +96,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         submission_gap: Nanos::ZERO,
         bytes_per_second: 0,
         start_delay: Nanos::ZERO,
-        ramp_time: Nanos::ZERO,
+        ramp_time: model.ramp_time,
         wave: 0,
     };
     let resolved = format!("# Seed {seed}\n{}", written(&model));

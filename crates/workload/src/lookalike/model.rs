@@ -37,6 +37,9 @@ pub struct Description {
     /// Ends after this simulated time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
+    /// Time after the start that statistics leave out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ramp_time: Nanos,
     /// Relative frequency of starts at sector 0 to 7 of a 4 KiB page.
     pub phases: Vec<f64>,
     /// Probability of each operation (read, write, trim, flush) after each, in the same order.
@@ -67,6 +70,10 @@ pub enum Pace {
 
 fn is_open(pace: &Pace) -> bool {
     *pace == Pace::Open
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 /// The word that says what a workload file is.

@@ -35,6 +35,8 @@ pub struct Options {
     pub strict_time: bool,
     /// The most requests of one pass (after filter and slice).
     pub max_requests: Option<u64>,
+    /// Time after the start whose commands are left out of the statistics. Absent: none.
+    pub ramp_time: Option<Nanos>,
     /// The run's seed. Traces do not use it.
     pub seed: u64,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             replay: None,
             strict_time: false,
             max_requests: None,
+            ramp_time: None,
             seed: 1,
         }
     }
