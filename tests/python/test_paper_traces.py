@@ -122,8 +122,10 @@ def test_a_look_alike_takes_a_length_and_a_speed():
     model = tomllib.loads(load.workload(1_000, time_scale=2.5).text or "")
     assert (model["requests"], model["speed"]) == (1_000, 2.5)
     assert tomllib.loads(load.workload().text or "")["requests"] == load.requests
-    with pytest.raises(ssdlab.InputError, match=r"telegram.toml: a look-alike is played as it is: no replay"):
-        load.workload(10, replay="gaps")
+    with pytest.raises(ssdlab.InputError, match=r"telegram.toml: a look-alike is played as it is: no slice"):
+        load.workload(10, slice="0..5")
+    model = tomllib.loads(load.workload(10, replay="gaps", address="wrap").text or "")
+    assert (model["replay"], model["address"], model["requests"]) == ("gaps", "wrap", 10)
 
 
 def test_bad_input_says_what_would_be_right(tmp_path):

@@ -25,6 +25,8 @@ _LOOK_ALIKES = Path(__file__).parent / "lookalikes"
 _COUNT_TOLERANCE, _SHARE_TOLERANCE = 0.005, 0.02
 #: A week's collection spans between 6.7 and 6.9 days in the volumes that are known whole; a day's may be cut as much.
 _SPAN_TOLERANCE = 0.07
+#: What can be said of a look-alike's replay, first what holds anyway.
+_LOOK_ALIKE_OPTIONS = {"replay": ("open", "gaps"), "address": ("compact", "wrap")}
 #: Files that are of no trace, whatever their names say.
 _NOT_TRACES = (".md", ".toml", ".json", ".html", ".pdf", ".py", ".sh")
 
@@ -154,27 +156,30 @@ class Load:
         Args:
             requests: How many, of a look-alike as many as one likes; of a trace rounded up to whole passes where it has fewer.
             time_scale: How many times faster than recorded.
-            **options: As of :class:`ssdlab.Workload`, for traces.
+            **options: As of :class:`ssdlab.Workload`, for traces; of them look-alikes have ``replay="gaps"`` and ``address="wrap"``.
 
         Raises:
-            InputError: options for a look-alike, which has none.
+            InputError: an option that look-alikes do not have.
         """
         if self.is_trace:
             given = {"address": "compact", "replay": "open", **options}
             repeat = max(1, math.ceil((requests or 1) / self.requests))
             return Workload(self.path, time_scale=time_scale, repeat=repeat, max_requests=requests, **given)
-        if options:
-            raise InputError(f"{self.path.name}: a look-alike is played as it is: no {', '.join(options)}")
+        unknown = [key for key, value in options.items() if value not in _LOOK_ALIKE_OPTIONS.get(key, ())]
+        if unknown:
+            raise InputError(f"{self.path.name}: a look-alike is played as it is: no {', '.join(unknown)}")
+        fields = {"speed": repr(float(time_scale)), "requests": str(requests or self.requests)}
+        fields |= {key: f'"{value}"' for key, value in options.items() if value != _LOOK_ALIKE_OPTIONS[key][0]}
         text = self.path.read_text(encoding="utf-8")
-        text = _replaced(text, "speed", repr(float(time_scale)))
-        return Workload.from_text(_replaced(text, "requests", str(requests or self.requests)))
+        for field, value in fields.items():
+            text = _replaced(text, field, value)
+        return Workload.from_text(text)
 
 
 def _replaced(text: str, field: str, value: str) -> str:
-    """A look-alike's text with another value of a top-level field."""
+    """A look-alike's text with another value of a top-level field, or with one that it does not state."""
     changed, count = re.subn(rf"(?m)^{field} = .*$", f"{field} = {value}", text, count=1)
-    assert count == 1, f"a look-alike has the field {field}"
-    return changed
+    return changed if count == 1 else text.replace('kind = "lookalike"\n', f'kind = "lookalike"\n{field} = {value}\n', 1)
 
 
 class Traces:

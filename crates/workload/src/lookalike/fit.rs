@@ -1,7 +1,7 @@
 //! Measures a trace and writes it as a description.
 
 use super::history::{FRESH_JUMP, FRESH_RUN, History, RETURN, RUN, RUNS};
-use super::model::{Arrival, Behaviour, Description, Kind, Pace, Sizes};
+use super::model::{Arrival, Behaviour, Beyond, Description, Kind, Pace, Sizes};
 use super::quantiles::{rounded, table};
 use super::space::Space;
 use super::{FitInput, cascade};
@@ -56,6 +56,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
         extent: Bytes(extent),
         speed: 1.0,
         replay: Pace::Open,
+        address: Beyond::Error,
         requests: Some(requests.len() as u64),
         runtime: None,
         ramp_time: Nanos::ZERO,

@@ -20,7 +20,7 @@ mod source;
 mod space;
 
 pub use compare::{Comparison, Measures, compare};
-pub use model::{Arrival, Behaviour, Description, Kind, Pace, Sizes};
+pub use model::{Arrival, Behaviour, Beyond, Description, Kind, Pace, Sizes};
 pub use source::LookAlike;
 
 use crate::synthetic::form::{self, Form};
@@ -88,7 +88,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     }
     let job = Job {
         name: model.name.clone(),
-        source: Box::new(LookAlike::new(&model, seed)),
+        source: Box::new(LookAlike::new(&model, user_bytes, seed)),
         pacing: if model.replay == Pace::Gaps { Pacing::Gaps } else { Pacing::Open },
         overwrites_in_passes: false,
         limits: Limits { requests: model.requests, bytes: None, runtime: model.runtime },
@@ -121,9 +121,11 @@ fn check(form: &Form<Description>, user_bytes: u64, problems: &mut Problems) {
     expect(model.region.0 >= 4096 && model.region.0.is_multiple_of(4096), "region", "expected a multiple of 4KiB, at least one");
     expect(model.region.0 / 4096 < u64::from(u32::MAX), "region", "expected less than 16TiB");
     let end = model.offset.0.checked_add(model.region.0);
-    let fits =
-        format!("offset {} + region {} do not fit the drive's {user_bytes} bytes: lower one of them", model.offset, model.region);
-    expect(end.is_some_and(|end| end <= user_bytes), "region", &fits);
+    let fits = format!(
+        "offset {} + region {} do not fit the drive's {user_bytes} bytes: lower one of them, or wrap them (address = \"wrap\")",
+        model.offset, model.region
+    );
+    expect(end.is_some_and(|end| end <= user_bytes || model.address == Beyond::Wrap), "region", &fits);
     expect(model.phases.len() == 8 && weights(&model.phases), "phases", "expected eight frequencies, not all zero");
     expect(square(&model.transitions), "transitions", "expected four rows of four probabilities");
     let arrival = &model.arrival;

@@ -21,6 +21,9 @@ pub struct Description {
     /// The region that requests stay in: the trace's touched grains packed together, and a quarter to spare.
     /// Raise it for a larger data set.
     pub region: Bytes,
+    /// What is done where the region does not fit the drive: `error` (absent), or `wrap`, addresses modulo the drive's capacity.
+    #[serde(default, skip_serializing_if = "is_error")]
+    pub address: Beyond,
     /// The grain of reuse distances, a power of two from 4 KiB to 1 MiB.
     pub extent: Bytes,
     /// How many times faster than measured; absent: 1.
@@ -66,6 +69,21 @@ pub enum Pace {
     Open,
     /// At their gap after the one before; a drive that cannot take one delays all that follow.
     Gaps,
+}
+
+/// What is done with a region that does not fit the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond {
+    /// It is refused.
+    #[default]
+    Error,
+    /// Addresses are taken modulo the drive's capacity.
+    Wrap,
+}
+
+fn is_error(beyond: &Beyond) -> bool {
+    *beyond == Beyond::Error
 }
 
 fn is_open(pace: &Pace) -> bool {

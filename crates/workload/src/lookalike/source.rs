@@ -3,10 +3,11 @@
 use super::cascade::Cascade;
 use super::fit::progress;
 use super::history::{FRESH_JUMP, FRESH_RUN, History, RETURN, RUN};
-use super::model::{Behaviour, Description, Sizes};
+use super::model::{Behaviour, Beyond, Description, Sizes};
 use super::quantiles::draw;
 use super::recency::Touch;
 use crate::generator::SizeMix;
+use crate::trace::fit;
 use crate::{Request, Source};
 use kit::{Bytes, Op, Problems, Rng, SECTOR_BYTES};
 
@@ -23,6 +24,8 @@ const ROOM_MAX: u64 = 1 << 14;
 pub struct LookAlike {
     offset: u64,
     region: u64,
+    /// The drive's capacity, if requests past its end are wrapped onto it.
+    wrapped: Option<u64>,
     fitted: u64,
     index: u64,
     phases: Vec<f64>,
@@ -38,14 +41,15 @@ pub struct LookAlike {
 }
 
 impl LookAlike {
-    /// The generator of a checked description.
-    pub fn new(model: &Description, seed: u64) -> LookAlike {
+    /// The generator of a checked description, for a drive of `user_bytes`.
+    pub fn new(model: &Description, user_bytes: u64, seed: u64) -> LookAlike {
         let stream = |name: &str| Rng::stream(seed, &format!("lookalike.{name}"));
         let behaviours = [&model.read, &model.write, &model.trim]
             .map(|behaviour| behaviour.as_ref().map(|behaviour| (behaviour.clone(), mixes(behaviour))));
         let mut source = LookAlike {
             offset: model.offset.0,
             region: model.region.0,
+            wrapped: (model.address == Beyond::Wrap).then_some(user_bytes),
             fitted: model.fitted_requests,
             index: 0,
             phases: model.phases.clone(),
@@ -87,7 +91,11 @@ impl LookAlike {
         let (behaviour, sizes) = self.behaviours[op as usize].take().expect("the operation has a behaviour");
         let (start, length) = self.place(op, &behaviour, &sizes);
         self.behaviours[op as usize] = Some((behaviour, sizes));
-        Request { at, op, stream: 0, offset: Bytes(self.offset + start), length: Bytes(length) }
+        let (offset, length) = match self.wrapped {
+            Some(capacity) => fit((self.offset + start) % capacity, length, capacity),
+            None => (self.offset + start, length),
+        };
+        Request { at, op, stream: 0, offset: Bytes(offset), length: Bytes(length) }
     }
 
     /// Start and length of the next request of `op`, by its kind; a run that cannot go on becomes a jump.

@@ -30,6 +30,8 @@ pub use reader::Skipped;
 pub use scan::{StreamInfo, TraceInfo};
 pub use walk::{Visitor, Walk};
 
+pub(crate) use place::fit;
+
 use crate::Input;
 use kit::Problems;
 

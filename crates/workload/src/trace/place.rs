@@ -109,7 +109,7 @@ fn compaction(scan: &Scan, plan: &Plan) -> Map {
 
 /// A range that starts below `capacity`, moved back by whole units where it would end past it. Only a range longer than
 /// the drive (a trim) is cut.
-fn fit(offset: u64, length: u64, capacity: u64) -> (u64, u64) {
+pub(crate) fn fit(offset: u64, length: u64, capacity: u64) -> (u64, u64) {
     let length = length.min(capacity);
     let over = (offset + length).saturating_sub(capacity).next_multiple_of(UNIT_BYTES);
     let offset = offset.saturating_sub(over);

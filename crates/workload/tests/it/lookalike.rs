@@ -144,16 +144,24 @@ fn it_is_small_endless_deterministic_and_does_not_depend_on_batches() {
 fn speed_and_offset_do_what_they_say() {
     let requests = synthetic("pattern = \"random\"\nread_share = 0.5\narrival = \"poisson\"\nregion = \"64MiB\"\n", 2000);
     let text = text_of(&requests);
-    let first = |text: &str| {
+    let first_on = |text: &str, user: u64| {
         let mut out = Vec::new();
-        open("w", text, 8 * GIB, 1).unwrap_or_else(|p| panic!("{p}")).jobs[0].source.fill(&mut out, 2000).expect("endless");
+        open("w", text, user, 1).unwrap_or_else(|p| panic!("{p}")).jobs[0].source.fill(&mut out, 2000).expect("endless");
         out
     };
+    let first = |text: &str| first_on(text, 8 * GIB);
     let plain = first(&text);
     let moved = first(&text.replace("speed = 1.0", "speed = 2.0").replace("offset = \"0B\"", "offset = \"1GiB\""));
     for (one, two) in plain.iter().zip(&moved) {
         assert_eq!(two.offset.0, one.offset.0 + GIB);
         assert!(two.at.0.abs_diff(one.at.0 / 2) <= 1);
+    }
+    // A region larger than the drive can be wrapped onto it.
+    let wrapped = first_on(&text.replace("extent =", "address = \"wrap\"\nextent ="), 4 << 20);
+    let inside = |request: &Request| request.offset.0 + request.length.0 <= 4 << 20;
+    assert!(wrapped.iter().all(inside) && !plain.iter().all(inside));
+    for (one, two) in plain.iter().zip(&wrapped).filter(|(one, _)| one.offset.0 % (4 << 20) + one.length.0 <= 4 << 20) {
+        assert_eq!((two.offset.0, two.length), (one.offset.0 % (4 << 20), one.length));
     }
     let pacing = |text: &str| open("w", text, 8 * GIB, 1).unwrap_or_else(|p| panic!("{p}")).jobs[0].pacing;
     assert_eq!(pacing(&text), workload::Pacing::Open);
