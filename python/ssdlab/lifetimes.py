@@ -144,6 +144,7 @@ def lifetime(
     max_passes: int | None = None,
     intervals: int | None = None,
     round_cycles: float | None = None,
+    agreement: float | None = None,
     progress: ProgressHook | None = None,
 ) -> Lifetime:
     """Repeats `workload` on `drive` until the drive is worn out. The GIL is released while the engine runs.
@@ -168,13 +169,15 @@ def lifetime(
         max_passes: Passes after which a full run ends in any case.
         intervals: Parts of the rated endurance that are told apart; six when absent.
         round_cycles: Least mean cycles of a block in a round of extrapolation; four, or as many as 4,096 erases are, when absent.
+        agreement: By which share two rounds in a row may differ, in wear per erase and in write amplification, and count as
+            steady; 0.01 when absent.
         progress: Called about ten times a second with a :class:`~ssdlab.Progress`; return ``False`` to stop.
 
     Raises:
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
     """
-    for name, number in (("--wear-limit", wear_limit), ("--round-cycles", round_cycles)):
+    for name, number in (("--wear-limit", wear_limit), ("--round-cycles", round_cycles), ("--agreement", agreement)):
         # JSON, in which the engine is asked, has no such numbers.
         if number is not None and not math.isfinite(number):
             raise InputError(f"{name}: {number}: expected a finite number")
@@ -188,6 +191,7 @@ def lifetime(
         "max_passes": max_passes,
         "intervals": intervals,
         "round_cycles": round_cycles,
+        "agreement": agreement,
     }
     lived = call_engine(_engine.lifetime, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
     result = Lifetime.from_engine(lived)

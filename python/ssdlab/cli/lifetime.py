@@ -83,6 +83,15 @@ def lifetime(
             rich_help_panel=_LIFE,
         ),
     ] = None,
+    agreement: Annotated[
+        float | None,
+        typer.Option(
+            "--agreement",
+            metavar="SHARE",
+            help="By which share two rounds of extrapolation may differ and count as steady; 0.01 when absent.",
+            rich_help_panel=_LIFE,
+        ),
+    ] = None,
     setup: options.Setup,
     reading: options.Reading,
     out: options.Out = None,
@@ -110,6 +119,7 @@ def lifetime(
             max_passes=max_passes,
             intervals=intervals,
             round_cycles=round_cycles,
+            agreement=agreement,
             progress=start("lifetime"),
         ),
         quiet,

@@ -104,6 +104,7 @@ KNOWN: dict[str, Known] = {
         Known(name="desktop", title="desktop PC", pattern="desktop", requests=32_527, writes=0.617, standing="found"),
         Known(name="vm", title="CloudPhysics virtual machine", pattern="cloudphysics", requests=113_872, standing="found"),
         Known(name="copy", title="copying to a phone", pattern="copyhtod", requests=9_278, writes=0.66, standing="found"),
+        Known(name="download", title="downloading to a phone", pattern="156_download", requests=20_000, standing="found"),
         Known(name="telegram", title="Telegram on a phone", pattern="telegram_exec", requests=251_879, standing="found"),
     )
 }
@@ -156,7 +157,7 @@ class Load:
         Args:
             requests: How many, of a look-alike as many as one likes; of a trace rounded up to whole passes where it has fewer.
             time_scale: How many times faster than recorded.
-            **options: As of :class:`ssdlab.Workload`, for traces; of them look-alikes have ``replay="gaps"`` and ``address="wrap"``.
+            **options: As of :class:`ssdlab.Workload`, for traces; look-alikes have ``replay="gaps"`` and ``address="wrap"``.
 
         Raises:
             InputError: an option that look-alikes do not have.

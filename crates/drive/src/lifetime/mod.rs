@@ -27,6 +27,8 @@ const INTERVALS: i64 = 6;
 /// even where a policy tosses a coin between wears that differ by a factor of two.
 const ROUND_CYCLES: f64 = 4.0;
 const ROUND_ERASES: f64 = 4096.0;
+/// By which share two rounds may differ and agree, unless a request says otherwise.
+const AGREEMENT: f64 = 0.01;
 /// The longest simulated time: ages of blocks are kept in signed nanoseconds, which hold 292 years.
 const LONGEST_NS: u64 = 280 * report::YEAR_NS;
 
@@ -72,6 +74,9 @@ pub struct LifetimeRequest {
     /// Cycles that every block has on average in a round of extrapolation, at least. Absent: four, or as many as 4,096 erases are.
     #[serde(default)]
     pub round_cycles: Option<f64>,
+    /// By which share two rounds in a row may differ, in wear per erase and in write amplification, and count as steady. Absent: 0.01.
+    #[serde(default)]
+    pub agreement: Option<f64>,
 }
 
 fn first_seed() -> u64 {
@@ -115,6 +120,8 @@ struct Plan {
     /// Edges of the intervals of mean effective wear \[nominal erases\], rising, the limit last.
     edges: Vec<f64>,
     round_cycles: f64,
+    /// Two rounds agree if wear per erase and write amplification differ by no more than this share.
+    agreement: f64,
 }
 
 /// Makes an empty drive of a description.
@@ -246,6 +253,9 @@ impl Plan {
         if let Some(cycles) = request.round_cycles.filter(|cycles| !(0.1..=1e6).contains(cycles)) {
             problems.add("--round-cycles", format!("{cycles}: expected 0.1..=1000000"));
         }
+        if let Some(share) = request.agreement.filter(|share| !(1e-4..=0.5).contains(share)) {
+            problems.add("--agreement", format!("{share}: expected 0.0001..=0.5, such as 0.01 for one per cent"));
+        }
         let intervals = request.intervals.unwrap_or(INTERVALS);
         if !(1..=1000).contains(&intervals) {
             problems.add("--intervals", format!("{intervals}: expected 1..=1000"));
@@ -257,8 +267,10 @@ impl Plan {
         if request.max_passes.is_some() && method == Method::Extrapolate {
             problems.add("--max-passes", "ends a full run: expected --method full");
         }
-        if request.round_cycles.is_some() && method == Method::Full {
-            problems.add("--round-cycles", "rounds are those of extrapolation: expected --method extrapolate");
+        for (option, given) in [("--round-cycles", request.round_cycles), ("--agreement", request.agreement)] {
+            if given.is_some() && method == Method::Full {
+                problems.add(option, "rounds are those of extrapolation: expected --method extrapolate");
+            }
         }
         problems.or(())?;
         if let (Method::Extrapolate, Some(cycles)) = (method, description.ftl.retire_at_cycles) {
@@ -274,7 +286,7 @@ impl Plan {
         edges.push(limit.wear);
         let blocks = f64::from(description.geometry().block_count);
         let round_cycles = request.round_cycles.unwrap_or(ROUND_CYCLES.max(ROUND_ERASES / blocks));
-        Ok(Plan { method, limit, max_passes, edges, round_cycles })
+        Ok(Plan { method, limit, max_passes, edges, round_cycles, agreement: request.agreement.unwrap_or(AGREEMENT) })
     }
 
     /// The first interval begins where the drive is.

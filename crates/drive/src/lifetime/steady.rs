@@ -7,8 +7,6 @@ use crate::run_loop::End;
 use crate::session::Watch;
 use kit::{BlockId, Problems};
 
-/// Two rounds agree if wear per erase and write amplification differ by less than this share.
-const AGREE: f64 = 0.01;
 /// Rounds in an interval at most: what has not settled by then is taken as it is, and said.
 const ROUNDS: u32 = 20;
 
@@ -74,7 +72,7 @@ impl Ageing<'_, '_> {
             let Some((round, passes)) = self.round(&mut drive, index, rounds)? else { return Ok((drive, None)) };
             rounds += 1;
             (self.per_round, self.per_erase) = (round.wear / self.blocks, round.wear / round.erases);
-            let steady = before.is_some_and(|before| agree(&before, &round));
+            let steady = before.is_some_and(|before| agree(&before, &round, self.plan.agreement));
             if steady || rounds == ROUNDS || mean_wear_of(&drive) >= to {
                 break (round, passes, steady);
             }
@@ -82,10 +80,10 @@ impl Ageing<'_, '_> {
         };
         if !steady {
             notes.push(format!(
-                "from {from:.0} to {to:.0} nominal erases: {rounds} rounds of {:.1} nominal erases each, no two in a row of which agree within {:.0} %; \
-                 with fewer intervals more rounds fit into one, and --method full needs none",
+                "from {from:.0} to {to:.0} nominal erases: {rounds} rounds of {:.1} nominal erases each, no two in a row of which agree within {} %; \
+                 longer rounds vary less (--round-cycles), a wider --agreement accepts more, and --method full needs none",
                 self.per_round,
-                100.0 * AGREE
+                100.0 * self.plan.agreement
             ));
         }
         let lasts = (to - from) / self.per_erase;
@@ -143,9 +141,9 @@ impl Ageing<'_, '_> {
     }
 }
 
-/// Whether two rounds are alike.
-fn agree(before: &Tally, now: &Tally) -> bool {
-    let alike = |a: f64, b: f64| (a - b).abs() <= AGREE * b;
+/// Whether two rounds are alike, but for this share.
+fn agree(before: &Tally, now: &Tally, share: f64) -> bool {
+    let alike = |a: f64, b: f64| (a - b).abs() <= share * b;
     alike(before.wear / before.erases, now.wear / now.erases)
         && alike(before.programmed_units / before.host_units, now.programmed_units / now.host_units)
 }

@@ -341,6 +341,8 @@ fn what_cannot_be_lived_is_refused() {
     assert!(both.contains("--until: unknown end of a life `mean_ware`") && both.contains("did you mean `mean_wear`"), "{both}");
     assert!(both.contains("--method: unknown method `fast`") && both.contains("--intervals: 0: expected 1..=1000"), "{both}");
     assert!(refused_with(json!({"method": "extrapolate", "until": "spare"})).contains("how unevenly blocks wear"));
+    assert!(refused_with(json!({"agreement": 0.01})).contains("--agreement: rounds are those of extrapolation"));
+    assert!(refused_with(json!({"method": "extrapolate", "agreement": 1.0})).contains("--agreement: 1: expected 0.0001..=0.5"));
     let retiring = refused(TWO_CLASSES, &["ftl.retire_at_cycles=9"], json!({"method": "extrapolate"}), RANDOM);
     assert!(retiring.contains("ftl.retire_at_cycles: 9: steady passes tell nothing"), "{retiring}");
     assert!(refused_with(json!({"policy": "clairvoyant"})).contains("policy.kind: clairvoyant foresees one pass"));

@@ -1,0 +1,22 @@
+"""autoFTL: dynamic program and erase scaling (Jeong, Hahn, Lee and Kim, FAST 2014).
+
+Each trace is replayed with its gaps, the servers' a hundred times faster, and repeated until the drive is worn out. The paper's
+values stand beside ours on its own traces, where they are at hand and whole; on other loads mechanisms are asserted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ssdlab.papers.autoftl import checks, gaps, results
+from ssdlab.papers.entry import Entry, Picture, Table
+from ssdlab.papers.setting import Setting
+
+__all__ = ["experiment"]
+
+
+def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """AutoFTL's evaluation: tables 2 and 4, figures 9 to 12, on its mobile and its enterprise drive."""
+    yield from gaps.entries(setting)
+    yield from results.entries(setting)
+    yield from checks.entries(setting)
