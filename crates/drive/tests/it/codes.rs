@@ -310,6 +310,21 @@ fn a_slow_encoder_is_taken_into_account_for_the_limits() {
     assert!(first > 30, "{first} moved for the first time");
 }
 
+/// All dies' data passes the one encoder before its limit, although nothing is moved in the background.
+#[test]
+fn moving_begins_early_enough_for_the_encoder_of_all_dies() {
+    let slow = ["flash.encoder[0].throughput=100KB/s", "flash.write_mode[1].retention=8s", "ftl.retention_margin=1s"];
+    let mut rig = Rig::watched(&coded(&with(&["policy.kind=all_fast"], &slow)));
+    for unit in 0..40 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.run_until(SimTime(60 * SECOND));
+    let (misses, margin) = rig.drive.ftl().retention_report();
+    assert_eq!(misses, 0, "least margin {margin:?}");
+    let [_, first] = moved(&rig.records());
+    assert_eq!(first, 40, "all of it outlives the weak code");
+}
+
 /// A drive that was switched off with weakly coded data, and then is only read.
 #[test]
 fn a_drive_that_is_only_read_reprograms_all_the_same() {
