@@ -101,6 +101,12 @@ KNOWN: dict[str, Known] = {
         _msr("usr_1"),
         _msr("usr_2"),
         _msr("web_0", 0.701),
+        Known(name="rsrch_1", title="MSR Cambridge rsrch_1", pattern="rsrch_1", requests=13_780, days=7.0, standing="found"),
+        Known(name="wdev_1", title="MSR Cambridge wdev_1", pattern="wdev_1", requests=1_055, days=7.0, standing="found"),
+        Known(name="game", title="a game on a phone", pattern="cod_exec", requests=223_998, days=6.67, standing="found"),
+        Known(
+            name="diablo", title="another game on a phone", pattern="diablo_exec", requests=337_415, days=60.7, standing="found"
+        ),
         Known(name="desktop", title="desktop PC", pattern="desktop", requests=32_527, writes=0.617, standing="found"),
         Known(name="vm", title="CloudPhysics virtual machine", pattern="cloudphysics", requests=113_872, standing="found"),
         Known(name="copy", title="copying to a phone", pattern="copyhtod", requests=9_278, writes=0.66, standing="found"),
