@@ -220,7 +220,7 @@ def _mechanisms(found: Sequence[Found]) -> Iterator[Entry]:
     yield Entry(
         work="autoFTL",
         where="figures 9, 11",
-        what="the lower the voltages used, the higher the gain: largest fall of MAX P/E in that order, without slow erases, where "
+        what="the lower the voltages used, the higher the gain: largest fall of MAX P/E in that order, without slow erases where "
         "lazy ones are rare",
         published="exact correspondence",
         standing="stated",
