@@ -19,7 +19,7 @@ pub use config::{CellType, FlashConfig, Interface, PerPageType, Suspension, Time
 pub use counters::{Counters, Utilisation};
 pub use engine::{Dispatch, Flash, Snapshot};
 pub use modes::{
-    DeriveErase, DeriveRead, DeriveWrite, DpesMode, EncoderConfig, EraseModeConfig, ReadModeConfig, WriteDerivation,
+    DeriveErase, DeriveRead, DeriveWrite, DpesMode, EncoderConfig, EraseModeConfig, Levels, ReadModeConfig, WriteDerivation,
     WriteModeConfig,
 };
 pub use per_wear::{EraseWear, PerWear};

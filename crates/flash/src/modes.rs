@@ -77,9 +77,28 @@ pub struct DeriveWrite {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub corrects: Option<f64>,
+    /// Where the levels of the cell lie: at the model's verify voltages, or moved as low as erase depth and step allow.
+    #[serde(default, skip_serializing_if = "is_fixed")]
+    pub levels: Levels,
     /// The retention limit follows the wear of each block, in sixteen classes of the rated cycles, instead of being the promised one for all.
     #[serde(default)]
     pub by_wear: bool,
+}
+
+/// Where a write mode puts the levels of the cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Levels {
+    /// At the model's verify voltages, with its references between them.
+    #[default]
+    Fixed,
+    /// Each as low as the one below it allows, with a reference between, as long as the highest still ends within the window: what a narrower step leaves
+    /// free, a shallower erase may take.
+    Moved,
+}
+
+fn is_fixed(levels: &Levels) -> bool {
+    *levels == Levels::Fixed
 }
 
 /// How a write mode was derived.
@@ -98,6 +117,9 @@ pub struct WriteDerivation {
     pub at_pe_cycles: u32,
     /// How much shallower than nominal blocks are erased \[V\].
     pub erase_shift: f64,
+    /// Where its levels lie.
+    #[serde(default, skip_serializing_if = "is_fixed")]
+    pub levels: Levels,
     /// Temperature at which data ages \[degrees Celsius\].
     pub temperature: f64,
     /// The error rate that the code corrects.

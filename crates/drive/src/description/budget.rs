@@ -2,7 +2,8 @@
 
 use super::{Description, derive};
 use cell::Condition;
-use flash::WriteModeConfig;
+use cell::budget::{Budget, closes};
+use flash::{Levels, WriteModeConfig};
 use ftl::policy::combine;
 use kit::{Geometry, Problems};
 use lab::Part;
@@ -58,8 +59,20 @@ impl Description {
             age: part.device.age_at(derivation.retention, derivation.temperature),
             reads: 0.0,
         };
+        let allowed = limit * TOLERANCE;
+        if derivation.levels == Levels::Moved {
+            return if closes(&part.device, &Budget { condition: at, limit: allowed }) {
+                Ok(())
+            } else {
+                Err(format!(
+                    "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller leaves the highest level no room after {} cycles and \
+                     {}, where {limit:.3e} is corrected",
+                    derivation.step, derivation.erase_shift, derivation.at_pe_cycles, derivation.retention
+                ))
+            };
+        }
         let rate = part.device.estimate(&at).worst();
-        if rate > limit * TOLERANCE {
+        if rate > allowed {
             return Err(format!(
                 "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller has an error rate of {rate:.3e} after {} cycles and {}, \
                  and {limit:.3e} is corrected",

@@ -1,12 +1,13 @@
 //! Modes that a description asks the cell's model for: solved, and put in its place with how they were found.
 
 use super::File;
+use cell::budget::{Budget, Unknown, close};
 use cell::dpes::{EraseSpeed, INTERVALS};
 use cell::solve::{LONGEST, longest_retention, widest_step};
 use cell::{Condition, Technology};
 use ecc::Regulator;
 use flash::{
-    DeriveErase, DeriveRead, DeriveWrite, EraseWear, FlashConfig, PerPageType, PerWear, WriteDerivation, WriteModeConfig,
+    DeriveErase, DeriveRead, DeriveWrite, EraseWear, FlashConfig, Levels, PerPageType, PerWear, WriteDerivation, WriteModeConfig,
 };
 use kit::{Nanos, Problems};
 use lab::Part;
@@ -112,7 +113,11 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
     if derive.corrects.is_some() && derive.soft_levels > 0 {
         return Err("corrects and soft_levels are given: expected one or the other".to_owned());
     }
+    if derive.by_wear && derive.levels == Levels::Moved {
+        return Err("by_wear: levels are moved for one wear; expected levels = \"fixed\", or one limit".to_owned());
+    }
     let limit = derive.corrects.unwrap_or_else(|| part.limit(derive.soft_levels));
+    let moves = derive.levels == Levels::Moved;
     let at =
         |pe_cycles: f64, age: Nanos, step: f64| Condition { step, erase_shift: derive.erase_shift, pe_cycles, age, reads: 0.0 };
     let wear = f64::from(derive.at_pe_cycles);
@@ -121,7 +126,12 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
     let (step, retention) = match (derive.retention, derive.step) {
         (Some(retention), None) => {
             let step = if part.device.technology.widest_step().is_some() {
-                widest_step(&part.device, &at(wear, part.device.age_at(retention, celsius), 0.0), limit)
+                let condition = at(wear, part.device.age_at(retention, celsius), 0.0);
+                if moves {
+                    close(&part.device, &Budget { condition, limit }, Unknown::Step).map(|found| found.condition.step)
+                } else {
+                    widest_step(&part.device, &condition, limit)
+                }
             } else {
                 return Err(format!(
                     "{} gives error rates at one program step only: expected a model of threshold voltages, or the mode in numbers",
@@ -143,7 +153,13 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
             if step > widest {
                 return Err(format!("step {step}: expected at most {widest} {}", part.device.technology.step_unit()));
             }
-            let found = longest_retention(&part.device, &at(wear, Nanos::ZERO, step), limit).ok_or_else(|| {
+            let condition = at(wear, Nanos::ZERO, step);
+            let found = if moves {
+                close(&part.device, &Budget { condition, limit }, Unknown::Retention).map(|found| found.condition.age)
+            } else {
+                longest_retention(&part.device, &condition, limit)
+            };
+            let found = found.ok_or_else(|| {
                 format!("not even fresh data is correctable with a step of {step} after {} cycles", derive.at_pe_cycles)
             })?;
             (step, real(found))
@@ -152,6 +168,10 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
     };
     let estimate = part.device.estimate(&at(wear, part.device.age_at(retention, celsius), step));
     let mut outside = estimate.outside.clone();
+    // With moved levels that of the weakest code which would do.
+    let condition = at(wear, part.device.age_at(retention, celsius), step);
+    let weakest = moves.then(|| close(&part.device, &Budget { condition, limit }, Unknown::Code)).flatten();
+    let error_rate = weakest.map_or_else(|| estimate.worst(), |found| found.limit);
     if derive.at_pe_cycles < rated && !derive.by_wear {
         outside.push(format!("the promise is for up to {} cycles, blocks are rated for {rated}", derive.at_pe_cycles));
     }
@@ -182,9 +202,10 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
             retention,
             at_pe_cycles: derive.at_pe_cycles,
             erase_shift: derive.erase_shift,
+            levels: derive.levels,
             temperature: celsius,
             limit,
-            error_rate: estimate.worst(),
+            error_rate,
             outside,
         }),
         ..mode.clone()

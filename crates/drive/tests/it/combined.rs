@@ -66,6 +66,13 @@ fn a_mode_must_bear_the_shallowest_erase_that_it_can_follow() {
 fn what_the_window_has_no_room_for_is_refused() {
     let problems = refused(&table("").replace("at_pe_cycles = 5000", "at_pe_cycles = 10000"), &[]);
     assert_says(&problems, "flash.write_mode[2].derive: no program step keeps data correctable for 10y after 10000 cycles");
+    // With its levels moved it has some, but not for any step.
+    let moved = table("").replace("at_pe_cycles = 5000", "at_pe_cycles = 10000, levels = \"moved\"");
+    let good = Description::read("d.toml", &moved, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let step = good.flash.write_modes[2].derivation.as_ref().expect("derived").step;
+    let wider = format!("flash.write_mode[2].derivation.step={}", step * 1.1);
+    let problems = Description::read("again.toml", &good.to_toml(), &[wider]).expect_err("the step is too wide").to_string();
+    assert_says(&problems, "leaves the highest level no room after 10000 cycles");
 }
 
 /// A resolved description states how its modes were derived; what it states is checked.

@@ -151,3 +151,26 @@ fn what_a_derived_mode_stands_on_is_checked() {
     let outside = &description.flash.write_modes[0].derivation.as_ref().expect("how it was found").outside;
     assert!(outside.iter().any(|text| text.contains("up to 100 cycles, blocks are rated for 10000")), "{outside:?}");
 }
+
+/// With the levels at their places a worn cell has no room for a shallower erase; moved, they leave it to a narrower step (autoFTL's trade).
+#[test]
+fn moved_levels_trade_the_step_for_the_depth_of_the_erase() {
+    let mode = |more: &str| {
+        format!("[[flash.write_mode]]\nname = \"normal\"\nderive = {{ retention = \"10y\", at_pe_cycles = 10000{more} }}\n")
+    };
+    assert!(refused(&mode(", erase_shift = 0.1")).contains("no program step keeps data correctable"));
+    let of = |more: &str| read(&mode(more)).unwrap_or_else(|problems| panic!("{problems}")).flash.write_modes[0].clone();
+    // At the nominal depth nothing is to be had from moving.
+    let (fixed, moved) = (of("").program_scale, of(", levels = \"moved\"").program_scale);
+    assert!((fixed / moved - 1.0).abs() < 0.02, "{fixed} {moved}");
+    let shallow = of(", levels = \"moved\", erase_shift = 0.1");
+    assert!((1.3..1.7).contains(&shallow.program_scale), "{shallow:?}");
+    let found = shallow.derivation.as_ref().expect("how it was found");
+    assert!((found.error_rate / found.limit - 1.0).abs() < 0.01, "{found:?}");
+    // Retention from a step, the same way round.
+    let text = mode(", levels = \"moved\", erase_shift = 0.1").replace("retention = \"10y\"", &format!("step = {}", found.step));
+    let limit = read(&text).unwrap_or_else(|problems| panic!("{problems}")).flash.write_modes[0].retention_at(0, 10_000);
+    let years = limit.expect("a limit").0 as f64 / (3650 * DAY) as f64;
+    assert!((years - 1.0).abs() < 0.02, "{years}");
+    assert!(refused(&mode(", levels = \"moved\", by_wear = true")).contains("by_wear: levels are moved for one wear"));
+}
