@@ -73,6 +73,18 @@ pub enum ReadInFlight {
     Wait,
 }
 
+/// What becomes of the rest of a unit that the host writes in part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartialWrite {
+    /// It is read first, and written anew with what the host wrote.
+    #[default]
+    ReadModifyWrite,
+    /// Nothing: the unit counts as written whole. For comparisons with simulators that know which sectors of a page the trace itself has written, and read only those
+    /// that a write leaves (SSDsim), where old data would be read in every drive.
+    Whole,
+}
+
 /// The flash translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -120,6 +132,9 @@ pub struct FtlConfig {
     pub unmapped_read: UnmappedRead,
     /// What happens to a read of a page whose program has not completed.
     pub read_in_flight: ReadInFlight,
+    /// What becomes of the rest of a unit that the host writes in part.
+    #[serde(default)]
+    pub partial_write: PartialWrite,
     /// Data is moved this long before its retention limit.
     pub retention_margin: Nanos,
     /// Effective wear \[nominal erases\] from which a block is retired when it is erased: it is not used any more. A run ends when a die could not spare another

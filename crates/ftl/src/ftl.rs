@@ -7,7 +7,7 @@ mod relocate;
 mod serve;
 
 use crate::collector::{Collector, Wanted};
-use crate::config::{FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation, places};
+use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::policy::{

@@ -21,7 +21,7 @@ pub mod victim;
 pub mod wear;
 mod writes;
 
-pub use config::{AllocationOrder, FtlConfig, ReadInFlight, UnmappedRead, WriteAllocation};
+pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::most_streams;
 pub use ftl::{Ftl, FtlCounters, HostUnit, Parameters};
 pub use map::{BlockRecord, BlockState, Store};

@@ -343,6 +343,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     );
     line!(text, "unmapped_read = \"{}\"", pick(rng, &["zero", "flash"]));
     line!(text, "read_in_flight = \"{}\"", if waits { "wait" } else { "buffer" });
+    line!(text, "partial_write = \"{}\"", if chance(rng, 0.1) { "whole" } else { "read_modify_write" });
     let margin = (numbers.block_ns() * rng.below(3)).min(LEAST_LIMIT_NS / 2);
     line!(text, "retention_margin = \"{margin}ns\"");
     if text.contains("# superblock 2") {

@@ -219,6 +219,9 @@ fn a_partial_write_reads_the_rest_first() {
     assert_parts("nothing to read", &fresh, &program);
     let over = rig.one_bytes(Op::Write, 1024, 512);
     assert_parts("read-modify-write", &over, &[&[(Cause::Rmw, ONE_READ)], &program[..]].concat());
+    let mut rig = Rig::new(&with(ONE_DIE, &["ftl.partial_write=whole"]));
+    rig.one(Op::Write, 0, 1);
+    assert_parts("nobody misses the rest", &rig.one_bytes(Op::Write, 512, 1024), &program);
     let whole = rig.one(Op::Write, 0, 1);
     assert_parts("covered whole", &whole, &program);
 }

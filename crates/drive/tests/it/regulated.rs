@@ -534,6 +534,17 @@ fn queue_driven_writes_at_low_cost_while_something_waits_for_the_die() {
 }
 
 #[test]
+fn what_the_rival_finds_on_the_drive_is_a_parameter() {
+    for (old, mode) in [("fine", QUICK), ("normal", MEDIUM), ("fast", SLOW)] {
+        let old = format!("policy.queue_driven.old_data={old}");
+        let mut rig = rig("queue_driven", &["state.precondition=fill", &old]);
+        assert_eq!(read_one(&mut rig, 5), mode, "{old}");
+        assert_eq!(burst(&mut rig, 2), [LOW, HIGH]);
+        assert_eq!([0, 1, 5].map(|unit| read_one(&mut rig, unit)), [SLOW, QUICK, mode], "{old}");
+    }
+}
+
+#[test]
 fn a_read_that_waits_makes_a_write_cheap() {
     let mut rig = rig("queue_driven", &["flash.scheduler=fifo"]);
     burst(&mut rig, 1);

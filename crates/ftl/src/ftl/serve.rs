@@ -184,7 +184,7 @@ impl Ftl {
             self.unfinished += 1;
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
-        if let (false, Mapped::At(ppn)) = (whole, decode(code)) {
+        if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
             let (block, unit) = self.store.geometry.split(ppn);
             if self.store.geometry.stripe_of(unit) < u32::from(self.store.block(block).programmed) {
                 self.writes.units[slot].since = now;

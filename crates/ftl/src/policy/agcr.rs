@@ -305,7 +305,7 @@ impl ModePolicy for Agcr {
     }
 
     fn mode_of_old_data(&self) -> ModeId {
-        self.costs.write_mode(Cost::High)
+        self.costs.old_mode()
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

@@ -7,7 +7,6 @@ use kit::{BlockId, Lpn, ModeId, Ppn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Cost {
-    /// Also what is older than the run: of zeroes.
     High = 0,
     Medium = 1,
     Low = 2,
@@ -21,16 +20,36 @@ pub(super) struct Costs {
     read_mode_of: Vec<ModeId>,
     /// Where in a unit's declared bits its class begins.
     shift: u8,
+    /// The class of what is older than the run, whose bits are zero.
+    old: Cost,
     units: [u64; 3],
     reads: [u64; 3],
 }
 
 impl Costs {
-    /// The modes by name: low, medium and high cost; a page's class in two of its declared bits.
+    /// The modes by name: low, medium and high cost; a page's class in two of its declared bits. What is older than the run was written at high cost.
     pub fn new([low, medium, high]: [&str; 3], shift: u8, facts: &Facts) -> Costs {
         let write = [high, medium, low].map(|name| facts.write_mode(name));
         let read_mode_of = facts.read_mode_of.clone();
-        Costs { write, read: write.map(|mode| read_mode_of[mode.index()]), read_mode_of, shift, units: [0; 3], reads: [0; 3] }
+        Costs {
+            write,
+            read: write.map(|mode| read_mode_of[mode.index()]),
+            read_mode_of,
+            shift,
+            old: Cost::High,
+            units: [0; 3],
+            reads: [0; 3],
+        }
+    }
+
+    /// The same where what is older than the run was written in another mode.
+    pub fn with_old_data_in(self, mode: ModeId) -> Costs {
+        Costs { old: self.class_of(mode), ..self }
+    }
+
+    /// The write mode of what is older than the run.
+    pub fn old_mode(&self) -> ModeId {
+        self.write_mode(self.old)
     }
 
     /// The write modes of classes.
@@ -46,7 +65,7 @@ impl Costs {
     /// The class in a unit's bits: that of its current copy.
     #[inline]
     pub fn class(&self, bits: u8) -> Cost {
-        match bits >> self.shift & 3 {
+        match bits >> self.shift & 3 ^ self.old as u8 {
             0 => Cost::High,
             1 => Cost::Medium,
             _ => Cost::Low,
@@ -69,7 +88,7 @@ impl Costs {
     /// A unit's bits with another class.
     #[inline]
     fn with(&self, bits: u8, cost: Cost) -> u8 {
-        bits & !(3 << self.shift) | (cost as u8) << self.shift
+        bits & !(3 << self.shift) | (cost as u8 ^ self.old as u8) << self.shift
     }
 
     /// The class of what is written in a mode. One that the policy does not use is known by how its data is read; failing that, as the costliest to read.
@@ -88,7 +107,7 @@ impl Costs {
         for block in (0..geometry.block_count).map(BlockId) {
             let record = view.store.block(block);
             let cost = self.class_of(ModeId(record.mode));
-            if record.valid == 0 || cost == Cost::High {
+            if record.valid == 0 || cost == self.old {
                 continue;
             }
             let end = Ppn(geometry.first_of(block).0 + geometry.units_per_block);

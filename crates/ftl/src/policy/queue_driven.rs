@@ -13,8 +13,8 @@ pub const SUMMARY: &str =
 /// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1 of the AGCR paper states its
 /// rule): a host write is at low cost when host operations wait for the die that takes it, otherwise at high cost, which makes later reads of the page
 /// cheap. What waits for a die are its reads and host writes [A]: those that were given to it, or, where idle dies take what comes, those that are
-/// left when every other idle die has taken its own. Medium cost is not used [A]. Relocated data keeps its class. Data older than the run was written
-/// at high cost.
+/// left when every other idle die has taken its own. Medium cost is not used [A]. Relocated data keeps its class. What data older than
+/// the run was written in is a parameter: the AGCR paper says it of AGCR alone, and reads of such data are most of what its traces read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -22,17 +22,19 @@ pub struct Params {
     pub low: String,
     /// The write mode of high cost.
     pub high: String,
+    /// The write mode of data older than the run.
+    pub old_data: String,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { low: "fast".to_owned(), high: "fine".to_owned() }
+        Params { low: "fast".to_owned(), high: "fine".to_owned(), old_data: "fine".to_owned() }
     }
 }
 
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
-        vec![("low", &self.low), ("high", &self.high)]
+        vec![("low", &self.low), ("high", &self.high), ("old_data", &self.old_data)]
     }
 }
 
@@ -40,7 +42,8 @@ struct QueueDriven(Costs);
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    Box::new(QueueDriven(Costs::new([&params.low, "normal", &params.high], 0, facts)))
+    let costs = Costs::new([&params.low, "normal", &params.high], 0, facts);
+    Box::new(QueueDriven(costs.with_old_data_in(facts.write_mode(&params.old_data))))
 }
 
 impl ModePolicy for QueueDriven {
@@ -76,7 +79,7 @@ impl ModePolicy for QueueDriven {
     }
 
     fn mode_of_old_data(&self) -> ModeId {
-        self.0.write_mode(Cost::High)
+        self.0.old_mode()
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {
