@@ -135,8 +135,8 @@ def test_bad_input_says_what_would_be_right(tmp_path):
         Traces(file)
     with pytest.raises(ssdlab.InputError, match=r"nowhere: no such folder: expected a folder"):
         Traces(tmp_path / "nowhere")
-    with pytest.raises(ssdlab.InputError, match=r"unknown trace `hm_1`.*did you mean `hm_0`"):
-        Traces().find("hm_1")
+    with pytest.raises(ssdlab.InputError, match=r"unknown trace `hm_2`.*did you mean `hm_1`"):
+        Traces().find("hm_2")
     (tmp_path / "iozone.trace").write_text("not a trace at all\n")
     with pytest.raises(ssdlab.InputError, match=r"iozone\.trace"):
         Traces(tmp_path).find("iozone")

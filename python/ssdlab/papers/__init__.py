@@ -11,7 +11,7 @@ from os import PathLike
 
 from ssdlab.cell.pool import ProgressHook
 from ssdlab.errors import unknown_name
-from ssdlab.papers import autoftl, cell, ofwar, retention
+from ssdlab.papers import agcr, autoftl, cell, ofwar, retention
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.outcome import Outcome
 from ssdlab.papers.setting import Setting
@@ -24,6 +24,7 @@ EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] =
     "cell": cell.experiment,
     "ofwar": ofwar.experiment,
     "retention": retention.experiment,
+    "agcr": agcr.experiment,
     "autoftl": autoftl.experiment,
 }
 

@@ -18,7 +18,7 @@ from ssdlab.errors import InputError, unknown_name
 from ssdlab.traces import trace_info
 from ssdlab.workloads import Workload
 
-__all__ = ["KNOWN", "Known", "Load", "Traces"]
+__all__ = ["KNOWN", "MSR_VOLUMES", "Known", "Load", "Traces"]
 
 _LOOK_ALIKES = Path(__file__).parent / "lookalikes"
 #: How far a count of requests may lie from the known one (some are quoted rounded), and a share of writes (FACTS 7: two points).
@@ -75,6 +75,20 @@ def _msr(volume: str, writes: float | None = None) -> Known:
     )
 
 
+#: The volumes of MSR Cambridge: names of servers, with the numbers of their volumes (Narayanan, Donnelly, Rowstron, FAST'08).
+MSR_VOLUMES = tuple(
+    f"{server}_{volume}"
+    for server, count in {
+        "hm": 2, "mds": 2, "prn": 2, "proj": 5, "prxy": 2, "rsrch": 3, "src1": 3, "src2": 3, "stg": 2, "ts": 1, "usr": 3,
+        "wdev": 4, "web": 4,
+    }.items()
+    for volume in range(count)
+)  # fmt: skip
+_MSR_WRITES = {
+    "hm_0": 0.645, "prn_0": 0.892, "proj_0": 0.875, "prxy_0": 0.969, "src1_2": 0.746, "stg_0": 0.848, "usr_0": 0.596,
+    "web_0": 0.701,
+}  # fmt: skip
+
 #: The traces that the source works and the experiments here name. Counts of requests and shares of writes: FACTS 1.4 and 7.
 KNOWN: dict[str, Known] = {
     known.name: known
@@ -86,21 +100,18 @@ KNOWN: dict[str, Known] = {
         Known(name="websearch1", title="WebSearch1", pattern="web_?search_?1", requests=1_055_448, writes=0.0, standing="found"),
         Known(name="tpc_c", title="TPC-C", pattern="tpc[-_]?c", days=1.0, standing="stated"),
         Known(name="hadoop", title="Hadoop", pattern="hadoop", days=1.0, standing="stated"),
-        _msr("hm_0", 0.645),
-        _msr("prn_0", 0.892),
-        _msr("prn_1"),
-        _msr("proj_0", 0.875),
-        _msr("proj_2"),
-        _msr("prxy_0", 0.969),
-        _msr("prxy_1"),
-        _msr("src1_0"),
-        _msr("src1_2", 0.746),
-        _msr("src2_2"),
-        _msr("stg_0", 0.848),
-        _msr("usr_0", 0.596),
-        _msr("usr_1"),
-        _msr("usr_2"),
-        _msr("web_0", 0.701),
+        *(_msr(volume, _MSR_WRITES.get(volume)) for volume in MSR_VOLUMES),
+        Known(
+            name="msr_mixed", title="MSR Cambridge, 20 % reads", pattern="msr_window_rw20-80", requests=10_000, standing="found"
+        ),
+        Known(
+            name="msr_reads",
+            title="MSR Cambridge, read burst",
+            pattern="msr_window_read-burst",
+            requests=10_000,
+            standing="found",
+        ),
+        # Two volumes of which the count is known, too.
         Known(name="rsrch_1", title="MSR Cambridge rsrch_1", pattern="rsrch_1", requests=13_780, days=7.0, standing="found"),
         Known(name="wdev_1", title="MSR Cambridge wdev_1", pattern="wdev_1", requests=1_055, days=7.0, standing="found"),
         Known(name="game", title="a game on a phone", pattern="cod_exec", requests=223_998, days=6.67, standing="found"),
@@ -111,6 +122,8 @@ KNOWN: dict[str, Known] = {
         Known(name="vm", title="CloudPhysics virtual machine", pattern="cloudphysics", requests=113_872, standing="found"),
         Known(name="copy", title="copying to a phone", pattern="copyhtod", requests=9_278, writes=0.66, standing="found"),
         Known(name="download", title="downloading to a phone", pattern="156_download", requests=20_000, standing="found"),
+        Known(name="slideshow", title="slideshow on a phone", pattern="slideshow_exec", requests=84_197, standing="found"),
+        Known(name="mail", title="mail server", pattern="mail-day2", standing="found"),
         Known(name="telegram", title="Telegram on a phone", pattern="telegram_exec", requests=251_879, standing="found"),
     )
 }

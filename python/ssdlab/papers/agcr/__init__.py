@@ -1,0 +1,24 @@
+"""AGCR: access characteristic guided read and write cost regulation (Li, Shi, Xue, Zhuge, Sha; FAST 2016).
+
+The paper's values stand beside ours on volumes of its collection, where they are at hand and whole; on other loads only
+mechanisms are asserted: the order of the policies, signs, who gains (POLICIES 8). Nothing is tuned to reach a published figure.
+The paper varies neither wear nor age, and its costs do not follow them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ssdlab.papers.agcr import costs, figures, shares, why
+from ssdlab.papers.entry import Entry, Picture, Table
+from ssdlab.papers.setting import Setting
+
+__all__ = ["experiment"]
+
+
+def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """AGCR's evaluation: table 1, figures 1, 2 and 6 to 9, with its rival, by speed, history and window."""
+    yield from costs.entries()
+    yield from shares.entries(setting)
+    yield from figures.entries(setting)
+    yield from why.entries(setting)
