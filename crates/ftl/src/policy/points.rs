@@ -37,6 +37,9 @@ struct Point {
     wear: f64,
     /// Retention limits by wear class; empty: without.
     limits: Vec<Nanos>,
+    /// The limit at the drive's wear, and whether no other point's is longer: asked for at every write, and other only when a block is worn more than all before.
+    limit: Option<Nanos>,
+    is_longest: bool,
 }
 
 /// All points, and what the choice among them depends on.
@@ -73,10 +76,12 @@ impl Points {
             read: facts.read_times[facts.read_mode_of[mode].index()].0 as f64,
             wear: quickest(depth(facts.write_levels[mode]), false).map_or(1.0, |erase| facts.erase_wear[erase]),
             limits: facts.retention_by_wear[mode].clone(),
+            limit: None,
+            is_longest: false,
         };
         let levels = facts.erase_levels.iter().copied().max().unwrap_or(0) + 1;
         let modes = |level: u8| [false, true].map(|slow| ModeId(quickest(depth(level), slow).unwrap_or(0) as u8));
-        Points {
+        let mut points = Points {
             all: whole.map(point).collect(),
             wear_price: prices.wear.unwrap_or(facts.program_time).0 as f64,
             prices: prices.clone(),
@@ -86,6 +91,22 @@ impl Points {
             levels: facts.write_levels.clone(),
             demand: vec![0.0; usize::from(levels)],
             die_count: facts.die_count,
+        };
+        points.renew();
+        points
+    }
+
+    /// Limits at the wear of the most worn block.
+    fn renew(&mut self) {
+        let (cycles, rated) = (self.most_worn + 1, self.rated);
+        for point in &mut self.all {
+            let class = (!point.limits.is_empty()).then(|| wear_class(cycles, rated, point.limits.len()));
+            point.limit = class.map(|class| point.limits[class]);
+        }
+        let none = self.all.iter().any(|point| point.limit.is_none());
+        let longest = self.all.iter().map(|point| point.limit).max().flatten();
+        for point in &mut self.all {
+            point.is_longest = point.limit.is_none() || (!none && point.limit == longest);
         }
     }
 
@@ -118,7 +139,7 @@ impl Points {
     pub fn cheapest(&mut self, life: Option<Nanos>, reads: f64, hurry: f64) -> ModeId {
         let time_counts = self.prices.idle_share + (1.0 - self.prices.idle_share) * hurry;
         let cost = |point: &Point| point.program * time_counts + point.read * reads + point.wear * self.wear_price;
-        let keeping = self.all.iter().filter(|point| self.keeps(point, life));
+        let keeping = self.all.iter().filter(|point| Points::keeps(point, life));
         let best = keeping.min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let mode = best.map_or_else(|| self.longest(), |point| point.mode);
         let wanted = usize::from(self.levels[mode.index()]).min(self.demand.len() - 1);
@@ -127,22 +148,17 @@ impl Points {
         mode
     }
 
-    fn limit(&self, point: &Point) -> Option<Nanos> {
-        let class = (!point.limits.is_empty()).then(|| wear_class(self.most_worn + 1, self.rated, point.limits.len()))?;
-        Some(point.limits[class])
-    }
-
-    fn keeps(&self, point: &Point, life: Option<Nanos>) -> bool {
-        match (self.limit(point), life) {
+    fn keeps(point: &Point, life: Option<Nanos>) -> bool {
+        match (point.limit, life) {
             (None, _) => true,
             (Some(limit), Some(life)) => life < limit,
-            (Some(limit), None) => self.all.iter().all(|other| self.limit(other).is_some_and(|other| other <= limit)),
+            (Some(_), None) => point.is_longest,
         }
     }
 
     /// The mode that keeps data longest.
     pub fn longest(&self) -> ModeId {
-        let limit = |point: &Point| self.limit(point).map_or(u64::MAX, |limit| limit.0);
+        let limit = |point: &Point| point.limit.map_or(u64::MAX, |limit| limit.0);
         let quick = |point: &Point| std::cmp::Reverse(point.program as u64);
         self.all
             .iter()
@@ -166,12 +182,17 @@ impl Points {
 
     /// A block has been erased: limits follow the most worn one.
     pub fn erased(&mut self, block: BlockId, view: &View<'_>) {
-        self.most_worn = self.most_worn.max(view.store.erase_count(block));
+        let worn = view.store.erase_count(block);
+        if worn > self.most_worn {
+            self.most_worn = worn;
+            self.renew();
+        }
     }
 
     /// Learns the wear of the drive.
     pub fn adopt(&mut self, view: &View<'_>) {
         let blocks = (0..view.store.geometry.block_count).map(BlockId);
         self.most_worn = blocks.map(|block| view.store.erase_count(block)).max().unwrap_or(0);
+        self.renew();
     }
 }
