@@ -339,6 +339,9 @@ impl Ftl {
         if self.needs.bits_per_unit > 0 {
             self.sink ^= self.bits.look_ahead(units);
         }
+        if writes && self.needs.ages {
+            self.sink ^= self.store.look_ahead_ages(units);
+        }
     }
 
     /// The policy's numbers.

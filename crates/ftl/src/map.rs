@@ -455,6 +455,16 @@ impl Store {
         sink
     }
 
+    /// Loads when the blocks of units were first programmed, whose places [`Store::look_ahead`] has loaded.
+    pub(crate) fn look_ahead_ages(&self, units: &[Lpn]) -> u64 {
+        let l2p = self.l2p.as_slice();
+        let codes = units.iter().filter_map(|unit| l2p.get(unit.index()));
+        codes.fold(0, |sink, &code| match decode(code) {
+            Mapped::At(ppn) => sink ^ self.first_program(self.geometry.block_of(ppn)) as u64,
+            Mapped::Nowhere | Mapped::Slot(_) => sink,
+        })
+    }
+
     /// Loads the map entries and declared bits of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are
     /// likely to be still in the cache when they are needed.
     pub(crate) fn look_ahead_moves(&self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {

@@ -54,6 +54,7 @@ impl Whim {
             page_scope: rng.chance(0.2),
             moving: flag(&mut rng),
             erases: true,
+            ages: true,
         };
         // Drives of several modes have one that any data may be kept in for ever: the others are drawn more rarely.
         let old_mode = if rng.chance(0.8) { facts.write_mode("normal") } else { ModeId(rng.below(modes) as u8) };

@@ -269,6 +269,7 @@ impl ModePolicy for Combine {
             page_scope: self.page_scope,
             moving: any(|needs| needs.moving),
             erases: self.eraser.is_some(),
+            ages: any(|needs| needs.ages),
         }
     }
 

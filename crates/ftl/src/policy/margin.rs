@@ -93,6 +93,7 @@ impl ModePolicy for Margin {
             blocks: true,
             reads: true,
             erases: true,
+            ages: true,
             ..Needs::default()
         }
     }

@@ -74,6 +74,8 @@ pub struct Needs {
     pub moving: bool,
     /// Its [`ModePolicy::erase`] chooses among erase modes.
     pub erases: bool,
+    /// Asks for the age of what a host write replaces: [`Store::first_program`] of its block is loaded ahead.
+    pub ages: bool,
 }
 
 /// Fixed facts that a policy is built with.
