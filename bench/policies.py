@@ -1,0 +1,129 @@
+"""Measures what each policy costs in simulation speed, on a drive where it is at home, beside `baseline` on the same drive.
+
+    python bench/policies.py [POLICY ...] [--runs N] [--requests N]
+
+Two loads at a queue depth of 32, from the steady state of uniform overwrites: random writes, and random accesses of which 70 %
+are reads. What is measured is processor time, that of a run less that of one with hardly any requests; the runs of all policies
+of a drive take turns, and the least of each counts. A policy may do more flash operations for a request (it moves what a baseline
+leaves, collects other blocks): they are counted beside. `clairvoyant` runs the workload twice, and is measured by the clock in
+its second run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import ssdlab
+from ssdlab.workloads import Workload
+
+#: What a policy may cost for each simulated operation, over the baseline.
+LEAST = 1.15
+_FEW = 1_000
+
+#: Modes derived from the cell: what `margin` chooses among.
+_DERIVED = (
+    "flash.write_mode=[{name='normal',derive={retention='10y',at_pe_cycles=10000}},"
+    "{name='fast',derive={retention='4d',at_pe_cycles=10000,by_wear=true}},"
+    "{name='wide',derive={step=0.45,at_pe_cycles=10000,by_wear=true}},"
+    "{name='narrow',derive={step=0.30,at_pe_cycles=10000,by_wear=true}}]"
+)
+#: Two lengths of retention at each of two depths of erase, on a young drive: what OFWAR and autoFTL choose among.
+_COMBINED = (
+    "flash.write_mode=[{name='normal',derive={retention='10y',at_pe_cycles=3000}},"
+    "{name='fast',derive={retention='4d',at_pe_cycles=3000}},"
+    "{name='shallow',erase_level=1,derive={retention='10y',at_pe_cycles=3000}},"
+    "{name='shallow_fast',erase_level=1,derive={retention='4d',at_pe_cycles=3000}}]"
+)
+
+
+@dataclass(frozen=True)
+class Home:
+    """A drive, and the policies that are at home on it."""
+
+    drive: str
+    policies: tuple[str, ...]
+    set: tuple[str, ...] = ()
+
+
+HOMES = (
+    Home("ofwar-64g", ("separate", "ofwar", "all_fast", "wear_adaptive"), ("flash.blocks_per_plane=256",)),
+    Home("ofwar-64g", ("margin", "clairvoyant"), (_DERIVED, "flash.blocks_per_plane=256")),
+    Home("rr-106g", ("rr_speed",), ("flash.blocks_per_plane=512",)),
+    Home("rr-ecc-106g", ("rr_ecc", "bch_ldpc"), ("flash.blocks_per_plane=512",)),
+    Home("agcr-64g", ("agcr", "queue_driven", "traditional", "hcw_lcr", "lcw_hcr"), ("flash.blocks_per_plane=512",)),
+    Home("dpes-enterprise", ("autoftl", "autoftl_minus")),
+    Home("tlc-1tb", ("slc_cache",), ("flash.blocks_per_plane=344", "flash.pages_per_block=48")),
+)
+LOADS = {"write": "rw=randwrite", "mixed": "rw=randrw\nrwmixread=70"}
+
+
+@dataclass
+class Least:
+    """The least of what runs took."""
+
+    #: Processor time, with setting up and without requests [s].
+    cpu_s: float = math.inf
+    idle_s: float = math.inf
+    #: The event loop alone, by the clock [s].
+    wall_s: float = math.inf
+    operations: int = 0
+
+
+def run(home: Home, policy: str, load: str, requests: int) -> tuple[float, dict[str, Any]]:
+    """The processor time of one run, setting up included, and its summary."""
+    job = f"[j]\n{LOADS[load]}\nbs=4k\nnorandommap=1\niodepth=32\nio_size=1024g\nnumber_ios={requests}\n"
+    before = time.process_time()
+    result = ssdlab.run(home.drive, Workload.from_text(job), policy, set=home.set, precondition="steady")
+    return time.process_time() - before, result.summary
+
+
+def measure(home: Home, policies: list[str], load: str, runs: int, requests: int) -> dict[str, Least]:
+    """Every policy of a drive and its baseline, in turns."""
+    found = {policy: Least() for policy in ("baseline", *policies)}
+    for _ in range(runs):
+        for policy, least in found.items():
+            least.idle_s = min(least.idle_s, run(home, policy, load, _FEW)[0])
+            spent, summary = run(home, policy, load, requests)
+            least.cpu_s = min(least.cpu_s, spent)
+            least.wall_s = min(least.wall_s, summary["wall_s"])
+            least.operations = sum(summary["flash"]["operations"].values())
+    return found
+
+
+def show(home: Home, load: str, found: dict[str, Least], requests: int) -> None:
+    """A line for each policy."""
+    base = found["baseline"]
+    for policy, least in found.items():
+        by_clock = policy == "clairvoyant"
+        spent_s, base_s = ((one.wall_s if by_clock else one.cpu_s - one.idle_s) for one in (least, base))
+        operations = least.operations / requests
+        by_request, by_operation = spent_s / base_s, spent_s / base_s * base.operations / least.operations
+        note = "  (by the clock)" if by_clock else ""
+        note += f"  OVER {LEAST}" if min(by_request, by_operation) > LEAST else ""
+        print(
+            f"{home.drive:<16} {load:<6} {policy:<14} {(requests - _FEW) / spent_s:>10,.0f} {operations:>8.3f} "
+            f"{by_request:>8.3f} {by_operation:>8.3f}{note}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Runs the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policy", nargs="*", help="which ones; all when none is named")
+    parser.add_argument("--runs", type=int, default=15, help="runs of each, of which the least counts")
+    parser.add_argument("--requests", type=int, default=300_000, help="requests of a run")
+    options = parser.parse_args()
+    print(f"{'drive':<16} {'load':<6} {'policy':<14} {'requests/s':>10} {'ops/req':>8} {'/request':>8} {'/op':>8}")
+    for home in HOMES:
+        chosen = [policy for policy in home.policies if not options.policy or policy in options.policy]
+        for load in LOADS if chosen else ():
+            show(home, load, measure(home, chosen, load, options.runs, options.requests), options.requests)
+
+
+if __name__ == "__main__":
+    main()
