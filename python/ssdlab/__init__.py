@@ -11,24 +11,29 @@ A drive and a workload in, a :class:`Result` out::
 Everything that the command line does is here too, under the same names.
 """
 
-from ssdlab import cell, traces
+from ssdlab import cell, policy, traces
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
-from ssdlab.errors import InputError, Interrupted
+from ssdlab.errors import InputError, Interrupted, PolicyError
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
+from ssdlab.policy import BlockMove, PageMove, Policy
 from ssdlab.results import Latency, Result
 from ssdlab.simulate import Progress, compare, run
 from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
 from ssdlab.workloads import Workload
 
 __all__ = [
+    "BlockMove",
     "Comparison",
     "Drive",
     "InputError",
     "Interrupted",
     "Latency",
     "Lifetime",
+    "PageMove",
+    "Policy",
+    "PolicyError",
     "Preset",
     "Progress",
     "Result",
@@ -42,6 +47,7 @@ __all__ = [
     "load_comparison",
     "load_result",
     "policies",
+    "policy",
     "presets",
     "reference",
     "run",

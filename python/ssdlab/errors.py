@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab._engine import InputError
+from ssdlab._engine import InputError, PolicyError
 
 if TYPE_CHECKING:
     from ssdlab.cell.codes import CodeMeasurement
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.lifetimes import Lifetime
     from ssdlab.results import Result
 
-__all__ = ["InputError", "Interrupted", "unknown_name"]
+__all__ = ["InputError", "Interrupted", "PolicyError", "closest", "unknown_name"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -23,10 +23,15 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
-def unknown_name(what: str, name: str, valid: list[str]) -> InputError:
-    """An error for an unknown `name`, with the valid ones and the nearest of them."""
+def closest(name: str, valid: list[str], cutoff: float = 0.6) -> str | None:
+    """The one of `valid` that was probably meant."""
     import difflib
 
-    near = difflib.get_close_matches(name, valid, n=1)
-    hint = f" (did you mean `{near[0]}`?)" if near else ""
+    return next(iter(difflib.get_close_matches(name, valid, n=1, cutoff=cutoff)), None)
+
+
+def unknown_name(what: str, name: str, valid: list[str]) -> InputError:
+    """An error for an unknown `name`, with the valid ones and the nearest of them."""
+    near = closest(name, valid)
+    hint = f" (did you mean `{near}`?)" if near else ""
     return InputError(f"unknown {what} `{name}`: expected one of {', '.join(valid)}{hint}")

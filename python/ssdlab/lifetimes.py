@@ -177,6 +177,11 @@ def lifetime(
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
     """
+    if policy is not None and (not isinstance(policy, str) or ".py" in policy):
+        # One life may take several drives, and passes over them that are compared: a policy's object would have to be copied
+        # with them.
+        shown = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
+        raise InputError(f"--policy {shown}: a lifetime runs under a policy that comes with ssdlab, not under one in Python")
     for name, number in (("--wear-limit", wear_limit), ("--round-cycles", round_cycles), ("--agreement", agreement)):
         # JSON, in which the engine is asked, has no such numbers.
         if number is not None and not math.isfinite(number):

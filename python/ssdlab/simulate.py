@@ -14,12 +14,17 @@ from typing import Any, TypeAlias, TypeVar, cast
 from ssdlab import _engine, drives
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Settings
-from ssdlab.errors import InputError, Interrupted, unknown_name
+from ssdlab.errors import InputError, Interrupted, PolicyError, unknown_name
 from ssdlab.files import existing_file, new_file
+from ssdlab.guest import Guest
+from ssdlab.policy import Policy
 from ssdlab.results import Result
 from ssdlab.workloads import Workload, WorkloadLike
 
-__all__ = ["Progress", "compare", "run"]
+__all__ = ["PolicyLike", "Progress", "compare", "run"]
+
+#: What stands for a policy: the name of one that comes with ssdlab, or a :class:`~ssdlab.Policy` of one's own.
+PolicyLike: TypeAlias = str | Policy | type[Policy]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,16 @@ ProgressHook: TypeAlias = Callable[[Progress], bool | None]
 
 #: What the engine hands back.
 Outcome = TypeVar("Outcome")
+#: What the engine calls now and then; it stops when this returns ``False``.
+EngineHook: TypeAlias = Callable[[dict[str, Any]], bool]
+#: A call of the engine: a request in JSON, the files that it reads and writes, and its hook.
+EngineCall: TypeAlias = Callable[[str, dict[str, str | None], EngineHook | None], Outcome]
 
 
 def run(
     drive: DriveLike,
     workload: WorkloadLike,
-    policy: str | None = None,
+    policy: PolicyLike | None = None,
     *,
     set: Settings = (),
     seed: int = 1,
@@ -59,12 +68,14 @@ def run(
     steady_round: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Result:
-    """Runs `workload` on `drive` and returns what was measured. The GIL is released while the engine runs.
+    """Runs `workload` on `drive` and returns what was measured.
+
+    The GIL is released while the engine runs, but for a policy in Python.
 
     Args:
         drive: A preset's name, a description file, a :class:`~ssdlab.Drive`, or a dictionary of fields.
         workload: A trace, fio job or workload file, or a :class:`~ssdlab.Workload` with options.
-        policy: The mode policy; the drive's own when absent.
+        policy: The mode policy: a name, or a :class:`~ssdlab.Policy`; the drive's own when absent.
         set: Fields of the drive to override, as ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
         seed: Seed of every random stream, 0 to 2**64 - 1. Equal inputs and seeds give equal results, byte for byte, but for
             ``wall_s``.
@@ -79,18 +90,21 @@ def run(
 
     Raises:
         InputError: everything that is wrong with the input, one line each.
+        PolicyError: an InputError: what is wrong with a policy in Python; an exception that it raised is the cause.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
     """
     if steady_round is not None and not steady_state:
         raise InputError(f"--steady-round {steady_round}: the length of a round of --steady-state, which is not given")
+    guest = None if policy is None or isinstance(policy, str) else Guest(policy)
     request = {
-        "policy": policy,
+        "policy": policy if guest is None else None,
         "precondition": precondition,
         "record": {"commands": record_commands, "spans": record_spans},
         "steady_state": steady_state,
         "steady_round": steady_round,
     }
-    outcome = call_engine(_engine.run, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
+    call = _engine.run if guest is None else _guided(guest)
+    outcome = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
     result = Result.from_outcome(outcome)
     if outcome.interrupted:
         raise Interrupted(result)
@@ -98,7 +112,7 @@ def run(
 
 
 def call_engine(
-    call: Callable[[str, dict[str, str | None], Callable[[dict[str, Any]], bool] | None], Outcome],
+    call: EngineCall[Outcome],
     request: dict[str, Any],
     drive: DriveLike,
     workload: WorkloadLike,
@@ -129,10 +143,22 @@ def call_engine(
         return call(json.dumps(whole), paths, hook)
 
 
+def _guided(guest: Guest) -> EngineCall[_engine.Outcome]:
+    """The engine's run under a policy in Python; what goes wrong in it is explained."""
+
+    def call(request_json: str, paths: dict[str, str | None], hook: EngineHook | None) -> _engine.Outcome:
+        try:
+            return _engine.run(request_json, paths, hook, (guest.name, guest))
+        except PolicyError as error:
+            raise guest.explained(error) from error.__cause__
+
+    return call
+
+
 def compare(
     drive: DriveLike,
     workload: WorkloadLike,
-    policies: Sequence[str],
+    policies: Sequence[PolicyLike],
     *,
     save: str | PathLike[str] | None = None,
     progress: Callable[[str], ProgressHook | None] | None = None,
@@ -143,7 +169,7 @@ def compare(
     Args:
         drive: As for :func:`run`.
         workload: As for :func:`run`.
-        policies: The policies; ratios are taken to the first.
+        policies: The policies, by name or as a :class:`~ssdlab.Policy`; ratios are taken to the first.
         save: Where to save the drive as the first run leaves it; a file that is there is replaced.
         progress: Called with each policy's name before its run; what it returns is that run's progress hook.
         **options: As for :func:`run`.
@@ -155,12 +181,14 @@ def compare(
     if isinstance(policies, str) or not policies:
         raise InputError("compare: give a list with at least one policy")
     known = [*drives.policies()]
+    names = []
     for policy in policies:
-        if policy not in known:
+        if isinstance(policy, str) and policy not in known:
             raise unknown_name("policy", policy, known)
+        names.append(policy if isinstance(policy, str) else Guest(policy).name)
     runs: list[Result] = []
-    for index, policy in enumerate(policies):
-        hook = None if progress is None else progress(policy)
+    for index, (policy, name) in enumerate(zip(policies, names, strict=True)):
+        hook = None if progress is None else progress(name)
         try:
             runs.append(run(drive, workload, policy, save=save if index == 0 else None, progress=hook, **options))
         except Interrupted as stopped:

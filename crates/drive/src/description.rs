@@ -191,7 +191,7 @@ impl Description {
         let mut problems = Problems::default();
         self.ftl.problems(&self.geometry(), self.streams(policy.needs().host_streams), &mut problems);
         self.retention_problems(name, policy, &mut problems);
-        self.background_problems(policy, &mut problems);
+        problems.0.extend(self.background_problems(policy).0);
         problems
     }
 

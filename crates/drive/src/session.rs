@@ -94,6 +94,28 @@ pub struct Guest<'a> {
     pub make: MakePolicy<'a>,
 }
 
+/// Why a run has no results.
+#[derive(Clone, Debug)]
+pub enum Ended {
+    /// Something is wrong with the input.
+    Input(Problems),
+    /// Something went wrong in the policy, which is no member of the family.
+    Policy(Problems),
+}
+
+impl From<Problems> for Ended {
+    fn from(problems: Problems) -> Ended {
+        Ended::Input(problems)
+    }
+}
+
+impl From<Ended> for Problems {
+    fn from(ended: Ended) -> Problems {
+        let (Ended::Input(problems) | Ended::Policy(problems)) = ended;
+        problems
+    }
+}
+
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -187,7 +209,7 @@ pub fn run(
     files: Files<'_>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Problems> {
-    run_by(request, input, files, None, progress)
+    run_by(request, input, files, None, progress).map_err(Problems::from)
 }
 
 /// The same, the drive run by a policy that is no member of the family. If it fails, so does the run.
@@ -197,9 +219,9 @@ pub fn run_by(
     mut files: Files<'_>,
     guest: Option<Guest<'_>>,
     progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Outcome, Problems> {
+) -> Result<Outcome, Ended> {
     if files.load.is_some() && request.precondition.is_some() {
-        return Err(Problems::one("--precondition", LOADED));
+        return Err(Problems::one("--precondition", LOADED).into());
     }
     let guest_name = guest.as_ref().map(|guest| guest.name.clone());
     let mut description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
@@ -241,7 +263,8 @@ pub fn run_by(
             stopped_early = true;
             return false;
         }
-        let goes_on = drive.ftl().worn_out_die().is_none() && drive.ftl().policy_failure().is_none();
+        let ftl = drive.ftl();
+        let goes_on = ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped();
         goes_on && watch.tell("run", drive.now().0, completed, None)
     })?;
     failure(&drive)?;
@@ -335,23 +358,35 @@ fn drive_toml(description: &Description, guest: Option<&str>) -> String {
     comment + &description.to_toml()
 }
 
-/// The drive of a description, run by its own policy or by a guest.
-fn drive(request: &RunRequest, description: &Description, guest: Option<Guest<'_>>) -> Result<Drive, Problems> {
-    let too_large = |error: std::io::Error| too_large(&request.drive.name, &error);
-    let Some(Guest { name, make }) = guest else { return Drive::new(description, request.seed).map_err(too_large) };
-    if PolicyConfig::NAMES.contains(&name.as_str()) || name.is_empty() || name.len() > usize::from(u8::MAX) {
-        return Err(Problems::one("name", format!("`{name}`: expected one that no policy of the list has, of 1 to 255 bytes")));
+/// What is wrong with a guest's name: results and their folders go by it, and a saved drive.
+fn name_problems(name: &str) -> Problems {
+    let mut problems = Problems::default();
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)) && !name.starts_with('.');
+    if !is_plain || name.is_empty() || name.len() > usize::from(u8::MAX) {
+        problems.add("name", format!("`{name}`: expected 1 to 255 bytes of letters, digits, `_`, `-` and `.`, no dot first"));
+    } else if PolicyConfig::NAMES.contains(&name) {
+        problems.add("name", format!("`{name}`: expected one that no policy of the list has"));
     }
+    problems
+}
+
+/// The drive of a description, run by its own policy or by a guest.
+fn drive(request: &RunRequest, description: &Description, guest: Option<Guest<'_>>) -> Result<Drive, Ended> {
+    let too_large = |error: std::io::Error| Ended::from(too_large(&request.drive.name, &error));
+    let Some(Guest { name, make }) = guest else { return Drive::new(description, request.seed).map_err(too_large) };
+    name_problems(&name).or(()).map_err(Ended::Policy)?;
     let facts = description.policy_facts();
-    let policy = Checked::new(make(&facts, Rng::stream(request.seed, POLICY_STREAM))?, &facts)?;
+    let made = make(&facts, Rng::stream(request.seed, POLICY_STREAM)).map_err(Ended::Policy)?;
+    let policy = Checked::new(made, &facts).map_err(Ended::Policy)?;
+    description.background_problems(&policy).or(()).map_err(Ended::Policy)?;
     description.problems_under(&name, &policy).or(())?;
     let ftl = description.build_ftl_with(&name, Box::new(policy), request.seed).map_err(too_large)?;
     Ok(Drive::with_ftl(description, ftl, request.seed))
 }
 
 /// What went wrong in the policy, if it cannot go on.
-fn failure(drive: &Drive) -> Result<(), Problems> {
-    drive.ftl().policy_failure().map_or(Ok(()), |problem| Err(problem.into()))
+fn failure(drive: &Drive) -> Result<(), Ended> {
+    drive.ftl().policy_failure().map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
 }
 
 fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {

@@ -354,6 +354,11 @@ impl Ftl {
         self.policy.failure()
     }
 
+    /// Whether somebody stopped the run while the policy decided.
+    pub fn policy_is_stopped(&self) -> bool {
+        self.policy.is_stopped()
+    }
+
     /// The write mode of data older than the run.
     pub fn mode_of_old_data(&self) -> ModeId {
         self.old_mode

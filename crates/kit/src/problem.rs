@@ -29,15 +29,19 @@ impl Problem {
             nearest: nearest(name, valid).map(str::to_owned),
         }
     }
+
+    /// The complaint with the nearest name, for a message that says otherwise where.
+    pub fn detail(&self) -> String {
+        match &self.nearest {
+            Some(name) => format!("{} (did you mean `{name}`?)", self.complaint),
+            None => self.complaint.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.complaint)?;
-        match &self.nearest {
-            Some(name) => write!(f, " (did you mean `{name}`?)"),
-            None => Ok(()),
-        }
+        write!(f, "{}: {}", self.place, self.detail())
     }
 }
 

@@ -1,10 +1,30 @@
 //! What is wrong with an input, as a Python exception.
 
 use kit::Problems;
-use pyo3::PyErr;
 use pyo3::exceptions::PyValueError;
+use pyo3::{PyErr, Python};
 
 pyo3::create_exception!(ssdlab, InputError, PyValueError, "Something is wrong with the input: one line for each thing.");
+
+pyo3::create_exception!(
+    ssdlab,
+    PolicyError,
+    InputError,
+    "Something went wrong in a policy: the call, and what (nothing if it raised an exception, which is the cause)."
+);
+
+/// The exception for something wrong with what a policy declares or answers: one pair for each thing.
+pub fn refuse_policy(problems: Problems) -> PyErr {
+    let pairs: Vec<(String, String)> = problems.0.iter().map(|problem| (problem.place.clone(), problem.detail())).collect();
+    PolicyError::new_err((pairs,))
+}
+
+/// The exception for one that a policy raised.
+pub fn raised_in_policy(py: Python<'_>, raised: PyErr) -> PyErr {
+    let error = PolicyError::new_err((Vec::<(String, String)>::new(),));
+    error.set_cause(py, Some(raised));
+    error
+}
 
 /// The exception for `problems`.
 pub fn refuse(problems: Problems) -> PyErr {

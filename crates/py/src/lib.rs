@@ -6,6 +6,7 @@ mod drives;
 mod errors;
 mod interpreter;
 mod laboratory;
+mod policy;
 mod runs;
 mod traces;
 
@@ -17,9 +18,11 @@ mod _engine {
     #[pymodule_export]
     use crate::drives::{check, describe, policies, presets, reference, schema};
     #[pymodule_export]
-    use crate::errors::InputError;
+    use crate::errors::{InputError, PolicyError};
     #[pymodule_export]
     use crate::laboratory::lab;
+    #[pymodule_export]
+    use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]
     use crate::runs::{Lived, Outcome, lifetime, run};
     #[pymodule_export]

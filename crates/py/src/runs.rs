@@ -2,11 +2,12 @@
 
 use crate::columns::Columns;
 use crate::drives::named_file;
-use crate::errors::refuse_at;
-use crate::interpreter::without;
+use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
+use crate::interpreter::released;
+use crate::policy::{self, Raised};
 use crate::traces::file;
 use drive::lifetime::LifetimeRequest;
-use drive::session::{self, Files, Progress, RunRequest, Span};
+use drive::session::{self, Ended, Files, Guest, Progress, RunRequest, Span};
 use drive::{CommandRow, TimelineRow};
 use kit::{Cause, Op, Problems};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -72,12 +73,24 @@ pub struct Lived {
     setup_s: f64,
 }
 
-/// Runs a workload on a drive.
+/// Runs a workload on a drive, under a policy of the list or a `guest`: its name, and what [`policy::make`] takes.
 #[pyfunction]
-pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
+#[pyo3(signature = (request_json, paths, progress, guest=None))]
+pub fn run(
+    py: Python<'_>,
+    request_json: &str,
+    paths: Paths,
+    progress: Option<Py<PyAny>>,
+    guest: Option<(String, Py<PyAny>)>,
+) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, progress, |input, files, on_progress| {
-        session::run(&request, input, files, on_progress)
+    let watch = Watch { progress, of_policy: Raised::default(), held: guest.is_some() };
+    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
+        let guest = guest.as_ref().map(|(name, python)| Guest {
+            name: name.clone(),
+            make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.of_policy)),
+        });
+        session::run_by(&request, input, files, guest, on_progress)
     })?;
     convert(py, outcome, interrupted)
 }
@@ -86,8 +99,9 @@ pub fn run(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py
 #[pyfunction]
 pub fn lifetime(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Lived> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, progress, |input, files, on_progress| {
-        drive::lifetime::lifetime(&request, input, files, on_progress)
+    let watch = Watch { progress, of_policy: Raised::default(), held: false };
+    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
+        drive::lifetime::lifetime(&request, input, files, on_progress).map_err(Ended::from)
     })?;
     Ok(Lived {
         report_json: format!("{:#}\n", outcome.report),
@@ -102,26 +116,36 @@ pub fn lifetime(py: Python<'_>, request_json: &str, paths: Paths, progress: Opti
 /// What is asked now and then whether to go on.
 type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> bool;
 
-/// Does `work` on the files that `paths` names, watched by a Python function; what it gives, and whether Ctrl-C cut it short.
+/// Who watches a run.
+struct Watch {
+    /// A Python function that is told how far it is.
+    progress: Option<Py<PyAny>>,
+    /// What a policy in Python raised.
+    of_policy: Raised,
+    /// The interpreter is kept: a policy in Python is called more often than it could be taken back.
+    held: bool,
+}
+
+/// Does `work` on the files that `paths` names, watched from Python; what it gives, and whether Ctrl-C cut it short.
 fn watched<T: Send>(
     py: Python<'_>,
     drive: &str,
     paths: &Paths,
-    progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Input, Files<'_>, OnProgress<'_>) -> Result<T, Problems> + Send,
+    watch: &Watch,
+    work: impl FnOnce(&Input, Files<'_>, OnProgress<'_>) -> Result<T, Ended> + Send,
 ) -> PyResult<(T, bool)> {
     let input = match &paths.workload {
         Some(path) => file(path),
         None => Input::text("text", paths.text.clone().unwrap_or_default()),
     };
     let mut raised = None;
-    let ended = without(py, || {
+    let run = || {
         let mut on_progress = |now: &Progress| {
             // Once stopped it stays stopped: the run still asks while it ends.
             if raised.is_none() {
-                raised = Python::attach(|py| report(py, progress.as_ref(), now)).transpose();
+                raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
             }
-            raised.is_none()
+            raised.is_none() && !policy::has_raised(&watch.of_policy)
         };
         let mut save = paths.save.as_ref().map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
         let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
@@ -134,13 +158,22 @@ fn watched<T: Send>(
         let outcome = work(&input, files, &mut on_progress)?;
         save.map_or(Ok(()), |mut file| file.flush()).map_err(unwritable)?;
         Ok(outcome)
-    });
-    let interrupted = match raised {
-        Some(Err(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) && ended.is_ok() => true,
-        Some(Err(error)) => return Err(error),
-        Some(Ok(())) | None => false,
     };
-    Ok((ended?, interrupted))
+    let ended = if watch.held { run() } else { released(py, run) };
+    settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.of_policy)))
+}
+
+/// What a run gave and whether Ctrl-C cut it short, or why there is nothing.
+fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) -> PyResult<(T, bool)> {
+    let is_interrupt = |error: &PyErr| error.is_instance_of::<PyKeyboardInterrupt>(py);
+    match (ended, raised) {
+        (Ok(outcome), Some(error)) if is_interrupt(&error) => Ok((outcome, true)),
+        (Err(Ended::Policy(_)), Some(error)) if !is_interrupt(&error) => Err(raised_in_policy(py, error)),
+        (_, Some(error)) => Err(error),
+        (Err(Ended::Policy(problems)), None) => Err(refuse_policy(problems)),
+        (Err(Ended::Input(problems)), None) => Err(refuse(problems)),
+        (Ok(outcome), None) => Ok((outcome, false)),
+    }
 }
 
 /// Tells Python how far the run is. `None`: go on; a value: stop, because of an error or because it was asked for.

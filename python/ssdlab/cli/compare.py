@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import simulate
+from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, standard_output
 from ssdlab.cli.measure import end, measured, remark_on
@@ -20,7 +20,9 @@ def compare(
     workload: options.WorkloadArgument,
     policy: Annotated[
         str,
-        typer.Option("--policy", metavar="A,B,C", help="The mode policies; ratios are taken to the first."),
+        typer.Option(
+            "--policy", metavar="A,B,C", help="The mode policies, by name or as FILE.py:CLASS; ratios are taken to the first."
+        ),
     ],
     setup: options.Setup,
     reading: options.Reading,
@@ -35,8 +37,9 @@ def compare(
         raise InputError(f"--policy {policy}: expected names between the commas")
     options.Targets(out, force, setup.save).check()
     source = reading.workload(workload)
+    chosen = [policy_file.chosen(name) for name in policies]
     comparison, interrupted = measured(
-        lambda start: simulate.compare(drive, source, policies, **setup.arguments(), progress=start),
+        lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
         quiet,
     )
     if not quiet:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ssdlab import simulate
+from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.measure import end, measured, remark_on
@@ -28,7 +28,11 @@ def run(
     *,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", metavar="NAME", help="The mode policy; the drive's own when absent."),
+        typer.Option(
+            "--policy",
+            metavar="NAME|FILE.py:CLASS",
+            help="The mode policy: a name, or a class of a Python file; the drive's own when absent.",
+        ),
     ] = None,
     setup: options.Setup,
     reading: options.RunReading,
@@ -61,12 +65,13 @@ def run(
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
     targets = options.Targets(out, force, setup.save, timeline, log_commands)
     targets.check()
+    policy_like = None if policy is None else policy_file.chosen(policy)
     source = (replace(reading, format=None) if as_fio else reading).workload(workload)
     result, interrupted = measured(
         lambda start: simulate.run(
             drive,
             source,
-            policy,
+            policy_like,
             **setup.arguments(),
             record_commands=log_commands is not None,
             record_spans=timeline is not None,

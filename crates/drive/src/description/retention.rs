@@ -56,7 +56,8 @@ impl Description {
     }
 
     /// What a policy has moved in the background, it must not have moved again sooner than a die can.
-    pub(super) fn background_problems(&self, policy: &dyn ModePolicy, problems: &mut Problems) {
+    pub(crate) fn background_problems(&self, policy: &dyn ModePolicy) -> Problems {
+        let mut problems = Problems::default();
         let moving = self.moving(&self.geometry(), policy);
         let least = moving.least();
         let mode = policy.mode_of_old_data();
@@ -71,6 +72,7 @@ impl Description {
                 ),
             );
         }
+        problems
     }
 
     fn moving(&self, geometry: &Geometry, policy: &dyn ModePolicy) -> Moving {

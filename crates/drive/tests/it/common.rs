@@ -235,6 +235,7 @@ pub fn session_by(
         steady_round: None,
     };
     drive::session::run_by(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
+        .map_err(Problems::from)
 }
 
 /// The summary of a fio job on the `tiny` preset with overrides.

@@ -252,8 +252,10 @@ fn a_policy_that_wants_the_same_for_ever_comes_to_an_end() {
 
 #[test]
 fn a_guest_has_a_name_of_its_own() {
-    for name in ["", "ofwar", &"n".repeat(256)] {
+    for name in ["", "../results", ".hidden", "two words", &"n".repeat(256)] {
         let problems = run_by("nothing", name).err().unwrap_or_else(|| panic!("`{name}` is accepted"));
-        assert!(problems.to_string().contains("expected one that no policy of the list has"), "{problems}");
+        assert!(problems.to_string().contains("expected 1 to 255 bytes of letters"), "{problems}");
     }
+    let problems = run_by("nothing", "ofwar").err().expect("the name of a member is refused");
+    assert!(problems.to_string().contains("`ofwar`: expected one that no policy of the list has"), "{problems}");
 }

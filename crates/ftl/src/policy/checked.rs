@@ -404,4 +404,8 @@ impl ModePolicy for Checked {
     fn failure(&self) -> Option<Problem> {
         self.failure.borrow().clone().or_else(|| self.inner.failure())
     }
+
+    fn is_stopped(&self) -> bool {
+        self.inner.is_stopped()
+    }
 }

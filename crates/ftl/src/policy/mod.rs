@@ -642,6 +642,11 @@ pub trait ModePolicy: Send {
     fn failure(&self) -> Option<Problem> {
         None
     }
+
+    /// Whether somebody stopped the run while it decided: it then ends with what has been measured.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// The nearest level that is deep enough, or else the nearest that is not, of those with free blocks.

@@ -1,0 +1,157 @@
+//! What a Python policy answers, as the engine takes it; or what is wrong with it.
+
+use super::names::{Names, shown};
+use ftl::policy::{Needs, PageMove, ReadAnswer, Relocation, WriteAnswer};
+use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+
+/// An answer that was understood, or not.
+pub type Understood<T> = Result<T, Problem>;
+
+/// A whole number within the range of its type; NumPy's are welcome.
+fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(call: &str, what: &str, range: &str, value: &Bound<'py, PyAny>) -> Understood<T> {
+    let number = if value.is_instance_of::<PyBool>() { None } else { value.extract::<T>().ok() };
+    number.ok_or_else(|| Problem::new(call, format!("{what}{}: expected {range}", shown(value))))
+}
+
+/// A mode, or a mode and a host stream.
+pub fn write(names: &Names, answer: &Bound<'_, PyAny>) -> Understood<WriteAnswer> {
+    let Ok(pair) = answer.cast::<PyTuple>() else {
+        return names.write.mode("write", answer).map(|mode| WriteAnswer { mode, stream: 0 });
+    };
+    let (Ok(mode), Ok(stream), 2) = (pair.get_item(0), pair.get_item(1), pair.len()) else {
+        return Err(Problem::new("write", format!("{}: expected a write mode, or a write mode and a stream", shown(answer))));
+    };
+    let mode = names.write.mode("write", &mode)?;
+    Ok(WriteAnswer { mode, stream: whole("write", "stream ", "the number of a host stream", &stream)? })
+}
+
+/// A read mode, or none.
+pub fn read(names: &Names, answer: &Bound<'_, PyAny>) -> Understood<ReadAnswer> {
+    let mode = if answer.is_none() { None } else { Some(names.read.mode("read_issued", answer)?) };
+    Ok(ReadAnswer { mode })
+}
+
+/// A number.
+pub fn score(answer: &Bound<'_, PyAny>) -> Understood<f64> {
+    answer.extract().ok().ok_or_else(|| Problem::new("score", format!("{}: expected a number", shown(answer))))
+}
+
+/// A level of erase.
+pub fn level(answer: &Bound<'_, PyAny>) -> Understood<u8> {
+    whole("free_list", "", "the number of a level", answer)
+}
+
+/// An instant \[ns\], or none.
+pub fn instant(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Option<SimTime>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    whole(call, "", "a time in nanoseconds since the run began, or None", answer).map(|at| Some(SimTime(at)))
+}
+
+/// A span: nanoseconds, or a text with its unit.
+pub fn span(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Nanos> {
+    if let Ok(text) = answer.cast::<PyString>() {
+        return text.to_string().parse().map_err(|complaint| Problem::new(call, format!("{}: {complaint}", shown(answer))));
+    }
+    whole(call, "", "nanoseconds, or a duration such as \"5ms\"", answer).map(Nanos)
+}
+
+/// A page to be moved, or none.
+pub fn page(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<Option<PageMove>> {
+    match relocation(call, names, answer)? {
+        None => Ok(None),
+        Some(Relocation::Page(page)) => Ok(Some(page)),
+        Some(Relocation::Block { .. }) => Err(Problem::new(call, format!("{}: expected a PageMove or None", shown(answer)))),
+    }
+}
+
+/// A page or a block to be moved, or none.
+pub fn relocation(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<Option<Relocation>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    let field = |name: &str| answer.getattr(name).ok();
+    let has = |name: &str| -> Understood<Bound<'_, PyAny>> {
+        let wanted = if call == "idle" { "a PageMove, a BlockMove or None" } else { "a PageMove or None" };
+        field(name).ok_or_else(|| Problem::new(call, format!("{}: expected {wanted}", shown(answer))))
+    };
+    let reason = reason(call, &has("reason")?)?;
+    if let Some(block) = field("block") {
+        let block = BlockId(whole(call, "block ", "the number of a block", &block)?);
+        return Ok(Some(Relocation::Block { block, reason }));
+    }
+    Ok(Some(Relocation::Page(PageMove {
+        lpn: Lpn(whole(call, "lpn ", "the number of a unit", &has("lpn")?)?),
+        from: Ppn(whole(call, "ppn ", "the number of a place", &has("ppn")?)?),
+        reason,
+        mode: names.write.mode(call, &has("mode")?)?,
+        deadline: instant(call, &has("deadline")?)?,
+    })))
+}
+
+fn reason(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Reason> {
+    let known = Reason::ALL.iter().copied();
+    let text = answer.cast::<PyString>().map(|text| text.to_string());
+    let Ok(text) = text else { return Err(Problem::new(call, format!("reason {}: expected its name", shown(answer)))) };
+    known
+        .clone()
+        .find(|reason| reason.name() == text)
+        .ok_or_else(|| Problem::unknown(call, "reason", &text, known.map(|reason| reason.name())))
+}
+
+/// What it declares, field by field.
+pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
+    let number = |name: &str| -> PyResult<Understood<u8>> { Ok(whole(name, "", "0..=255", &declared.getattr(name)?)) };
+    let flag = |name: &str| -> PyResult<bool> { declared.getattr(name)?.is_truthy() };
+    let (streams, bits, bytes) = (number("host_streams")?, number("bits_per_unit")?, number("bytes_per_block")?);
+    let idle_after = span("idle_after", &declared.getattr("idle_after")?);
+    let needs = Needs {
+        placed: flag("placed")?,
+        dropped: flag("dropped")?,
+        blocks: flag("blocks")?,
+        reads: flag("reads")?,
+        reads_done: flag("reads_done")?,
+        scores: flag("scores")?,
+        moves: flag("moves")?,
+        idle_only: flag("idle_only")?,
+        relocations_apart: flag("relocations_apart")?,
+        page_scope: flag("page_scope")?,
+        moving: flag("moving")?,
+        erases: flag("erases")?,
+        // Only loads ahead what a policy in Rust would else wait for.
+        ages: false,
+        // Replaced below, once they are understood.
+        host_streams: 0,
+        bits_per_unit: 0,
+        bytes_per_block: 0,
+        idle_after: Nanos::ZERO,
+    };
+    let understood =
+        || Ok(Needs { host_streams: streams?, bits_per_unit: bits?, bytes_per_block: bytes?, idle_after: idle_after?, ..needs });
+    Ok(understood())
+}
+
+/// Names and numbers.
+pub fn stats(answer: &Bound<'_, PyAny>) -> Understood<Vec<(String, f64)>> {
+    let wrong =
+        |found: &Bound<'_, PyAny>, expected: &str| Problem::new("stats", format!("{}: expected {expected}", shown(found)));
+    let table = answer.cast::<PyDict>().map_err(|_| wrong(answer, "a dictionary of names and numbers"))?;
+    let mut numbers = Vec::new();
+    for (name, value) in table {
+        let text = name.extract::<String>().map_err(|_| wrong(&name, "a name"))?;
+        let number = value.extract::<f64>().ok().filter(|number| number.is_finite());
+        let number =
+            number.ok_or_else(|| Problem::new("stats", format!("{text} = {}: expected a finite number", shown(&value))))?;
+        numbers.push((text, number));
+    }
+    Ok(numbers)
+}
+
+/// Several write modes.
+pub fn modes(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> PyResult<Understood<Vec<ModeId>>> {
+    let modes: Vec<Bound<'_, PyAny>> = answer.try_iter()?.collect::<PyResult<_>>()?;
+    Ok(modes.iter().map(|mode| names.write.mode(call, mode)).collect())
+}

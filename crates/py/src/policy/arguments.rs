@@ -1,0 +1,215 @@
+//! What the calls tell a Python policy.
+//!
+//! Making an object and a tuple for every call would cost as much as the call itself. So each kind of argument has one object that is told anew, as long as
+//! nobody else holds it; one that the policy has kept stays what it was, and another takes its place.
+
+use super::names::Names;
+use kit::Lpn;
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
+use pyo3::types::PyTuple;
+use pyo3::{PyClass, PyClassInitializer};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// What a field holds that has no value.
+pub const NONE: u64 = u64::MAX;
+
+/// What the number in a field is.
+enum Kind {
+    Number,
+    Flag,
+    /// Or `None`.
+    Option,
+    WriteMode,
+    Reason,
+}
+
+impl Kind {
+    #[inline]
+    fn value<'py>(&self, py: Python<'py>, names: &Names, number: u64) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Kind::Option if number == NONE => Ok(py.None().into_bound(py)),
+            Kind::Number | Kind::Option => Ok(number.into_pyobject(py)?.into_any()),
+            Kind::Flag => Ok((number != 0).into_pyobject(py)?.to_owned().into_any()),
+            Kind::WriteMode => Ok(names.write.name(py, number as u8).into_bound(py).into_any()),
+            Kind::Reason => Ok(names.reason(py, number as usize).into_bound(py).into_any()),
+        }
+    }
+}
+
+/// An argument of a call.
+pub trait Argument: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
+    /// One that says nothing yet.
+    fn new(names: &Arc<Names>) -> Self;
+}
+
+/// Logical units; one, the common case, without a lock.
+#[derive(Default)]
+struct Units {
+    count: AtomicU32,
+    first: AtomicU32,
+    others: Mutex<Vec<u32>>,
+}
+
+impl Units {
+    #[inline]
+    fn tell(&self, units: &[Lpn]) {
+        self.count.store(units.len() as u32, Relaxed);
+        let Some((first, others)) = units.split_first() else { return };
+        self.first.store(first.0, Relaxed);
+        if !others.is_empty() {
+            let mut told = self.others.lock().expect("nobody panics while it is held");
+            told.clear();
+            told.extend(others.iter().map(|lpn| lpn.0));
+        }
+    }
+
+    fn tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let first = self.first.load(Relaxed);
+        match self.count.load(Relaxed) {
+            0 => Ok(PyTuple::empty(py)),
+            1 => PyTuple::new(py, [first]),
+            _ => {
+                let others = self.others.lock().expect("nobody panics while it is held");
+                PyTuple::new(py, std::iter::once(first).chain(others.iter().copied()).collect::<Vec<u32>>())
+            }
+        }
+    }
+}
+
+/// The class of an argument: fields with what their numbers are, and, `with` a name, units.
+macro_rules! argument {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $kind:ident),+ $(,)? } $(with $units:ident)?) => {
+        $(#[$doc])*
+        #[pyclass(frozen, module = "ssdlab.policy")]
+        pub struct $name {
+            names: Arc<Names>,
+            $($units: Units,)?
+            $($field: AtomicU64),+
+        }
+
+        impl Argument for $name {
+            fn new(names: &Arc<Names>) -> $name {
+                $name { names: Arc::clone(names), $($units: Units::default(),)? $($field: AtomicU64::new(0)),+ }
+            }
+        }
+
+        impl $name {
+            /// Tells it anew, field by field.
+            #[inline]
+            pub fn tell(&self, told: [u64; [$(stringify!($field)),+].len()]) {
+                [$(&self.$field),+].into_iter().zip(told).for_each(|(field, told)| field.store(told, Relaxed));
+            }
+
+            $(
+                /// Tells it anew what units it is about.
+                #[inline]
+                pub fn tell_units(&self, units: &[Lpn]) {
+                    self.$units.tell(units);
+                }
+            )?
+        }
+
+        #[pymethods]
+        impl $name {
+            $(
+                #[getter]
+                fn $field<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                    Kind::$kind.value(py, &self.names, self.$field.load(Relaxed))
+                }
+            )+
+
+            $(
+                #[getter]
+                fn $units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+                    self.$units.tuple(py)
+                }
+            )?
+
+            fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+                let fields = [
+                    $((stringify!($field), self.$field(py)?),)+
+                    $((stringify!($units), self.$units(py)?.into_any()),)?
+                ];
+                let shown = fields.iter().map(|(name, value)| Ok(format!("{name}={}", value.repr()?)));
+                Ok(format!("{}({})", stringify!($name), shown.collect::<PyResult<Vec<String>>>()?.join(", ")))
+            }
+        }
+    };
+}
+
+argument! {
+    /// A program of host data that is about to be bound.
+    Dispatch { die: Number, waiting: Number, others_idle: Number } with units
+}
+
+argument! {
+    /// A collection: a block that is emptied.
+    Collection { block: Number, reason: Reason, background: Flag, valid: Number }
+}
+
+argument! {
+    /// Data that a collection is about to move with one program.
+    Moving { block: Number, reason: Reason, background: Flag, valid: Number } with units
+}
+
+argument! {
+    /// Data that has found its place.
+    Placed { lpn: Number, ppn: Number, mode: WriteMode, reason: Reason, stream: Option, superseded: Option }
+}
+
+argument! {
+    /// A read of a unit in flash.
+    UnitRead { lpn: Number, ppn: Number, reason: Reason }
+}
+
+argument! {
+    /// Who is idle, and for how long.
+    Idle { die: Number, die_for: Number, channel: Number, channel_for: Option, drive_for: Option }
+}
+
+argument! {
+    /// A candidate for collection: the best of its write mode.
+    Candidate { block: Number, valid: Number, invalid: Number, mode: WriteMode }
+}
+
+/// The one argument of a kind, and the tuple of it and the view that a method is called with.
+pub struct Slot<A: Argument> {
+    names: Arc<Names>,
+    view: Py<PyAny>,
+    made: RefCell<(Py<A>, Py<PyTuple>)>,
+}
+
+impl<A: Argument> Slot<A> {
+    /// One whose arguments go with `view`.
+    pub fn new(py: Python<'_>, names: &Arc<Names>, view: &Bound<'_, PyAny>) -> PyResult<Slot<A>> {
+        let made = RefCell::new(make(py, names, view)?);
+        Ok(Slot { names: Arc::clone(names), view: view.clone().unbind(), made })
+    }
+
+    /// The arguments of a call, told what it is about.
+    #[inline]
+    pub fn told(&self, py: Python<'_>, tell: impl FnOnce(&A)) -> PyResult<Py<PyTuple>> {
+        let mut made = self.made.borrow_mut();
+        // Ours, and the tuple's: anybody else has kept it.
+        if holders(made.0.bind(py)) > 2 || holders(made.1.bind(py)) > 1 {
+            *made = make(py, &self.names, self.view.bind(py))?;
+        }
+        tell(made.0.get());
+        Ok(made.1.clone_ref(py))
+    }
+}
+
+fn make<A: Argument>(py: Python<'_>, names: &Arc<Names>, view: &Bound<'_, PyAny>) -> PyResult<(Py<A>, Py<PyTuple>)> {
+    let argument = Py::new(py, A::new(names))?;
+    let tuple = PyTuple::new(py, [argument.bind(py).as_any(), view])?;
+    Ok((argument, tuple.unbind()))
+}
+
+/// How many hold a Python object.
+#[expect(deprecated, reason = "what is recommended in its place is unsafe")]
+fn holders<T>(object: &Bound<'_, T>) -> isize {
+    object.as_any().get_refcnt()
+}

@@ -1,0 +1,457 @@
+//! Policies written in Python: the engine's calls, converted. A call that is not overridden never reaches the interpreter.
+
+mod answers;
+mod arguments;
+mod names;
+mod sight;
+mod stream;
+
+pub use arguments::{Candidate, Collection, Dispatch, Idle, Moving, Placed, UnitRead};
+pub use sight::{BlockBytes, UnitBits, View};
+pub use stream::Stream;
+
+use answers::Understood;
+use arguments::{NONE, Slot};
+use ftl::policy::{self, Facts, ModePolicy, Needs, PageMove, ReadAnswer, Relocation, WriteAnswer, baseline};
+use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Rng, SimTime};
+use names::Names;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Mutex};
+
+/// What a Python policy has raised, and where: it is not asked again.
+pub type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Whether something was raised.
+pub fn has_raised(raised: &Raised) -> bool {
+    raised.lock().expect("nobody panics while it is held").is_some()
+}
+
+/// What was raised.
+pub fn take(raised: &Raised) -> Option<PyErr> {
+    raised.lock().expect("nobody panics while it is held").take()
+}
+
+macro_rules! calls {
+    ($($call:ident = $name:literal),+ $(,)?) => {
+        /// The calls of the contract that a run makes.
+        #[derive(Clone, Copy)]
+        enum Call { $($call),+ }
+
+        impl Call {
+            const ALL: &'static [Call] = &[$(Call::$call),+];
+
+            fn name(self) -> &'static str {
+                match self { $(Call::$call => $name),+ }
+            }
+        }
+    };
+}
+
+calls! {
+    Write = "write",
+    Collecting = "collecting",
+    Relocate = "relocate",
+    Placed = "placed",
+    Dropped = "dropped",
+    ReadIssued = "read_issued",
+    ReadDone = "read_done",
+    Score = "score",
+    Erase = "erase",
+    FreeList = "free_list",
+    Deepen = "deepen",
+    Opened = "opened",
+    Erased = "erased",
+    Urgent = "urgent",
+    Forced = "forced",
+    Idle = "idle",
+    Drain = "drain",
+    WakeAt = "wake_at",
+    Adopt = "adopt",
+    Stats = "stats",
+}
+
+/// A Python policy that runs a drive.
+struct Guest {
+    /// The methods that are overridden.
+    methods: Vec<Option<Py<PyAny>>>,
+    needs: Needs,
+    old_mode: ModeId,
+    uses: Vec<ModeId>,
+    move_after: Vec<Option<Nanos>>,
+    names: Arc<Names>,
+    view: Py<View>,
+    /// The arguments of calls about nothing but the drive.
+    alone: Py<PyTuple>,
+    arguments: Arguments,
+    /// What is answered for a method that is not overridden: the contract's defaults.
+    default: Box<dyn ModePolicy>,
+    raised: Raised,
+    /// What was wrong with an answer; or that something was raised.
+    failure: RefCell<Option<Problem>>,
+    /// Whether there is a failure.
+    has_failed: Cell<bool>,
+}
+
+/// What calls are told: one object of each kind.
+struct Arguments {
+    dispatch: Slot<Dispatch>,
+    collection: Slot<Collection>,
+    moving: Slot<Moving>,
+    placed: Slot<Placed>,
+    read: Slot<UnitRead>,
+    idle: Slot<Idle>,
+    candidate: Slot<Candidate>,
+}
+
+/// Makes a policy of `python`, an object that the package made of the user's: its `begin`, told of the drive, says what is declared and overridden.
+pub fn make(python: &Py<PyAny>, facts: &Facts, rng: Rng, raised: &Raised) -> Result<Box<dyn ModePolicy>, Problems> {
+    let made = Python::attach(|py| {
+        let begun = python.bind(py).call_method1("begin", (describe(py, facts)?, Stream::new(rng)))?;
+        Guest::new(&begun, facts, raised)
+    });
+    match made {
+        Ok(made) => made.map(|guest| Box::new(guest) as Box<dyn ModePolicy>).map_err(Problems::from),
+        Err(error) => {
+            raised.lock().expect("nobody panics while it is held").replace(error);
+            Err(Problems::one("setup", "raised"))
+        }
+    }
+}
+
+/// The facts of a drive as a dictionary.
+fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>> {
+    // All of them, so that a fact more is not forgotten here.
+    let Facts {
+        write_modes,
+        erase_modes,
+        retention,
+        retention_by_wear,
+        program_scales,
+        encode_times,
+        write_levels,
+        block_units,
+        codes,
+        erase_levels,
+        erase_wear,
+        erase_scales,
+        read_modes,
+        read_mode_of,
+        read_times,
+        rated_pe_cycles,
+        move_time,
+        program_time,
+        erase_time,
+        stripe_units,
+        blocks_per_die,
+        die_count,
+        user_units,
+        future: _,
+    } = facts;
+    let told = PyDict::new(py);
+    let times = |times: &[Nanos]| PyTuple::new(py, times.iter().map(|time| time.0));
+    let by_wear: Vec<_> = retention_by_wear.iter().map(|limits| times(limits)).collect::<PyResult<_>>()?;
+    told.set_item("write_modes", PyTuple::new(py, write_modes)?)?;
+    told.set_item("erase_modes", PyTuple::new(py, erase_modes)?)?;
+    told.set_item("read_modes", PyTuple::new(py, read_modes)?)?;
+    told.set_item("retention", PyTuple::new(py, retention.iter().map(|limit| limit.map(|limit| limit.0)))?)?;
+    told.set_item("retention_by_wear", PyTuple::new(py, by_wear)?)?;
+    told.set_item("program_scales", PyTuple::new(py, program_scales)?)?;
+    told.set_item("encode_times", times(encode_times)?)?;
+    told.set_item("write_levels", PyTuple::new(py, write_levels.iter().copied())?)?;
+    told.set_item("block_units", PyTuple::new(py, block_units)?)?;
+    told.set_item("codes", PyTuple::new(py, codes.iter().copied())?)?;
+    told.set_item("erase_levels", PyTuple::new(py, erase_levels.iter().copied())?)?;
+    told.set_item("erase_wear", PyTuple::new(py, erase_wear)?)?;
+    told.set_item("erase_scales", PyTuple::new(py, erase_scales)?)?;
+    told.set_item("read_mode_of", PyTuple::new(py, read_mode_of.iter().map(|mode| read_modes[mode.index()].as_str()))?)?;
+    told.set_item("read_times", times(read_times)?)?;
+    told.set_item("rated_pe_cycles", rated_pe_cycles)?;
+    told.set_item("move_time", move_time.0)?;
+    told.set_item("program_time", program_time.0)?;
+    told.set_item("erase_time", erase_time.0)?;
+    told.set_item("stripe_units", stripe_units)?;
+    told.set_item("blocks_per_die", blocks_per_die)?;
+    told.set_item("die_count", die_count)?;
+    told.set_item("user_units", user_units)?;
+    Ok(told)
+}
+
+impl Guest {
+    /// What `begin` gave: what is declared, and the methods that are overridden, by name.
+    fn new(begun: &Bound<'_, PyAny>, facts: &Facts, raised: &Raised) -> PyResult<Understood<Guest>> {
+        let py = begun.py();
+        let names = Arc::new(Names::new(py, facts));
+        let overridden = begun.getattr("calls")?.cast_into::<PyDict>()?;
+        let method = |call: &Call| overridden.get_item(call.name()).map(|method| method.map(Bound::unbind));
+        let methods = Call::ALL.iter().map(method).collect::<PyResult<_>>()?;
+        let old_mode = names.write.mode("mode_of_old_data", &begun.getattr("mode_of_old_data")?);
+        let mut move_after = Vec::new();
+        for after in begun.getattr("move_after")?.try_iter()? {
+            let after = after?;
+            move_after.push(if after.is_none() { Ok(None) } else { answers::span("move_after", &after).map(Some) });
+        }
+        let uses = answers::modes("uses", &names, &begun.getattr("uses")?)?;
+        let needs = answers::needs(&begun.getattr("needs")?)?;
+        let understood = || {
+            let needs = needs?;
+            Ok((needs, old_mode?, uses?, move_after.into_iter().collect::<Understood<_>>()?))
+        };
+        let (needs, old_mode, uses, move_after) = match understood() {
+            Ok(understood) => understood,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let view = Bound::new(py, View::new(py, Arc::clone(&names), needs.bits_per_unit, needs.bytes_per_block)?)?;
+        let arguments = Arguments {
+            dispatch: Slot::new(py, &names, &view)?,
+            collection: Slot::new(py, &names, &view)?,
+            moving: Slot::new(py, &names, &view)?,
+            placed: Slot::new(py, &names, &view)?,
+            read: Slot::new(py, &names, &view)?,
+            idle: Slot::new(py, &names, &view)?,
+            candidate: Slot::new(py, &names, &view)?,
+        };
+        Ok(Ok(Guest {
+            methods,
+            needs,
+            old_mode,
+            uses,
+            move_after,
+            names,
+            alone: PyTuple::new(py, [&view])?.unbind(),
+            view: view.unbind(),
+            arguments,
+            default: baseline::build(&baseline::Params::default(), facts),
+            raised: Arc::clone(raised),
+            failure: RefCell::new(None),
+            has_failed: Cell::new(false),
+        }))
+    }
+
+    /// The answer to a call, if its method is overridden and nothing has gone wrong yet. `told` makes its arguments.
+    #[inline]
+    fn ask<T>(
+        &self,
+        call: Call,
+        view: &mut policy::View<'_>,
+        told: impl FnOnce(Python<'_>) -> PyResult<Py<PyTuple>>,
+        understand: impl FnOnce(&Names, &Bound<'_, PyAny>) -> Understood<T>,
+    ) -> Option<T> {
+        let method = self.methods[call as usize].as_ref()?;
+        if self.has_failed.get() {
+            return None;
+        }
+        Python::attach(|py| {
+            let answer = sight::lend(view, || method.bind(py).call1(told(py)?.bind(py)));
+            self.understood(call, answer, understand)
+        })
+    }
+
+    /// The arguments of a call about a few numbers.
+    fn numbers<const N: usize>(&self, py: Python<'_>, numbers: [u32; N]) -> PyResult<Py<PyTuple>> {
+        let numbers = numbers.into_iter().map(|number| Ok(number.into_pyobject(py)?.into_any()));
+        let all: Vec<Bound<'_, PyAny>> = numbers.chain([Ok(self.view.bind(py).as_any().clone())]).collect::<PyResult<_>>()?;
+        Ok(PyTuple::new(py, all)?.unbind())
+    }
+
+    fn told_collection(&self, py: Python<'_>, collection: &policy::Collection) -> PyResult<Py<PyTuple>> {
+        self.arguments.collection.told(py, |told| told.tell(of_collection(collection)))
+    }
+
+    /// The answer to a call that asks for a page to be moved.
+    fn page(&self, call: Call, view: &mut policy::View<'_>) -> Option<PageMove> {
+        let page = |names: &Names, answer: &Bound<'_, PyAny>| answers::page(call.name(), names, answer);
+        self.ask(call, view, |py| self.alone(py), page).flatten()
+    }
+
+    fn alone(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        Ok(self.alone.clone_ref(py))
+    }
+
+    fn understood<T>(
+        &self,
+        call: Call,
+        answer: PyResult<Bound<'_, PyAny>>,
+        understand: impl FnOnce(&Names, &Bound<'_, PyAny>) -> Understood<T>,
+    ) -> Option<T> {
+        let problem = match answer {
+            Ok(answer) => match understand(&self.names, &answer) {
+                Ok(understood) => return Some(understood),
+                Err(problem) => problem,
+            },
+            Err(error) => {
+                self.raised.lock().expect("nobody panics while it is held").get_or_insert(error);
+                Problem::new(call.name(), "raised")
+            }
+        };
+        self.failure.borrow_mut().get_or_insert(problem);
+        self.has_failed.set(true);
+        None
+    }
+}
+
+/// The fields of a collection.
+fn of_collection(collection: &policy::Collection) -> [u64; 4] {
+    let policy::Collection { block, reason, background, valid } = *collection;
+    [block.0.into(), reason as u64, background.into(), valid.into()]
+}
+
+/// Nothing is expected of such calls.
+fn nothing(_: &Names, _: &Bound<'_, PyAny>) -> Understood<()> {
+    Ok(())
+}
+
+impl ModePolicy for Guest {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn write(&mut self, dispatch: &policy::Dispatch<'_>, view: &mut policy::View<'_>) -> WriteAnswer {
+        let told = |py: Python<'_>| {
+            self.arguments.dispatch.told(py, |told| {
+                let policy::Dispatch { die, units, waiting, others_idle } = *dispatch;
+                told.tell([die.0.into(), waiting, others_idle.into()]);
+                told.tell_units(units);
+            })
+        };
+        let asked = self.ask(Call::Write, view, told, answers::write);
+        asked.unwrap_or_else(|| self.default.write(dispatch, view))
+    }
+
+    fn collecting(&mut self, collection: &policy::Collection, view: &mut policy::View<'_>) {
+        self.ask(Call::Collecting, view, |py| self.told_collection(py, collection), nothing);
+    }
+
+    fn relocate(&mut self, moving: &policy::Moving<'_>, view: &mut policy::View<'_>) -> ModeId {
+        let told = |py: Python<'_>| {
+            self.arguments.moving.told(py, |told| {
+                told.tell(of_collection(&moving.collection));
+                told.tell_units(moving.units);
+            })
+        };
+        let asked = self.ask(Call::Relocate, view, told, |names, answer| names.write.mode("relocate", answer));
+        asked.unwrap_or(self.old_mode)
+    }
+
+    fn placed(&mut self, placed: &policy::Placed, view: &mut policy::View<'_>) {
+        let policy::Placed { lpn, ppn, mode, reason, stream, superseded } = *placed;
+        let stream = stream.map_or(NONE, u64::from);
+        let superseded = superseded.map_or(NONE, |ppn| ppn.0.into());
+        let fields = [lpn.0.into(), ppn.0.into(), mode.0.into(), reason as u64, stream, superseded];
+        self.ask(Call::Placed, view, |py| self.arguments.placed.told(py, |told| told.tell(fields)), nothing);
+    }
+
+    fn dropped(&mut self, lpn: Lpn, view: &mut policy::View<'_>) {
+        self.ask(Call::Dropped, view, |py| self.numbers(py, [lpn.0]), nothing);
+    }
+
+    fn read_issued(&mut self, read: &policy::UnitRead, view: &mut policy::View<'_>) -> ReadAnswer {
+        let fields = [read.lpn.0.into(), read.ppn.0.into(), read.reason as u64];
+        let told = |py: Python<'_>| self.arguments.read.told(py, |told| told.tell(fields));
+        self.ask(Call::ReadIssued, view, told, answers::read).unwrap_or_default()
+    }
+
+    fn read_done(&mut self, lpn: Lpn, ppn: Ppn, view: &mut policy::View<'_>) {
+        self.ask(Call::ReadDone, view, |py| self.numbers(py, [lpn.0, ppn.0]), nothing);
+    }
+
+    fn score(&self, candidate: &policy::Candidate, view: &mut policy::View<'_>) -> f64 {
+        let policy::Candidate { block, valid, invalid, mode } = *candidate;
+        let fields = [block.0.into(), valid.into(), invalid.into(), mode.0.into()];
+        let told = |py: Python<'_>| self.arguments.candidate.told(py, |told| told.tell(fields));
+        let asked = self.ask(Call::Score, view, told, |_, answer| answers::score(answer));
+        asked.unwrap_or_else(|| self.default.score(candidate, view))
+    }
+
+    fn erase(&mut self, collection: &policy::Collection, view: &mut policy::View<'_>) -> ModeId {
+        let mode = |names: &Names, answer: &Bound<'_, PyAny>| names.erase.mode("erase", answer);
+        let asked = self.ask(Call::Erase, view, |py| self.told_collection(py, collection), mode);
+        asked.unwrap_or_else(|| self.default.erase(collection, view))
+    }
+
+    fn free_list(&mut self, level: u8, lists: &[u32], view: &mut policy::View<'_>) -> u8 {
+        let told = |py: Python<'_>| {
+            let level = level.into_pyobject(py)?.into_any();
+            let lists = PyTuple::new(py, lists)?.into_any();
+            Ok(PyTuple::new(py, [&level, &lists, self.view.bind(py).as_any()])?.unbind())
+        };
+        let asked = self.ask(Call::FreeList, view, told, |_, answer| answers::level(answer));
+        asked.unwrap_or_else(|| self.default.free_list(level, lists, view))
+    }
+
+    fn deepen(&mut self, block: BlockId, level: u8, view: &mut policy::View<'_>) -> ModeId {
+        let mode = |names: &Names, answer: &Bound<'_, PyAny>| names.erase.mode("deepen", answer);
+        let asked = self.ask(Call::Deepen, view, |py| self.numbers(py, [block.0, level.into()]), mode);
+        asked.unwrap_or_else(|| self.default.deepen(block, level, view))
+    }
+
+    fn opened(&mut self, block: BlockId, view: &mut policy::View<'_>) {
+        self.ask(Call::Opened, view, |py| self.numbers(py, [block.0]), nothing);
+    }
+
+    fn erased(&mut self, block: BlockId, view: &mut policy::View<'_>) {
+        self.ask(Call::Erased, view, |py| self.numbers(py, [block.0]), nothing);
+    }
+
+    fn urgent(&mut self, view: &mut policy::View<'_>) -> Option<PageMove> {
+        self.page(Call::Urgent, view)
+    }
+
+    fn forced(&mut self, view: &mut policy::View<'_>) -> Option<PageMove> {
+        self.page(Call::Forced, view)
+    }
+
+    fn idle(&mut self, idle: &policy::Idle, view: &mut policy::View<'_>) -> Option<Relocation> {
+        let for_so_long = |time: Option<Nanos>| time.map_or(NONE, |time| time.0);
+        let (channel_for, drive_for) = (for_so_long(idle.channel_for), for_so_long(idle.drive_for));
+        let fields = [idle.die.0.into(), idle.die_for.0, idle.channel.0.into(), channel_for, drive_for];
+        let told = |py: Python<'_>| self.arguments.idle.told(py, |told| told.tell(fields));
+        self.ask(Call::Idle, view, told, |names, answer| answers::relocation("idle", names, answer)).flatten()
+    }
+
+    fn drain(&mut self, view: &mut policy::View<'_>) -> Option<PageMove> {
+        self.page(Call::Drain, view)
+    }
+
+    fn wake_at(&self, view: &mut policy::View<'_>) -> Option<SimTime> {
+        let instant = |_: &Names, answer: &Bound<'_, PyAny>| answers::instant("wake_at", answer);
+        self.ask(Call::WakeAt, view, |py| self.alone(py), instant).flatten()
+    }
+
+    fn adopt(&mut self, view: &mut policy::View<'_>) {
+        self.ask(Call::Adopt, view, |py| self.alone(py), nothing);
+    }
+
+    fn move_after(&self, mode: ModeId) -> Option<Nanos> {
+        self.move_after.get(mode.index()).copied().flatten()
+    }
+
+    fn uses(&self) -> Vec<ModeId> {
+        self.uses.clone()
+    }
+
+    fn mode_of_old_data(&self) -> ModeId {
+        self.old_mode
+    }
+
+    fn named_stats(&self) -> Vec<(String, f64)> {
+        let Some(method) = self.methods[Call::Stats as usize].as_ref().filter(|_| !self.has_failed.get()) else {
+            return Vec::new();
+        };
+        let understand = |_: &Names, answer: &Bound<'_, PyAny>| answers::stats(answer);
+        Python::attach(|py| self.understood(Call::Stats, method.bind(py).call0(), understand)).unwrap_or_default()
+    }
+
+    fn failure(&self) -> Option<Problem> {
+        if self.is_stopped() { None } else { self.failure.borrow().clone() }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.has_failed.get() && {
+            let interrupted = |error: &PyErr| Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
+            self.raised.lock().expect("nobody panics while it is held").as_ref().is_some_and(interrupted)
+        }
+    }
+}

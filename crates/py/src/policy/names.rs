@@ -1,0 +1,102 @@
+//! Names of modes, reasons and states, made once: Python compares the same object faster than the same text.
+
+use ftl::BlockState;
+use ftl::policy::Facts;
+use kit::{ModeId, Problem, Reason};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+
+/// The names in one table of modes.
+pub struct Table {
+    /// What messages call an entry.
+    what: &'static str,
+    names: Vec<Py<PyString>>,
+    texts: Vec<String>,
+}
+
+/// The names that a policy is told, and answers with.
+pub struct Names {
+    /// Of write modes.
+    pub write: Table,
+    /// Of erase modes.
+    pub erase: Table,
+    /// Of read modes.
+    pub read: Table,
+    reasons: Vec<Py<PyString>>,
+    states: Vec<Py<PyString>>,
+}
+
+const STATES: [&str; 6] = ["free", "open", "closed", "victim", "erasing", "retired"];
+
+fn interned<'a>(py: Python<'_>, texts: impl IntoIterator<Item = &'a str>) -> Vec<Py<PyString>> {
+    texts.into_iter().map(|text| PyString::intern(py, text).unbind()).collect()
+}
+
+impl Table {
+    fn new(py: Python<'_>, what: &'static str, texts: &[String]) -> Table {
+        Table { what, names: interned(py, texts.iter().map(String::as_str)), texts: texts.to_vec() }
+    }
+
+    /// The name of a mode of the table.
+    #[inline]
+    pub fn name(&self, py: Python<'_>, mode: u8) -> Py<PyString> {
+        self.names[usize::from(mode)].clone_ref(py)
+    }
+
+    /// The mode that is meant by a name or a number; what is wrong with the answer to `call` otherwise.
+    pub fn mode(&self, call: &str, answer: &Bound<'_, PyAny>) -> Result<ModeId, Problem> {
+        let same = self.names.iter().position(|name| name.is(answer));
+        if let Some(index) = same {
+            return Ok(ModeId(index as u8));
+        }
+        if let Ok(text) = answer.cast::<PyString>() {
+            let text = text.to_string();
+            let index = self.texts.iter().position(|known| *known == text);
+            let unknown = || Problem::unknown(call, self.what, &text, self.texts.iter().map(String::as_str));
+            return index.map(|index| ModeId(index as u8)).ok_or_else(unknown);
+        }
+        let count = self.texts.len();
+        let number = if answer.is_instance_of::<PyBool>() { None } else { answer.extract::<i64>().ok() };
+        if let Some(number) = number {
+            let index = usize::try_from(number).ok().filter(|&index| index < count);
+            let list = self.texts.join(", ");
+            let out = || Problem::new(call, format!("{} {number}: expected 0..={} ({list})", self.what, count - 1));
+            return index.map(|index| ModeId(index as u8)).ok_or_else(out);
+        }
+        let list = self.texts.join(", ");
+        Err(Problem::new(call, format!("{}: expected the name or the number of a {} ({list})", shown(answer), self.what)))
+    }
+}
+
+impl Names {
+    /// Those of a drive.
+    pub fn new(py: Python<'_>, facts: &Facts) -> Names {
+        Names {
+            write: Table::new(py, "write mode", &facts.write_modes),
+            erase: Table::new(py, "erase mode", &facts.erase_modes),
+            read: Table::new(py, "read mode", &facts.read_modes),
+            reasons: interned(py, Reason::ALL.iter().map(|reason| reason.name())),
+            states: interned(py, STATES),
+        }
+    }
+
+    /// The name of a reason, by its number.
+    #[inline]
+    pub fn reason(&self, py: Python<'_>, reason: usize) -> Py<PyString> {
+        self.reasons[reason].clone_ref(py)
+    }
+
+    /// The name of what a block is in.
+    pub fn state(&self, py: Python<'_>, state: BlockState) -> Py<PyString> {
+        self.states[state as usize].clone_ref(py)
+    }
+}
+
+/// What a message shows of a Python value.
+pub fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| "a value".to_owned(), |text| text.to_string());
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,147 @@
+"""A policy in Python as the engine takes it, and what goes wrong in one, with file and line."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _engine
+from ssdlab.errors import InputError, PolicyError, closest
+from ssdlab.policy import CALLS, QUESTIONS, Facts, Mode, Needs, Policy, Random, Span, overridden
+
+__all__ = ["Guest", "shown_file"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What the engine wants to know of a policy when a run begins."""
+
+    needs: Needs
+    calls: dict[str, Callable[..., Any]]
+    mode_of_old_data: Mode
+    move_after: list[Span | None]
+    uses: Sequence[Mode]
+
+
+class Guest:
+    """A policy as the engine takes it."""
+
+    def __init__(self, policy: Policy | type[Policy]) -> None:
+        if isinstance(policy, type):
+            policy = _made(policy)
+        if not isinstance(policy, Policy):
+            raise InputError(f"policy: {policy!r}: expected a policy's name, an ssdlab.Policy, or a subclass of it")
+        #: The user's.
+        self.policy = policy
+        #: What results call it.
+        self.name = str(policy.name or type(policy).__name__)
+        complaints = _misshapen(policy)
+        if complaints:
+            raise PolicyError("\n".join(complaints))
+
+    def begin(self, facts: dict[str, Any], stream: _engine.Stream) -> _Begun:
+        """The drive is known: what the policy declares. Called by the engine."""
+        policy = self.policy
+        policy.facts = Facts(**facts)
+        policy.random = Random(stream)
+        policy.setup()
+        needs = policy.needs()
+        if not isinstance(needs, Needs):
+            raise TypeError(f"needs: {needs!r}: expected an ssdlab.policy.Needs")
+        return _Begun(
+            needs=needs,
+            calls={name: getattr(policy, name) for name in overridden(policy)},
+            mode_of_old_data=policy.mode_of_old_data(),
+            move_after=[policy.move_after(mode) for mode in policy.facts.write_modes],
+            uses=policy.uses(),
+        )
+
+    def explained(self, error: PolicyError) -> PolicyError:
+        """What the engine found wrong, with file and line."""
+        kind = type(self.policy)
+        if error.__cause__ is None:
+            names = ((call, "." if hasattr(kind, call) else ": ", what) for call, what in error.args[0])
+            return PolicyError(
+                "\n".join(f"{_where(kind, call)}: {kind.__name__}{link}{call}: {what}" for call, link, what in names)
+            )
+        raised = error.__cause__
+        place, call = _raised_at(kind, raised)
+        what = "".join(traceback.format_exception_only(raised)).strip()
+        return PolicyError(f"{place}: {call}: {what}")
+
+
+def _made(kind: type[Policy]) -> Policy:
+    """An instance of a policy that is given as its class."""
+    if not issubclass(kind, Policy):
+        raise InputError(f"policy: {kind.__name__} is not a subclass of ssdlab.Policy")
+    try:
+        return kind()
+    except Exception as error:
+        place, call = _raised_at(kind, error)
+        raise PolicyError(f"{place}: {call}: {type(error).__name__}: {error}") from error
+
+
+def _misshapen(policy: Policy) -> list[str]:
+    """What can be told to be wrong with a policy before it runs.
+
+    Methods that cannot be called as the engine does, and such as are never called but nearly have the name of one that is.
+    """
+    kind = type(policy)
+    complaints = []
+    known = {**CALLS, **QUESTIONS}
+    for name, count in known.items():
+        method = getattr(policy, name)
+        try:
+            inspect.signature(method).bind(*[None] * count)
+        except TypeError:
+            wanted = ", ".join(["self", *list(inspect.signature(getattr(Policy, name)).parameters)[1:]])
+            complaints.append(f"{_where(kind, name)}: {kind.__name__}.{name}: expected to be called as {name}({wanted})")
+        except ValueError:  # something written in C, which does not tell
+            pass
+    public = [
+        name for name in dir(kind) if not name.startswith("_") and not hasattr(Policy, name) and callable(getattr(kind, name))
+    ]
+    for name in public:
+        near = closest(name.lower(), list(known), cutoff=0.8)
+        if near:
+            complaints.append(
+                f"{_where(kind, name)}: {kind.__name__}.{name}: never called: did you mean `{near}`? "
+                f"(a method of your own: `_{name}`)"
+            )
+    return complaints
+
+
+def _where(kind: type[Policy], call: str = "") -> str:
+    """File and line of a method of the user's, or of the class if it has none of that name."""
+    method = getattr(kind, call, None)
+    code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
+    if code is not None and method is not getattr(Policy, call, None):
+        return f"{shown_file(code.co_filename)}:{code.co_firstlineno}"
+    try:
+        return f"{shown_file(inspect.getfile(kind))}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):  # typed in at a prompt
+        return kind.__module__
+
+
+def _raised_at(kind: type[Policy], error: BaseException) -> tuple[str, str]:
+    """Where an exception was raised, as far in as the policy's own file is, and in which function."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    lines = [line for _, line in traceback.walk_tb(error.__traceback__)]
+    files = {code.co_filename for name in vars(kind) if (code := getattr(vars(kind)[name], "__code__", None)) is not None}
+    own = [index for index, frame in enumerate(frames) if frame.f_code.co_filename in files]
+    foreign = [index for index, frame in enumerate(frames) if frame.f_code.co_filename != __file__]
+    if not own and not foreign:
+        return _where(kind), kind.__name__
+    index = (own or foreign)[-1]
+    code = frames[index].f_code
+    return f"{shown_file(code.co_filename)}:{lines[index]}", code.co_qualname
+
+
+def shown_file(file: str) -> str:
+    """A file as messages name it: from here, if it is below."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
