@@ -127,3 +127,33 @@ fn the_policy_named_first_goes_before() {
     assert_eq!(first("[\"ofwar\", \"rr_speed\"]"), [0]);
     assert_eq!(first("[\"rr_speed\", \"ofwar\"]"), [1]);
 }
+
+/// AGCR writes pages of all its modes into one block. Where OFWAR lets some of them keep their data for four days only, they get blocks of their own: else the
+/// shortest limit would be that of every block, and all data older than that would be moved at once.
+#[test]
+fn what_belongs_to_a_block_is_not_mixed_in_one() {
+    let mut text = String::from("base = \"tiny\"\n[flash]\ncell = \"mlc\"\ncell_model = \"ofwar-mlc\"\n");
+    text += "code = { kind = \"ldpc\", data = \"4KiB\", parity = \"448B\", limits = [0.002, 0.006], failure_at_limit = 1e-15 }\n";
+    for (name, retention, read, corrects) in [
+        ("normal", "10y", "quick", 0.002),
+        ("fast", "4d", "quick", 0.002),
+        ("low", "10y", "slow", 0.006),
+        ("both", "4d", "slow", 0.006),
+    ] {
+        text += &format!("[[flash.write_mode]]\nname = \"{name}\"\nread_mode = \"{read}\"\n");
+        text += &format!("derive = {{ retention = \"{retention}\", at_pe_cycles = 5000, corrects = {corrects} }}\n");
+    }
+    text += "[[flash.read_mode]]\nname = \"quick\"\nderive = { references = 1 }\n";
+    text += "[[flash.read_mode]]\nname = \"slow\"\nderive = { references = 3 }\n";
+    text +=
+        "[policy]\nkind = \"combine\"\n[policy.combine]\nmembers = [\"agcr\", \"ofwar\"]\n[policy.ofwar]\nwrite_threshold = 2\n";
+    text +=
+        "[policy.agcr]\nlow = \"low\"\nmedium = \"normal\"\nhigh = \"normal\"\n[state]\nprecondition = \"fill\"\nage = \"30d\"\n";
+    let mut rig = Rig::watched_text(&text, &["buffer.policy=write_back", "buffer.capacity=640KiB", "buffer.flush_after=1us"]);
+    for round in 0..4 {
+        rig.one(Op::Write, 100, 64);
+        rig.run_until(SimTime((round + 1) * 1_000_000_000));
+    }
+    let moved = rig.drive.flash().counters.reads[kit::Reason::Reprogram as usize];
+    assert_eq!(moved, 0, "data older than four days, written for ten years, stays where it is");
+}

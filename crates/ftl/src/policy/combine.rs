@@ -18,6 +18,9 @@ pub const SUMMARY: &str =
 /// every combination that can come up there must be one. All modes must be derived from the cell's model, and the budget that erase depth, program
 /// step, retention and sensing share must close for each: tables of different works cannot be multiplied.
 ///
+/// A policy that puts data of several modes into one block (`agcr`) goes on doing so only where the modes differ in nothing that belongs to a block: a block is
+/// erased to one depth, and moved when the shortest limit in it comes round.
+///
 /// The policies keep their own parameters in their own tables, and their declared state side by side. Of victims' scores, read modes and erase modes
 /// those of the first policy count that has any; pages that have to be moved are taken from one policy after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +38,9 @@ impl Default for Params {
 
 /// Properties of a write mode.
 const PROPERTIES: [&str; 5] = ["retention limit", "level of erase", "read mode", "code", "bits per cell"];
+
+/// Those of them that all data of a block must have in common.
+const OF_BLOCKS: [usize; 3] = [0, 1, 4];
 
 /// Each property of each mode as a number that is the same where the property is.
 type Key = [u8; PROPERTIES.len()];
@@ -105,7 +111,6 @@ pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)
     if bits > 8 {
         found.push((field, format!("together they declare {bits} bits for each unit: expected at most 8")));
     }
-    debug_assert!(needs.host_streams as usize == facts.write_modes.len());
     for wanted in combine.reachable() {
         if combine.find(&wanted).is_none() {
             found.push((field, format!("no write mode has the {}", combine.describe(&wanted, facts))));
@@ -150,9 +155,12 @@ impl Combine {
         }
         let base = members.first()?.policy.mode_of_old_data();
         let decider = |at: usize| members.iter().position(|one: &One| differ(&one.policy.uses(), &keys, at));
+        let deciders: [Option<usize>; PROPERTIES.len()] = std::array::from_fn(decider);
+        // What is erased and moved block by block must be the same in a block.
+        let shares_blocks = OF_BLOCKS.iter().all(|&at| deciders[at].is_none());
         Some(Combine {
-            deciders: std::array::from_fn(decider),
-            page_scope: members.iter().any(|one| one.needs.page_scope),
+            deciders,
+            page_scope: shares_blocks && members.iter().any(|one| one.needs.page_scope),
             eraser: members.iter().position(|one| one.needs.erases),
             scorer: members.iter().position(|one| one.needs.scores),
             scales: facts.program_scales.clone(),
