@@ -106,7 +106,6 @@ pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)
         return found;
     }
     let Some(combine) = Combine::of(all, facts) else { return found };
-    let needs = combine.needs();
     let bits: u32 = combine.members.iter().map(|one| u32::from(one.needs.bits_per_unit)).sum();
     if bits > 8 {
         found.push((field, format!("together they declare {bits} bits for each unit: expected at most 8")));
