@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import ssdlab
-from ssdlab.papers.ofwar.runs import Effect, Run, run, scale_to
+from ssdlab.papers.ofwar.runs import Effect, Run, run
+from ssdlab.papers.scaling import scale_to
 
 POLICIES = ("ofwar", "separate", "all_fast")
 COLUMNS = (

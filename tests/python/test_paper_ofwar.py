@@ -7,7 +7,8 @@ import pytest
 import ssdlab
 from ssdlab.papers.ofwar import examples, figures, sweeps, wear
 from ssdlab.papers.ofwar.loads import LENGTHS, OF_THE_PAPER, loads, note_of
-from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, scale_to, shape
+from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, shape
+from ssdlab.papers.scaling import scale_to
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Traces
 

@@ -11,7 +11,7 @@ from os import PathLike
 
 from ssdlab.cell.pool import ProgressHook
 from ssdlab.errors import unknown_name
-from ssdlab.papers import agcr, autoftl, cell, ofwar, retention
+from ssdlab.papers import agcr, autoftl, budget, cell, ofwar, retention
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.outcome import Outcome
 from ssdlab.papers.setting import Setting
@@ -26,6 +26,7 @@ EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] =
     "retention": retention.experiment,
     "agcr": agcr.experiment,
     "autoftl": autoftl.experiment,
+    "budget": budget.experiment,
 }
 
 

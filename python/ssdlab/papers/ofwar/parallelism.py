@@ -13,7 +13,8 @@ from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.ofwar.figures import POLICIES, PUBLISHED, Case, beside, change, order, points
 from ssdlab.papers.ofwar.loads import LENGTHS, loads, note_of
-from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, run, scale_to
+from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, run
+from ssdlab.papers.scaling import scale_to
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent

@@ -1,0 +1,326 @@
+"""What each policy makes of the one budget: tail, lifetime, extra writes, and shares of what clairvoyance gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, geometric_mean
+
+from ssdlab.charts import Axis, Chart, Mark, Series
+from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Contender, Run, busy, run, wears
+from ssdlab.papers.budget.tables import RATED, gentlest, wear_of
+from ssdlab.papers.entry import Entry, Picture, Table
+from ssdlab.papers.setting import Setting
+from ssdlab.units import percent
+
+#: Below this a gain is none, and no share of it is taken.
+_SOME = 0.02
+#: What an idea must bring beyond its control to pay [A].
+_PAYS = 0.05
+#: Policies that are drawn; the rest is in the table.
+_DRAWN = (
+    "wear_adaptive",
+    "ofwar",
+    "rr_speed",
+    "agcr",
+    "autoftl",
+    "ofwar + autoftl",
+    "ofwar + agcr + autoftl",
+    "margin",
+    "clairvoyant",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A contender on a load at some wear."""
+
+    contender: Contender
+    on: Busy
+    wear: float
+    run: Run
+
+    @property
+    def tail(self) -> float:
+        """99.99 % latency over the baseline's."""
+        return self.run.tail_ns / self.on.base.tail_ns
+
+    @property
+    def mean(self) -> float:
+        """Mean latency over the baseline's."""
+        return self.run.mean_ns / self.on.base.mean_ns
+
+    @property
+    def life(self) -> float:
+        """Pages that the host writes until the drive is worn out, over the baseline's, if it always were so far worn."""
+        return self.on.base.wear / self.run.wear
+
+    @property
+    def extra(self) -> float:
+        """Programs beyond the baseline's, per page that the host wrote."""
+        return self.run.programs - self.on.base.programs
+
+
+class Board:
+    """Everything that was found, by contender and wear."""
+
+    def __init__(self, found: Sequence[Found], at: Sequence[float]) -> None:
+        """`at`: the wears."""
+        self.found = found
+        self.wears = at
+        self._by = {(one.contender.name, one.wear, one.on.load.name): one for one in found}
+        self.loads = [*dict.fromkeys(one.on.load.name for one in found)]
+
+    def of(self, name: str, wear: float) -> list[Found]:
+        """One contender on all loads."""
+        return [self._by[name, wear, load] for load in self.loads]
+
+    def over_loads(self, name: str, wear: float, value: Callable[[Found], float]) -> float:
+        """The geometric mean of a ratio over the loads."""
+        return geometric_mean(value(one) for one in self.of(name, wear))
+
+    def extra(self, name: str, wear: float) -> float:
+        """Mean extra writes."""
+        return fmean(one.extra for one in self.of(name, wear))
+
+    def share(self, name: str, wear: float, gain: Callable[[Found], float]) -> float | None:
+        """The mean over the loads of what a contender gains, as a share of `clairvoyant` does; none where that is none."""
+        shares = [
+            gain(one) / gain(best)
+            for one, best in zip(self.of(name, wear), self.of("clairvoyant", wear), strict=True)
+            if gain(best) > _SOME
+        ]
+        return fmean(shares) if shares else None
+
+
+def tail_gain(found: Found) -> float:
+    """By how much the tail is shorter than the baseline's."""
+    return 1.0 - found.tail
+
+
+def life_gain(found: Found) -> float:
+    """By how much the drive lasts longer."""
+    return found.life - 1.0
+
+
+def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """Every contender on every load at every wear."""
+    board = measure(setting)
+    for contender in CONTENDERS[1:]:
+        for wear in board.wears:
+            yield _summary(board, contender, wear)
+    yield from _where_they_pay(board)
+    yield from _what_it_teaches(board)
+    yield _table(board)
+    yield from _pictures(board)
+
+
+def measure(setting: Setting) -> Board:
+    """The whole field. What does not follow wear is run once."""
+    at = wears(setting)
+    pieces = [
+        (contender, on, wear)
+        for on in busy(setting)
+        for contender in CONTENDERS[1:]
+        for wear in (at if contender.follows_wear else at[:1])
+    ]
+    runs = setting.share_out("one budget", lambda piece: run(piece[0], piece[1].load, piece[1].speed, piece[2]), pieces)
+    found = [
+        Found(contender, on, wear, one)
+        for (contender, on, first), one in zip(pieces, runs, strict=True)
+        for wear in ((first,) if contender.follows_wear else at)
+    ]
+    bases = {on.load.name: on for _, on, _ in pieces}
+    found += [Found(BASELINE, on, wear, on.base) for on in bases.values() for wear in at]
+    return Board(found, at)
+
+
+def _percent_or_none(share: float | None) -> str:
+    return "–" if share is None else percent(share)
+
+
+def _summary(board: Board, contender: Contender, wear: float) -> Entry:
+    name = contender.name
+    tail, life = (board.over_loads(name, wear, value) for value in (lambda one: one.tail, lambda one: one.life))
+    shares = " and ".join(_percent_or_none(board.share(name, wear, gain)) for gain in (tail_gain, life_gain))
+    return Entry(
+        work="one budget",
+        where=contender.work,
+        what=f"{name}, {wear:.0%} worn: 99.99 % latency, lifetime, extra writes; shares of clairvoyant's gains in the first two",
+        published="– (no work could show it)",
+        standing="",
+        ours=tail,
+        shown=f"{tail - 1:+.0%}; {life:.2f}x; {percent(board.extra(name, wear))}; {shares}",
+    )
+
+
+def _where_they_pay(board: Board) -> Iterator[Entry]:
+    """The least wear from which an idea brings more than what its control has for nothing."""
+
+    def mean(name: str, wear: float) -> float:
+        return board.over_loads(name, wear, lambda one: one.mean)
+
+    for name in ("ofwar", "rr_speed"):
+        gains = [1.0 - mean(name, wear) / mean("wear_adaptive", wear) for wear in board.wears]
+        yield _pays(board, name, "mean latency beside wear_adaptive's, the widest step that keeps the full promise", gains)
+    for name in ("autoftl_minus", "autoftl"):
+        # The control of gentle erases: as gentle as writing at the normal speed allows.
+        free = [wear_of(gentlest(round(wear * RATED), 1.0), False) for wear in board.wears]
+        worn = [board.over_loads(name, wear, lambda one: one.run.wear_per_erase) for wear in board.wears]
+        gains = [control / own - 1.0 for control, own in zip(free, worn, strict=True)]
+        yield _pays(board, name, "cycles beside those of the gentlest fast erase that the normal speed allows", gains)
+    yield _pays(
+        board, "agcr", "mean latency beside the baseline's, which senses once", [1.0 - mean("agcr", wear) for wear in board.wears]
+    )
+
+
+def _pays(board: Board, name: str, what: str, gains: Sequence[float]) -> Entry:
+    first = next((wear for wear, gain in zip(board.wears, gains, strict=True) if gain >= _PAYS), None)
+    by_wear = ", ".join(f"{gain:+.0%} at {wear:.0%}" for wear, gain in zip(board.wears, gains, strict=True))
+    return Entry(
+        work="one budget",
+        where="where it starts to pay",
+        what=f"{name}: least wear with a gain of {_PAYS:.0%}; {what}",
+        published="–",
+        standing="",
+        ours=2.0 if first is None else first,
+        shown=f"{'nowhere' if first is None else f'from {first:.0%}'} ({by_wear})",
+    )
+
+
+def _what_it_teaches(board: Board) -> Iterator[Entry]:
+    """What must hold if the budget is one."""
+    young, old = board.wears[0], board.wears[-1]
+
+    def mean(name: str, wear: float) -> float:
+        return board.over_loads(name, wear, lambda one: one.mean)
+
+    def life(name: str, wear: float) -> float:
+        return board.over_loads(name, wear, lambda one: one.life)
+
+    checks = (
+        (
+            "a short promise brings nothing that a young cell does not give anyway: ofwar's mean latency over wear_adaptive's, "
+            f"{young:.0%} worn",
+            mean("ofwar", young) / mean("wear_adaptive", young),
+            (1.0, 10.0),
+        ),
+        (
+            f"it is all there is on an old one: rr_speed's mean latency over wear_adaptive's, {old:.0%} worn",
+            mean("rr_speed", old) / mean("wear_adaptive", old),
+            (0.0, 0.95),
+        ),
+        (
+            f"gentle erases end with the window: autoftl's lifetime, {young:.0%} worn over {old:.0%} worn",
+            life("autoftl", young) / life("autoftl", old),
+            (1.1, 5.0),
+        ),
+        (
+            f"two works combined keep most of both: lifetime of ofwar + autoftl over autoftl's, {old:.0%} worn",
+            life("ofwar + autoftl", old) / life("autoftl", old),
+            (0.8, 1.5),
+        ),
+        (
+            f"and its mean latency over autoftl's, {old:.0%} worn",
+            mean("ofwar + autoftl", old) / mean("autoftl", old),
+            (0.0, 1.0),
+        ),
+        (
+            "knowing the future helps: mean latency times wear of clairvoyant over margin's, mean of all wears",
+            geometric_mean(
+                mean("clairvoyant", wear) / life("clairvoyant", wear) * life("margin", wear) / mean("margin", wear)
+                for wear in board.wears
+            ),
+            (0.0, 1.0),
+        ),
+    )
+    for what, ours, (low, high) in checks:
+        yield Entry(
+            work="one budget",
+            where="what it teaches",
+            what=what,
+            published="–",
+            standing="",
+            ours=ours,
+            shown=f"{ours:.2f}",
+            low=low,
+            high=high,
+        )
+
+
+def _table(board: Board) -> Table:
+    """Every run."""
+    columns = (
+        "load",
+        "speed",
+        "wear",
+        "policy",
+        "of",
+        "99.99 % us",
+        "99.99 % / baseline",
+        "mean / baseline",
+        "lifetime / baseline",
+    )
+    return Table(
+        name="one-budget",
+        title="Every policy on one drive, at the speed at which the baseline's dies write half the time",
+        columns=(*columns, "extra writes", "share of clairvoyant's tail gain", "share of its lifetime gain"),
+        rows=[
+            (
+                one.on.load.title,
+                one.on.speed,
+                one.wear,
+                one.contender.name,
+                one.contender.work,
+                one.run.tail_ns / 1000,
+                one.tail,
+                one.mean,
+                one.life,
+                one.extra,
+                *(_share_of(board, one, gain) for gain in (tail_gain, life_gain)),
+            )
+            for one in board.found
+        ],
+    )
+
+
+def _share_of(board: Board, one: Found, gain: Callable[[Found], float]) -> float | None:
+    best = next(best for best in board.of("clairvoyant", one.wear) if best.on.load.name == one.on.load.name)
+    return gain(one) / gain(best) if gain(best) > _SOME else None
+
+
+def _pictures(board: Board) -> Iterator[Picture]:
+    """Latency against lifetime at the first and the last wear; both by wear."""
+    names = [contender.name for contender in CONTENDERS if contender.name in _DRAWN]
+    percents = [100.0 * wear for wear in board.wears]
+    for key, title, value in (
+        ("tail", "99.99 % latency", lambda one: one.tail),
+        ("mean", "mean latency", lambda one: one.mean),
+        ("life", "lifetime", lambda one: one.life),
+    ):
+        chart = Chart(
+            title=f"One budget: {title} over the baseline's, mean of the loads",
+            x=Axis("wear [% of the rated cycles]"),
+            y=Axis(f"{title} / baseline"),
+            series=tuple(
+                Series(name, percents, [board.over_loads(name, wear, value) for wear in board.wears], dashed=" + " in name)
+                for name in names
+            ),
+            marks=(Mark(1.0, "baseline"),),
+        )
+        yield Picture(name=f"one-budget-{key}", chart=chart)
+    for wear in (board.wears[0], board.wears[-1]):
+        chart = Chart(
+            title=f"One budget, {wear:.0%} worn: what each policy buys",
+            x=Axis("mean latency / baseline", log=True),
+            y=Axis("lifetime / baseline"),
+            series=tuple(
+                Series(
+                    contender.name,
+                    [board.over_loads(contender.name, wear, lambda one: one.mean)],
+                    [board.over_loads(contender.name, wear, lambda one: one.life)],
+                )
+                for contender in CONTENDERS
+            ),
+        )
+        yield Picture(name=f"one-budget-{wear:.0%}".replace("%", ""), chart=chart)

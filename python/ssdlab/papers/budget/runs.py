@@ -1,0 +1,181 @@
+"""Every policy on the one drive: which table of modes it takes, and what a run of it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ssdlab.drives import Drive
+from ssdlab.papers.budget.tables import WEARS, drive, modes_of
+from ssdlab.papers.scaling import scale_to
+from ssdlab.papers.setting import Setting
+from ssdlab.papers.traces import Load
+from ssdlab.simulate import run as simulate
+from ssdlab.workloads import Workload
+
+#: A run for its description's sake.
+_NOTHING_MUCH = "[read]\nrw=read\nbs=4k\nio_size=4k\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """A policy, or several of them."""
+
+    #: What tables call it.
+    name: str
+    #: The policy.
+    policy: str
+    #: Its table of modes.
+    table: str
+    #: Whose idea it is.
+    work: str
+    #: Its parameters.
+    settings: Mapping[str, object]
+    #: Whether its modes follow the wear of the drive.
+    follows_wear: bool
+
+
+def _alone(policy: str, table: str, work: str, settings: Mapping[str, object] | None = None) -> Contender:
+    follows = table in ("adaptive", "erases", "all")
+    return Contender(name=policy, policy=policy, table=table, work=work, settings=settings or {}, follows_wear=follows)
+
+
+def _together(*members: str) -> Contender:
+    """Several at once. AGCR has two costs there, as the whole table has."""
+    settings: dict[str, object] = {"policy.combine.members": [*members]}
+    if "agcr" in members:
+        settings |= {"policy.agcr.low": "full_slow_0", "policy.agcr.medium": "normal", "policy.agcr.high": "normal"}
+    name = " + ".join(members)
+    return Contender(name=name, policy="combine", table="all", work="combined", settings=settings, follows_wear=True)
+
+
+_HIGH = {"policy.{}.high": "normal"}
+_COSTS = {"low": "fast", "medium": "medium", "high": "normal"}
+
+
+def _with_costs(policy: str, *costs: str, **more: object) -> Contender:
+    settings = {f"policy.{policy}.{cost}": _COSTS[cost] for cost in costs} | {f"policy.{policy}.{k}": v for k, v in more.items()}
+    return _alone(policy, "reads", "AGCR", settings)
+
+
+BASELINE = _alone("baseline", "speed", "control")
+#: All that run on the drive. What chooses a code (`rr_ecc`, `bch_ldpc`) has no choice on it, and its pages are programmed one by
+#: one, which leaves `slc_cache` nothing to begin with.
+CONTENDERS: tuple[Contender, ...] = (
+    BASELINE,
+    _alone("separate", "speed", "control"),
+    _alone("wear_adaptive", "adaptive", "control"),
+    _alone("all_fast", "speed", "control"),
+    _alone("ofwar", "speed", "OFWAR"),
+    _alone("rr_speed", "speed", "retention relaxation"),
+    _with_costs("agcr", "low", "medium", "high"),
+    _with_costs("queue_driven", "low", "high", old_data="normal"),
+    _with_costs("traditional", "medium"),
+    _with_costs("hcw_lcr", "high"),
+    _with_costs("lcw_hcr", "low"),
+    _alone("autoftl", "erases", "autoFTL"),
+    _alone("autoftl_minus", "erases", "autoFTL"),
+    _together("ofwar", "autoftl"),
+    _together("ofwar", "agcr"),
+    _together("agcr", "autoftl"),
+    _together("ofwar", "agcr", "autoftl"),
+    _alone("margin", "all", "all of them"),
+    _alone("clairvoyant", "all", "reference"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run measured."""
+
+    #: Latency that 99.99 % of all commands stay within, and their mean [ns].
+    tail_ns: float
+    mean_ns: float
+    #: Effective wear for each page that the host wrote [nominal erases of a block].
+    wear: float
+    #: Effective wear of an erase, in the mean [nominal erases]; 1 where nothing was erased.
+    wear_per_erase: float
+    #: Pages programmed for each page that the host wrote.
+    programs: float
+    #: Share of the run's time that the dies spent writing.
+    utilisation: float
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any], wears: Mapping[str, float]) -> Run:
+        """From ``summary.json`` and the wear of each erase mode."""
+        latency, host = summary["latency"]["all"], max(1, int(summary["host_units_written"]))
+        tail = latency["p99_99_ns"] if latency["p99_99_ns"] is not None else latency["max_ns"]
+        erases: Mapping[str, int] = summary["modes"]["erase"]
+        worn = sum(count * wears.get(mode, 1.0) for mode, count in erases.items())
+        return cls(
+            tail_ns=float(tail),
+            mean_ns=float(latency["mean_ns"]),
+            wear=worn / host,
+            wear_per_erase=worn / sum(erases.values()) if any(erases.values()) else 1.0,
+            programs=sum(summary["flash"]["programs"].values()) / host,
+            utilisation=float(summary["utilisation"]["dies_writing"]),
+        )
+
+
+@cache
+def resolved(table: str, wear: float) -> Drive:
+    """The drive with the modes of a table derived, which takes a second or two."""
+    done = simulate(drive(table, wear), Workload.from_text(_NOTHING_MUCH), "baseline", precondition="none")
+    return Drive.from_text(done.drive_toml, f"budget drive, {table}, {wear:.0%} worn")
+
+
+def run(contender: Contender, load: Load, speed: float, wear: float) -> Run:
+    """A contender on a load, on a drive so far worn."""
+    modes = modes_of(contender.table, wear).get("erase_mode", [])
+    wears = {mode["name"]: float(mode.get("wear", 1.0)) for mode in modes}
+    found = simulate(
+        resolved(contender.table, wear),
+        load.workload(_REQUESTS, speed, address="wrap"),
+        contender.policy,
+        set=dict(contender.settings),
+        precondition="steady",
+    )
+    return Run.of(found.summary, wears)
+
+
+#: What is run: traces of servers, PCs and phones.
+LOADS = ("prxy_0", "rsrch_1", "financial1", "vm", "desktop", "postmark", "telegram", "copy")
+#: Requests of a run: 99.99 % of fewer than 100,000 commands is nobody's figure.
+_REQUESTS = 100_000
+_QUICK = ("financial1", "telegram")
+#: Write utilisation of the baseline: busy, and with time for what policies do meanwhile.
+_BUSY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """A load so much faster than recorded that the baseline's dies write half the time."""
+
+    load: Load
+    speed: float
+    base: Run
+
+
+def busy(setting: Setting) -> list[Busy]:
+    """The loads, and the speed of each."""
+    names = _QUICK if setting.quick else LOADS
+    found = [load for name in names if (load := setting.traces.load(name)) is not None]
+    return setting.share_out("speeds", _busy, found)
+
+
+def _busy(load: Load) -> Busy:
+    def measure(speed: float) -> Run:
+        return run(BASELINE, load, speed, 0.0)
+
+    speed, base = scale_to(measure, _BUSY, (1.0, measure(1.0)))
+    return Busy(load, speed, base)
+
+
+def wears(setting: Setting) -> tuple[float, ...]:
+    """The wear at which everything is run."""
+    return (WEARS[0], WEARS[-1]) if setting.quick else WEARS
+
+
+__all__ = ["BASELINE", "CONTENDERS", "LOADS", "Busy", "Contender", "Run", "busy", "run", "wears"]

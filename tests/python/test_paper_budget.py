@@ -1,0 +1,88 @@
+"""The one budget: tables that close, figures that are taken as they are said to be, verdicts that can go wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+import ssdlab
+from ssdlab.papers.budget import results, runs, tables
+from ssdlab.papers.budget.results import Board, Found
+from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Run
+from ssdlab.papers.traces import Traces
+
+
+@pytest.fixture(scope="module")
+def load():
+    found = Traces().load("financial1")
+    assert found is not None
+    return found
+
+
+def a_run(**fields: float) -> Run:
+    plain = {"tail_ns": 1000.0, "mean_ns": 100.0, "wear": 0.02, "wear_per_erase": 1.0, "programs": 2.0, "utilisation": 0.5}
+    return Run(**(plain | fields))
+
+
+def test_the_window_is_spent_once():
+    # A worn cell at the normal step has nothing left for a gentler erase; a slower program or a younger cell has.
+    at_end = [tables.gentlest(tables.RATED, slower) for slower in tables.GENTLE]
+    assert at_end[0] == pytest.approx(0.0, abs=1e-3)
+    assert 0.1 < at_end[1] < at_end[2] < tables.gentlest(5000, 2.0) <= 1.061
+    assert tables.wear_of(0.0, slow=False) == 1.0
+    assert tables.wear_of(1.0606, slow=False) == pytest.approx(0.46, abs=0.001)
+    assert tables.wear_of(1.0606, slow=True) == pytest.approx(0.45, abs=0.001)
+
+
+def test_every_mode_is_derived_and_every_combination_closes():
+    for wear in (0.0, 1.0):
+        text = runs.resolved("all", wear).text
+        for contender in CONTENDERS:
+            if contender.table == "all":
+                settings = {"policy.kind": contender.policy, **contender.settings}
+                assert ssdlab.check(ssdlab.Drive.from_text(text), set=settings)
+    modes = ssdlab.describe(runs.resolved("all", 1.0))["write_modes"]
+    times = {mode["name"]: mode["program_ns"] for mode in modes}
+    # At the rated wear the full promise has no wider step than the normal one; a short promise has, and softer sensing.
+    assert times["full_quick_0"] == pytest.approx(times["normal"], rel=1e-3)
+    assert times["fast"] < 0.65 * times["normal"]
+    assert times["short_slow_0"] < times["full_slow_0"] < times["full_quick_0"] < times["full_quick_2"]
+
+
+def test_a_contender_is_run_on_its_modes(load):
+    named = {contender.name: contender for contender in CONTENDERS}
+    base, gentle = (runs.run(named[name], load, 200.0, 0.5) for name in ("baseline", "autoftl_minus"))
+    assert base.wear_per_erase == 1.0
+    assert 0.4 < gentle.wear_per_erase < 0.8
+    assert gentle.wear < base.wear
+    assert base.tail_ns > base.mean_ns
+
+
+def board(load, **tweaks: dict[str, float]) -> Board:
+    """Every contender as the baseline is, but for some."""
+    on = Busy(load, 1.0, a_run())
+    plain = {contender.name: {} for contender in CONTENDERS}
+    found = []
+    for wear in (0.0, 1.0):
+        for contender in CONTENDERS:
+            fields = (plain | tweaks).get(f"{contender.name}@{wear:g}") or (plain | tweaks)[contender.name]
+            found.append(Found(contender, on, wear, on.base if contender is BASELINE else a_run(**fields)))
+    return Board(found, (0.0, 1.0))
+
+
+def test_shares_are_those_of_what_clairvoyance_gains(load):
+    shown = board(load, clairvoyant={"tail_ns": 500.0, "wear": 0.01}, ofwar={"tail_ns": 750.0, "wear": 0.04, "programs": 2.5})
+    assert shown.share("ofwar", 0.0, results.tail_gain) == pytest.approx(0.5)
+    assert shown.share("ofwar", 0.0, results.life_gain) == pytest.approx(-0.5)
+    assert shown.extra("ofwar", 0.0) == pytest.approx(0.5)
+    assert board(load).share("ofwar", 0.0, results.tail_gain) is None
+
+
+def test_where_an_idea_starts_to_pay(load):
+    worn = board(load, **{"wear_adaptive@0": {"mean_ns": 50.0}, "ofwar": {"mean_ns": 60.0}, "autoftl": {"wear_per_erase": 0.3}})
+    entries = {entry.what.split(":")[0]: entry for entry in results._where_they_pay(worn)}
+    assert (entries["ofwar"].ours, entries["rr_speed"].shown.split(" ")[0]) == (1.0, "nowhere")
+    assert entries["autoftl"].ours == 0.0
+
+
+def test_what_it_teaches_could_be_otherwise(load):
+    assert [entry.verdict for entry in results._what_it_teaches(board(load))].count("missed") >= 2
