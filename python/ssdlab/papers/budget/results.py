@@ -18,17 +18,7 @@ _SOME = 0.02
 #: What an idea must bring beyond its control to pay [A].
 _PAYS = 0.05
 #: Policies that are drawn; the rest is in the table.
-_DRAWN = (
-    "wear_adaptive",
-    "ofwar",
-    "rr_speed",
-    "agcr",
-    "autoftl",
-    "ofwar + autoftl",
-    "ofwar + agcr + autoftl",
-    "margin",
-    "clairvoyant",
-)
+_DRAWN = ("wear_adaptive", "ofwar", "rr_speed", "agcr", "autoftl", "ofwar + autoftl", "margin", "clairvoyant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +306,12 @@ def _pictures(board: Board) -> Iterator[Picture]:
             y=Axis("lifetime / baseline"),
             series=tuple(
                 Series(
-                    contender.name,
-                    [board.over_loads(contender.name, wear, lambda one: one.mean)],
-                    [board.over_loads(contender.name, wear, lambda one: one.life)],
+                    name,
+                    [board.over_loads(name, wear, lambda one: one.mean)],
+                    [board.over_loads(name, wear, lambda one: one.life)],
                 )
-                for contender in CONTENDERS
+                for name in names
             ),
+            marks=(Mark(1.0, "baseline"), Mark(1.0, "baseline", on="x")),
         )
         yield Picture(name=f"one-budget-{wear:.0%}".replace("%", ""), chart=chart)
