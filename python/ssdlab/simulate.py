@@ -66,6 +66,8 @@ def run(
     record_spans: bool = False,
     steady_state: bool = False,
     steady_round: str | None = None,
+    power_cut: str | None = None,
+    power_down: str | None = None,
     progress: ProgressHook | None = None,
 ) -> Result:
     """Runs `workload` on `drive` and returns what was measured.
@@ -86,6 +88,8 @@ def run(
         record_spans: Keep what each channel and die did (:meth:`~ssdlab.Result.span_table`).
         steady_state: Run until the SNIA rule finds a steady state, then measure for five rounds.
         steady_round: Length of a round of that rule, as ``"1s"``; only with `steady_state`.
+        power_cut: When power fails after the start of the run, as ``"10s"`` (docs/POWER.md); only with `power_down`.
+        power_down: For how long the drive is then off, as ``"30d"``; its data ages meanwhile.
         progress: Called about ten times a second with a :class:`Progress`; return ``False`` to stop.
 
     Raises:
@@ -102,6 +106,8 @@ def run(
         "record": {"commands": record_commands, "spans": record_spans},
         "steady_state": steady_state,
         "steady_round": steady_round,
+        "power_cut": power_cut,
+        "power_down": power_down,
     }
     call = _engine.run if guest is None else _guided(guest)
     outcome = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)

@@ -124,6 +124,8 @@ fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
         record: Keep::default(),
         steady_state: false,
         steady_round: None,
+        power_cut: None,
+        power_down: None,
     };
     let input = Input::text(scenario.name, format!("[{}]\nbs=4k\n{}\n", scenario.name, scenario.job));
     let outcome = run(&request, &input, Files::default(), &mut |_| true)?;

@@ -7,7 +7,9 @@
 
 pub mod description;
 mod facts;
+mod failure;
 pub mod lifetime;
+mod power_cut;
 pub mod presets;
 mod router;
 mod run_loop;
@@ -19,6 +21,6 @@ mod wall;
 
 pub use description::Description;
 pub use facts::facts;
-pub use router::Drive;
+pub use router::{Drive, PowerFailure};
 pub use run_loop::{End, RunLoop};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};

@@ -1,5 +1,7 @@
 //! The drive: its stages, and the router between them.
 
+mod power;
+
 use crate::description::Description;
 use crate::statistics::Statistics;
 use flash::{Dispatch, Flash};
@@ -11,6 +13,8 @@ use kit::{
     UNIT_BYTES,
 };
 use std::collections::VecDeque;
+
+pub use power::PowerFailure;
 
 /// Instants without a completion after which [`Drive::advance_into`] returns.
 const QUIET_INSTANTS: u32 = 100_000;

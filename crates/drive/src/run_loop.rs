@@ -1,7 +1,7 @@
 //! Replaying a workload on a drive.
 
 use crate::router::Drive;
-use kit::{HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
+use kit::{Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
 use std::collections::VecDeque;
 use workload::{Job, Pacing, Request, Workload};
 
@@ -20,6 +20,8 @@ pub enum End {
     Complete,
     /// Somebody stopped it.
     Stopped,
+    /// The host has stopped for a power failure, and nothing is in flight.
+    PowerFails,
 }
 
 /// A job being replayed.
@@ -82,6 +84,9 @@ pub struct RunLoop {
     pub most_in_flight: u64,
     /// Simulated time after which `go_on` is asked in any case: a round of the steady-state rule.
     pub round: Option<Nanos>,
+    /// When the host stops for a power failure; later than any instant if it does not.
+    pub power_fails: SimTime,
+    completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
 }
@@ -138,6 +143,8 @@ impl RunLoop {
             rejected: 0,
             most_in_flight: 0,
             round: None,
+            power_fails: SimTime::FOREVER,
+            completed: 0,
             backlog: Backlog::default(),
             hints: Vec::with_capacity(BATCH),
         }
@@ -152,15 +159,30 @@ impl RunLoop {
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
+        self.replay(drive, go_on)
+    }
+
+    /// Goes on after a power failure: for the host, no time has passed since it stopped.
+    pub fn resume(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
+        let away = drive.now().since(std::mem::replace(&mut self.power_fails, SimTime::FOREVER));
+        for running in &mut self.jobs {
+            running.started = running.started.map(|at| at + away);
+            running.last_submission = running.last_submission + away;
+            running.thinking.iter_mut().for_each(|at| *at = *at + away);
+        }
+        self.replay(drive, go_on)
+    }
+
+    fn replay(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let mut steps = 0u32;
-        let mut completed = 0u64;
+        let mut completed = self.completed;
         let mut round_end = self.next_round(drive.now());
-        let (mut instant, mut completed_before) = (drive.now(), 0u64);
+        let (mut instant, mut completed_before) = (drive.now(), completed);
         let mut done = Vec::with_capacity(BATCH);
         let mut wake = self.submit_due(drive)?;
         while !self.is_over(wake, drive) {
             // Up to the next submission that a clock decides, the drive runs by itself.
-            drive.advance_into(wake.unwrap_or(SimTime::FOREVER), &mut done);
+            drive.advance_into(wake.unwrap_or(SimTime::FOREVER).min(self.power_fails), &mut done);
             let is_quiet = done.is_empty() && wake.is_none_or(|at| drive.now() < at);
             assert!(
                 !is_quiet || drive.next_event().is_some(),
@@ -168,6 +190,10 @@ impl RunLoop {
                 self.pending_arrivals()
             );
             completed += done.len() as u64;
+            if drive.now() >= self.power_fails {
+                self.completed = completed;
+                return self.stop(&done, drive, go_on);
+            }
             if drive.now() > instant {
                 (instant, completed_before) = (drive.now(), completed);
             } else if completed - completed_before > COMMANDS_AT_ONCE && self.waits_for_the_clock() {
@@ -191,6 +217,38 @@ impl RunLoop {
         }
         go_on(drive, completed);
         Ok(End::Complete)
+    }
+
+    /// The host submits nothing any more; what is in flight is completed.
+    fn stop(
+        &mut self,
+        done: &[Completion],
+        drive: &mut Drive,
+        go_on: &mut dyn FnMut(&mut Drive, u64) -> bool,
+    ) -> Result<End, Problems> {
+        self.note_done(done);
+        let mut more = Vec::with_capacity(BATCH);
+        while drive.commands_in_flight() > 0 {
+            assert!(drive.next_event().is_some(), "the drive has stalled with {} commands in flight", self.pending_arrivals());
+            drive.advance_into(SimTime::FOREVER, &mut more);
+            self.completed += more.len() as u64;
+            self.note_done(&more);
+            if more.is_empty() && !go_on(drive, self.completed) {
+                return Ok(End::Stopped);
+            }
+        }
+        Ok(if go_on(drive, self.completed) { End::PowerFails } else { End::Stopped })
+    }
+
+    /// Completions after which nothing is submitted for now.
+    fn note_done(&mut self, done: &[Completion]) {
+        for completion in done {
+            let running = &mut self.jobs[completion.tag as usize];
+            running.in_flight -= 1;
+            if running.job.think_time > Nanos::ZERO {
+                running.thinking.push_back(completion.completed + running.job.think_time);
+            }
+        }
     }
 
     /// The end of the round that an instant is in.
@@ -309,6 +367,9 @@ impl RunLoop {
             let ahead = running.job.pacing == Pacing::Open;
             if at > now && !ahead {
                 return Ok(Some(at));
+            }
+            if at > self.power_fails {
+                return Ok(Some(self.power_fails));
             }
             if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
                 return Ok(Some(running.last_submission));

@@ -1,6 +1,8 @@
 //! One run from request to results, for the command line and Python.
 
 use crate::description::{Description, File, Foreseen, PreconditionMethod, no_file};
+use crate::failure::Toll;
+use crate::power_cut::PowerCut;
 use crate::router::Drive;
 use crate::run_loop::{End, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
@@ -66,6 +68,12 @@ pub struct RunRequest {
     /// Length of a round of the SNIA rule, such as `"1s"`.
     #[serde(default)]
     pub steady_round: Option<String>,
+    /// When power fails, such as `"10s"` after the start of the run.
+    #[serde(default)]
+    pub power_cut: Option<String>,
+    /// For how long, such as `"30d"`.
+    #[serde(default)]
+    pub power_down: Option<String>,
 }
 
 fn first_seed() -> u64 {
@@ -226,6 +234,7 @@ pub fn run_by(
     let guest_name = guest.as_ref().map(|guest| guest.name.clone());
     let mut description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
     let round = steady_round(request)?;
+    let power_cut = PowerCut::of(request, &description)?;
     let mut options = request.workload.clone();
     options.seed = request.seed;
     if description.policy.kind == "clairvoyant" {
@@ -252,10 +261,11 @@ pub fn run_by(
     let mut spans = request.record.spans.then(Vec::new);
     let mut run_loop = RunLoop::new(workload);
     run_loop.round = round.map(Nanos);
+    run_loop.power_fails = power_cut.map_or(SimTime::FOREVER, |cut| drive.now() + cut.after);
     let mut search = round.map(Search::new);
     let loop_start = watch.seconds();
     let mut stopped_early = false;
-    let end = run_loop.run(&mut drive, &mut |drive, completed| {
+    let mut go_on = |drive: &mut Drive, completed: u64| {
         if let Some(spans) = &mut spans {
             collect_spans(drive, spans);
         }
@@ -266,8 +276,19 @@ pub fn run_by(
         let ftl = drive.ftl();
         let goes_on = ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped();
         goes_on && watch.tell("run", drive.now().0, completed, None)
-    })?;
+    };
+    let mut end = run_loop.run(&mut drive, &mut go_on)?;
+    let toll = match power_cut.filter(|_| end == End::PowerFails) {
+        Some(cut) => {
+            let stopped = run_loop.power_fails;
+            let toll = Toll::of(drive.fail_power(cut.down), stopped, &description, &drive, request.seed);
+            end = run_loop.resume(&mut drive, &mut go_on)?;
+            Some(toll)
+        }
+        None => None,
+    };
     failure(&drive)?;
+    notes.extend(power_notes(power_cut, toll.as_ref(), end, &drive));
     notes.extend(worn_out(&drive));
     let workload_end = drive.now();
     let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
@@ -309,6 +330,7 @@ pub fn run_by(
         workload_end,
         utilisation,
         shutdown_ns,
+        toll: toll.as_ref(),
     };
     let outcome = Outcome {
         summary: summary::summary(&facts, &description, &drive),
@@ -398,6 +420,18 @@ fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
         Ok(round) if round > Nanos::ZERO => Ok(Some(round.0)),
         Ok(_) => Err(Problems::one("--steady-round", "0: expected a duration above zero")),
         Err(complaint) => Err(Problems::one("--steady-round", complaint)),
+    }
+}
+
+/// What the user should know of the power failure that was asked for.
+fn power_notes(cut: Option<PowerCut>, toll: Option<&Toll>, end: End, drive: &Drive) -> Vec<String> {
+    match (cut, toll) {
+        (_, Some(toll)) => toll.notes(),
+        (Some(cut), None) if end == End::Complete => {
+            let ended = Nanos(drive.now().0).as_secs_f64();
+            vec![format!("power did not fail: the workload ended after {ended:.3} s, before --power-cut {}", cut.after)]
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
-use kit::{Bytes, Completion, Histogram, Ledger, Op, SimTime, Sums};
+use kit::{Bytes, Completion, Histogram, Ledger, Nanos, Op, SimTime, Sums};
 
 /// Rows that a timeline holds at most; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -139,7 +139,7 @@ pub struct Statistics {
     pub timeline: Timeline,
     /// Every command, if asked for.
     pub log: Option<Vec<CommandRow>>,
-    /// When the measurement began.
+    /// When the measurement began; later by as long as the drive has been without power since.
     pub start: SimTime,
     /// When the last recorded command completed.
     pub last_completion: SimTime,
@@ -163,6 +163,13 @@ impl Statistics {
             ..Statistics::default()
         };
         self.timeline.start = now;
+    }
+
+    /// The drive was without power for so long: as if the measurement had begun later by that, so that what is measured is over the time with power.
+    pub(crate) fn leave_out(&mut self, off: Nanos) {
+        self.start = self.start + off;
+        self.timeline.start = self.timeline.start + off;
+        self.busy_at_start.leave_out(off);
     }
 
     /// Counts a completed command.

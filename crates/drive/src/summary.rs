@@ -1,6 +1,7 @@
 //! The results of a run as one JSON document, and as tables.
 
 use crate::description::Description;
+use crate::failure::Toll;
 use crate::router::Drive;
 use crate::statistics::Statistics;
 use crate::steady::SteadyState;
@@ -46,10 +47,20 @@ pub struct RunFacts<'a> {
     pub utilisation: Utilisation,
     /// How long the shutdown took \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
+    /// What a power failure did, if there was one.
+    pub(crate) toll: Option<&'a Toll>,
 }
 
-/// The summary of a run: every key always there, numbers `null` where nothing was measured.
+/// The summary of a run: every key always there, numbers `null` where nothing was measured; `power_failure` only if power failed.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
+    let mut all = whole_run(facts, description, drive);
+    if let Some(toll) = facts.toll {
+        all["power_failure"] = toll.to_json();
+    }
+    all
+}
+
+fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let statistics = &drive.statistics;
     let span_ns = facts.workload_end.since(statistics.start).0;
     let (all_sums, all_histogram) = statistics.all();
@@ -107,7 +118,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         "effective_wear": effective_wear(drive),
         "energy": {},
         "utilisation": utilisation(description, &facts.utilisation),
-        "reliability": reliability(drive, &ftl),
+        "reliability": reliability(drive, &ftl, facts.toll.map_or(0, |toll| toll.at_risk_pages)),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.ftl().declared_bits(),
         "declared_state_bytes_per_block": drive.ftl().declared_bytes(),
@@ -224,7 +235,7 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     Value::Object(all)
 }
 
-fn reliability(drive: &Drive, ftl: &ftl::FtlCounters) -> Value {
+fn reliability(drive: &Drive, ftl: &ftl::FtlCounters, at_risk_pages: u64) -> Value {
     let (misses, margin) = drive.ftl().retention_report();
     json!({
         "uncorrectable": 0,
@@ -232,7 +243,7 @@ fn reliability(drive: &Drive, ftl: &ftl::FtlCounters) -> Value {
         "soft_levels": 0,
         "uber": null,
         "deadline_misses": misses,
-        "at_risk_pages": 0,
+        "at_risk_pages": at_risk_pages,
         "min_retention_margin_ns": margin,
         "retention_refusals": ftl.retention_refusals,
     })

@@ -502,6 +502,13 @@ pub struct Snapshot {
     encoders: Vec<u64>,
 }
 
+impl Snapshot {
+    /// Leaves a span in which nothing was busy out of what is measured from here.
+    pub fn leave_out(&mut self, off: Nanos) {
+        self.at = self.at + off;
+    }
+}
+
 /// An operation enters the flash.
 #[inline]
 fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {

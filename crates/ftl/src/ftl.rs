@@ -3,6 +3,7 @@
 mod bind;
 mod choose;
 mod finish;
+mod power;
 mod relocate;
 mod serve;
 

@@ -65,6 +65,8 @@ pub(crate) struct Retention {
     /// Least time between a move and the limit it had to meet \[ns; negative: missed\].
     pub least_margin: Option<i64>,
     pub misses: u64,
+    /// When power came back last \[ns\], if it was away: limits that had passed by then were at risk, and are no misses.
+    powered_since: i64,
 }
 
 impl Retention {
@@ -95,6 +97,7 @@ impl Retention {
             most_moved,
             least_margin: None,
             misses: 0,
+            powered_since: i64::MIN,
         }
     }
 
@@ -213,9 +216,14 @@ impl Retention {
         }
     }
 
+    /// Power has been away until now.
+    pub fn power_is_back(&mut self, now: SimTime) {
+        self.powered_since = i64::try_from(now.0).unwrap_or(i64::MAX);
+    }
+
     /// Data of a block is moved now: is it in time? What was overwritten before had no limit to meet.
     pub fn note_moved(&mut self, store: &Store, block: BlockId, now: SimTime) {
-        let Some(limit) = self.limit_of(store, block) else { return };
+        let Some(limit) = self.limit_of(store, block).filter(|&limit| limit >= self.powered_since) else { return };
         let margin = limit.saturating_sub_unsigned(now.0);
         self.least_margin = Some(self.least_margin.map_or(margin, |least| least.min(margin)));
         self.misses += u64::from(margin < 0);

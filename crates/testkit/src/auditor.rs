@@ -11,6 +11,8 @@ struct Page {
     /// When it was written \[ns; negative: before the run\].
     written: i64,
     limit: Option<Nanos>,
+    /// It was past its limit when power came back: how long it stays so is not the drive's fault.
+    excused: bool,
 }
 
 /// The shadow.
@@ -22,6 +24,8 @@ pub struct Auditor {
     /// Where each unit's current copy on flash is.
     places: Vec<Option<Ppn>>,
     erases: Vec<u32>,
+    /// When the first page of each block was written since its last erase \[ns\].
+    first: Vec<Option<i64>>,
     /// Pages that were written with a limit, and of those the ones that were moved in time.
     pub limited: u64,
     /// Host reads of data with a limit.
@@ -40,6 +44,7 @@ impl Auditor {
             pages: vec![None; geometry.unit_count() as usize],
             places: vec![None; store.user_units as usize],
             erases: (0..geometry.block_count).map(|block| store.erase_count(BlockId(block))).collect(),
+            first: vec![None; geometry.block_count as usize],
             limited: 0,
             reads: 0,
             geometry,
@@ -54,10 +59,12 @@ impl Auditor {
 
     fn write(&mut self, lpn: Lpn, ppn: Ppn, mode: ModeId, written: i64) {
         let limits = &self.limits[mode.index()];
-        let erases = self.erases[self.geometry.block_of(ppn).index()];
+        let block = self.geometry.block_of(ppn).index();
+        let erases = self.erases[block];
+        self.first[block].get_or_insert(written);
         let limit = (!limits.is_empty()).then(|| limits[wear_class(erases, self.rated, limits.len())]);
         self.limited += u64::from(limit.is_some());
-        self.pages[ppn.index()] = Some(Page { lpn, written, limit });
+        self.pages[ppn.index()] = Some(Page { lpn, written, limit, excused: false });
         self.places[lpn.index()] = Some(ppn);
     }
 
@@ -72,6 +79,7 @@ impl Auditor {
             Record::Buffered { lpn, .. } => self.places[lpn.index()] = None,
             Record::Erased { block } => {
                 self.erases[block.index()] += 1;
+                self.first[block.index()] = None;
                 let first = self.geometry.first_of(block).index();
                 self.pages[first..first + self.geometry.units_per_block as usize].fill(None);
             }
@@ -85,12 +93,26 @@ impl Auditor {
     }
 
     fn in_time(&self, ppn: Ppn, now: u64) -> Result<(), String> {
-        let Some(Page { lpn, written, limit: Some(limit) }) = self.pages[ppn.index()] else { return Ok(()) };
+        let Some(Page { lpn, written, limit: Some(limit), excused: false }) = self.pages[ppn.index()] else { return Ok(()) };
         let age = (now as i64).saturating_sub(written);
         if age <= limit.0 as i64 {
             return Ok(());
         }
         Err(format!("{lpn:?} at {ppn:?}, written at {written} ns, {} ns past its limit of {limit}", age - limit.0 as i64))
+    }
+
+    /// Power has been away until an instant \[ns\]: mapped pages that are past their limit by then may stay so until they are moved. How many are in blocks whose
+    /// first page is past the limit: the drive keeps ages by block.
+    pub fn power_is_back(&mut self, now: u64) -> u64 {
+        let mut at_risk = 0;
+        for ppn in self.places.iter().flatten() {
+            let Some(page) = &mut self.pages[ppn.index()] else { continue };
+            let Some(limit) = page.limit else { continue };
+            let first = self.first[self.geometry.block_of(*ppn).index()].expect("a block with a page has a first");
+            at_risk += u64::from((now as i64).saturating_sub(first) > limit.0 as i64);
+            page.excused |= (now as i64).saturating_sub(page.written) > limit.0 as i64;
+        }
+        at_risk
     }
 
     /// Whether any mapped page is past its limit at an instant \[ns\].

@@ -106,13 +106,17 @@ fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), V
     Ok(())
 }
 
-/// What may be done with a drive between two parts: nothing, a rest, or a journey through a file.
+/// What may be done with a drive between two parts: nothing, a rest, a journey through a file, or a power failure.
 fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64) -> Result<(), Violation> {
     let choice = rng.below(4);
     if choice == 0 {
         return Ok(());
     }
     rig.drain()?;
+    if choice == 2 {
+        // From a nanosecond to five hours, with whatever the write buffer holds.
+        return rig.fail_power(kit::Nanos(1 << rng.below(45))).map(drop);
+    }
     rig.submit(HostCommand { op: Op::Flush, tag: LAST_TAG, offset: Bytes(0), length: Bytes(0) }, rig.drive.now());
     rig.drain()?;
     rig.quiesce()?;

@@ -1,10 +1,10 @@
 //! A drive with the oracle beside it.
 
 use crate::oracle::{Oracle, Violation, ensure};
-use drive::{Description, Drive};
+use drive::{Description, Drive, PowerFailure};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned};
-use kit::{Completion, HostCommand, Record, SimTime};
+use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 
 /// Instants without a completion, while commands are in flight, after which the drive is taken to have stalled.
 const PATIENCE: u32 = 200_000;
@@ -179,6 +179,14 @@ impl<'a> Rig<'a> {
         self.drive.quiesce();
         self.follow()?;
         self.oracle.audit(&self.drive, true)
+    }
+
+    /// Cuts the power of a drive without commands in flight, and audits it when power is back.
+    pub fn fail_power(&mut self, down: Nanos) -> Result<PowerFailure, Violation> {
+        let failure = self.drive.fail_power(down);
+        self.follow()?;
+        self.oracle.audit(&self.drive, true)?;
+        Ok(failure)
     }
 
     /// Shuts the drive down gracefully and checks what must hold at the end.

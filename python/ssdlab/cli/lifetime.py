@@ -16,7 +16,7 @@ from ssdlab.cli.spread import spread
 _LIFE = "Life"
 
 
-@spread(without=("steady_state", "steady_round"))
+@spread(without=("steady_state", "steady_round", "power_cut", "power_down"))
 def lifetime(
     drive: options.DriveArgument,
     workload: options.WorkloadArgument,

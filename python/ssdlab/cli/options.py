@@ -13,6 +13,7 @@ from ssdlab.workloads import Workload
 
 _SOURCE = "Workload"
 _START = "Starting state"
+_POWER = "Power failure"
 _OUTPUT = "Output"
 
 DriveArgument: TypeAlias = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).")]
@@ -82,6 +83,24 @@ class Setup:
     steady_round: Annotated[
         str | None,
         typer.Option("--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START),
+    ] = None
+    power_cut: Annotated[
+        str | None,
+        typer.Option(
+            "--power-cut",
+            metavar="TIME",
+            help="Power fails so long after the start of the run, as 10s; needs --power-down.",
+            rich_help_panel=_POWER,
+        ),
+    ] = None
+    power_down: Annotated[
+        str | None,
+        typer.Option(
+            "--power-down",
+            metavar="TIME",
+            help="For how long the drive is then off, as 30d; its data ages meanwhile.",
+            rich_help_panel=_POWER,
+        ),
     ] = None
 
     def arguments(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ssdlab.report.content import (
     comparison_rows,
     flatten,
     latency_text,
+    power_failure,
     short,
     shown,
     warnings,
@@ -36,7 +37,7 @@ def show_run(console: Console, result: Result) -> None:
     )
     console.print(_latency(result))
     console.print(_throughput(result))
-    for table in (_causes(result), _amplification(result), _policy(result)):
+    for table in (_causes(result), _amplification(result), _power_failure(result), _policy(result)):
         if table is not None:
             console.print(table)
 
@@ -61,13 +62,17 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             )
         table.add_section()
     console.print(table)
-    stats = [dict(flatten(run.summary["policy_stats"])) for run in runs]
-    names = list(dict.fromkeys(name for stat in stats for name in stat))
-    if names:
-        table = new_table("policy", *(run.policy for run in runs))
-        for name in names:
-            table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
-        console.print(table)
+    for title, numbers in (
+        ("power failure", [power_failure(run) for run in runs]),
+        ("policy", [run.summary["policy_stats"] for run in runs]),
+    ):
+        stats = [{name: value for name, value in flatten(each) if name} for each in numbers]
+        names = list(dict.fromkeys(name for stat in stats for name in stat))
+        if names:
+            table = new_table(title, *(run.policy for run in runs))
+            for name in names:
+                table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
+            console.print(table)
 
 
 def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
@@ -163,6 +168,16 @@ def _amplification(result: Result) -> Table | None:
         if any(counts):
             share = significant(shares[reason]) if reason in shares else ""
             table.add_row(f"  {reason}", share, *(count(number) for number in counts))
+    return table
+
+
+def _power_failure(result: Result) -> Table | None:
+    facts = flatten(power_failure(result))
+    if not any(name for name, _ in facts):
+        return None
+    table = new_table("power failure", "")
+    for name, value in facts:
+        table.add_row(_words(name), shown(name, value))
     return table
 
 

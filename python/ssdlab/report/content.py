@@ -35,6 +35,8 @@ def warnings(run: Result) -> list[str]:
         found.append("saturated: the backlog was still growing at the end")
     if run.summary.get("rejected"):
         found.append(f"{count(run.summary['rejected'])} commands rejected")
+    if (run.summary.get("power_failure") or {}).get("lost_pages"):
+        found.append(f"{count(run.summary['power_failure']['lost_pages'])} pages lost while the drive was without power")
     if run.summary["reliability"].get("uncorrectable"):
         found.append(f"{count(run.summary['reliability']['uncorrectable'])} uncorrectable reads")
     return found
@@ -115,6 +117,7 @@ def state_tables(run: Result) -> str:
         ("Policy", _pairs(summary["policy_stats"])),
         ("Wear", _pairs({"erases": summary["wear"], "effective": summary["effective_wear"]})),
         ("Reliability", _pairs(summary["reliability"])),
+        ("Power failure", _pairs(power_failure(run))),
         ("Energy", [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"])]),
         (
             "Commands",
@@ -132,15 +135,22 @@ def state_tables(run: Result) -> str:
     return f'<div class="columns">{cells}</div>'
 
 
+def power_failure(run: Result) -> dict[str, Any]:
+    """What a power failure did, without what there was nothing to say of; empty if power did not fail."""
+    found = run.summary.get("power_failure") or {}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
     """What each policy counted, one column a run."""
     parts = []
-    for title, key in (
-        ("Policy", "policy_stats"),
-        ("Starting state", "starting_state"),
-        ("Reliability", "reliability"),
+    for title, numbers in (
+        ("Policy", [run.summary["policy_stats"] for run in runs]),
+        ("Starting state", [run.summary["starting_state"] for run in runs]),
+        ("Reliability", [run.summary["reliability"] for run in runs]),
+        ("Power failure", [power_failure(run) for run in runs]),
     ):
-        columns = [dict(_pairs(run.summary[key])) for run in runs]
+        columns = [dict(_pairs(each)) for each in numbers]
         fields = list(dict.fromkeys(field for column in columns for field in column))
         if fields:
             rows = [[field, *(column.get(field, "–") for column in columns)] for field in fields]

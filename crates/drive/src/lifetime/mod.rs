@@ -231,6 +231,8 @@ fn as_run(request: &LifetimeRequest) -> RunRequest {
         record: session::Keep::default(),
         steady_state: false,
         steady_round: None,
+        power_cut: None,
+        power_down: None,
     }
 }
 

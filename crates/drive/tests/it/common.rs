@@ -233,6 +233,8 @@ pub fn session_by(
         record: Keep::default(),
         steady_state: false,
         steady_round: None,
+        power_cut: None,
+        power_down: None,
     };
     drive::session::run_by(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
         .map_err(Problems::from)

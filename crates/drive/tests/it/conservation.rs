@@ -129,6 +129,8 @@ fn what_the_buffer_acknowledged_is_in_the_saved_file() {
         record: Keep::default(),
         steady_state: false,
         steady_round: None,
+        power_cut: None,
+        power_down: None,
     };
     // Seven units: one stripe of four is programmed, three wait for company.
     let job = Input::text("job", "[job]\nrw=write\nbs=4k\nnumber_ios=7\n");

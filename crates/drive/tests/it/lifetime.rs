@@ -258,6 +258,8 @@ fn a_run_ends_with_its_drive() {
         record: Keep::default(),
         steady_state: false,
         steady_round: None,
+        power_cut: None,
+        power_down: None,
     };
     let input = Input::text("job", RANDOM.replace("200%", "9000%"));
     let outcome =

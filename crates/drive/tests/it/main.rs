@@ -18,6 +18,7 @@ mod lifetime;
 mod notes;
 mod ofwar;
 mod oracle;
+mod power;
 mod reference;
 mod regulated;
 mod relaxed;

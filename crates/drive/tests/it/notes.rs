@@ -66,6 +66,8 @@ fn a_steady_state_that_is_not_reached_is_told() {
             record: Keep::default(),
             steady_state: true,
             steady_round: Some(round.to_owned()),
+            power_cut: None,
+            power_down: None,
         };
         run(&request, &Input::text("job", job), Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"))
     };
@@ -95,6 +97,8 @@ fn a_loaded_drive_has_a_state_already() {
         record: Keep::default(),
         steady_state: false,
         steady_round: None,
+        power_cut: None,
+        power_down: None,
     };
     let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b""[..]))), ..Files::default() };
     let input = Input::text("job", "[j]\nrw=read\n");

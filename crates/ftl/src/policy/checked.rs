@@ -5,8 +5,8 @@
 //! moved again, and a policy that asks for the impossible for ever is stopped, so that the drive always comes to an end.
 
 use super::{
-    Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation, UnitRead,
-    View, WriteAnswer, nearest_list,
+    Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation,
+    UnitRead, View, WriteAnswer, nearest_list,
 };
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Reason, SimTime};
 use std::cell::{Cell, RefCell};
@@ -367,6 +367,10 @@ impl ModePolicy for Checked {
         self.leaving = true;
         let wanted = if self.has_failed() { None } else { self.inner.drain(view) };
         self.page("drain", wanted, view)
+    }
+
+    fn power_fails(&mut self, view: &mut View<'_>) -> Option<Backup> {
+        if self.has_failed() { None } else { self.inner.power_fails(view) }
     }
 
     fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {

@@ -1,7 +1,7 @@
 //! Several policies on one drive.
 
 use super::{
-    Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, PolicyConfig, ReadAnswer,
+    Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, PolicyConfig, ReadAnswer,
     Relocation, UnitRead, View, WriteAnswer,
 };
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
@@ -367,6 +367,10 @@ impl ModePolicy for Combine {
     fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
         let found = self.first(view, |one, view| one.policy.drain(view));
         found.map(|(index, page_move)| self.moved(index, page_move))
+    }
+
+    fn power_fails(&mut self, view: &mut View<'_>) -> Option<Backup> {
+        self.each(view, |one, view| one.policy.power_fails(view)).into_iter().flatten().reduce(Backup::and)
     }
 
     fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {

@@ -11,6 +11,7 @@ pub mod agcr;
 pub mod all_fast;
 pub mod autoftl;
 pub mod autoftl_minus;
+mod backup;
 pub mod baseline;
 pub mod bch_ldpc;
 pub mod checked;
@@ -34,6 +35,7 @@ pub mod wear_adaptive;
 
 use crate::map::Store;
 use crate::space::Space;
+pub use backup::Backup;
 use future::Future;
 use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, Signals, SimTime};
 use std::sync::Arc;
@@ -601,6 +603,12 @@ pub trait ModePolicy: Send {
 
     /// The drive is shutting down gracefully: a page that must be moved first.
     fn drain(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// Power fails: what it keeps in volatile memory and cannot save in time is lost. What it declared is saved with the map, whatever that takes. By default
+    /// it loses nothing, and has nothing to say of it.
+    fn power_fails(&mut self, _view: &mut View<'_>) -> Option<Backup> {
         None
     }
 

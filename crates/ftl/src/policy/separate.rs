@@ -1,6 +1,8 @@
 //! The control: OFWAR's frontiers, one speed.
 
-use super::{Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar};
+use super::{
+    Backup, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar,
+};
 use kit::{Lpn, ModeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,6 +83,10 @@ impl ModePolicy for Separate {
             view.bits.set(dropped.lpn, 0);
         }
         None
+    }
+
+    fn power_fails(&mut self, view: &mut View<'_>) -> Option<Backup> {
+        self.inner.power_fails(view)
     }
 
     fn mode_of_old_data(&self) -> ModeId {

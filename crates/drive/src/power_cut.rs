@@ -1,0 +1,58 @@
+//! A power failure that a run is asked for.
+
+use crate::description::Description;
+use crate::session::RunRequest;
+use kit::{Nanos, Problems};
+
+/// The longest that a drive may be off \[ns\]: a century. Ages are counted in 63 bits.
+const LONGEST: Nanos = Nanos(100 * 31_557_600 * 1_000_000_000);
+
+/// When power fails, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PowerCut {
+    /// After the start of the run.
+    pub after: Nanos,
+    pub down: Nanos,
+}
+
+impl PowerCut {
+    /// What a request asks for, or everything that is wrong with it.
+    pub fn of(request: &RunRequest, description: &Description) -> Result<Option<PowerCut>, Problems> {
+        let mut problems = Problems::default();
+        let after = span("--power-cut", request.power_cut.as_deref(), &mut problems);
+        let down = span("--power-down", request.power_down.as_deref(), &mut problems);
+        match (&request.power_cut, &request.power_down) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => problems.add("--power-down", "missing: expected for how long power fails, such as 30d"),
+            (None, Some(_)) => {
+                problems.add("--power-cut", "missing: expected when power fails after the start of the run, such as 10s")
+            }
+            (Some(_), Some(_)) => {}
+        }
+        if request.steady_state {
+            problems.add(
+                "--power-cut",
+                "a drive without power is in no steady state: expected only one of --power-cut, --steady-state",
+            );
+        }
+        if description.policy.kind == "clairvoyant" {
+            problems.add(
+                "--power-cut",
+                "the future that the policy `clairvoyant` knows has no power failure: expected another policy",
+            );
+        }
+        problems.or(after.zip(down).map(|(after, down)| PowerCut { after, down }))
+    }
+}
+
+/// A span of time that is more than none.
+fn span(option: &str, text: Option<&str>, problems: &mut Problems) -> Option<Nanos> {
+    let complaint = match text?.parse::<Nanos>() {
+        Ok(span) if span == Nanos::ZERO => "0: expected a duration above zero".to_owned(),
+        Ok(span) if span > LONGEST => format!("{span}: expected at most {LONGEST}"),
+        Ok(span) => return Some(span),
+        Err(complaint) => complaint.to_string(),
+    };
+    problems.add(option, complaint);
+    None
+}
