@@ -236,6 +236,23 @@ fn a_power_down_shorter_than_the_margin_puts_nothing_at_risk() {
     }
 }
 
+/// To the nanosecond: data that is due in a moment outlasts a power-down that ends at its limit, and not one that ends after it.
+#[test]
+fn at_its_limit_data_is_not_yet_at_risk() {
+    let sets = ["policy.kind=all_fast", "flash.write_mode[1].retention=10s", "ftl.retention_margin=1s"];
+    for (down, at_risk) in [(1_000_000_001, 0), (1_000_000_002, 64)] {
+        let mut rig = Rig::watched(&with(ONE_DIE, &sets));
+        write_all(&mut rig, 0..64);
+        // The one block that there is becomes due at nine seconds.
+        rig.run_until(SimTime(9_000 * MS - 1));
+        assert_eq!(rig.programmed(Reason::Reprogram), 0);
+        let failure = rig.drive.fail_power(Nanos(down));
+        assert_eq!(rig.drive.ftl().units_past_limit(failure.back), at_risk, "{down} ns");
+        rig.run_until(failure.back + Nanos(1_000 * MS));
+        assert_eq!(rig.programmed(Reason::Reprogram), 64, "power is back, and it is moved");
+    }
+}
+
 /// One that is longer puts pages at risk: as many as the auditor finds, who lets only those be read and stay mapped past their limit.
 #[test]
 fn a_longer_one_puts_pages_at_risk_which_are_counted() {
