@@ -140,6 +140,58 @@ fn every_policy_keeps_every_deadline() {
     }
 }
 
+/// The same drive with modes of two guarantees, on two levels of erase and with two ways to read, all derived from the cell.
+fn derived() -> String {
+    let begin = DRIVE.find("[[flash.write_mode]]").expect("the table of modes");
+    let end = DRIVE.find("[[flash.erase_mode]]").expect("that of erase modes");
+    let mut modes = String::from("cell = \"mlc\"\none_shot = false\ncell_model = \"ofwar-mlc\"\n");
+    modes +=
+        "code = { kind = \"ldpc\", data = \"4KiB\", parity = \"448B\", limits = [0.002, 0.006], failure_at_limit = 1e-15 }\n";
+    for (name, retention, level, read) in [
+        ("normal", "3s", 0, "quick"),
+        ("fast", "800ms", 0, "quick"),
+        ("low", "3s", 0, "slow"),
+        ("fast_low", "800ms", 0, "slow"),
+        ("gentle", "3s", 1, "quick"),
+        ("fast_gentle", "800ms", 1, "quick"),
+        ("gentle_low", "3s", 1, "slow"),
+        ("fast_gentle_low", "800ms", 1, "slow"),
+    ] {
+        let corrects = if read == "quick" { 0.002 } else { 0.006 };
+        modes += &format!("[[flash.write_mode]]\nname = \"{name}\"\nerase_level = {level}\nread_mode = \"{read}\"\n");
+        modes += &format!(
+            "derive = {{ retention = \"{retention}\", at_pe_cycles = 5000, erase_shift = 0.{level}, corrects = {corrects} }}\n"
+        );
+    }
+    modes += "[[flash.read_mode]]\nname = \"quick\"\nderive = { references = 1 }\n";
+    modes += "[[flash.read_mode]]\nname = \"slow\"\nderive = { references = 3 }\n";
+    let rest = DRIVE[end..]
+        .replace("wear = 0.7", "wear = 0.7\nerase_shift = 0.1")
+        .replace("low = \"normal\"\nmedium", "low = \"low\"\nhigh = \"normal\"\nmedium");
+    // Each mode has open blocks of its own.
+    format!("{}{modes}{rest}", DRIVE[..begin].replace("blocks_per_plane = 32", "blocks_per_plane = 48"))
+}
+
+#[test]
+fn every_combination_keeps_every_deadline() {
+    for members in [
+        r#"["ofwar", "autoftl"]"#,
+        r#"["rr_speed", "autoftl"]"#,
+        r#"["all_fast", "agcr"]"#,
+        r#"["ofwar", "agcr"]"#,
+        r#"["agcr", "autoftl"]"#,
+        r#"["ofwar", "agcr", "autoftl"]"#,
+    ] {
+        let text = format!("{}\n[policy.combine]\nmembers = {members}\n", derived());
+        for load in [Load::Rest, Load::Writes, Load::Mixed] {
+            let (auditor, drive) = run(&text, "combine", load).unwrap_or_else(|why| panic!("{members}, {load:?}: {why}"));
+            assert_eq!(drive.ftl().retention_report().0, 0, "{members}, {load:?}: misses");
+            assert!(auditor.limited > 1000, "{members}, {load:?}: only {} pages had a limit", auditor.limited);
+            assert!(reprogrammed(&drive) > 500, "{members}, {load:?}: only {} units were moved for theirs", reprogrammed(&drive));
+        }
+    }
+}
+
 /// The auditor can fail: with limits that are never looked at, data grows too old.
 #[test]
 fn the_auditor_sees_a_limit_that_is_not_kept() {
