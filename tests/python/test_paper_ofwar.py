@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ssdlab
-from ssdlab.papers.ofwar import examples, figures, sweeps, wear
+from ssdlab.papers.entry import Entry, Picture, Table
+from ssdlab.papers.ofwar import examples, figures, power, sweeps, wear
 from ssdlab.papers.ofwar.loads import LENGTHS, OF_THE_PAPER, loads, note_of
 from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, shape
 from ssdlab.papers.scaling import scale_to
@@ -165,3 +166,15 @@ def test_the_control_that_is_free_while_young_wins_until_it_cannot():
     assert (young.verdict, old.verdict) == ("met", "met")
     assert young.ours > 1 > old.ours
     assert "wear_adaptive +0.0 %" in old.shown
+
+
+def test_a_power_failure_comes_out_as_the_margin_and_the_supercapacitor_say():
+    given = [*power.entries(Setting(quick=True))]
+    entries = [each for each in given if isinstance(each, Entry)]
+    assert [each.what for each in entries if each.verdict == "missed"] == []
+    assert sum(each.verdict == "met" for each in entries) == 6
+    assert {each.name for each in given if isinstance(each, Picture)} == {"ofwar-power", "ofwar-supercapacitor"}
+    (table,) = (each for each in given if isinstance(each, Table))
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert {bool(row["at_risk_pages"]) for row in rows if row["down_h"] < row["margin_h"]} == {False}
+    assert {bool(row["at_risk_pages"]) for row in rows if row["down_h"] > 100} == {True}

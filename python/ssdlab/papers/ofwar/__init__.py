@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ssdlab.papers.entry import Entry, Picture, Table
-from ssdlab.papers.ofwar import examples, figures, parallelism, sweeps, synthetic, wear
+from ssdlab.papers.ofwar import examples, figures, parallelism, power, sweeps, synthetic, wear
 from ssdlab.papers.setting import Setting
 
 __all__ = ["experiment"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """OFWAR's evaluation: figures 3, 4 and 9 to 20, with controls, by parallelism, speed and wear."""
+    """OFWAR's evaluation: figures 3, 4 and 9 to 20, with controls, by parallelism, speed and wear; power failure."""
     yield from examples.entries()
     yield from figures.entries(setting)
     yield from parallelism.entries(setting)
     yield from synthetic.entries(setting)
     yield from sweeps.entries(setting)
     yield from wear.entries(setting)
+    yield from power.entries(setting)
