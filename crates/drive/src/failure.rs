@@ -7,7 +7,7 @@
 use crate::description::{Description, cell_part};
 use crate::router::{Drive, PowerFailure};
 use cell::{Condition, ErrorTable};
-use ecc::binomial::errors_for_tail;
+use ecc::binomial::{errors_for_tail, ln_tail_between};
 use ecc::{Binomial, BlockCode};
 use flash::{Levels, WriteModeConfig};
 use kit::{BlockId, Nanos, Ppn, Rng, SimTime, UNIT_BYTES};
@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The random stream of the errors that are drawn.
 const STREAM: &str = "power_failure";
+
+/// The logarithm of a probability below which no draw, which has 53 random bits, comes true: what fails so rarely is not drawn.
+const LN_NEVER: f64 = -37.0;
 
 /// A block with pages at risk.
 struct AtRisk {
@@ -166,13 +169,20 @@ impl Model {
     fn lost_in(&self, at_risk: &AtRisk, drive: &Drive, rng: &mut Rng) -> u64 {
         let store = &drive.ftl().store;
         let geometry = &store.geometry;
-        let errors: Vec<Binomial> = (0..self.page_types)
-            .map(|page| Binomial::new(self.codeword_bits, self.table.rate(page, at_risk.wear, at_risk.age, 0.0)))
+        let errors: Vec<Option<Binomial>> = (0..self.page_types)
+            .map(|page| {
+                let rate = self.table.rate(page, at_risk.wear, at_risk.age, 0.0);
+                let may_fail = ln_tail_between(self.codeword_bits, self.corrects, rate) > LN_NEVER;
+                may_fail.then(|| Binomial::new(self.codeword_bits, rate))
+            })
             .collect();
+        if errors.iter().all(Option::is_none) {
+            return 0;
+        }
         let first = geometry.first_of(at_risk.block);
         let mut lost = 0;
         for unit in (0..geometry.units_per_block).filter(|unit| store.is_valid(Ppn(first.0 + unit))) {
-            let errors = &errors[geometry.page_type_of(unit) as usize % self.page_types];
+            let Some(errors) = &errors[geometry.page_type_of(unit) as usize % self.page_types] else { continue };
             // All codewords are drawn, so that one page's fate moves no other's.
             let failed = (0..self.codewords).filter(|_| errors.draw(rng) as f64 > self.corrects).count();
             lost += u64::from(failed > 0);
