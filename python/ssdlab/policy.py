@@ -183,15 +183,15 @@ class Random(random.Random):
 
     def seed(self, *_: object, **__: object) -> None:
         """Refused: the seed of the run decides."""
-        raise NotImplementedError("the seed of the run decides: give `seed` to the run")
+        raise TypeError("the seed of the run decides: give `seed` to the run")
 
     def getstate(self) -> tuple[Any, ...]:
         """Refused: the state is the engine's."""
-        raise NotImplementedError("the state of this stream is the engine's")
+        raise TypeError("the state of this stream is the engine's")
 
     def setstate(self, state: tuple[Any, ...]) -> None:
         """Refused: the state is the engine's."""
-        raise NotImplementedError("the state of this stream is the engine's")
+        raise TypeError("the state of this stream is the engine's")
 
 
 class Policy:

@@ -8,7 +8,7 @@ use testkit::Auditor;
 const MS: u64 = 1_000_000;
 
 /// Two dies of 32 blocks of 16 pages; limits so short that they come round again and again.
-const DRIVE: &str = r#"
+pub const DRIVE: &str = r#"
 base = "tiny"
 [flash]
 channels = 1

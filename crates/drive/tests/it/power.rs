@@ -94,58 +94,11 @@ fn what_was_not_saved_is_moved_by_its_blocks_limit() {
     assert_eq!(rig.drive.ftl().retention_report().0, 0);
 }
 
-/// Limits so short that they come round again and again.
-const SHORT: &str = r#"
-base = "tiny"
-[flash]
-channels = 1
-blocks_per_plane = 32
-pages_per_block = 16
-[[flash.write_mode]]
-name = "normal"
-retention = "3s"
-[[flash.write_mode]]
-name = "fast"
-program_scale = 0.5
-retention = "800ms"
-[[flash.write_mode]]
-name = "fine"
-program_scale = 1.3
-retention = "3s"
-[[flash.write_mode]]
-name = "gentle"
-program_scale = 1.6
-retention = "3s"
-erase_level = 1
-[[flash.erase_mode]]
-name = "deep"
-[[flash.erase_mode]]
-name = "gentle"
-level = 1
-wear = 0.7
-[buffer]
-policy = "write_back"
-capacity = "128KiB"
-flush_after = "1ms"
-[ftl]
-overprovisioning = 0.9
-retention_margin = "60ms"
-[policy.ofwar]
-write_threshold = 4
-rewrite_threshold = 8
-queue_depth = 32
-supercap_time = "0s"
-[policy.agcr]
-low = "normal"
-medium = "normal"
-queue_depth = 4
-[policy.queue_driven]
-low = "normal"
-[policy.lcw_hcr]
-low = "normal"
-[policy.slc_cache]
-cache = "fast"
-"#;
+/// The drive whose limits come round again and again, with another margin, and without a supercapacitor.
+fn short() -> String {
+    let text = crate::deadlines::DRIVE.replace("retention_margin = \"40ms\"", "retention_margin = \"60ms\"");
+    text.replace("[policy.agcr]", "supercap_time = \"0s\"\n[policy.agcr]")
+}
 
 /// A drive under an auditor's eyes, busy with reads and writes of its first quarter after it was filled once in parts.
 struct Watched {
@@ -159,7 +112,7 @@ struct Watched {
 
 impl Watched {
     fn new(kind: &str, seed: u64) -> Watched {
-        let text = if ["agcr", "queue_driven"].contains(&kind) { SHORT.replace("800ms", "3s") } else { SHORT.to_owned() };
+        let text = if ["agcr", "queue_driven"].contains(&kind) { short().replace("800ms", "3s") } else { short() };
         let description = Description::read("power.toml", &text, &[format!("policy.kind={kind}")])
             .unwrap_or_else(|problems| panic!("{kind}: {problems}"));
         let mut drive = Drive::new(&description, seed).expect("a small drive fits into memory");

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
+from ssdlab.drives import Drive, describe
 from ssdlab.lifetimes import lifetime
 from ssdlab.papers.autoftl.runs import CONFIGURATIONS, MOBILE, Case, Configuration, Life
 from ssdlab.papers.entry import Entry
@@ -15,9 +17,7 @@ from ssdlab.units import percent
 _EXAMPLE_PAGES = 200
 #: What counts as little chance [A].
 _LITTLE = 0.05
-_PROGRAM_US, _ERASE_US, _SLOW = 1300, 5000, 4
-_PAGE_BYTES = 8192
-_BUFFERS = {"enterprise": 32 << 20, "mobile": 80 << 10}
+_BYTES = {"KiB": 1 << 10, "MiB": 1 << 20}
 #: What an erase adds to the buffer's utilisation, fast and slow: table 2 and section 5.2.
 _PUBLISHED = {
     "table 2": ("2 % and 8 %", 0.02, 0.08),
@@ -28,9 +28,9 @@ _PUBLISHED = {
 
 def entries(setting: Setting) -> Iterator[Entry]:
     """What an erase costs the buffer; what that means for a small one; how exact lives are."""
-    yield _of_an_erase("table 2", _EXAMPLE_PAGES)
+    yield _of_an_erase("table 2", MOBILE, _EXAMPLE_PAGES)
     for on in CONFIGURATIONS:
-        yield _of_an_erase(on.name, _BUFFERS[on.name] // _PAGE_BYTES)
+        yield _of_an_erase(on.name, on, buffer_pages(on))
     download = setting.traces.load("download")
     assert download is not None, "it has a look-alike"
     case = Case(MOBILE, download, MOBILE.speed)
@@ -39,8 +39,19 @@ def entries(setting: Setting) -> Iterator[Entry]:
         yield _in_full(case)
 
 
-def _of_an_erase(where: str, pages: int) -> Entry:
-    fast, slow = (math.ceil(times * _ERASE_US / _PROGRAM_US) / pages for times in (1, _SLOW))
+def buffer_pages(on: Configuration) -> int:
+    """Pages of a drive's buffer, as its preset states it."""
+    stated = re.search(r'^capacity = "(\d+)(KiB|MiB)"', Drive.open(on.preset).text, re.MULTILINE)
+    assert stated is not None, f"{on.preset} states its buffer"
+    return int(stated[1]) * _BYTES[stated[2]] // int(describe(on.preset)["program_bytes"])
+
+
+def _of_an_erase(where: str, on: Configuration, pages: int) -> Entry:
+    """An erase takes so many page programs, rounded up (equation 3), at the times of the drive's preset."""
+    described = describe(on.preset)
+    program = next(float(mode["program_ns"]) for mode in described["write_modes"] if mode["name"] == "normal")
+    erases = {mode["name"]: float(mode["erase_ns"]) for mode in described["erase_modes"]}
+    fast, slow = (math.ceil(erases[name] / program) / pages for name in ("ev0", "ev0_slow"))
     published, *expected = _PUBLISHED[where]
     return Entry(
         work="autoFTL",

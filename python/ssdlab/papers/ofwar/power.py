@@ -268,7 +268,7 @@ def _graceful(drive: Drive) -> Entry:
         ours=took / 1e9,
         shown=f"{duration(took)} ({count(rewritten)} pages rewritten)",
         low=0.5,
-        high=2.5,
+        high=1.5,
         note="each page passes one of two channels of 133 MB/s twice, 30.8 us each time: 2.0 s; the paper counts 256 MB at the "
         "speed of a drive",
     )
