@@ -57,6 +57,21 @@ def test_a_contender_is_run_on_its_modes(load):
     assert base.tail_ns > base.mean_ns
 
 
+def test_one_bit_per_cell_and_weak_codes_are_on_the_same_drive(load):
+    named = {contender.name: contender for contender in CONTENDERS}
+    base, cached, relaxed, rival = (
+        runs.run(named[name], load, 200.0, 0.0) for name in ("baseline", "slc_cache", "rr_ecc", "bch_ldpc")
+    )
+    # What is cached is quick, fills blocks of half the pages, and is written again.
+    assert cached.mean_ns < base.mean_ns
+    assert (cached.programs, cached.wear) > (base.programs, 1.2 * base.wear)
+    # The strong code is the bottleneck unless it is kept for what outlives the weak one.
+    assert relaxed.mean_ns < 1.1 * base.mean_ns < 0.5 * rival.mean_ns
+    modes = {mode["name"]: mode for mode in ssdlab.describe(runs.resolved("codes", 0.0))["write_modes"]}
+    assert modes["fast"]["program_ns"] == modes["normal"]["program_ns"]
+    assert 0 < modes["fast"]["retention_ns"] < 0.5 * modes["normal"]["retention_ns"]
+
+
 def board(load, **tweaks: dict[str, float]) -> Board:
     """Every contender as the baseline is, but for some."""
     on = Busy(load, 1.0, a_run())

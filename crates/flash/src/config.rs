@@ -361,10 +361,13 @@ impl FlashConfig {
             if mode.bits_per_cell.is_some_and(|bits| bits == 0 || bits > self.cell.bits()) {
                 problems.add(field("bits_per_cell"), format!("expected 1 to {}, the bits of `cell`", self.cell.bits()));
             }
-            if mode.bits_per_cell.is_some_and(|bits| bits < self.cell.bits()) && !self.one_shot && self.cell.bits() > 1 {
+            let differ = |times: &PerPageType| times.all().iter().any(|time| *time != times.of(0));
+            let fewer = mode.bits_per_cell.is_some_and(|bits| bits < self.cell.bits());
+            if fewer && !self.one_shot && (differ(&self.program_time) || differ(&self.read_time)) {
                 problems.add(
                     field("bits_per_cell"),
-                    "fewer bits than `cell` has need programs of whole wordlines: expected one_shot = true",
+                    "fewer bits than `cell` has, and pages are programmed one by one: expected one program time and one read time for \
+                     all page types",
                 );
             }
         }

@@ -31,7 +31,7 @@ pub struct WriteModeConfig {
     #[schemars(range(min = 0, max = 15))]
     pub erase_level: u8,
     /// Bits that it stores in a cell, at most those of `cell`; with fewer, a block holds less. `program_scale` then counts the programs of as many
-    /// wordlines as fill what one program of the full mode fills. Absent: those of `cell`.
+    /// wordlines as fill what one program of the full mode fills. Where pages are programmed one by one, all page types need the same times. Absent: those of `cell`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4))]
     pub bits_per_cell: Option<u32>,

@@ -23,8 +23,6 @@ struct Numbers {
     /// The policy, and the streams of host data that it asks for.
     policy: &'static str,
     host_streams: u64,
-    /// Programs write all pages of wordlines of several bits.
-    whole_wordlines: bool,
 }
 
 impl Numbers {
@@ -139,7 +137,6 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
             "combine" => 4,
             _ => modes.max(2),
         },
-        whole_wordlines: one_shot && bits > 1,
     }
 }
 
@@ -237,7 +234,7 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
         tables += "\n[[flash.read_mode]]\nname = \"quick\"\nsense_scale = 0.5";
         tables += "\n[[flash.read_mode]]\nname = \"slow\"\nsense_scale = 1.5\ntransfers = 3";
     }
-    if numbers.whole_wordlines && chance(rng, 0.3) {
+    if numbers.bits > 1 && chance(rng, 0.3) {
         for row in rows.iter_mut().filter(|row| row.contains("\"fast\"")) {
             *row += "\nbits_per_cell = 1";
         }

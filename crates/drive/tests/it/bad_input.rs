@@ -56,6 +56,24 @@ fn retention_limits_that_no_drive_could_keep_are_refused() {
 }
 
 #[test]
+fn fewer_bits_page_by_page_are_refused_where_page_types_differ() {
+    const FEWER: [&str; 2] = ["flash.cell=mlc", "flash.write_mode[1].bits_per_cell=1"];
+    let accepted = |more: &[&str]| {
+        let sets: Vec<String> = FEWER.iter().chain(more).map(|set| (*set).to_owned()).collect();
+        Description::read("d.toml", "base = \"tiny\"\n", &sets).expect("no page type is told from another");
+    };
+    accepted(&[]);
+    for differing in ["flash.program_time=[\"200us\", \"900us\"]", "flash.read_time=[\"50us\", \"70us\"]"] {
+        assert_refused(
+            "",
+            &[&FEWER[..], &[differing]].concat(),
+            "expected one program time and one read time for all page types",
+        );
+        accepted(&[differing, "flash.one_shot=true"]);
+    }
+}
+
+#[test]
 fn unknown_names_are_refused_with_the_list() {
     assert_refused(
         "[ftl]\nvictim = \"greedi\"\n",

@@ -61,15 +61,18 @@ def _with_costs(policy: str, *costs: str, **more: object) -> Contender:
 
 
 BASELINE = _alone("baseline", "speed", "control")
-#: All that run on the drive. What chooses a code (`rr_ecc`, `bch_ldpc`) has no choice on it, and its pages are programmed one by
-#: one, which leaves `slc_cache` nothing to begin with.
+#: All that run on the drive. Where a policy chooses codes, the strong one has an encoder of its own throughput; the others' is
+#: taken to be as fast as the channel, the baseline's too.
 CONTENDERS: tuple[Contender, ...] = (
     BASELINE,
     _alone("separate", "speed", "control"),
     _alone("wear_adaptive", "adaptive", "control"),
     _alone("all_fast", "speed", "control"),
+    _alone("slc_cache", "bits", "control"),
     _alone("ofwar", "speed", "OFWAR"),
     _alone("rr_speed", "speed", "retention relaxation"),
+    _alone("rr_ecc", "codes", "retention relaxation"),
+    _alone("bch_ldpc", "codes", "retention relaxation"),
     _with_costs("agcr", "low", "medium", "high"),
     _with_costs("queue_driven", "low", "high", old_data="normal"),
     _with_costs("traditional", "medium"),

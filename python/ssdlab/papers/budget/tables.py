@@ -29,8 +29,13 @@ GENTLE: Final = (1.0, 4.0 / 3.0, 2.0)
 _SCALING_PER_VOLT, _MOST_SCALING = 0.132, 0.14
 _FAST_WEAR, _SLOW_WEAR = (1.0, 3.857), (0.81, 2.571)
 
-#: What the code corrects with 0, 1, ... soft levels (FACTS 3).
+#: What the code corrects with 0, 1, ... soft levels (FACTS 3); and a weaker one, OFWAR's BCH of 110 bits in 4 KiB (FACTS 1.2).
 _LIMITS = [0.002, 0.006, 0.0085, 0.011]
+_WEAK = 0.00135
+#: What an encoder of the strong code delivers where a policy chooses codes: stated as near the ideal for retention relaxation.
+ENCODER: Final = "20MB/s"
+#: A page of one bit per cell: a program of 200 us, as in the presets of TLC and QLC, assumed there.
+_ONE_BIT = {"name": "slc", "bits_per_cell": 1, "program_scale": 1.0 / 3.0, "retention": FULL}
 
 #: That of the TLC preset, assumed there; here for erases only.
 _SUSPENSION = {
@@ -95,6 +100,12 @@ def modes_of(what: str, wear: float) -> Table:
         return {"write_mode": [normal, write_mode("fast", RATED, SHORT)]}
     if what == "adaptive":
         return {"write_mode": [normal, write_mode("fast", cycles)]}
+    if what == "bits":
+        return {"write_mode": [normal, _ONE_BIT]}
+    if what == "codes":
+        weak = {"step": normal_step(), "at_pe_cycles": RATED, "corrects": _WEAK, "levels": "moved"}
+        modes = [{**normal, "code": "strong"}, {"name": "fast", "read_mode": "quick", "derive": weak}]
+        return {"write_mode": modes, "encoder": [{"code": "strong", "throughput": ENCODER}]}
     if what == "reads":
         return {"write_mode": [normal, write_mode("medium", RATED, read="medium"), write_mode("fast", RATED, read="slow")]}
     shifts = [gentlest(cycles, slower) for slower in GENTLE]
