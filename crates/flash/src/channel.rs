@@ -60,7 +60,13 @@ impl Channel {
     /// The next to be served: the lowest rank, and among equals the first to have asked.
     #[inline]
     pub fn next(&mut self) -> Option<Waiting> {
-        let best = (0..self.waiting.len()).min_by_key(|&index| (self.waiting[index].rank, index))?;
+        let mut best = 0;
+        let mut least = self.waiting.first()?.rank;
+        for (index, waiting) in self.waiting.iter().enumerate().skip(1) {
+            if waiting.rank < least {
+                (best, least) = (index, waiting.rank);
+            }
+        }
         Some(self.waiting.remove(best))
     }
 

@@ -14,6 +14,8 @@ pub(crate) const SLOT_BASE: u32 = u32::MAX - (1 << 24);
 /// In the reverse map: a place that was programmed with padding.
 pub(crate) const PADDING: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
+/// Units that [`Store::look_ahead_moves`] looks ahead. With 32, half of them had left a second-level cache of 1 MiB again, behind 32 busy dies.
+const MOVES_AHEAD: u32 = 8;
 
 /// What a block is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -466,10 +468,10 @@ impl Store {
     }
 
     /// Loads the map entries and declared bits of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are
-    /// likely to be still in the cache when they are needed.
+    /// still in the cache when they are needed, whatever the other dies do meanwhile.
     pub(crate) fn look_ahead_moves(&self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {
         let (mut sink, mut at) = (0u64, from);
-        for _ in 0..32 {
+        for _ in 0..MOVES_AHEAD {
             let Some(ppn) = self.next_valid(at, end) else { return (end, sink) };
             let lpn = self.lpn_at(ppn);
             sink ^= u64::from(self.l2p.get(lpn.index())) ^ bits.look_ahead(&[lpn]);
