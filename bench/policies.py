@@ -35,8 +35,10 @@ _DERIVED = (
 _COMBINED = (
     "flash.write_mode=[{name='normal',derive={retention='10y',at_pe_cycles=3000}},"
     "{name='fast',derive={retention='4d',at_pe_cycles=3000}},"
-    "{name='shallow',erase_level=1,derive={retention='10y',at_pe_cycles=3000}},"
-    "{name='shallow_fast',erase_level=1,derive={retention='4d',at_pe_cycles=3000}}]"
+    "{name='shallow',erase_level=1,derive={retention='10y',at_pe_cycles=3000,erase_shift=0.1}},"
+    "{name='shallow_fast',erase_level=1,derive={retention='4d',at_pe_cycles=3000,erase_shift=0.1}}]",
+    "flash.erase_mode=[{name='nominal'},{name='gentle',level=1,erase_shift=0.1,wear=0.9}]",
+    "policy.combine.members=['ofwar','autoftl']",
 )
 
 
@@ -52,6 +54,7 @@ class Home:
 HOMES = (
     Home("ofwar-64g", ("separate", "ofwar", "all_fast", "wear_adaptive"), ("flash.blocks_per_plane=256",)),
     Home("ofwar-64g", ("margin", "clairvoyant"), (_DERIVED, "flash.blocks_per_plane=256")),
+    Home("ofwar-64g", ("combine",), (*_COMBINED, "flash.blocks_per_plane=256")),
     Home("rr-106g", ("rr_speed",), ("flash.blocks_per_plane=512",)),
     Home("rr-ecc-106g", ("rr_ecc", "bch_ldpc"), ("flash.blocks_per_plane=512",)),
     Home("agcr-64g", ("agcr", "queue_driven", "traditional", "hcw_lcr", "lcw_hcr"), ("flash.blocks_per_plane=512",)),

@@ -1,6 +1,6 @@
 //! The reference that knows the future.
 
-use super::future::{Future, Outlook};
+use super::future::Future;
 use super::points::{Points, Prices};
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{BlockId, Lpn, ModeId, Nanos, SimTime};
@@ -47,9 +47,13 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 impl Clairvoyant {
     /// The longest life, and the mean reads to come, of data written together.
     fn outlook(&self, units: &[Lpn], now: SimTime) -> (Option<Nanos>, f64) {
-        let all = || units.iter().map(|&lpn| self.future.of(lpn, now));
-        let life = all().try_fold(Nanos::ZERO, |longest, one: Outlook| one.life(now).map(|life| longest.max(life)));
-        (life, all().map(|one| f64::from(one.reads)).sum::<f64>() / units.len().max(1) as f64)
+        let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);
+        for &lpn in units {
+            let one = self.future.of(lpn, now);
+            life = life.zip(one.life(now)).map(|(longest, own)| longest.max(own));
+            reads += f64::from(one.reads);
+        }
+        (life, reads / units.len().max(1) as f64)
     }
 }
 
