@@ -1,6 +1,7 @@
 //! What an idle die should do next, and the policy's say in it.
 
 use super::*;
+use crate::policy::Pressing;
 
 impl Ftl {
     /// What an idle die should do next: a program, a read of its collection, an erase (its slot among the operations), or nothing.
@@ -67,13 +68,14 @@ impl Ftl {
 
     /// A policy's urgent pages come before everything, and while there are any nothing else starts.
     pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
-        while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.urgent(view)) {
-            self.begin_move(page_move, true, now, out);
-        }
-        while let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.forced(view)) {
-            self.begin_move(page_move, false, now, out);
-        }
-        self.arm_policy(now, out);
+        let wake_at = loop {
+            match self.call_policy(now, &out.signals, |policy, view| policy.pressing(view)) {
+                Pressing::Urgent(page_move) => self.begin_move(page_move, true, now, out),
+                Pressing::Forced(page_move) => self.begin_move(page_move, false, now, out),
+                Pressing::Nothing(wake_at) => break wake_at,
+            }
+        };
+        self.arm_policy(wake_at, now, out);
         self.restate_hold(now, out);
         if self.moves.urgent == 0 {
             return None;
@@ -90,6 +92,7 @@ impl Ftl {
     }
 
     /// Nothing but urgent moves starts until the last of them has found its place; then everybody may start again.
+    #[inline]
     fn restate_hold(&mut self, now: SimTime, out: &mut Outbox) {
         let hold = self.moves.urgent > 0;
         if hold == out.signals.hold {
@@ -102,12 +105,20 @@ impl Ftl {
         }
     }
 
-    pub(super) fn arm_policy(&mut self, now: SimTime, out: &mut Outbox) {
-        let Some(at) = self.call_policy(now, &out.signals, |policy, view| policy.wake_at(view)) else { return };
+    /// The policy wants to be asked again at an instant, if it says one.
+    #[inline]
+    fn arm_policy(&mut self, wake_at: Option<SimTime>, now: SimTime, out: &mut Outbox) {
+        let Some(at) = wake_at else { return };
         if at > now && at < SimTime::FOREVER && self.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
             self.policy_armed = Some(at);
             out.events.push(at, Class::Timer, Event::Timer(Timer::Policy));
         }
+    }
+
+    /// Asks the policy when it wants to be asked again.
+    pub(super) fn ask_when_to_wake(&mut self, now: SimTime, out: &mut Outbox) {
+        let wake_at = self.call_policy(now, &out.signals, |policy, view| policy.wake_at(view));
+        self.arm_policy(wake_at, now, out);
     }
 
     /// An idle die tells the policy, which may want a page moved.
@@ -134,7 +145,7 @@ impl Ftl {
             None => {}
         }
         if !self.needs.idle_only {
-            self.arm_policy(now, out);
+            self.ask_when_to_wake(now, out);
         }
     }
 

@@ -244,7 +244,7 @@ impl Ftl {
         self.arm_retention(now, out);
         self.restate_space(now, out);
         if self.needs.moves {
-            self.arm_policy(now, out);
+            self.ask_when_to_wake(now, out);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Several policies on one drive.
 
 use super::{
-    Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, PolicyConfig, ReadAnswer,
-    Relocation, UnitRead, View, WriteAnswer,
+    Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Part, Placed, PolicyConfig,
+    Pressing, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, in_turn,
 };
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
 use schemars::JsonSchema;
@@ -61,9 +61,8 @@ fn keys(facts: &Facts) -> Vec<Key> {
 struct One {
     policy: Box<dyn ModePolicy>,
     needs: Needs,
-    /// Its bits of each unit and bytes of each block: from where, how many.
-    bits: (u8, u8),
-    bytes: (u8, u8),
+    /// What it declared among the declared state of all.
+    part: Part,
     /// The mode of its own that stands for each mode of the table.
     own: Vec<ModeId>,
 }
@@ -71,7 +70,10 @@ struct One {
 struct Combine {
     members: Vec<One>,
     keys: Vec<Key>,
-    scales: Vec<f64>,
+    /// All modes, the quickest first.
+    quickest: Vec<ModeId>,
+    /// What the policies answered last; kept for its memory.
+    answers: Vec<ModeId>,
     /// Which policy decides on each property.
     deciders: [Option<usize>; PROPERTIES.len()],
     base: ModeId,
@@ -79,6 +81,8 @@ struct Combine {
     /// The policy whose erase modes count, and the one whose scores do.
     eraser: Option<usize>,
     scorer: Option<usize>,
+    /// The one that may want pages moved at any time, if there is exactly one.
+    mover: Option<usize>,
 }
 
 /// Makes the policy; none if one of the names is not that of a policy.
@@ -146,14 +150,20 @@ impl Combine {
                     .max_by_key(|own| (common(own), near(mode, own), std::cmp::Reverse(**own)))
                     .expect("a policy uses a mode")
             });
-            let one =
-                One { bits: (bit, needs.bits_per_unit), bytes: (byte, needs.bytes_per_block), own: own.collect(), needs, policy };
+            let one = One {
+                part: Part::new((bit, needs.bits_per_unit), (byte, needs.bytes_per_block)),
+                own: own.collect(),
+                needs,
+                policy,
+            };
             bit += needs.bits_per_unit;
             byte += needs.bytes_per_block;
             members.push(one);
         }
         let base = members.first()?.policy.mode_of_old_data();
         let decider = |at: usize| members.iter().position(|one: &One| differ(&one.policy.uses(), &keys, at));
+        let mut quickest: Vec<ModeId> = (0..keys.len()).map(|mode| ModeId(mode as u8)).collect();
+        quickest.sort_by(|a, b| facts.program_scales[a.index()].total_cmp(&facts.program_scales[b.index()]));
         let deciders: [Option<usize>; PROPERTIES.len()] = std::array::from_fn(decider);
         // What is erased and moved block by block must be the same in a block.
         let shares_blocks = OF_BLOCKS.iter().all(|&at| deciders[at].is_none());
@@ -162,7 +172,9 @@ impl Combine {
             page_scope: shares_blocks && members.iter().any(|one| one.needs.page_scope),
             eraser: members.iter().position(|one| one.needs.erases),
             scorer: members.iter().position(|one| one.needs.scores),
-            scales: facts.program_scales.clone(),
+            mover: only(members.iter().map(|one| moves_at_once(&one.needs))),
+            quickest,
+            answers: Vec::with_capacity(members.len()),
             base,
             keys,
             members,
@@ -171,9 +183,7 @@ impl Combine {
 
     /// The quickest mode with all properties.
     fn find(&self, wanted: &Key) -> Option<ModeId> {
-        let having = (0..self.keys.len()).filter(|&mode| self.keys[mode] == *wanted);
-        let mode = having.min_by(|&a, &b| self.scales[a].total_cmp(&self.scales[b]))?;
-        Some(ModeId(mode as u8))
+        self.quickest.iter().copied().find(|mode| self.keys[mode.index()] == *wanted)
     }
 
     /// The mode that answers together stand for: each property from the policy that decides on it.
@@ -214,21 +224,32 @@ impl Combine {
         decided.map(of).collect::<Vec<_>>().join(" and the ")
     }
 
-    /// Each policy in turn, with its own part of the declared state.
-    fn each<T>(&mut self, view: &mut View<'_>, mut call: impl FnMut(&mut One, &mut View<'_>) -> T) -> Vec<T> {
-        self.members.iter_mut().map(|one| call(one, &mut view.part(one.bits, one.bytes))).collect()
+    /// Each policy that wants the call, with its own part of the declared state.
+    fn each(&mut self, view: &mut View<'_>, wants: fn(&Needs) -> bool, mut call: impl FnMut(&mut One, &mut View<'_>)) {
+        for one in self.members.iter_mut().filter(|one| wants(&one.needs)) {
+            view.narrowed(one.part, |view| call(one, view));
+        }
     }
 
-    /// The first policy's answer that there is.
+    /// The first answer of those that want the call.
     fn first<T>(
         &mut self,
         view: &mut View<'_>,
+        wants: fn(&Needs) -> bool,
         mut call: impl FnMut(&mut One, &mut View<'_>) -> Option<T>,
     ) -> Option<(usize, T)> {
-        self.members
-            .iter_mut()
-            .enumerate()
-            .find_map(|(index, one)| call(one, &mut view.part(one.bits, one.bytes)).map(|answer| (index, answer)))
+        let mut wanting = self.members.iter_mut().enumerate().filter(|(_, one)| wants(&one.needs));
+        wanting.find_map(|(index, one)| view.narrowed(one.part, |view| call(one, view)).map(|answer| (index, answer)))
+    }
+
+    /// The mode that the answers of all policies stand for.
+    fn agreed(&mut self, view: &mut View<'_>, mut call: impl FnMut(&mut One, &mut View<'_>) -> ModeId) -> ModeId {
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.clear();
+        answers.extend(self.members.iter_mut().map(|one| view.narrowed(one.part, |view| call(one, view))));
+        let mode = self.together(|member| answers[member]);
+        self.answers = answers;
+        mode
     }
 
     /// A page that one policy wants moved in its own mode: the other properties are those of old data.
@@ -237,6 +258,17 @@ impl Combine {
             |member: usize| if member == index { page_move.mode } else { self.members[member].policy.mode_of_old_data() };
         PageMove { mode: self.together(answer), ..page_move }
     }
+}
+
+/// Whether a policy may want pages moved at any time, not only while dies are idle.
+fn moves_at_once(needs: &Needs) -> bool {
+    needs.moves && !needs.idle_only
+}
+
+/// Which one it is that is so, if exactly one is.
+fn only(mut are: impl Iterator<Item = bool>) -> Option<usize> {
+    let first = are.position(|is| is)?;
+    if are.any(|is| is) { None } else { Some(first) }
 }
 
 /// Whether modes differ in a property.
@@ -264,7 +296,7 @@ impl ModePolicy for Combine {
             reads_done: any(|needs| needs.reads_done),
             scores: any(|needs| needs.scores),
             moves: any(|needs| needs.moves),
-            idle_only: !any(|needs| needs.moves && !needs.idle_only),
+            idle_only: !any(moves_at_once),
             idle_after: self
                 .members
                 .iter()
@@ -281,83 +313,92 @@ impl ModePolicy for Combine {
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
-        let answers = self.each(view, |one, view| one.policy.write(dispatch, view).mode);
-        let mode = self.together(|member| answers[member]);
+        let mode = self.agreed(view, |one, view| one.policy.write(dispatch, view).mode);
         WriteAnswer { mode, stream: if self.page_scope { 0 } else { mode.0 } }
     }
 
     fn collecting(&mut self, collection: &Collection, view: &mut View<'_>) {
-        self.each(view, |one, view| one.policy.collecting(collection, view));
+        self.each(view, |_| true, |one, view| one.policy.collecting(collection, view));
     }
 
     fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId {
-        let answers = self.each(view, |one, view| one.policy.relocate(moving, view));
-        self.together(|member| answers[member])
+        self.agreed(view, |one, view| one.policy.relocate(moving, view))
     }
 
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
-        self.each(view, |one, view| {
-            if one.needs.placed {
-                one.policy.placed(&Placed { mode: one.own[placed.mode.index()], ..*placed }, view);
-            }
-        });
+        // Field by field: a copy as a whole would read in wide words what has just been written in narrow ones.
+        let &Placed { lpn, ppn, mode, reason, stream, superseded } = placed;
+        let with_own = |one: &One| Placed { lpn, ppn, mode: one.own[mode.index()], reason, stream, superseded };
+        self.each(view, |needs| needs.placed, |one, view| one.policy.placed(&with_own(one), view));
     }
 
     fn dropped(&mut self, lpn: Lpn, view: &mut View<'_>) {
-        self.each(view, |one, view| one.policy.dropped(lpn, view));
+        self.each(view, |needs| needs.dropped, |one, view| one.policy.dropped(lpn, view));
     }
 
     fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
-        let answers = self.each(view, |one, view| if one.needs.reads { one.policy.read_issued(read, view).mode } else { None });
-        ReadAnswer { mode: answers.into_iter().flatten().next() }
+        let mut mode = None;
+        self.each(view, |needs| needs.reads, |one, view| mode = mode.or(one.policy.read_issued(read, view).mode));
+        ReadAnswer { mode }
     }
 
     fn read_done(&mut self, lpn: Lpn, ppn: Ppn, view: &mut View<'_>) {
-        self.each(view, |one, view| one.policy.read_done(lpn, ppn, view));
+        self.each(view, |needs| needs.reads_done, |one, view| one.policy.read_done(lpn, ppn, view));
     }
 
     fn score(&self, candidate: &Candidate, view: &mut View<'_>) -> f64 {
         let Some(one) = self.scorer.map(|index| &self.members[index]) else { return f64::from(candidate.invalid) };
         let own = Candidate { mode: one.own[candidate.mode.index()], ..*candidate };
-        one.policy.score(&own, &mut view.part(one.bits, one.bytes))
+        view.narrowed(one.part, |view| one.policy.score(&own, view))
     }
 
     fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {
         let Some(one) = self.eraser.map(|index| &mut self.members[index]) else { return ModeId(0) };
-        one.policy.erase(collection, &mut view.part(one.bits, one.bytes))
+        view.narrowed(one.part, |view| one.policy.erase(collection, view))
     }
 
     fn free_list(&mut self, level: u8, lists: &[u32], view: &mut View<'_>) -> u8 {
         let one = &mut self.members[self.eraser.unwrap_or(0)];
-        one.policy.free_list(level, lists, &mut view.part(one.bits, one.bytes))
+        view.narrowed(one.part, |view| one.policy.free_list(level, lists, view))
     }
 
     fn deepen(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         let one = &mut self.members[self.eraser.unwrap_or(0)];
-        one.policy.deepen(block, level, &mut view.part(one.bits, one.bytes))
+        view.narrowed(one.part, |view| one.policy.deepen(block, level, view))
     }
 
     fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
-        self.each(view, |one, view| one.policy.opened(block, view));
+        self.each(view, |needs| needs.blocks, |one, view| one.policy.opened(block, view));
     }
 
     fn erased(&mut self, block: BlockId, view: &mut View<'_>) {
-        self.each(view, |one, view| one.policy.erased(block, view));
+        self.each(view, |needs| needs.blocks, |one, view| one.policy.erased(block, view));
     }
 
     fn urgent(&mut self, view: &mut View<'_>) -> Option<PageMove> {
-        let found = self.first(view, |one, view| one.policy.urgent(view));
+        let found = self.first(view, moves_at_once, |one, view| one.policy.urgent(view));
         found.map(|(index, page_move)| self.moved(index, page_move))
     }
 
     fn forced(&mut self, view: &mut View<'_>) -> Option<PageMove> {
-        let found = self.first(view, |one, view| one.policy.forced(view));
+        let found = self.first(view, moves_at_once, |one, view| one.policy.forced(view));
         found.map(|(index, page_move)| self.moved(index, page_move))
     }
 
+    fn pressing(&mut self, view: &mut View<'_>) -> Pressing {
+        let Some(index) = self.mover else { return in_turn(self, view) };
+        let one = &mut self.members[index];
+        match view.narrowed(one.part, |view| one.policy.pressing(view)) {
+            Pressing::Urgent(page_move) => Pressing::Urgent(self.moved(index, page_move)),
+            Pressing::Forced(page_move) => Pressing::Forced(self.moved(index, page_move)),
+            nothing @ Pressing::Nothing(_) => nothing,
+        }
+    }
+
     fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {
-        let ripe = |one: &One| one.needs.moves && idle.die_for >= one.needs.idle_after;
-        let (index, found) = self.first(view, |one, view| if ripe(one) { one.policy.idle(idle, view) } else { None })?;
+        let ripe = |one: &One| idle.die_for >= one.needs.idle_after;
+        let offer = |one: &mut One, view: &mut View<'_>| if ripe(one) { one.policy.idle(idle, view) } else { None };
+        let (index, found) = self.first(view, |needs| needs.moves, offer)?;
         Some(match found {
             Relocation::Page(page_move) => Relocation::Page(self.moved(index, page_move)),
             block @ Relocation::Block { .. } => block,
@@ -365,20 +406,22 @@ impl ModePolicy for Combine {
     }
 
     fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
-        let found = self.first(view, |one, view| one.policy.drain(view));
+        let found = self.first(view, moves_at_once, |one, view| one.policy.drain(view));
         found.map(|(index, page_move)| self.moved(index, page_move))
     }
 
     fn power_fails(&mut self, view: &mut View<'_>) -> Option<Backup> {
-        self.each(view, |one, view| one.policy.power_fails(view)).into_iter().flatten().reduce(Backup::and)
+        let saves = |one: &mut One| view.narrowed(one.part, |view| one.policy.power_fails(view));
+        self.members.iter_mut().filter_map(saves).reduce(Backup::and)
     }
 
     fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {
-        self.members.iter().filter_map(|one| one.policy.wake_at(&mut view.part(one.bits, one.bytes))).min()
+        let asked = self.members.iter().filter(|one| moves_at_once(&one.needs));
+        asked.filter_map(|one| view.narrowed(one.part, |view| one.policy.wake_at(view))).min()
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        self.each(view, |one, view| one.policy.adopt(view));
+        self.each(view, |_| true, |one, view| one.policy.adopt(view));
     }
 
     fn move_after(&self, mode: ModeId) -> Option<Nanos> {

@@ -171,6 +171,22 @@ impl Facts {
     }
 }
 
+/// The declared state of one of several policies: its bits of each unit and its bytes of each block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    bit: u8,
+    mask: u8,
+    byte: u8,
+    bytes: u8,
+}
+
+impl Part {
+    /// The `bits` from `bit` on of each unit, the `bytes` from `byte` on of each block.
+    pub fn new((bit, bits): (u8, u8), (byte, bytes): (u8, u8)) -> Part {
+        Part { bit, mask: ((1u16 << bits) - 1) as u8, byte, bytes }
+    }
+}
+
 /// What a policy may look at, and its declared state.
 pub struct View<'a> {
     /// The time now.
@@ -187,16 +203,23 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// The same for a policy that is one of several: its bits are the `bits` from `bit` on of the declared ones, its bytes the `bytes` from `byte` on.
-    pub(crate) fn part(&mut self, (bit, bits): (u8, u8), (byte, bytes): (u8, u8)) -> View<'_> {
-        View {
-            now: self.now,
-            signals: self.signals,
-            store: self.store,
-            space: self.space,
-            bits: Bits { all: self.bits.all, shift: self.bits.shift + bit, mask: ((1u16 << bits) - 1) as u8 },
-            block_bytes: Bytes { all: self.block_bytes.all, from: self.block_bytes.from + byte, count: bytes },
-        }
+    /// Calls a policy that is one of several: its bits are the `bits` from `bit` on of the declared ones, its bytes the `bytes` from `byte` on. The view is narrowed where it is,
+    /// for a copy would read in wide words what has just been written in narrow ones.
+    #[inline]
+    pub(crate) fn narrowed<T>(&mut self, part: Part, call: impl FnOnce(&mut Self) -> T) -> T {
+        let whole =
+            Part { bit: self.bits.shift, mask: self.bits.mask, byte: self.block_bytes.from, bytes: self.block_bytes.count };
+        let within = Part { bit: whole.bit + part.bit, byte: whole.byte + part.byte, ..part };
+        self.set_part(within);
+        let answer = call(self);
+        self.set_part(whole);
+        answer
+    }
+
+    #[inline]
+    fn set_part(&mut self, part: Part) {
+        (self.bits.shift, self.bits.mask) = (part.bit, part.mask);
+        (self.block_bytes.from, self.block_bytes.count) = (part.byte, part.bytes);
     }
 
     /// Free blocks of a die.
@@ -414,6 +437,28 @@ pub struct Dispatch<'a> {
     pub others_idle: u32,
 }
 
+/// What a policy wants before a die chooses what to do next.
+#[derive(Clone, Copy, Debug)]
+pub enum Pressing {
+    /// A page that must be moved before anything else starts.
+    Urgent(PageMove),
+    /// A page to be moved at once.
+    Forced(PageMove),
+    /// Nothing now; it may want to be asked again at some time although nothing happens.
+    Nothing(Option<SimTime>),
+}
+
+/// The three calls that [`ModePolicy::pressing`] stands for.
+fn in_turn<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> Pressing {
+    match policy.urgent(view) {
+        Some(page_move) => Pressing::Urgent(page_move),
+        None => match policy.forced(view) {
+            Some(page_move) => Pressing::Forced(page_move),
+            None => Pressing::Nothing(policy.wake_at(view)),
+        },
+    }
+}
+
 /// A read of a unit in flash.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitRead {
@@ -594,6 +639,11 @@ pub trait ModePolicy: Send {
     /// A page to be moved at once, but without stopping anything else.
     fn forced(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
         None
+    }
+
+    /// What is to be done before a die chooses what to do next: [`ModePolicy::urgent`], [`ModePolicy::forced`] and [`ModePolicy::wake_at`] in one call.
+    fn pressing(&mut self, view: &mut View<'_>) -> Pressing {
+        in_turn(self, view)
     }
 
     /// What is to be moved while somebody is idle. Asked when a die has nothing else to do, at once or after [`Needs::idle_after`].
