@@ -50,18 +50,21 @@ def paper(
     _check(out, force)
     Traces(traces)  # A folder that is not there is said before minutes have passed.
     outcomes: list[Outcome] = []
-    for name in wanted:
-        with work_bar(name, quiet or json) as progress:
-            outcomes.append(papers.run(name, quick, traces, progress))
-        if not json:
-            _show(standard_output(), outcomes[-1])
+    try:
+        for name in wanted:
+            with work_bar(name, quiet or json) as progress:
+                outcomes.append(papers.run(name, quick, traces, progress))
+            if not json:
+                _show(standard_output(), outcomes[-1])
+    finally:
+        # Also if it ends early: what has been found took minutes.
+        if out is not None and outcomes:
+            save(outcomes, out, force=force)
+            if not quiet:
+                _say_what_was_written(out, outcomes)
     if json:
         documents = [outcome.as_json() for outcome in outcomes]
         print_json(documents[0] if len(documents) == 1 else {"experiments": documents})
-    if out is not None:
-        save(outcomes, out, force=force)
-        if not quiet:
-            _say_what_was_written(out, outcomes)
 
 
 def _list(json: bool) -> None:

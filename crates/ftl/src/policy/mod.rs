@@ -203,8 +203,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Calls a policy that is one of several: its bits are the `bits` from `bit` on of the declared ones, its bytes the `bytes` from `byte` on. The view is narrowed where it is,
-    /// for a copy would read in wide words what has just been written in narrow ones.
+    /// Calls a policy that is one of several, to which the declared state is its own part of it. The view is narrowed where it is: a copy would read in wide
+    /// words what has just been written in narrow ones.
     #[inline]
     pub(crate) fn narrowed<T>(&mut self, part: Part, call: impl FnOnce(&mut Self) -> T) -> T {
         let whole =

@@ -15,6 +15,8 @@ from ssdlab.papers.traces import Load
 from ssdlab.simulate import run as simulate
 from ssdlab.workloads import Workload
 
+#: Erases that a run without any counts as: fewer than one happened.
+_UNSEEN = 0.5
 #: A run for its description's sake.
 _NOTHING_MUCH = "[read]\nrw=read\nbs=4k\nio_size=4k\n"
 
@@ -96,7 +98,7 @@ class Run:
     #: Latency that 99.99 % of all commands stay within, and their mean [ns].
     tail_ns: float
     mean_ns: float
-    #: Effective wear for each page that the host wrote [nominal erases of a block].
+    #: Effective wear for each page that the host wrote [nominal erases of a block]; a bound from above where nothing was erased.
     wear: float
     #: Effective wear of an erase, in the mean [nominal erases]; 1 where nothing was erased.
     wear_per_erase: float
@@ -112,10 +114,11 @@ class Run:
         tail = latency["p99_99_ns"] if latency["p99_99_ns"] is not None else latency["max_ns"]
         erases: Mapping[str, int] = summary["modes"]["erase"]
         worn = sum(count * wears.get(mode, 1.0) for mode, count in erases.items())
+        at_least = _UNSEEN * min(wears.values(), default=1.0)
         return cls(
             tail_ns=float(tail),
             mean_ns=float(latency["mean_ns"]),
-            wear=worn / host,
+            wear=max(worn, at_least) / host,
             wear_per_erase=worn / sum(erases.values()) if any(erases.values()) else 1.0,
             programs=sum(summary["flash"]["programs"].values()) / host,
             utilisation=float(summary["utilisation"]["dies_writing"]),
