@@ -72,6 +72,20 @@ def test_one_bit_per_cell_and_weak_codes_are_on_the_same_drive(load):
     assert 0 < modes["fast"]["retention_ns"] < 0.5 * modes["normal"]["retention_ns"]
 
 
+def test_a_run_without_an_erase_wears_less_than_one_would():
+    summary = {
+        "latency": {"all": {"p99_99_ns": None, "max_ns": 7, "mean_ns": 5.0}},
+        "host_units_written": 100,
+        "modes": {"erase": {"nominal": 0, "gentle": 0}},
+        "flash": {"programs": {"host": 100}},
+        "utilisation": {"dies_writing": 0.1},
+    }
+    quiet = Run.of(summary, {"nominal": 1.0, "gentle": 0.5})
+    assert (quiet.wear, quiet.wear_per_erase, quiet.tail_ns) == (0.0025, 1.0, 7.0)
+    summary["modes"]["erase"]["gentle"] = 4
+    assert Run.of(summary, {"nominal": 1.0, "gentle": 0.5}).wear == 0.02
+
+
 def board(load, **tweaks: dict[str, float]) -> Board:
     """Every contender as the baseline is, but for some."""
     on = Busy(load, 1.0, a_run())

@@ -178,6 +178,20 @@ def test_the_folder_is_written_and_refused_before_anything_runs(command, tmp_pat
     assert "not empty" in again.stderr
 
 
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_was_found_is_written_although_a_later_experiment_fails(command, monkeypatch, tmp_path, ending):
+    def failing(setting: Setting) -> Iterator[Entry]:
+        """Ends early."""
+        raise ending
+        yield
+
+    monkeypatch.setitem(papers.EXPERIMENTS, "other", failing)
+    folder = tmp_path / "results"
+    assert command("all", "--out", folder).exit_code != 0
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))["experiments"]
+    assert [each["experiment"] for each in found] == ["small"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
