@@ -69,6 +69,14 @@ class Board:
         """The geometric mean of a ratio over the loads."""
         return geometric_mean(value(one) for one in self.of(name, wear))
 
+    def mean(self, name: str, wear: float) -> float:
+        """Mean latency over the baseline's."""
+        return self.over_loads(name, wear, lambda one: one.mean)
+
+    def life(self, name: str, wear: float) -> float:
+        """Lifetime over the baseline's."""
+        return self.over_loads(name, wear, lambda one: one.life)
+
     def extra(self, name: str, wear: float) -> float:
         """Mean extra writes."""
         return fmean(one.extra for one in self.of(name, wear))
@@ -131,7 +139,7 @@ def _percent_or_none(share: float | None) -> str:
 
 def _summary(board: Board, contender: Contender, wear: float) -> Entry:
     name = contender.name
-    tail, life = (board.over_loads(name, wear, value) for value in (lambda one: one.tail, lambda one: one.life))
+    tail, life = board.over_loads(name, wear, lambda one: one.tail), board.life(name, wear)
     shares = " and ".join(_percent_or_none(board.share(name, wear, gain)) for gain in (tail_gain, life_gain))
     return Entry(
         work="one budget",
@@ -146,10 +154,7 @@ def _summary(board: Board, contender: Contender, wear: float) -> Entry:
 
 def _where_they_pay(board: Board) -> Iterator[Entry]:
     """The least wear from which an idea brings more than what its control has for nothing."""
-
-    def mean(name: str, wear: float) -> float:
-        return board.over_loads(name, wear, lambda one: one.mean)
-
+    mean = board.mean
     for name in ("ofwar", "rr_speed"):
         gains = [1.0 - mean(name, wear) / mean("wear_adaptive", wear) for wear in board.wears]
         yield _pays(board, name, "mean latency beside wear_adaptive's, the widest step that keeps the full promise", gains)
@@ -181,13 +186,7 @@ def _pays(board: Board, name: str, what: str, gains: Sequence[float]) -> Entry:
 def _what_it_teaches(board: Board) -> Iterator[Entry]:
     """What must hold if the budget is one."""
     young, old = board.wears[0], board.wears[-1]
-
-    def mean(name: str, wear: float) -> float:
-        return board.over_loads(name, wear, lambda one: one.mean)
-
-    def life(name: str, wear: float) -> float:
-        return board.over_loads(name, wear, lambda one: one.life)
-
+    mean, life = board.mean, board.life
     checks = (
         (
             "a short promise brings nothing that a young cell does not give anyway: ofwar's mean latency over wear_adaptive's, "
@@ -307,8 +306,8 @@ def _pictures(board: Board) -> Iterator[Picture]:
             series=tuple(
                 Series(
                     name,
-                    [board.over_loads(name, wear, lambda one: one.mean)],
-                    [board.over_loads(name, wear, lambda one: one.life)],
+                    [board.mean(name, wear)],
+                    [board.life(name, wear)],
                 )
                 for name in names
             ),
