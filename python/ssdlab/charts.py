@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,18 @@ _SIZE, _DPI = (7.2, 4.5), 160
 _WARNING = "#b3261e"
 #: Colours of curves that follow a quantity, dark to light (viridis, without its palest end).
 _RAMP = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#b5c92c")
+#: Marks of points, as plotly and as matplotlib name them. There are eight colours: a pair of both comes again after 72 series.
+_MARKS = (
+    ("circle", "o"),
+    ("square", "s"),
+    ("triangle-up", "^"),
+    ("diamond", "D"),
+    ("triangle-down", "v"),
+    ("pentagon", "p"),
+    ("cross", "P"),
+    ("star", "*"),
+    ("x", "X"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,10 @@ class Chart:
     marks: tuple[Mark, ...] = ()
     #: Bars, stacked; `x` of every series names them.
     stacked: bool = False
+    #: `x` of every series names cases in no order: points, without a curve through them.
+    cases: bool = False
+    #: Each series' name stands beside its last point, not in a legend.
+    labelled: bool = False
     #: The series follow a quantity: their colours do, too.
     ordered: bool = False
     #: What the series are named by.
@@ -92,16 +108,48 @@ class Chart:
             _BACK_ENDS[target.suffix](self, beside, target.suffix[1:])
         return target
 
-    def colours(self) -> list[str]:
-        """The colour of each series."""
+    def looks(self) -> list[tuple[str, tuple[str, str]]]:
+        """The colour of each series, and the mark of its points."""
         places = [at if one.colour is None else one.colour for at, one in enumerate(self.series)]
         last = max((place for place in places if isinstance(place, int)), default=0)
-        return [place if isinstance(place, str) else self._colour(place, last) for place in places]
+        return [
+            (place, _MARKS[0]) if isinstance(place, str) else (self._colour(place, last), _MARKS[place % len(_MARKS)])
+            for place in places
+        ]
 
     def _colour(self, place: int, last: int) -> str:
         from ssdlab.report import style
 
         return _ramp(place / max(last, 1)) if self.ordered else style.run_colour(place)
+
+    def has_legend(self) -> bool:
+        """Whether a legend says which series is which."""
+        return len(self.series) > 1 and not self.labelled
+
+    def cases_named(self) -> list[str]:
+        """What stands along the axis of cases or bars."""
+        return [str(name) for name in self.series[0].x] if self.series and (self.cases or self.stacked) else []
+
+    def labels(self, which: str) -> tuple[tuple[float, str], ...]:
+        """Where labels stand on an axis, ``x`` or ``y``, and what they say; none: left to the back end.
+
+        A logarithmic axis of less than two decades has plain numbers, for back ends label whole decades.
+        """
+        axis = self.x if which == "x" else self.y
+        if axis.ticks or not axis.log:
+            return axis.ticks
+        shown = [value for one in self.series for value in getattr(one, which)]
+        shown += [mark.at for mark in self.marks if mark.on == which] + list(axis.span or ())
+        positive = [value for value in shown if isinstance(value, float | int) and value > 0 and math.isfinite(value)]
+        if not positive:
+            return ()
+        low, high = min(positive), max(positive)
+        if high >= 100 * low:
+            return ()
+        digits = (1, 2, 3, 4, 5, 6, 7, 8, 9) if high < 10 * low else (1, 2, 5)
+        decades = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+        values = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+        return tuple((value, f"{value:g}") for value in values if low <= value <= high)
 
 
 def _ramp(share: float) -> str:
@@ -148,14 +196,14 @@ def _page(chart: Chart, path: Path, _: str) -> None:
 
     title = {"text": chart.title, "x": 0.01, "xanchor": "left", "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     figure = style.figure(620, title=title, margin={"l": 80, "r": 160, "t": 70, "b": 60})
-    for one, colour in zip(chart.series, chart.colours(), strict=True):
-        _trace(figure, chart, one, colour)
+    for one, (colour, (mark_shape, _)) in zip(chart.series, chart.looks(), strict=True):
+        _trace(figure, chart, one, colour, mark_shape)
     if chart.stacked:
         figure.update_layout(barmode="relative", bargap=0.35)
     legend = {"title": {"text": chart.legend}, "orientation": "v", "x": 1.01, "y": 1.0, "yanchor": "top"}
-    figure.update_layout(showlegend=len(chart.series) > 1, legend=legend)
-    figure.update_xaxes(**_plotly_axis(chart.x), **({"type": "category"} if chart.stacked else {}))
-    figure.update_yaxes(**_plotly_axis(chart.y))
+    figure.update_layout(showlegend=chart.has_legend(), legend=legend)
+    figure.update_xaxes(**_plotly_axis(chart.x, chart.labels("x")), **({"type": "category"} if chart.cases_named() else {}))
+    figure.update_yaxes(**_plotly_axis(chart.y, chart.labels("y")))
     for mark in chart.marks:
         _plotly_mark(figure, chart, mark)
     if chart.note:
@@ -166,7 +214,7 @@ def _page(chart: Chart, path: Path, _: str) -> None:
     path.write_text(html, encoding="utf-8")
 
 
-def _trace(figure: Any, chart: Chart, one: Series, colour: str) -> None:
+def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> None:
     if chart.stacked:
         figure.add_bar(x=list(one.x), y=list(one.y), name=one.name, marker={"color": colour})
         return
@@ -179,11 +227,23 @@ def _trace(figure: Any, chart: Chart, one: Series, colour: str) -> None:
         x=list(one.x),
         y=list(one.y),
         name=one.name,
-        mode="lines+markers" if one.points else "lines",
+        mode="+".join(_plotly_mode(chart, one)),
+        text=[""] * (len(one.x) - 1) + [one.name] if chart.labelled else None,
+        textposition="top center",
+        cliponaxis=not chart.labelled,
         line={"color": colour, "width": 1.8, "dash": "dash" if one.dashed else "solid"},
-        marker={"size": 6},
+        marker={"size": 8 if chart.cases or chart.labelled else 6, "symbol": shape, "color": colour},
         **errors,
     )
+
+
+def _plotly_mode(chart: Chart, one: Series) -> Iterator[str]:
+    if not chart.cases:
+        yield "lines"
+    if one.points or chart.cases:
+        yield "markers"
+    if chart.labelled:
+        yield "text"
 
 
 def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
@@ -206,14 +266,14 @@ def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
     figure.add_annotation(**text, **anchor, **where)
 
 
-def _plotly_axis(axis: Axis) -> dict[str, Any]:
+def _plotly_axis(axis: Axis, labels: Sequence[tuple[float, str]]) -> dict[str, Any]:
     settings: dict[str, Any] = {"title_text": axis.title}
     if axis.log:
         settings |= {"type": "log", "exponentformat": "power", "dtick": 1}
     if axis.counts:
         settings["tickformat"] = ","
-    if axis.ticks:
-        settings |= {"tickvals": [at for at, _ in axis.ticks], "ticktext": [text for _, text in axis.ticks]}
+    if labels:
+        settings |= {"tickvals": [at for at, _ in labels], "ticktext": [text for _, text in labels]}
         settings.pop("dtick", None)
     if axis.span is not None:
         settings["range"] = [math.log10(end) for end in axis.span] if axis.log else list(axis.span)
@@ -240,14 +300,17 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
         "xtick.color": style.MUTED,
         "ytick.color": style.MUTED,
     }
-    with matplotlib.rc_context(looks):
+    with matplotlib.rc_context(looks), warnings.catch_warnings():
+        # Of axes with one point, or none that they can show: they are drawn as they are.
+        warnings.simplefilter("ignore")
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         axes = figure.subplots()
         axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold")
         draw = _bars if chart.stacked else _curves
         draw(axes, chart)
-        _matplotlib_axis(axes, "x", chart.x)
-        _matplotlib_axis(axes, "y", chart.y)
+        _matplotlib_axis(axes, "x", chart.x, chart.labels("x"))
+        _matplotlib_axis(axes, "y", chart.y, chart.labels("y"))
+        _slant(axes, [text for _, text in chart.labels("x")] or chart.cases_named())
         for mark in chart.marks:
             _mark(axes, mark)
         axes.grid(color=style.GRID, linewidth=0.7, axis="y" if chart.stacked else "both")
@@ -256,20 +319,21 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
             axes.spines[side].set_visible(False)
         if chart.note:
             figure.supxlabel(chart.note, x=0.01, ha="left", fontsize=7.5, color=_WARNING)
-        if len(chart.series) > 1:
-            figure.legend(title=chart.legend or None, loc="outside right upper", fontsize=8, title_fontsize=8, frameon=False)
+        if chart.has_legend():
+            # Beside the axes, not the title, which may be as wide as the picture.
+            beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
+            axes.legend(title=chart.legend or None, **beside, fontsize=8, title_fontsize=8, frameon=False)
         # Without the time of day: equal charts give equal files.
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-        with warnings.catch_warnings():
-            # Of axes with one point, or none: they are drawn as they are.
-            warnings.simplefilter("ignore")
-            figure.savefig(path, format=kind, metadata=metadata)
+        figure.savefig(path, format=kind, metadata=metadata)
 
 
 def _curves(axes: Axes, chart: Chart) -> None:
-    for one, colour in zip(chart.series, chart.colours(), strict=True):
-        style: dict[str, Any] = {"color": colour, "linewidth": 1.4, "linestyle": "--" if one.dashed else "-"}
-        marker: dict[str, Any] = {"marker": "o", "markersize": 3.2} if one.points else {}
+    for one, (colour, (_, shape)) in zip(chart.series, chart.looks(), strict=True):
+        curve = "none" if chart.cases else "--" if one.dashed else "-"
+        style: dict[str, Any] = {"color": colour, "linewidth": 1.4, "linestyle": curve}
+        alone = chart.cases or chart.labelled
+        marker: dict[str, Any] = {"marker": shape, "markersize": 5.0 if alone else 3.6} if one.points or alone else {}
         x: Any = list(one.x)
         if one.low is not None and one.high is not None:
             up = [max(high - y, 0.0) for high, y in zip(one.high, one.y, strict=True)]
@@ -277,20 +341,34 @@ def _curves(axes: Axes, chart: Chart) -> None:
             axes.errorbar(x, list(one.y), yerr=(down, up), label=one.name, capsize=2, elinewidth=0.9, **style, **marker)
         else:
             axes.plot(x, list(one.y), label=one.name, **style, **marker)
+        if chart.labelled and x:
+            place: dict[str, Any] = {"xytext": (0, 5), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+            axes.annotate(one.name, (x[-1], one.y[-1]), **place, fontsize=8, color=colour)
+    if chart.labelled:
+        axes.margins(x=0.12, y=0.1)
 
 
 def _bars(axes: Axes, chart: Chart) -> None:
     """Bars on bars; what is below zero hangs from it."""
-    names = list(chart.series[0].x) if chart.series else []
+    names = chart.cases_named()
     above, below = [0.0] * len(names), [0.0] * len(names)
-    for one, colour in zip(chart.series, chart.colours(), strict=True):
+    for one, (colour, _) in zip(chart.series, chart.looks(), strict=True):
         bottom = [up if y >= 0 else down for y, up, down in zip(one.y, above, below, strict=True)]
-        axes.bar([str(name) for name in names], list(one.y), bottom=bottom, color=colour, label=one.name, width=0.62)
+        axes.bar(names, list(one.y), bottom=bottom, color=colour, label=one.name, width=0.62)
         above = [up + max(y, 0.0) for y, up in zip(one.y, above, strict=True)]
         below = [down + min(y, 0.0) for y, down in zip(one.y, below, strict=True)]
 
 
-def _matplotlib_axis(axes: Axes, which: str, axis: Axis) -> None:
+def _slant(axes: Axes, labels: Sequence[str]) -> None:
+    """Slants labels along the bottom that would run into each other."""
+    letter, width = 5.5, 330.0  # points: a letter's, and that of the axes beside a legend
+    if labels and max(map(len, labels)) * letter > width / len(labels):
+        axes.tick_params(axis="x", labelsize=8, labelrotation=45.0)
+        for label in axes.get_xticklabels():
+            label.set(horizontalalignment="right", rotation_mode="anchor")
+
+
+def _matplotlib_axis(axes: Axes, which: str, axis: Axis, labels: Sequence[tuple[float, str]]) -> None:
     from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
 
     place = axes.xaxis if which == "x" else axes.yaxis
@@ -299,8 +377,8 @@ def _matplotlib_axis(axes: Axes, which: str, axis: Axis) -> None:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log", nonpositive="mask")
     if axis.counts:
         place.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    if axis.ticks:
-        place.set_ticks([at for at, _ in axis.ticks], [text for _, text in axis.ticks])
+    if labels:
+        place.set_ticks([at for at, _ in labels], [text for _, text in labels])
         place.set_minor_locator(NullLocator())
         place.set_minor_formatter(NullFormatter())
     if axis.span is not None:
@@ -336,6 +414,7 @@ def _mark(axes: Axes, mark: Mark) -> None:
             va="bottom",
             fontsize=7.5,
             color=style.MUTED,
+            zorder=1.5,  # behind curves and points
         )
 
 

@@ -365,8 +365,7 @@ def _rival_reads(usual: Sequence[Case]) -> Iterator[Entry]:
 
 def _pictures(cases: Sequence[Case]) -> Iterator[Picture]:
     """Figures 1, 7 and 8 as points over the default, and figure 9 as shares."""
-    places = [float(place) for place in range(len(cases))]
-    ticks = tuple((place, case.load.known.name) for place, case in zip(places, cases, strict=True))
+    names = [case.load.known.name for case in cases]
     nothing = float("nan")
     for figure, kind, what, policies in (
         ("1a", "write", "write", ("HCW/LCR", "LCW/HCR")),
@@ -378,17 +377,17 @@ def _pictures(cases: Sequence[Case]) -> Iterator[Picture]:
         series = tuple(
             Series(
                 policy,
-                places,
+                names,
                 [ratio if (ratio := case.over(policy, "MCW/MCR", kind)) is not None else nothing for case in cases],
-                dashed=policy in RIVALS,
             )
             for policy in policies
         )
         chart = Chart(
             title=f"Figure {figure}: {what} response over that of medium costs",
-            x=Axis("", ticks=ticks),
+            x=Axis(""),
             y=Axis("mean response / MCW/MCR"),
             series=series,
+            cases=True,
             marks=(Mark(1.0, "medium costs"),),
         )
         yield Picture(name=f"agcr-figure-{figure}", chart=chart)

@@ -288,7 +288,7 @@ def _table(found: Sequence[Found]) -> Table:
 
 def _picture_of_gains(found: Sequence[Found]) -> Picture:
     """Figure 9: MAX P/E load by load."""
-    names = [one.case.title for one in found]
+    names = [one.case.name for one in found]
     chart = Chart(
         title="Figures 9 and 12b: MAX P/E over the baseline",
         x=Axis(""),
@@ -298,13 +298,14 @@ def _picture_of_gains(found: Sequence[Found]) -> Picture:
             Mark(1.0 + ENTERPRISE.gain, "the paper, enterprise: +69 %"),
             Mark(1.0 + MOBILE.gain, "the paper, mobile: +38 %"),
         ),
+        cases=True,
     )
     return Picture(name="autoftl-figure-9", chart=chart)
 
 
 def _picture_of_levels(found: Sequence[Found]) -> Picture:
     """Figure 11: erase voltages load by load."""
-    names = [one.case.title for one in found]
+    names = [one.case.name for one in found]
     chart = Chart(
         title="Figure 11: erase voltage modes under autoFTL",
         x=Axis(""),

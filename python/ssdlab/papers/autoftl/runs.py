@@ -86,6 +86,11 @@ class Case:
         """What tables call it."""
         return f"{self.load.title}, {self.speed:g}x" if self.on is ENTERPRISE else self.load.title
 
+    @property
+    def name(self) -> str:
+        """What pictures call it."""
+        return f"{self.load.name} {self.speed:g}x" if self.on is ENTERPRISE else self.load.name
+
     def workload(self, requests: int | None = None) -> Workload:
         """With its gaps, wrapped onto the drive (POLICIES 5)."""
         return self.load.workload(requests, self.speed, replay="gaps", address="wrap")

@@ -303,14 +303,8 @@ def _pictures(board: Board) -> Iterator[Picture]:
             title=f"One budget, {wear:.0%} worn: what each policy buys",
             x=Axis("mean latency / baseline", log=True),
             y=Axis("lifetime / baseline"),
-            series=tuple(
-                Series(
-                    name,
-                    [board.mean(name, wear)],
-                    [board.life(name, wear)],
-                )
-                for name in names
-            ),
-            marks=(Mark(1.0, "baseline"), Mark(1.0, "baseline", on="x")),
+            series=tuple(Series(name, [board.mean(name, wear)], [board.life(name, wear)]) for name in names),
+            marks=(Mark(1.0, "baseline"), Mark(1.0, "", on="x")),
+            labelled=True,
         )
         yield Picture(name=f"one-budget-{wear:.0%}".replace("%", ""), chart=chart)

@@ -1,0 +1,79 @@
+"""How a chart is drawn, whatever it shows: labels, marks, legends, in both back ends."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from ssdlab.charts import Axis, Chart, Series
+
+NAMES = ["hm_0", "a load with a long name", "another with a name as long", "prxy_0", "a fifth", "a sixth"]
+
+
+def chart(*series: Series, x: Axis | None = None, **fields) -> Chart:
+    """A chart of the series."""
+    return Chart("some title", x or Axis("x"), Axis("y"), series, **fields)
+
+
+def page(drawn: Chart, tmp_path) -> tuple[list[dict], dict]:
+    """The traces and the layout of a chart's page."""
+    html = drawn.save(tmp_path / "chart.html").read_text()
+    start = html.index("[", html.rindex("Plotly.newPlot("))
+    traces, after = json.JSONDecoder().raw_decode(html[start:])
+    layout, _ = json.JSONDecoder().raw_decode(html[start + after :].lstrip(", \n"))
+    return traces, layout
+
+
+def test_series_of_a_colour_differ_in_their_marks():
+    looks = chart(*(Series(str(at), [1.0], [1.0]) for at in range(72))).looks()
+    assert len(set(looks)) == 72
+
+
+def test_a_series_with_a_place_looks_like_that_place():
+    looks = chart(Series("a", [1.0], [1.0], colour=1), Series("b", [1.0], [1.0], colour=1, dashed=True)).looks()
+    assert looks[0] == looks[1]
+    assert looks[0] != chart(Series("a", [1.0], [1.0])).looks()[0]
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        ([0.32, 1.2], ["0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
+        ([3.0, 60.0], ["5", "10", "20", "50"]),
+        ([1.0, 1000.0], []),
+        ([0.0, float("nan")], []),
+    ],
+)
+def test_a_short_logarithmic_axis_has_plain_numbers(tmp_path, x, expected):
+    drawn = chart(Series("one", x, [1.0, 2.0]), x=Axis("x", log=True))
+    assert [text for _, text in drawn.labels("x")] == expected
+    picture = drawn.save(tmp_path / "chart.svg").read_text()
+    assert all(f">{text}<" in picture for text in expected)
+    if expected:
+        assert page(drawn, tmp_path)[1]["xaxis"]["ticktext"] == expected
+
+
+def test_cases_are_points_under_names_that_do_not_run_together(tmp_path):
+    series = (Series("one", NAMES, [1.0, 2.0, float("nan"), 4.0, 5.0, 6.0]), Series("two", NAMES, [2.0] * 6))
+    text = chart(*series, cases=True).save(tmp_path / "chart.svg").read_text()
+    assert all(re.search(rf"rotate\(-45[^>]*>{name}<", text) for name in NAMES)
+    traces, layout = page(chart(*series, cases=True), tmp_path)
+    assert {one["mode"] for one in traces} == {"markers"}
+    assert layout["xaxis"]["type"] == "category"
+    short = chart(Series("one", NAMES[:1], [1.0]), cases=True).save(tmp_path / "short.svg").read_text()
+    assert "rotate(-45" not in short
+
+
+def test_names_stand_beside_points_or_in_a_legend(tmp_path):
+    series = (Series("one", [1.0, 2.0], [3.0, 4.0]), Series("two", [2.0, 3.0], [3.0, 5.0]))
+    for labelled in (False, True):
+        drawn = chart(*series, labelled=labelled)
+        picture = drawn.save(tmp_path / f"{labelled}.svg").read_text()
+        assert (picture.count(">one<"), picture.count(">two<")) == (1, 1)
+        assert ("legend_1" in picture) is not labelled
+        (tmp_path / "chart.html").unlink(missing_ok=True)
+        traces, layout = page(drawn, tmp_path)
+        assert layout["showlegend"] is not labelled
+        assert [one.get("text") for one in traces] == ([["", "one"], ["", "two"]] if labelled else [None, None])
