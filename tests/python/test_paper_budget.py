@@ -99,10 +99,12 @@ def board(load, **tweaks: dict[str, float]) -> Board:
 
 
 def test_shares_are_those_of_what_clairvoyance_gains(load):
-    shown = board(load, clairvoyant={"tail_ns": 500.0, "wear": 0.01}, ofwar={"tail_ns": 750.0, "wear": 0.04, "programs": 2.5})
+    best = {"tail_ns": 500.0, "wear": 0.01, "programs": 1.5}
+    shown = board(load, clairvoyant=best, ofwar={"tail_ns": 750.0, "wear": 0.04, "programs": 2.5})
     assert shown.share("ofwar", 0.0, results.tail_gain) == pytest.approx(0.5)
     assert shown.share("ofwar", 0.0, results.life_gain) == pytest.approx(-0.5)
     assert shown.extra("ofwar", 0.0) == pytest.approx(0.5)
+    assert shown.share("ofwar", 0.0, results.writes_gain) == pytest.approx(-1.0)
     assert board(load).share("ofwar", 0.0, results.tail_gain) is None
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
 from ssdlab.charts import Axis, Chart, Mark, Series
-from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Contender, Run, busy, run, wears
+from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Contender, Run, busy, loads, run, wears
 from ssdlab.papers.budget.tables import RATED, gentlest, wear_of
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.setting import Setting
+from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
 #: Below this a gain is none, and no share of it is taken.
@@ -82,13 +83,9 @@ class Board:
         return fmean(one.extra for one in self.of(name, wear))
 
     def share(self, name: str, wear: float, gain: Callable[[Found], float]) -> float | None:
-        """The mean over the loads of what a contender gains, as a share of `clairvoyant` does; none where that is none."""
-        shares = [
-            gain(one) / gain(best)
-            for one, best in zip(self.of(name, wear), self.of("clairvoyant", wear), strict=True)
-            if gain(best) > _SOME
-        ]
-        return fmean(shares) if shares else None
+        """What a contender gains on all loads together, as a share of what `clairvoyant` does; none where that is none."""
+        gains, best = ([gain(one) for one in self.of(each, wear)] for each in (name, "clairvoyant"))
+        return fmean(gains) / fmean(best) if fmean(best) > _SOME else None
 
 
 def tail_gain(found: Found) -> float:
@@ -101,24 +98,33 @@ def life_gain(found: Found) -> float:
     return found.life - 1.0
 
 
+def writes_gain(found: Found) -> float:
+    """How many fewer pages are programmed per page that the host writes."""
+    return -found.extra
+
+
+#: Gains over the baseline, of which shares of clairvoyance's are taken.
+GAINS = (tail_gain, life_gain, writes_gain)
+
+
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Every contender on every load at every wear."""
-    board = measure(setting)
+    board = measure(setting, loads(setting))
     for contender in CONTENDERS[1:]:
         for wear in board.wears:
             yield _summary(board, contender, wear)
     yield from _where_they_pay(board)
     yield from _what_it_teaches(board)
-    yield _table(board)
+    yield every_run(board)
     yield from _pictures(board)
 
 
-def measure(setting: Setting) -> Board:
+def measure(setting: Setting, on_loads: Sequence[Load]) -> Board:
     """The whole field. What does not follow wear is run once."""
     at = wears(setting)
     pieces = [
         (contender, on, wear)
-        for on in busy(setting)
+        for on in setting.share_out("speeds", busy, on_loads)
         for contender in CONTENDERS[1:]
         for wear in (at if contender.follows_wear else at[:1])
     ]
@@ -140,11 +146,11 @@ def _percent_or_none(share: float | None) -> str:
 def _summary(board: Board, contender: Contender, wear: float) -> Entry:
     name = contender.name
     tail, life = board.over_loads(name, wear, lambda one: one.tail), board.life(name, wear)
-    shares = " and ".join(_percent_or_none(board.share(name, wear, gain)) for gain in (tail_gain, life_gain))
+    shares = ", ".join(_percent_or_none(board.share(name, wear, gain)) for gain in GAINS)
     return Entry(
         work="one budget",
         where=contender.work,
-        what=f"{name}, {wear:.0%} worn: 99.99 % latency, lifetime, extra writes; shares of clairvoyant's gains in the first two",
+        what=f"{name}, {wear:.0%} worn: 99.99 % latency, lifetime, extra writes; shares of clairvoyant's gains in each",
         published="– (no work could show it)",
         standing="",
         ours=tail,
@@ -237,8 +243,8 @@ def _what_it_teaches(board: Board) -> Iterator[Entry]:
         )
 
 
-def _table(board: Board) -> Table:
-    """Every run."""
+def every_run(board: Board) -> Table:
+    """Every run, one a row."""
     columns = (
         "load",
         "speed",
@@ -253,7 +259,7 @@ def _table(board: Board) -> Table:
     return Table(
         name="one-budget",
         title="Every policy on one drive, at the speed at which the baseline's dies write half the time",
-        columns=(*columns, "extra writes", "share of clairvoyant's tail gain", "share of its lifetime gain"),
+        columns=(*columns, "extra writes", *(f"share of clairvoyant's {what} gain" for what in ("tail", "lifetime", "writes"))),
         rows=[
             (
                 one.on.load.title,
@@ -266,7 +272,7 @@ def _table(board: Board) -> Table:
                 one.mean,
                 one.life,
                 one.extra,
-                *(_share_of(board, one, gain) for gain in (tail_gain, life_gain)),
+                *(_share_of(board, one, gain) for gain in GAINS),
             )
             for one in board.found
         ],

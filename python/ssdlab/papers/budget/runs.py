@@ -164,14 +164,15 @@ class Busy:
     base: Run
 
 
-def busy(setting: Setting) -> list[Busy]:
-    """The loads, and the speed of each."""
+def loads(setting: Setting) -> list[Load]:
+    """The loads by name: the user's files, else look-alikes."""
     names = _QUICK if setting.quick else LOADS
-    found = [load for name in names if (load := setting.traces.load(name)) is not None]
-    return setting.share_out("speeds", _busy, found)
+    return [load for name in names if (load := setting.traces.load(name)) is not None]
 
 
-def _busy(load: Load) -> Busy:
+def busy(load: Load) -> Busy:
+    """The load at its speed."""
+
     def measure(speed: float) -> Run:
         return run(BASELINE, load, speed, 0.0)
 
@@ -184,4 +185,4 @@ def wears(setting: Setting) -> tuple[float, ...]:
     return (WEARS[0], WEARS[-1]) if setting.quick else WEARS
 
 
-__all__ = ["BASELINE", "CONTENDERS", "LOADS", "Busy", "Contender", "Run", "busy", "run", "wears"]
+__all__ = ["BASELINE", "CONTENDERS", "LOADS", "Busy", "Contender", "Run", "busy", "loads", "run", "wears"]

@@ -1,0 +1,111 @@
+"""The one budget on real traces: one table, produced by one command.
+
+    python papers/budget_traces.py DIRECTORY [--out TABLE.csv] [--quick]
+
+`ssdlab paper budget` runs eight loads by name; this runs whatever is in a directory: every trace that writes, on the same drive
+and cell, with every policy, control and combination, at 0, 30, 50 and 100 % of the rated wear. Each is played again until there
+are 100,000 requests, or 4 GiB but no fewer than 20,000 requests (of fewer than 100,000 commands 99.99 % is the slowest or nearly
+so), so much faster than recorded that the baseline's dies write half the time, or as near to that as its reads
+allow; addresses are wrapped onto the drive, which starts in the steady state of uniform overwrites.
+
+Printed are geometric means over the traces, each value over the baseline's (extra writes: in the mean, per page that the host
+writes); `--out` has every run. `papers/results/budget_traces.csv` is that of 54 traces, 42 minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ssdlab
+from ssdlab.papers import Setting
+from ssdlab.papers.budget.results import GAINS, Board, every_run, measure
+from ssdlab.papers.budget.runs import CONTENDERS
+from ssdlab.papers.traces import Known, Load
+from ssdlab.traces import trace_info
+
+_ENDINGS = (".zst", ".gz", ".csv", ".txt", ".trace")
+#: Traces that write less wear hardly, and what they wear is chance.
+_LEAST_WRITES = 0.1
+#: Where requests are large, so many of them as these bytes hold are played, and no fewer than that.
+_MOST_BYTES, _LEAST_REQUESTS = 4 << 30, 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded(Load):
+    """A trace of which no more is played than the bytes allow."""
+
+    #: Requests.
+    most: int
+
+    def workload(self, requests: int | None = None, time_scale: float = 1.0, **options: Any) -> ssdlab.Workload:
+        """As of any load."""
+        return Load.workload(self, min(requests or self.most, self.most), time_scale, **options)
+
+
+def loads(directory: Path) -> Iterator[Load]:
+    """The traces that write and know when."""
+    for path in sorted(directory.iterdir()):
+        if path.suffix not in _ENDINGS:
+            continue
+        info = trace_info(path)
+        requests = int(info["requests"])
+        if info["span_ns"] and info["writes"] >= _LEAST_WRITES * requests:
+            name = path.name.split(".")[0]
+            known = Known(name=name, title=name, pattern=name)
+            most = max(_LEAST_REQUESTS, _MOST_BYTES * requests // (info["read_bytes"] + info["write_bytes"]))
+            yield Bounded(known=known, path=path, is_trace=True, requests=requests, most=most)
+        else:
+            print(f"{path.name}: left out: it has no times, or under a tenth of writes", file=sys.stderr)
+
+
+def summary(board: Board) -> Iterator[str]:
+    """A row of Markdown for each policy, a value for each wear; one where all are the same."""
+
+    def row(values: Sequence[str]) -> str:
+        return ", ".join(values if len(set(values)) > 1 else values[:1])
+
+    worn = ", ".join(f"{wear:.0%}" for wear in board.wears)
+    yield f"| policy | mean latency, {worn} worn | 99.99 % | lifetime | extra writes | shares of clairvoyant's gains |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name in (one.name for one in CONTENDERS[1:]):
+        shares = [[board.share(name, wear, gain) for wear in board.wears] for gain in GAINS]
+        cells = (
+            row([f"{board.mean(name, wear):.2f}" for wear in board.wears]),
+            row([f"{board.over_loads(name, wear, lambda one: one.tail):.2f}" for wear in board.wears]),
+            row([f"{board.life(name, wear):.2f}" for wear in board.wears]),
+            row([f"{board.extra(name, wear):+.0%}" for wear in board.wears]),
+            "; ".join(row(["–" if share is None else f"{share:.0%}" for share in each]) for each in shares),
+        )
+        yield f"| `{name}` | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Runs the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=Path, help="where the traces are")
+    parser.add_argument("--quick", action="store_true", help="new and worn out only")
+    parser.add_argument("--out", type=Path, help="write every run here, as CSV")
+    options = parser.parse_args()
+
+    def tell(_: float | None, what: str) -> None:
+        print(what, file=sys.stderr)
+
+    try:
+        board = measure(Setting(quick=options.quick, progress=tell), [*loads(options.directory)])
+    except (ssdlab.InputError, OSError) as error:
+        sys.exit(f"error: {error}")
+    print("\n".join(summary(board)))
+    if options.out:
+        table = every_run(board)
+        with options.out.open("w", newline="") as file:
+            csv.writer(file).writerows([table.columns, *table.rows])
+
+
+if __name__ == "__main__":
+    main()
