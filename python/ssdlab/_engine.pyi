@@ -218,7 +218,9 @@ class View:
     def channel_of(self, die: int) -> int:
         """The channel of a die."""
     def place_of(self, lpn: int) -> int | None:
-        """Where a unit's data is in flash (`ppn`); ``None`` if it is nowhere."""
+        """Where a unit's data is in flash (`ppn`); ``None`` if it is nowhere, or newer in the write buffer."""
+    def copy_on_flash(self, lpn: int) -> int | None:
+        """Where the copy of a unit on flash is (`ppn`), also while a newer one waits in the write buffer."""
     def unit_at(self, ppn: int) -> int | None:
         """The unit whose current data a place holds; ``None`` if it holds none."""
     def block_of(self, ppn: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdlab import _engine
 from ssdlab.errors import InputError, PolicyError, closest
-from ssdlab.policy import CALLS, QUESTIONS, Facts, Mode, Needs, Policy, Random, Span, overridden
+from ssdlab.policy import CALLS, DECLARED, QUESTIONS, Facts, Mode, Needs, Policy, Random, Span, overridden
 
 __all__ = ["Guest", "shown_file"]
 
@@ -80,7 +80,7 @@ def _made(kind: type[Policy]) -> Policy:
         raise InputError(f"policy: {kind.__name__} is not a subclass of ssdlab.Policy")
     try:
         return kind()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         place, call = _raised_at(kind, error)
         raise PolicyError(f"{place}: {call}: {type(error).__name__}: {error}") from error
 
@@ -88,7 +88,8 @@ def _made(kind: type[Policy]) -> Policy:
 def _misshapen(policy: Policy) -> list[str]:
     """What can be told to be wrong with a policy before it runs.
 
-    Methods that cannot be called as the engine does, and such as are never called but nearly have the name of one that is.
+    Methods that cannot be called as the engine does, and such as are never called but nearly have the name of one that is;
+    attributes that nearly have the name of a declaration.
     """
     kind = type(policy)
     complaints = []
@@ -102,10 +103,14 @@ def _misshapen(policy: Policy) -> list[str]:
             complaints.append(f"{_where(kind, name)}: {kind.__name__}.{name}: expected to be called as {name}({wanted})")
         except ValueError:  # something written in C, which does not tell
             pass
-    public = [
-        name for name in dir(kind) if not name.startswith("_") and not hasattr(Policy, name) and callable(getattr(kind, name))
-    ]
-    for name in public:
+    own = [name for name in (*dir(kind), *vars(policy)) if not name.startswith("_") and not hasattr(Policy, name)]
+    for name in own:
+        near = closest(name.lower(), DECLARED, cutoff=0.8)
+        if near and not callable(getattr(policy, name)):
+            complaints.append(
+                f"{_where(kind)}: {kind.__name__}.{name}: never read: did you mean `{near}`? (of your own: `_{name}`)"
+            )
+    for name in (name for name in own if callable(getattr(policy, name))):
         near = closest(name.lower(), list(known), cutoff=0.8)
         if near:
             complaints.append(

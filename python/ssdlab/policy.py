@@ -76,7 +76,7 @@ class Facts:
     erase_modes: tuple[str, ...]
     #: Names of the read modes.
     read_modes: tuple[str, ...]
-    #: Retention limit of each write mode on a fresh block; ``None``: without limit.
+    #: Retention limit of each write mode at the wear that the description states; ``None``: without limit.
     retention: tuple[int | None, ...]
     #: Retention limits of each write mode by wear class, from fresh to `rated_pe_cycles`; empty: without limit.
     retention_by_wear: tuple[tuple[int, ...], ...]
@@ -104,6 +104,10 @@ class Facts:
     rated_pe_cycles: int
     #: tR + tPROG in the ``normal`` mode: what moving one program's worth of data costs a die.
     move_time: int
+    #: What each page that is moved takes of the whole drive: of its dies or of its channels, whichever take longer.
+    page_move_share: int
+    #: How long before its limit data is moved by the drive itself.
+    retention_margin: int
     #: tPROG in the ``normal`` mode.
     program_time: int
     #: tBERS in the first erase mode.
@@ -377,6 +381,8 @@ class Policy:
         return {}
 
 
+#: What a policy declares by its attributes.
+DECLARED = ["host_streams", "bits_per_unit", "bytes_per_block", "idle_after", "relocations_apart", "page_scope", "moving"]
 #: The calls that a run makes.
 _NAMES = """
     write collecting relocate placed dropped read_issued read_done score erase free_list deepen

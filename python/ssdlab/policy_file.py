@@ -73,16 +73,16 @@ def _run(file: str) -> ModuleType:
         sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PolicyError(f"{_place(path, error)}: {type(error).__name__}: {_message(error)}") from error
     return module
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     return error.msg if isinstance(error, SyntaxError) else str(error)
 
 
-def _place(path: Path, error: Exception) -> str:
+def _place(path: Path, error: BaseException) -> str:
     """File and line where a file that was run failed: its own, as far in as it goes."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{shown_file(error.filename)}:{error.lineno}"

@@ -105,9 +105,10 @@ class Ofwar(ssdlab.Policy):
 
     def setup(self) -> None:
         facts = self.facts
-        limit = facts.retention[facts.write_modes.index("fast")]
-        # As the engine has it: the limit less the time to rewrite a full queue.
-        self.age_threshold = (2**64 - 1 if limit is None else limit) - self.queue_depth * facts.move_time // facts.die_count
+        limits = facts.retention_by_wear[facts.write_modes.index("fast")]
+        # As the engine has it, where wear changes nothing: the limit less the margin and the time to rewrite a full queue.
+        moved_at = max(0, min(limits, default=2**64 - 1) - facts.retention_margin)
+        self.age_threshold = max(moved_at - self.queue_depth * facts.page_move_share, moved_at // 2) if limits else 2**64 - 1
         self.queue: deque[Entry] = deque()
         self.by_hit = self.by_queue = self.normal = self.rewrites = self.urgent_rewrites = self.stale = self.full = 0
         self.longest = 0
@@ -159,15 +160,18 @@ class Ofwar(ssdlab.Policy):
             if move is not None:
                 yield move
 
+    def _drop_stale(self, view: View) -> None:
+        while self.queue and not self._is_live(self.queue[0], view):
+            self.queue.popleft()
+            self.stale += 1
+
     def _top_is_too_old(self, now: int) -> bool:
         return bool(self.queue) and now - self.queue[0][3] > self.age_threshold
 
     def urgent(self, view: View) -> ssdlab.PageMove | None:
         if not self._top_is_too_old(view.now):
             return None
-        while self.queue and not self._is_live(self.queue[0], view):
-            self.queue.popleft()
-            self.stale += 1
+        self._drop_stale(view)
         if not self._top_is_too_old(view.now):
             return None
         self.urgent_rewrites += 1

@@ -142,6 +142,7 @@ def test_the_setting_reaches_the_experiment(monkeypatch, tmp_path):
 
     told: list[tuple[float | None, str]] = []
     monkeypatch.setitem(papers.EXPERIMENTS, "watching", watching)
+    (tmp_path / "iozone.trace").touch()
     outcome = papers.run("watching", quick=True, traces=tmp_path, progress=lambda share, what: told.append((share, what)))
     assert (seen[0].quick, seen[0].traces.folder, outcome.entries[0].ours) == (True, tmp_path, 14)
     assert [what for _, what in told] == ["squares: 1 of 3", "squares: 2 of 3", "squares: 3 of 3"]
@@ -204,6 +205,13 @@ def test_bad_input_is_an_error_that_says_what_would_be_right(command, arguments,
     done = command(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_a_folder_without_a_known_trace_is_refused(command, tmp_path):
+    (tmp_path / "mine.csv").write_text("1,2\n")
+    done = command("small", "--traces", tmp_path)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "no file is called like a trace that an experiment runs: expected one of iozone, " in done.stderr
 
 
 def test_every_wrong_name_is_said(command):

@@ -305,6 +305,12 @@ impl Description {
             read_times: (0..self.flash.read_modes.len().max(1)).map(|mode| read_time(&timing, mode)).collect(),
             rated_pe_cycles: self.flash.rated_pe_cycles,
             move_time: timing.array(&read) + timing.array(&program),
+            page_move_share: {
+                let in_array = timing.array(&read) + timing.array(&program);
+                let on_channel = timing.command(&read) + timing.data(&read) + timing.command(&program) + timing.data(&program);
+                Nanos((in_array.0 / u64::from(geometry.die_count)).max(on_channel.0 / u64::from(geometry.shape.channels)))
+            },
+            retention_margin: self.ftl.retention_margin,
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),
             stripe_units: geometry.units_per_stripe,

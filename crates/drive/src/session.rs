@@ -309,6 +309,7 @@ pub fn run_by(
             Nanos(search.state.round_ns)
         ));
     }
+    notes.extend(idle_policy_note(&description, guest_name.as_deref(), &drive));
     let unmapped = drive.ftl().counters.unmapped_reads;
     if unmapped > 0 {
         notes.push(format!(
@@ -537,7 +538,31 @@ fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
             description.ftl.gc_spare_fraction
         ));
     }
+    let target = description.ftl.gc_idle_target_blocks;
+    if description.ftl.gc_idle_after.is_some() && target > low {
+        let more = u64::from(target - low) * u64::from(geometry.die_count);
+        notes.push(format!(
+            "a load with idle times first makes up to {more} more blocks free (ftl.gc_idle_target_blocks = {target}), \
+             and write amplification is higher until then"
+        ));
+    }
     notes
+}
+
+/// What a user should know whose policy had nothing to choose: results are those of `baseline`.
+fn idle_policy_note(description: &Description, guest: Option<&str>, drive: &Drive) -> Option<String> {
+    let kind = guest.unwrap_or(&description.policy.kind);
+    let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
+    let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+    let written = ftl.units_by_mode;
+    let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);
+    let chose = of_others(&written, normal) || of_others(&flash.erase_modes, 0);
+    (written[normal] > 0 && !chose && !["baseline", "separate"].contains(&kind)).then(|| {
+        format!(
+            "policy `{kind}` wrote all data in the normal mode and erased in the first one, as `baseline` does: the load gave it no occasion for \
+             others, or the drive lacks what it chooses among (ssdlab presets)"
+        )
+    })
 }
 
 /// What a user should know whose policy chooses a write mode for each page for the reads that it leaves, where all are read alike.
@@ -549,7 +574,8 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     (drive.ftl().keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
         let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
         format!(
-            "policy `{}` chooses among the write modes {} by what reads of their data cost, and all are read alike: give each its              flash.write_mode.read_mode, as the preset agcr-64g does",
+            "policy `{}` chooses among the write modes {} by what reads of their data cost, and all are read alike: give each its \
+             flash.write_mode.read_mode, as the preset agcr-64g does",
             description.policy.kind,
             names.join(", ")
         )

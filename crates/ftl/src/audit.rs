@@ -1,7 +1,7 @@
 //! Whether the tables agree with each other: what tests ask after every run. Changes nothing, and walks over everything.
 
 use crate::ftl::Ftl;
-use crate::map::{BlockState, Mapped, decode};
+use crate::map::BlockState;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn};
 
 impl Ftl {
@@ -21,22 +21,10 @@ impl Ftl {
         self.bits.get(lpn)
     }
 
-    /// Places where the map says that data is: for a unit in the write buffer, the older copy on flash.
-    fn mapped_place(&self, lpn: Lpn) -> Option<Ppn> {
-        let code = match decode(self.store.l2p.get(lpn.index())) {
-            Mapped::Slot(slot) => decode(self.writes.units[slot].prior),
-            other => other,
-        };
-        match code {
-            Mapped::At(ppn) => Some(ppn),
-            Mapped::Nowhere | Mapped::Slot(_) => None,
-        }
-    }
-
     fn audit_map(&self, found: &mut Vec<String>) {
         let mut mapped = 0u64;
         for lpn in (0..self.store.user_units as u32).map(Lpn) {
-            let Some(ppn) = self.mapped_place(lpn) else { continue };
+            let Some(ppn) = self.writes.copy_on_flash(&self.store, lpn) else { continue };
             mapped += 1;
             if !self.store.is_valid(ppn) || self.store.lpn_at(ppn) != lpn {
                 found.push(format!(

@@ -1,7 +1,8 @@
 //! Host writes that wait for a die: the FTL's write queue, which is also where the write buffer's units are.
 
+use crate::map::{Mapped, Store, decode};
 use kit::clock::Reading;
-use kit::{CommandId, Lpn, Nanos, SimTime, Slab, WorkClock};
+use kit::{CommandId, Lpn, Nanos, Ppn, SimTime, Slab, WorkClock};
 
 const NONE: u32 = u32::MAX;
 
@@ -74,6 +75,19 @@ impl WriteQueue {
         unit.filled_in = Nanos::ZERO;
         unit.accepted = self.accepted;
         slot
+    }
+
+    /// Where the map says that a unit's data is on flash: of one in the write buffer, the older copy.
+    #[inline]
+    pub fn copy_on_flash(&self, store: &Store, lpn: Lpn) -> Option<Ppn> {
+        let code = match decode(store.l2p.get(lpn.index())) {
+            Mapped::Slot(slot) => decode(self.units[slot].prior),
+            other => other,
+        };
+        match code {
+            Mapped::At(ppn) => Some(ppn),
+            Mapped::Nowhere | Mapped::Slot(_) => None,
+        }
     }
 
     /// Units accepted so far.

@@ -223,6 +223,12 @@ class Traces:
         files = (path for path in self.folder.rglob("*") if path.is_file() and path.suffix.lower() not in _NOT_TRACES)
         # The larger one first: of a trace and an excerpt of it, the trace.
         self._files = sorted(files, key=lambda path: (-path.stat().st_size, path.name))
+        if not any(known.matches(path) for path in self._files for known in KNOWN.values()):
+            names = ", ".join(name for name in KNOWN if name not in MSR_VOLUMES)
+            raise InputError(
+                f"--traces {self.folder}: no file is called like a trace that an experiment runs: expected one of {names}, "
+                f"or a volume of MSR Cambridge ({MSR_VOLUMES[0]}, ...)"
+            )
 
     def find(self, name: str) -> Load | None:
         """A file of this trace, measured and compared with what is known; none where there is no such file.

@@ -113,7 +113,7 @@ fn each_policy_decides_on_what_is_its_own() {
     // As the buffer empties, first the erases become gentle, then the guarantee is the full one again.
     let first_gentle = all.iter().position(|&mode| mode == 3).expect("short guarantee, gentle erase");
     assert!(all[first_gentle..].contains(&2) && !all[first_gentle..].contains(&0), "{all:?}");
-    assert!(rig.stat("fast_writes_by_queue") > 0);
+    assert!(rig.stat("ofwar.fast_writes_by_queue") > 0);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_one_of_them_wants_moved_at_once_is_moved() {
     let mut rig = rig(&["policy.ofwar.on_full=evict", "policy.ofwar.queue_depth=4"]);
     rig.one(Op::Write, 1000, 150);
     rig.run_until(SimTime(1_000_000_000));
-    let evicted = rig.stat("evictions");
+    let evicted = rig.stat("ofwar.evictions");
     assert!(evicted > 4, "{evicted}");
     assert!(rig.programmed(Reason::Rewrite) > 4, "what is evicted is rewritten");
 }

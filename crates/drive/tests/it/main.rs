@@ -15,6 +15,7 @@ mod fuzz;
 mod golden;
 mod guests;
 mod lifetime;
+mod margin;
 mod notes;
 mod ofwar;
 mod oracle;

@@ -46,6 +46,29 @@ fn a_policy_for_reads_on_a_drive_that_reads_all_alike_is_told_so() {
 }
 
 #[test]
+fn a_policy_with_nothing_to_choose_is_told_so() {
+    let job = "rw=randwrite\nbs=4k\nnumber_ios=100\niodepth=16\n";
+    let told = |policy: &str| {
+        let done = session(TINY, &[], Some(policy), &format!("[j]\n{job}")).unwrap_or_else(|problems| panic!("{problems}"));
+        done.notes.iter().any(|note| note.contains("as `baseline` does"))
+    };
+    assert_eq!(["autoftl", "ofwar", "wear_adaptive"].map(told), [true; 3], "one depth of erase, a short queue, one limit");
+    assert_eq!(["baseline", "separate", "all_fast", "rr_speed"].map(told), [false; 4]);
+}
+
+#[test]
+fn a_drive_that_makes_space_in_idle_time_first_is_told_so() {
+    let told = |sets: &[&str]| {
+        notes(TINY, sets, "rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1").iter().any(|note| note.contains("idle times"))
+    };
+    let idle = "ftl.gc_idle_after=1ms";
+    assert!(told(&[STEADY, idle, "ftl.gc_idle_target_blocks=8"]));
+    assert!(!told(&[STEADY, idle, "ftl.gc_idle_target_blocks=1"]));
+    assert!(!told(&[STEADY, "ftl.gc_idle_target_blocks=8"]), "never idle for long enough");
+    assert!(!told(&[idle, "ftl.gc_idle_target_blocks=8"]), "not steady");
+}
+
+#[test]
 fn a_rested_drive_is_said_to_be_rested() {
     let job = "rw=randwrite\nbs=4k\nnumber_ios=100\nnorandommap=1";
     let told = |sets: &[&str]| notes(TINY, sets, job).iter().any(|note| note.contains("rested drive"));

@@ -202,6 +202,22 @@ fn stale_entries_are_dropped_at_the_top() {
     assert_eq!(moved(&mut rig), [(Reason::Rewrite, 1)]);
 }
 
+#[test]
+fn a_queue_of_stale_entries_is_full_until_they_are_found() {
+    let full = ["policy.ofwar.write_threshold=0", "policy.ofwar.queue_depth=2"];
+    let mut rig = ofwar(&with(&full, &["policy.ofwar.stale=at_top"]));
+    // The third finds two live entries. It makes the top one stale, which is dropped for the fourth, and so on.
+    [0, 1, 0, 1, 0, 1, 0].iter().for_each(|&unit| burst(&mut rig, &[unit]));
+    assert_eq!((decisions(&rig), rig.stat("writes_on_full_queue")), ((3, 2, 2), 2));
+    assert_eq!(rig.stat("stale_entries_dropped"), 3);
+    // Found only when they are flushed, they keep it full.
+    let mut rig = ofwar(&full);
+    [0, 1, 0, 1, 0, 1, 0].iter().for_each(|&unit| burst(&mut rig, &[unit]));
+    assert_eq!((decisions(&rig), rig.stat("writes_on_full_queue")), ((2, 0, 5), 5));
+    idle(&mut rig, 10);
+    assert_eq!(rig.stat("stale_entries_dropped"), 0, "nor are they flushed below the threshold");
+}
+
 /// Two dies on two channels; unit 0 is fast on die 0, unit 1 normal on die 1, both dispatched at time 0; fast data must be rewritten after 10 ms.
 fn ageing(sets: &[&str]) -> Rig {
     let age = [
@@ -238,6 +254,32 @@ fn what_is_too_old_is_rewritten_before_anything_else() {
     assert_eq!(rig.row(write).causes.get(Cause::DieHeld), Nanos(READ - 999), "the write was held as long");
     assert_eq!((rig.stat("urgent_rewrites"), rig.stat("rewrite_queue_entries")), (1, 0));
     assert_eq!(moved(&mut rig), [(Reason::Rewrite, 0)]);
+}
+
+#[test]
+fn the_age_threshold_is_the_limit_at_the_wear_of_the_block_less_what_rewriting_takes() {
+    // Ten seconds on a fresh block, half as long on a worn one; less a second, and less 1000 times half of tR + tPROG.
+    for (cycles, limit) in [(0u64, 10_000u64), (2_000, 5_000), (3_000, 5_000)] {
+        let cycles = format!("state.pe_cycles={cycles}");
+        let sets = [
+            "flash.channels=2",
+            "flash.chips_per_channel=1",
+            "flash.rated_pe_cycles=3000",
+            "flash.write_mode[1].retention=[\"10s\", \"5s\"]",
+            "ftl.retention_margin=1s",
+            "policy.kind=ofwar",
+            "policy.ofwar.write_threshold=1",
+            "policy.ofwar.queue_depth=1000",
+            &cycles,
+        ];
+        let mut rig = Rig::watched(&sets);
+        burst(&mut rig, &[0, 1]);
+        let threshold = SimTime((limit - 1_000 - 325) * MS);
+        rig.run_until(threshold);
+        assert_eq!(rig.stat("urgent_rewrites"), 0, "{cycles}");
+        rig.run_until(threshold + Nanos(1));
+        assert_eq!(rig.stat("urgent_rewrites"), 1, "{cycles}");
+    }
 }
 
 #[test]
@@ -331,6 +373,17 @@ fn separate_decides_alike_and_writes_at_one_speed() {
     assert_eq!(ofwar.drive.ftl().counters.host_units_by_mode[..2], [5, 4]);
     assert_eq!(separate.drive.ftl().counters.host_units_by_mode[..2], [9, 0]);
     assert_eq!(separate.programmed(Reason::Rewrite), 0);
+}
+
+#[test]
+fn separate_evicts_as_ofwar_does() {
+    let decisions = "policy.separate.decisions={ write_threshold = 0, queue_depth = 2, on_full = \"evict\" }";
+    let mut rig = ofwar(&["policy.kind=separate", decisions]);
+    (0..4).for_each(|unit| burst(&mut rig, &[unit]));
+    idle(&mut rig, 10);
+    let hot = [0, 1, 2, 3].map(|unit| rig.drive.ftl().declared_state(Lpn(unit)));
+    assert_eq!(hot, [0, 0, 1, 1], "the oldest entries made room");
+    assert_eq!(rig.programmed(Reason::Rewrite), 0);
 }
 
 #[test]

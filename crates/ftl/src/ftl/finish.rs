@@ -260,6 +260,7 @@ impl Ftl {
             signals,
             store: &self.store,
             space: &self.space,
+            writes: &self.writes,
             bits: Bits::all(&mut self.bits),
             block_bytes: Bytes::all(&mut self.block_bytes),
         };

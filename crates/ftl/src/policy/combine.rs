@@ -59,6 +59,7 @@ fn keys(facts: &Facts) -> Vec<Key> {
 
 /// One of the policies.
 struct One {
+    name: String,
     policy: Box<dyn ModePolicy>,
     needs: Needs,
     /// What it declared among the declared state of all.
@@ -151,6 +152,7 @@ impl Combine {
                     .expect("a policy uses a mode")
             });
             let one = One {
+                name: name.clone(),
                 part: Part::new((bit, needs.bits_per_unit), (byte, needs.bytes_per_block)),
                 own: own.collect(),
                 needs,
@@ -436,7 +438,10 @@ impl ModePolicy for Combine {
         self.together(|member| self.members[member].policy.mode_of_old_data())
     }
 
-    fn stats(&self) -> Vec<(&'static str, f64)> {
-        self.members.iter().flat_map(|one| one.policy.stats()).collect()
+    fn named_stats(&self) -> Vec<(String, f64)> {
+        let of = |one: &One| {
+            one.policy.named_stats().into_iter().map(|(name, value)| (format!("{}.{name}", one.name), value)).collect()
+        };
+        self.members.iter().flat_map(|one| -> Vec<(String, f64)> { of(one) }).collect()
     }
 }

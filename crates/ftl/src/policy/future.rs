@@ -2,19 +2,12 @@
 
 use kit::{Lpn, Nanos, SimTime};
 
-/// A write (or trim) of a unit, and the reads between it and the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Written {
-    at: SimTime,
-    reads: u32,
-}
-
 /// What becomes of a unit's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlook {
     /// When it is overwritten or trimmed; none if the workload ends before.
     pub until: Option<SimTime>,
-    /// Units of host reads before that.
+    /// Host reads of it before that.
     pub reads: u32,
 }
 
@@ -38,51 +31,68 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// The accesses of a whole workload, by unit. Twelve to sixteen bytes for each unit of each write, and four for each unit of the drive.
+/// The accesses of a whole workload, by unit. Eight bytes for each unit of each access, and eight for each unit of the drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Future {
-    /// Where each unit's writes begin in `written`; one more at the end.
+    writes: Times,
+    reads: Times,
+}
+
+/// When each unit is accessed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Times {
+    /// Where each unit's begin in `at`; one more at the end.
     first: Vec<u32>,
-    written: Vec<Written>,
+    at: Vec<SimTime>,
+}
+
+impl Times {
+    /// Those of some accesses, which are in order.
+    fn new<'a>(user_units: u64, accesses: impl Iterator<Item = &'a Access> + Clone) -> Times {
+        let mut first = vec![0u32; user_units as usize + 1];
+        let units = |access: &Access| access.first.index()..access.first.index() + access.units as usize;
+        for access in accesses.clone() {
+            units(access).for_each(|unit| first[unit + 1] += 1);
+        }
+        let mut total = 0u64;
+        for count in &mut first {
+            total += u64::from(*count);
+            *count = u32::try_from(total).expect("fewer than 2^32 units are accessed");
+        }
+        let mut next = first.clone();
+        let mut at = vec![SimTime::ZERO; total as usize];
+        for access in accesses {
+            for unit in units(access) {
+                at[next[unit] as usize] = access.at;
+                next[unit] += 1;
+            }
+        }
+        Times { first, at }
+    }
+
+    fn of(&self, lpn: Lpn) -> &[SimTime] {
+        let Some(&end) = self.first.get(lpn.index() + 1) else { return &[] };
+        &self.at[self.first[lpn.index()] as usize..end as usize]
+    }
 }
 
 impl Future {
     /// From accesses in the order of their times.
     ///
     /// # Panics
-    /// If more than 2^32 units are written.
+    /// If 2^32 units are read, or written.
     pub fn new(user_units: u64, accesses: &[Access]) -> Future {
-        let mut first = vec![0u32; user_units as usize + 1];
-        let units = |access: &Access| access.first.index()..access.first.index() + access.units as usize;
-        for access in accesses.iter().filter(|access| access.writes) {
-            units(access).for_each(|unit| first[unit + 1] += 1);
-        }
-        let mut total = 0u64;
-        for count in &mut first {
-            total += u64::from(*count);
-            *count = u32::try_from(total).expect("fewer than 2^32 units are written");
-        }
-        let mut next: Vec<u32> = first.clone();
-        let mut written = vec![Written { at: SimTime::ZERO, reads: 0 }; total as usize];
-        for access in accesses {
-            for unit in units(access) {
-                if access.writes {
-                    written[next[unit] as usize].at = access.at;
-                    next[unit] += 1;
-                } else if next[unit] > first[unit] {
-                    written[next[unit] as usize - 1].reads += 1;
-                }
-            }
-        }
-        Future { first, written }
+        let which = |writes: bool| accesses.iter().filter(move |access| access.writes == writes);
+        Future { writes: Times::new(user_units, which(true)), reads: Times::new(user_units, which(false)) }
     }
 
-    /// What becomes of the data that a unit holds at an instant.
+    /// What becomes of the data that a unit holds at an instant, from then on.
     pub fn of(&self, lpn: Lpn, now: SimTime) -> Outlook {
-        let Some(&end) = self.first.get(lpn.index() + 1) else { return Outlook { until: None, reads: 0 } };
-        let own = &self.written[self.first[lpn.index()] as usize..end as usize];
-        let next = own.partition_point(|written| written.at <= now);
-        Outlook { until: own.get(next).map(|written| written.at), reads: if next == 0 { 0 } else { own[next - 1].reads } }
+        let (writes, reads) = (self.writes.of(lpn), self.reads.of(lpn));
+        let until = writes.get(writes.partition_point(|&at| at <= now)).copied();
+        let to_come = &reads[reads.partition_point(|&at| at <= now)..];
+        let before = until.map_or(to_come.len(), |until| to_come.partition_point(|&at| at < until));
+        Outlook { until, reads: before as u32 }
     }
 }
 
@@ -111,5 +121,9 @@ mod tests {
         assert_eq!(outlook(4, 6), Outlook { until: None, reads: 1 });
         assert_eq!(outlook(2, 0), Outlook { until: Some(SimTime(5)), reads: 0 });
         assert_eq!(outlook(9, 0), Outlook { until: None, reads: 0 });
+        // Of data that was there before, and of what is moved between its reads: those that are still to come.
+        assert_eq!(outlook(3, 0), Outlook { until: Some(SimTime(5)), reads: 1 });
+        assert_eq!(outlook(3, 1).reads, 0);
+        assert_eq!(outlook(3, 6), Outlook { until: Some(SimTime(9)), reads: 1 });
     }
 }

@@ -71,9 +71,9 @@ impl Margin {
         life_of(class).map(|life| Nanos((life.0 as f64 * self.caution) as u64))
     }
 
-    /// Since when a unit's current copy has been there.
+    /// For how long a unit's copy on flash has been there.
     fn age(lpn: Lpn, view: &View<'_>) -> Option<u64> {
-        let place = view.store.place_of(lpn)?;
+        let place = view.copy_on_flash(lpn)?;
         let since = view.store.first_program(view.store.geometry.block_of(place));
         Some(age_since(since, view.now))
     }
@@ -129,7 +129,8 @@ impl ModePolicy for Margin {
                 let class = life_class(age_since(since, view.now)).max(state & 15);
                 view.bits.set(placed.lpn, state & 0xf0 | class);
             }
-            _ => view.bits.set(placed.lpn, state & 15),
+            // A new life begins, with its own reads.
+            _ => view.bits.set(placed.lpn, 0),
         }
     }
 

@@ -35,6 +35,7 @@ pub mod wear_adaptive;
 
 use crate::map::Store;
 use crate::space::Space;
+use crate::writes::WriteQueue;
 pub use backup::Backup;
 use future::Future;
 use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, Signals, SimTime};
@@ -87,7 +88,7 @@ pub struct Facts {
     pub write_modes: Vec<String>,
     /// Names of the erase modes, in the order of their ids.
     pub erase_modes: Vec<String>,
-    /// Retention limit of each write mode on a fresh block; none: without limit.
+    /// Retention limit of each write mode at the wear that the description states; none: without limit.
     pub retention: Vec<Option<Nanos>>,
     /// Retention limits of each write mode by wear class, from fresh to `rated_pe_cycles`; none: without limit.
     pub retention_by_wear: Vec<Vec<Nanos>>,
@@ -117,6 +118,10 @@ pub struct Facts {
     pub rated_pe_cycles: u32,
     /// tR + tPROG in the `normal` mode: what moving one stripe costs a die.
     pub move_time: Nanos,
+    /// What each page that is moved takes of the whole drive: of its dies or of its channels, whichever take longer.
+    pub page_move_share: Nanos,
+    /// How long before its limit data is moved by the drive itself (`ftl.retention_margin`).
+    pub retention_margin: Nanos,
     /// tPROG in the `normal` mode.
     pub program_time: Nanos,
     /// tBERS in the first erase mode.
@@ -155,6 +160,8 @@ impl Facts {
             read_times: vec![Nanos(50_000)],
             rated_pe_cycles: 1_000,
             move_time: Nanos(650_000),
+            page_move_share: Nanos(162_500),
+            retention_margin: Nanos::ZERO,
             program_time: Nanos(600_000),
             erase_time: Nanos(3_000_000),
             stripe_units: 1,
@@ -196,6 +203,7 @@ pub struct View<'a> {
     /// Map, validity, modes, wear and ages of blocks.
     pub store: &'a Store,
     pub(crate) space: &'a Space,
+    pub(crate) writes: &'a WriteQueue,
     /// The bits it declared for each logical unit.
     pub bits: Bits<'a>,
     /// The bytes it declared for each block.
@@ -220,6 +228,12 @@ impl View<'_> {
     fn set_part(&mut self, part: Part) {
         (self.bits.shift, self.bits.mask) = (part.bit, part.mask);
         (self.block_bytes.from, self.block_bytes.count) = (part.byte, part.bytes);
+    }
+
+    /// Where the copy of a unit on flash is, also while a newer one waits in the write buffer: then [`Store::place_of`] has none.
+    #[inline]
+    pub fn copy_on_flash(&self, lpn: Lpn) -> Option<Ppn> {
+        self.writes.copy_on_flash(self.store, lpn)
     }
 
     /// Free blocks of a die.
@@ -578,7 +592,7 @@ pub trait ModePolicy: Send {
     /// What it needs of the engine. Constant over its life.
     fn needs(&self) -> Needs;
 
-    /// A host write is dispatched: in which mode, through which stream.
+    /// A host write is dispatched: in which mode, through which stream. Asked again for the same data if a block had to be erased further for it first.
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer;
 
     /// A block has been taken to be emptied.

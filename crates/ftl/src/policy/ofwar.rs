@@ -3,7 +3,7 @@
 use super::{
     Backup, Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
 };
-use kit::{Lpn, ModeId, Nanos, Ppn, Reason, SimTime};
+use kit::{Lpn, ModeId, Nanos, Ppn, Reason, SimTime, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -41,6 +41,16 @@ pub enum OnFull {
     Evict,
 }
 
+/// When entries of pages that have been overwritten leave the rewrite queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stale {
+    /// When they are flushed: taken from the top for a rewrite.
+    WhenFlushed,
+    /// As soon as they are on top and room is wanted.
+    AtTop,
+}
+
 /// On-demand fast write and rewrite (OFWAR), sections 3.1 and 3.2 and figures 5 and 6 of the paper. A host write is fast when its page's current
 /// copy is a fast one (a *rewrite queue hit*) or when more than `write_threshold` writes wait; otherwise normal. Fast pages are entered in a
 /// rewrite queue, oldest on top, and rewritten in the normal mode when somebody is idle and the queue holds more than `rewrite_threshold`
@@ -48,7 +58,8 @@ pub enum OnFull {
 /// All comparisons are strict.
 ///
 /// Choices of ours, where the paper is silent: the queue length counts pages, the one being fetched included; a full queue turns writes
-/// normal; stale entries count towards the depth and are dropped when they reach the top; `fast_bias` weighs the preference.
+/// normal; stale entries count towards the depth, and (`stale`) are found when they are flushed, as section 3.2 has it: under a load without idle time a queue full of
+/// them stays full, as section 6.2 says of IOzone and Postmark; `fast_bias` weighs the preference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -65,11 +76,14 @@ pub struct Params {
     pub idle: IdleScope,
     /// What a full queue does.
     pub on_full: OnFull,
+    /// When stale entries leave the queue.
+    pub stale: Stale,
     /// Weight of a valid page of a fast block in the victim's score, beside 1 for an invalid page: 0 is greedy, 1 strict preference.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fast_bias: f64,
-    /// Age of the top entry above which it is rewritten before anything else. Absent: the retention limit of the fast mode less the time to
-    /// rewrite a full queue.
+    /// Age of the top entry above which it is rewritten before anything else. Absent: the retention limit of the fast mode at the wear of the entry's block, less the
+    /// time to rewrite a full queue and `ftl.retention_margin`, for that long before the limit the drive itself moves the block; but no less than half of what the
+    /// margin leaves. The drive counts from the block's first program and may come first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_threshold: Option<Nanos>,
     /// How long the supercapacitor lasts for saving the rewrite queue when power fails (section 3.3 names the supercapacitor and no time): all dies program it at once,
@@ -87,6 +101,7 @@ impl Default for Params {
             counted_in: CountedIn::Pages,
             idle: IdleScope::Channel,
             on_full: OnFull::Normal,
+            stale: Stale::WhenFlushed,
             fast_bias: 0.5,
             age_threshold: None,
             supercap_time: Nanos(10_000_000),
@@ -123,7 +138,9 @@ struct Ofwar {
     params: Params,
     normal: ModeId,
     fast: ModeId,
-    age_threshold: Nanos,
+    /// The age threshold by wear class of the entry's block, and the least of them.
+    age_thresholds: Vec<Nanos>,
+    least_threshold: Nanos,
     queue: VecDeque<Entry>,
     evicting: u64,
     counts: Counts,
@@ -139,12 +156,20 @@ impl Member for Params {
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     let fast = facts.write_mode("fast");
-    let full_queue = Nanos(params.queue_depth.saturating_mul(facts.move_time.0) / u64::from(facts.die_count));
-    let limit = facts.retention[fast.index()].unwrap_or(Nanos(u64::MAX));
+    let full_queue = params.queue_depth.saturating_mul(facts.page_move_share.0);
+    let in_time = |limit: &Nanos| {
+        let moved_at = limit.0.saturating_sub(facts.retention_margin.0);
+        Nanos(moved_at.saturating_sub(full_queue).max(moved_at / 2))
+    };
+    let age_thresholds = match params.age_threshold {
+        Some(age) => vec![age],
+        None => facts.retention_by_wear[fast.index()].iter().map(in_time).collect(),
+    };
     Box::new(Ofwar {
         normal: facts.write_mode("normal"),
         fast,
-        age_threshold: params.age_threshold.unwrap_or(limit - full_queue),
+        least_threshold: age_thresholds.iter().copied().min().unwrap_or(Nanos(u64::MAX)),
+        age_thresholds,
         queue: VecDeque::new(),
         evicting: 0,
         counts: Counts::default(),
@@ -188,8 +213,26 @@ impl Ofwar {
         }
     }
 
-    fn top_is_too_old(&self, now: SimTime) -> bool {
-        self.queue.front().is_some_and(|entry| now.since(entry.written) > self.age_threshold)
+    fn has_room(&self, units: &[Lpn]) -> bool {
+        self.queue.len() + units.len() <= self.params.queue_depth as usize
+    }
+
+    /// The age above which an entry is rewritten before anything else.
+    fn threshold(&self, entry: &Entry, view: &View<'_>) -> Nanos {
+        let classes = self.age_thresholds.len();
+        if classes <= 1 {
+            return self.least_threshold;
+        }
+        let worn = view.store.wear_thousandths(view.store.geometry.block_of(entry.ppn));
+        self.age_thresholds[effective_wear_class(worn, self.facts.rated_pe_cycles, classes)]
+    }
+
+    fn top_is_too_old(&self, view: &View<'_>) -> bool {
+        let is_too_old = |entry: &Entry| {
+            let age = view.now.since(entry.written);
+            age > self.least_threshold && age > self.threshold(entry, view)
+        };
+        self.queue.front().is_some_and(is_too_old)
     }
 }
 
@@ -210,7 +253,10 @@ impl ModePolicy for Ofwar {
             self.counts.normal += units.len() as u64;
             return normal;
         }
-        if self.queue.len() as u64 + units.len() as u64 > self.params.queue_depth {
+        if self.params.stale == Stale::AtTop && !self.has_room(units) {
+            self.drop_stale_top(view);
+        }
+        if !self.has_room(units) {
             self.counts.full += units.len() as u64;
             if self.params.on_full == OnFull::Normal {
                 self.counts.normal += units.len() as u64;
@@ -246,11 +292,11 @@ impl ModePolicy for Ofwar {
     }
 
     fn urgent(&mut self, view: &mut View<'_>) -> Option<PageMove> {
-        if !self.top_is_too_old(view.now) {
+        if !self.top_is_too_old(view) {
             return None;
         }
         self.drop_stale_top(view);
-        if !self.top_is_too_old(view.now) {
+        if !self.top_is_too_old(view) {
             return None;
         }
         self.counts.urgent_rewrites += 1;
@@ -290,24 +336,28 @@ impl ModePolicy for Ofwar {
         Some(backup)
     }
 
-    fn wake_at(&self, _: &mut View<'_>) -> Option<SimTime> {
-        self.queue.front().map(|entry| entry.written + self.age_threshold + Nanos(1))
+    fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {
+        let entry = self.queue.front()?;
+        let soonest = entry.written + self.least_threshold + Nanos(1);
+        Some(if soonest > view.now { soonest } else { entry.written + self.threshold(entry, view) + Nanos(1) })
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        // Fast data that the drive already holds (from another policy's run): its age is that of its block.
+        // Fast data that the drive already holds, from a run of this policy (its flags) or of another: its age is that of its block.
         let store = view.store;
-        let mut found: Vec<(i64, Entry)> = Vec::new();
+        let entry = |lpn: Lpn, ppn: Ppn| {
+            let block = store.geometry.block_of(ppn);
+            let age = store.first_program(block);
+            let written = SimTime(u64::try_from(age).unwrap_or(0));
+            (age, Entry { lpn, ppn, erase_count: store.erase_count(block), written })
+        };
+        let is_fast = |ppn: Ppn| store.block(store.geometry.block_of(ppn)).mode == self.fast.0;
+        let flagged = view.bits.used().filter_map(|(lpn, _)| store.place_of(lpn).map(|ppn| (lpn, ppn)));
+        let mut found: Vec<(i64, Entry)> = flagged.filter(|(_, ppn)| !is_fast(*ppn)).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
         for block in (0..store.geometry.block_count).map(kit::BlockId).filter(|&block| store.block(block).mode == self.fast.0) {
             let first = store.geometry.first_of(block);
             let units = (first.0..first.0 + store.geometry.units_per_block).map(Ppn).filter(|&ppn| store.is_valid(ppn));
-            let written = SimTime(u64::try_from(store.first_program(block)).unwrap_or(0));
-            found.extend(units.map(|ppn| {
-                (
-                    store.first_program(block),
-                    Entry { lpn: store.lpn_at(ppn), ppn, erase_count: store.erase_count(block), written },
-                )
-            }));
+            found.extend(units.map(|ppn| entry(store.lpn_at(ppn), ppn)));
         }
         found.sort_by_key(|(age, entry)| (*age, entry.ppn));
         self.queue = found.into_iter().map(|(_, entry)| entry).collect();

@@ -1,7 +1,7 @@
 //! The points of the voltage budget: write modes as what each costs, for the members that choose among all of them.
 
 use super::{Dispatch, Facts, View};
-use kit::{BlockId, DieId, ModeId, Nanos, wear_class};
+use kit::{BlockId, DieId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,7 @@ pub(super) struct Points {
     prices: Prices,
     wear_price: f64,
     rated: u32,
+    /// In thousandths of a nominal erase.
     most_worn: u32,
     /// Erase modes by level: the quickest and the slowest.
     erase: Vec<[ModeId; 2]>,
@@ -98,9 +99,9 @@ impl Points {
 
     /// Limits at the wear of the most worn block.
     fn renew(&mut self) {
-        let (cycles, rated) = (self.most_worn + 1, self.rated);
+        let (worn, rated) = (self.most_worn.saturating_add(1000), self.rated);
         for point in &mut self.all {
-            let class = (!point.limits.is_empty()).then(|| wear_class(cycles, rated, point.limits.len()));
+            let class = (!point.limits.is_empty()).then(|| effective_wear_class(worn, rated, point.limits.len()));
             point.limit = class.map(|class| point.limits[class]);
         }
         let none = self.all.iter().any(|point| point.limit.is_none());
@@ -182,7 +183,7 @@ impl Points {
 
     /// A block has been erased: limits follow the most worn one.
     pub fn erased(&mut self, block: BlockId, view: &View<'_>) {
-        let worn = view.store.erase_count(block);
+        let worn = view.store.wear_thousandths(block);
         if worn > self.most_worn {
             self.most_worn = worn;
             self.renew();
@@ -192,7 +193,7 @@ impl Points {
     /// Learns the wear of the drive.
     pub fn adopt(&mut self, view: &View<'_>) {
         let blocks = (0..view.store.geometry.block_count).map(BlockId);
-        self.most_worn = blocks.map(|block| view.store.erase_count(block)).max().unwrap_or(0);
+        self.most_worn = blocks.map(|block| view.store.wear_thousandths(block)).max().unwrap_or(0);
         self.renew();
     }
 }

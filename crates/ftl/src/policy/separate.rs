@@ -3,7 +3,7 @@
 use super::{
     Backup, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar,
 };
-use kit::{Lpn, ModeId};
+use kit::{Lpn, ModeId, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,17 @@ impl ModePolicy for Separate {
             view.bits.set(dropped.lpn, 0);
         }
         None
+    }
+
+    fn forced(&mut self, view: &mut View<'_>) -> Option<PageMove> {
+        if let Some(dropped) = self.inner.forced(view) {
+            view.bits.set(dropped.lpn, 0);
+        }
+        None
+    }
+
+    fn wake_at(&self, view: &mut View<'_>) -> Option<SimTime> {
+        self.inner.wake_at(view)
     }
 
     fn idle(&mut self, idle: &Idle, view: &mut View<'_>) -> Option<Relocation> {

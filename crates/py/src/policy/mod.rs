@@ -142,6 +142,8 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
         read_times,
         rated_pe_cycles,
         move_time,
+        page_move_share,
+        retention_margin,
         program_time,
         erase_time,
         stripe_units,
@@ -170,6 +172,8 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
     told.set_item("read_times", times(read_times)?)?;
     told.set_item("rated_pe_cycles", rated_pe_cycles)?;
     told.set_item("move_time", move_time.0)?;
+    told.set_item("page_move_share", page_move_share.0)?;
+    told.set_item("retention_margin", retention_margin.0)?;
     told.set_item("program_time", program_time.0)?;
     told.set_item("erase_time", erase_time.0)?;
     told.set_item("stripe_units", stripe_units)?;

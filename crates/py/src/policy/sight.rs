@@ -168,6 +168,10 @@ impl View {
         look(|view| lpn_of(view, lpn).map(|lpn| view.store.place_of(lpn).map(|ppn| ppn.0)))
     }
 
+    fn copy_on_flash(&self, lpn: i64) -> PyResult<Option<u32>> {
+        look(|view| lpn_of(view, lpn).map(|lpn| view.copy_on_flash(lpn).map(|ppn| ppn.0)))
+    }
+
     fn unit_at(&self, ppn: i64) -> PyResult<Option<u32>> {
         look(|view| ppn_of(view, ppn).map(|ppn| view.store.is_valid(ppn).then(|| view.store.lpn_at(ppn).0)))
     }

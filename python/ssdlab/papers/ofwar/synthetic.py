@@ -139,6 +139,5 @@ def _deadline(setting: Setting, requests: int) -> Iterator[Entry]:
             shown=f"{effect.run.deadline_misses:,}",
             low=0,
             high=0,
-            note="the age threshold leaves the time of 64 K rewrites over all 64 dies, 0.7 s; two channels take 2 s to carry "
-            "them (61.6 us each), and a chip programs one die at a time",
+            note="the age threshold leaves the time of 64 K rewrites, 2 s for the two channels that carry them (61.6 us each)",
         )

@@ -1,0 +1,80 @@
+//! What `margin` predicts, and what `clairvoyant` knows (POLICIES 7).
+
+use crate::common::{ONE_DIE, Rig, session, with};
+use kit::{Nanos, Op};
+
+const MS: u64 = 1_000_000;
+
+fn margin(sets: &[&str]) -> Rig {
+    Rig::watched(&with(
+        &with(ONE_DIE, &["policy.kind=margin", "flash.write_mode[1].retention=10s", "ftl.retention_margin=1s"]),
+        sets,
+    ))
+}
+
+/// Writes a unit, and lets so much time pass.
+fn write_and_wait(rig: &mut Rig, unit: u64, ms: u64) {
+    let now = rig.drive.now();
+    rig.submit(Op::Write, unit, 1, now);
+    rig.run_until(now + Nanos(ms * MS));
+}
+
+/// Host units written normal, and fast.
+fn by_mode(rig: &Rig) -> (u64, u64) {
+    let counts = &rig.drive.ftl().counters.host_units_by_mode;
+    (counts[0], counts[1])
+}
+
+#[test]
+fn what_was_overwritten_soon_is_written_for_a_short_time() {
+    for buffer in ["buffer.policy=none", "buffer.policy=write_back"] {
+        let mut rig = margin(&[buffer, "buffer.capacity=256KiB", "buffer.flush_after=1us"]);
+        (0..5).for_each(|_| write_and_wait(&mut rig, 0, 20));
+        assert_eq!(by_mode(&rig), (1, 4), "{buffer}: nothing is known of the first");
+        write_and_wait(&mut rig, 1, 20);
+        assert_eq!(by_mode(&rig), (2, 4), "{buffer}: nor of another unit");
+    }
+}
+
+#[test]
+fn a_long_life_is_not_expected_for_ever() {
+    let mut rig = margin(&[]);
+    (0..3).for_each(|_| write_and_wait(&mut rig, 0, 20));
+    assert_eq!(by_mode(&rig), (1, 2));
+    // Written fast, moved at its limit, and overwritten after twenty seconds: the next life may be as long.
+    write_and_wait(&mut rig, 0, 20_000);
+    assert_eq!((by_mode(&rig), rig.programmed(kit::Reason::Reprogram)), ((1, 3), 1));
+    // The age of data is that of its block: new data fills the open one, which is as old.
+    (0..64).for_each(|unit| write_and_wait(&mut rig, 100 + unit, 1));
+    assert_eq!(by_mode(&rig), (65, 3));
+    write_and_wait(&mut rig, 0, 20);
+    assert_eq!(by_mode(&rig), (66, 3), "what lived for twenty seconds");
+    (0..3).for_each(|_| write_and_wait(&mut rig, 0, 20));
+    assert_eq!(by_mode(&rig), (66, 6), "what lived for twenty milliseconds");
+}
+
+/// Fast data lives long in a block worn less than half as much as it is rated for. Erases wear half as much as nominal ones: the drive gets there by its count of
+/// erases long before it does by its wear.
+#[test]
+fn wear_is_effective_wear() {
+    let text = "base = \"tiny\"\n[[flash.erase_mode]]\nname = \"gentle\"\nwear = 0.5\n";
+    let run = |cycles: u64| {
+        let cycles = format!("state.pe_cycles={cycles}");
+        let sets = [
+            "flash.blocks_per_plane=64",
+            "flash.rated_pe_cycles=100",
+            "flash.write_mode[1].retention=[\"1000s\", \"400ms\"]",
+            "ftl.retention_margin=1us",
+            &cycles,
+        ];
+        let job = "[job]\nrw=randwrite\nbs=4k\nsize=2m\nnorandommap=1\niodepth=4\nio_size=1000g\nnumber_ios=100000\n";
+        let done = session(text, &sets, Some("margin"), job).unwrap_or_else(|problems| panic!("{problems}"));
+        let count = |keys: &str| done.summary.pointer(keys).and_then(serde_json::Value::as_u64).expect("a count");
+        (count("/wear/max"), count("/modes/host_write/normal"))
+    };
+    // All but the first write of each of 512 units: up to 59 erases, which wear as much as 47.
+    let (erases, normal) = run(35);
+    assert!(erases > 52, "{erases}");
+    assert_eq!(normal, 512);
+    assert!(run(45).1 > 10_000, "beyond half the rated wear");
+}
