@@ -202,6 +202,9 @@ impl Description {
 
     /// Write modes that the policy asks for and the table does not have.
     fn policy_problems(&self, problems: &mut Problems) {
+        for (field, what) in self.policy.problems() {
+            problems.add(field, what);
+        }
         let names = || self.flash.write_modes.iter().map(|mode| mode.name.as_str());
         let members = self.policy.combine.members.iter().filter(|_| self.policy.kind == "combine");
         let asked = self.policy.modes().into_iter().chain(members.flat_map(|member| self.policy.modes_of(member)));

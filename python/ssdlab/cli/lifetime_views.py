@@ -37,7 +37,10 @@ def show_lifetime(console: Console, life: Lifetime) -> None:
 
 
 def _totals(report: Mapping[str, Any]) -> Table:
-    table = new_table("the end", _ENDS[report["ended_by"]])
+    end = _ENDS[report["ended_by"]]
+    if report["method"] == "extrapolate":
+        end = end.replace("in the first block", "in a block of mean wear")
+    table = new_table("the end", end)
     table.columns[1].justify = "left"
     limit = f"of {significant(report['wear_limit'])} nominal erases"
     table.add_row("effective wear", _spread(report, "effective_wear") + f", {limit}")

@@ -287,6 +287,11 @@ impl Plan {
         let mut edges: Vec<f64> = parts.filter(|edge| *edge < limit.wear).collect();
         edges.push(limit.wear);
         let blocks = f64::from(description.geometry().block_count);
+        let shortest = edges.iter().scan(0.0, |from, to| Some(to - std::mem::replace(from, *to))).fold(f64::INFINITY, f64::min);
+        if let Some(cycles) = request.round_cycles.filter(|cycles| *cycles > shortest) {
+            let expected = "a part of the shortest interval of wear, which is";
+            return Err(Problems::one("--round-cycles", format!("{cycles}: expected {expected} {shortest:.0} (--intervals)")));
+        }
         let round_cycles = request.round_cycles.unwrap_or(ROUND_CYCLES.max(ROUND_ERASES / blocks));
         Ok(Plan { method, limit, max_passes, edges, round_cycles, agreement: request.agreement.unwrap_or(AGREEMENT) })
     }

@@ -21,6 +21,20 @@ fn assert_refused(lines: &str, sets: &[&str], expected: &str) {
 }
 
 #[test]
+fn parameters_of_policies_must_make_sense_together() {
+    for bounds in ["[0.2, 0.4]", "[]", "[2.0, 0.5]", "[-1.0]", "[0.5, 0.5]"] {
+        let text = format!("[policy.autoftl]\nbounds = {bounds}\n");
+        assert_refused(
+            &text,
+            &[],
+            &format!("d.toml:3: policy.autoftl.bounds: {bounds}: expected falling shares between 0 and 1"),
+        );
+    }
+    let nested = "policy.autoftl_minus.decisions.bounds=[0.1, 0.2]";
+    assert_refused("", &[nested], "policy.autoftl_minus.decisions.bounds: [0.1, 0.2]: expected falling shares");
+}
+
+#[test]
 fn unknown_fields_are_refused_with_the_nearest_name() {
     assert_refused("[flash]\nchannles = 4\n", &[], "d.toml:3: flash: unknown field `channles`");
     assert_refused("[flash]\nchannles = 4\n", &[], "(did you mean `channels`?)");

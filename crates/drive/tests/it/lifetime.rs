@@ -347,6 +347,8 @@ fn what_cannot_be_lived_is_refused() {
     assert!(refused_with(json!({"method": "extrapolate", "agreement": 1.0})).contains("--agreement: 1: expected 0.0001..=0.5"));
     let retiring = refused(TWO_CLASSES, &["ftl.retire_at_cycles=9"], json!({"method": "extrapolate"}), RANDOM);
     assert!(retiring.contains("ftl.retire_at_cycles: 9: steady passes tell nothing"), "{retiring}");
+    let told = refused_with(json!({"method": "extrapolate", "round_cycles": 1000.0}));
+    assert!(told.contains("--round-cycles: 1000: expected a part of the shortest interval of wear"), "{told}");
     assert!(refused_with(json!({"policy": "clairvoyant"})).contains("policy.kind: clairvoyant foresees one pass"));
     assert!(refused_with(json!({"max_passes": -2})).contains("--max-passes: -2: expected 1 or more"));
     assert!(refused_with(json!({"until": "error_rate", "wear_limit": 3.0})).contains("only one of --wear-limit"));

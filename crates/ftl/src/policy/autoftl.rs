@@ -57,7 +57,13 @@ impl Default for Params {
     }
 }
 
-impl Member for Params {}
+impl Member for Params {
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        let falls = self.bounds.is_sorted_by(|a, b| a > b) && self.bounds.iter().all(|bound| (0.0..=1.0).contains(bound));
+        let is_fine = falls && !self.bounds.is_empty();
+        if is_fine { Vec::new() } else { vec![("bounds", format!("{:?}: expected falling shares between 0 and 1", self.bounds))] }
+    }
+}
 
 /// The mean utilisation of past programs.
 #[derive(Clone, Debug, Default)]

@@ -16,7 +16,11 @@ pub struct Params {
     pub decisions: autoftl::Params,
 }
 
-impl Member for Params {}
+impl Member for Params {
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        self.decisions.problems().into_iter().map(|(_, what)| ("decisions.bounds", what)).collect()
+    }
+}
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {

@@ -734,6 +734,11 @@ pub trait Member {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         Vec::new()
     }
+
+    /// What is wrong with its parameters although each is in its range, with the one that it is wrong with.
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 }
 
 /// The parameters of every member, and which one is chosen: `[policy] kind = "..."`, with each member's parameters in a table of its name, so that
@@ -803,6 +808,15 @@ macro_rules! policy_family {
                 };
                 let field = |field: &str| if field.is_empty() { String::new() } else { format!("policy.{kind}.{field}") };
                 modes.into_iter().map(|(at, name)| (field(at), name.to_owned())).collect()
+            }
+
+            /// What is wrong with the parameters of members, with the field of each; whether they are chosen or not.
+            pub fn problems(&self) -> Vec<(String, String)> {
+                let mut found = Vec::new();
+                $(for (field, what) in self.$module.problems() {
+                    found.push((format!("policy.{}.{field}", stringify!($module)), what));
+                })+
+                found
             }
 
             /// What each member is, in one line: the first sentence of its parameters' documentation.
