@@ -9,7 +9,7 @@ so), so much faster than recorded that the baseline's dies write half the time, 
 allow; addresses are wrapped onto the drive, which starts in the steady state of uniform overwrites.
 
 Printed are geometric means over the traces, each value over the baseline's (extra writes: in the mean, per page that the host
-writes); `--out` has every run. `papers/results/budget_traces.csv` is that of 54 traces, 42 minutes on two cores.
+writes); `--out` has every run.
 """
 
 from __future__ import annotations

@@ -439,9 +439,10 @@ impl ModePolicy for Combine {
     }
 
     fn named_stats(&self) -> Vec<(String, f64)> {
-        let of = |one: &One| {
-            one.policy.named_stats().into_iter().map(|(name, value)| (format!("{}.{name}", one.name), value)).collect()
-        };
-        self.members.iter().flat_map(|one| -> Vec<(String, f64)> { of(one) }).collect()
+        let mut all = Vec::new();
+        for one in &self.members {
+            all.extend(one.policy.named_stats().into_iter().map(|(name, value)| (format!("{}.{name}", one.name), value)));
+        }
+        all
     }
 }
