@@ -382,7 +382,7 @@ class Policy:
 
 
 #: What a policy declares by its attributes.
-DECLARED = ["host_streams", "bits_per_unit", "bytes_per_block", "idle_after", "relocations_apart", "page_scope", "moving"]
+DECLARED = [name for name, value in vars(Policy).items() if not (name.startswith("_") or name == "name" or callable(value))]
 #: The calls that a run makes.
 _NAMES = """
     write collecting relocate placed dropped read_issued read_done score erase free_list deepen

@@ -285,6 +285,8 @@ impl Description {
             ..kit::Operation::default()
         };
         let erase = kit::Operation { kind: OperationKind::Erase, pages: 1, ..kit::Operation::default() };
+        let move_time = timing.array(&read) + timing.array(&program);
+        let on_channel = timing.command(&read) + timing.data(&read) + timing.command(&program) + timing.data(&program);
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
             erase_modes: self.flash.erase_mode_names(),
@@ -307,12 +309,10 @@ impl Description {
             read_mode_of: self.flash.write_modes.iter().map(|mode| self.flash.read_mode_of(mode)).collect(),
             read_times: (0..self.flash.read_modes.len().max(1)).map(|mode| read_time(&timing, mode)).collect(),
             rated_pe_cycles: self.flash.rated_pe_cycles,
-            move_time: timing.array(&read) + timing.array(&program),
-            page_move_share: {
-                let in_array = timing.array(&read) + timing.array(&program);
-                let on_channel = timing.command(&read) + timing.data(&read) + timing.command(&program) + timing.data(&program);
-                Nanos((in_array.0 / u64::from(geometry.die_count)).max(on_channel.0 / u64::from(geometry.shape.channels)))
-            },
+            move_time,
+            page_move_share: Nanos(
+                (move_time.0 / u64::from(geometry.die_count)).max(on_channel.0 / u64::from(geometry.shape.channels)),
+            ),
             retention_margin: self.ftl.retention_margin,
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),

@@ -14,7 +14,7 @@ from ssdlab.lifetimes import Lifetime
 from ssdlab.report.content import short
 from ssdlab.units import count, duration, percent, ratio, scaled, significant, size
 
-_ENDS = {
+_ENDS: dict[str | None, str] = {
     "mean_wear": "its blocks are worn out on average",
     "first_block": "the first block is worn out",
     "error_rate": "in the first block the code no longer keeps the promise",
@@ -23,6 +23,8 @@ _ENDS = {
     "time": "the longest time that can be simulated; it is not worn out",
     None: "stopped; it is not worn out",
 }
+#: Extrapolation follows the mean of the blocks.
+_EXTRAPOLATED_ENDS: dict[str | None, str] = {"error_rate": "in a block of mean wear the code no longer keeps the promise"}
 
 
 def show_lifetime(console: Console, life: Lifetime) -> None:
@@ -37,10 +39,8 @@ def show_lifetime(console: Console, life: Lifetime) -> None:
 
 
 def _totals(report: Mapping[str, Any]) -> Table:
-    end = _ENDS[report["ended_by"]]
-    if report["method"] == "extrapolate":
-        end = end.replace("in the first block", "in a block of mean wear")
-    table = new_table("the end", end)
+    ends = _ENDS | _EXTRAPOLATED_ENDS if report["method"] == "extrapolate" else _ENDS
+    table = new_table("the end", ends[report["ended_by"]])
     table.columns[1].justify = "left"
     limit = f"of {significant(report['wear_limit'])} nominal erases"
     table.add_row("effective wear", _spread(report, "effective_wear") + f", {limit}")

@@ -1,4 +1,4 @@
-//! What `margin` predicts, and what `clairvoyant` knows (POLICIES 7).
+//! What `margin` predicts (POLICIES 7).
 
 use crate::common::{ONE_DIE, Rig, session, with};
 use kit::{Nanos, Op};

@@ -351,10 +351,11 @@ impl ModePolicy for Ofwar {
             let written = SimTime(u64::try_from(age).unwrap_or(0));
             (age, Entry { lpn, ppn, erase_count: store.erase_count(block), written })
         };
-        let is_fast = |ppn: Ppn| store.block(store.geometry.block_of(ppn)).mode == self.fast.0;
+        let is_fast = |block: kit::BlockId| store.block(block).mode == self.fast.0;
         let flagged = view.bits.used().filter_map(|(lpn, _)| store.place_of(lpn).map(|ppn| (lpn, ppn)));
-        let mut found: Vec<(i64, Entry)> = flagged.filter(|(_, ppn)| !is_fast(*ppn)).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
-        for block in (0..store.geometry.block_count).map(kit::BlockId).filter(|&block| store.block(block).mode == self.fast.0) {
+        let mut found: Vec<(i64, Entry)> =
+            flagged.filter(|(_, ppn)| !is_fast(store.geometry.block_of(*ppn))).map(|(lpn, ppn)| entry(lpn, ppn)).collect();
+        for block in (0..store.geometry.block_count).map(kit::BlockId).filter(|&block| is_fast(block)) {
             let first = store.geometry.first_of(block);
             let units = (first.0..first.0 + store.geometry.units_per_block).map(Ppn).filter(|&ppn| store.is_valid(ppn));
             found.extend(units.map(|ppn| entry(store.lpn_at(ppn), ppn)));
