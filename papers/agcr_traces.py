@@ -27,8 +27,7 @@ from typing import Any
 import ssdlab
 from ssdlab.analyses import access
 from ssdlab.papers.agcr.runs import POLICIES, RIVALS, run
-
-_ENDINGS = (".zst", ".gz", ".csv", ".txt", ".trace")
+from ssdlab.papers.traces import files_in
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--out", type=Path, help="also write the table here, as CSV")
     options = parser.parse_args()
-    cases = [Case(path, options.requests) for path in sorted(options.directory.iterdir()) if path.suffix in _ENDINGS]
+    cases = [Case(path, options.requests) for path in files_in(options.directory)]
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.workers) as pool:
         futures = {pool.submit(measure, case): case for case in cases}

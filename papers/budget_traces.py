@@ -26,10 +26,9 @@ import ssdlab
 from ssdlab.papers import Setting
 from ssdlab.papers.budget.results import GAINS, Board, every_run, measure
 from ssdlab.papers.budget.runs import CONTENDERS
-from ssdlab.papers.traces import Known, Load
+from ssdlab.papers.traces import Known, Load, files_in
 from ssdlab.traces import trace_info
 
-_ENDINGS = (".zst", ".gz", ".csv", ".txt", ".trace")
 #: Traces that write less wear hardly, and what they wear is chance.
 _LEAST_WRITES = 0.1
 #: Where requests are large, so many of them as these bytes hold are played, and no fewer than that.
@@ -50,9 +49,7 @@ class Bounded(Load):
 
 def loads(directory: Path) -> Iterator[Load]:
     """The traces that write and know when."""
-    for path in sorted(directory.iterdir()):
-        if path.suffix not in _ENDINGS:
-            continue
+    for path in files_in(directory):
         info = trace_info(path)
         requests = int(info["requests"])
         if info["span_ns"] and info["writes"] >= _LEAST_WRITES * requests:

@@ -27,6 +27,7 @@ from typing import Any
 import ssdlab
 from ssdlab.papers.ofwar.runs import Effect, Run, run
 from ssdlab.papers.scaling import scale_to
+from ssdlab.papers.traces import files_in
 
 POLICIES = ("ofwar", "separate", "all_fast")
 COLUMNS = (
@@ -104,8 +105,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--out", type=Path, help="also write the table here, as CSV")
     options = parser.parse_args()
-    traces = [path for path in sorted(options.directory.iterdir()) if path.suffix in (".zst", ".gz", ".csv", ".txt", ".trace")]
-    cases = [Case(trace, int(units), options.requests) for trace in traces for units in options.units.split(",")]
+    cases = [Case(trace, int(units), options.requests) for trace in files_in(options.directory) for units in options.units.split(",")]
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.workers) as pool:
         futures = {pool.submit(measure, case): case for case in cases}

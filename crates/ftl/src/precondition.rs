@@ -5,17 +5,22 @@
 //! description with fewer blocks) through random overwrites, reads off how many valid units its blocks hold from the oldest to the youngest, and lays
 //! the full drive down so. Afterwards each die takes up to two blocks of random writes, so that the dies do not collect in step.
 
+use crate::config::FtlConfig;
 use crate::ftl::{Ftl, Parameters};
 use crate::map::{Mapped, PADDING, Store, decode, encode};
 use crate::policy::{Facts, baseline};
 use crate::space::{For, OpenBlock, Target};
 use crate::victim::Candidates;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, Shape, SimTime};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Mapping units of the scale model, about.
 const MODEL_UNITS: u32 = 1 << 20;
 /// Times the scale model is overwritten.
 const MODEL_PASSES: u64 = 4;
+/// Aged scale models that a process remembers, some kilobytes each.
+const MODELS_KEPT: usize = 256;
 
 /// How the drive is brought to its starting state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +165,7 @@ impl Ftl {
     }
 
     /// Valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one die.
-    fn model_valid_counts(&self) -> std::io::Result<Vec<u16>> {
+    fn model_valid_counts(&self) -> std::io::Result<Arc<[u16]>> {
         let real = self.store.geometry;
         let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
         let geometry = Geometry::new(Shape {
@@ -189,18 +194,9 @@ impl Ftl {
         config.gc_spare_fraction = 0.0;
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
         config.gc_low_blocks = config.gc_critical_blocks;
-        let facts = Facts { die_count: 1, user_units, ..self.parameters.facts.clone() };
-        let policy = baseline::build(&baseline::Params::default(), &facts);
-        let mut model = Ftl::new(&config, policy, Parameters { geometry, facts, ..self.parameters.clone() })?;
-        let mut rng = Rng::stream(self.parameters.seed, "precondition.model");
-        for unit in 0..user_units {
-            model.write_untimed(Lpn(unit as u32), DieId(0));
-        }
-        for _ in 0..user_units * MODEL_PASSES {
-            let unit = rng.below(user_units);
-            model.write_untimed(Lpn(unit as u32), DieId(0));
-        }
-        Ok(model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect())
+        let future = Arc::default();
+        let facts = Facts { die_count: 1, user_units, future, ..self.parameters.facts.clone() };
+        age_model(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() })
     }
 
     fn land_on_steady_state(&mut self, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> std::io::Result<bool> {
@@ -212,6 +208,7 @@ impl Ftl {
         // One block fewer than it collects below: the next write collects, as in steady state, but not all dies at once (see the end).
         let used = geometry.blocks_per_die - self.collect_below();
         let mut next = 0u64;
+        let mut scatter = Scatter::new(self.store.user_units);
         for die in 0..geometry.die_count {
             let until = self.store.user_units * u64::from(die + 1) / dies;
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
@@ -221,7 +218,7 @@ impl Ftl {
                     .space
                     .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
                     .expect("an empty drive has blocks");
-                lay_down(&mut self.store, first, u32::from(count), &permutation, next, rng);
+                lay_down(&mut self.store, &mut scatter, first, u32::from(count), &permutation, next, rng);
                 next += u64::from(count);
                 self.space.settle(&mut self.store, DieId(die), 0);
             }
@@ -229,6 +226,7 @@ impl Ftl {
                 return Ok(false);
             }
         }
+        scatter.finish(self.store.l2p.as_mut_slice());
         let turns = Permutation::new(dies, rng.next_u64());
         for die in 0..geometry.die_count {
             let phase = (turns.at(u64::from(die)) as f64 + rng.unit()) / dies as f64;
@@ -366,27 +364,89 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Fills one block: `count` valid units at random positions, holding the logical units of the permutation from `next` on.
-fn lay_down(store: &mut Store, first: Ppn, count: u32, permutation: &Permutation, next: u64, rng: &mut Rng) {
-    let units = store.geometry.units_per_block;
-    let (mut left, mut taken) = (count, 0u64);
-    let mut places = [(0u32, 0u32); 64];
-    for base in (0..units).step_by(64) {
-        let mut filled = 0;
-        for unit in base..(base + 64).min(units) {
-            // Selection sampling: each remaining position with probability (units still to place) / (positions left).
-            if rng.below(u64::from(units - unit)) < u64::from(left) {
-                places[filled] = (permutation.at(next + taken) as u32, first.0 + unit);
-                left -= 1;
-                taken += 1;
-                filled += 1;
-            }
+/// Valid counts of a scale model's blocks after random overwrites, oldest block first. A process that runs a drive again, under another policy or another load,
+/// ages its model once: what the model is made of is the key to what came of it.
+fn age_model(config: &FtlConfig, parameters: Parameters) -> std::io::Result<Arc<[u16]>> {
+    static AGED: Mutex<BTreeMap<String, Arc<[u16]>>> = Mutex::new(BTreeMap::new());
+    let aged = || AGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = format!("{config:?} {parameters:?}");
+    if let Some(counts) = aged().get(&key) {
+        return Ok(Arc::clone(counts));
+    }
+    let (seed, user_units) = (parameters.seed, parameters.facts.user_units);
+    let mut model = Ftl::new(config, baseline::build(&baseline::Params::default(), &parameters.facts), parameters)?;
+    let mut rng = Rng::stream(seed, "precondition.model");
+    for unit in 0..user_units {
+        model.write_untimed(Lpn(unit as u32), DieId(0));
+    }
+    for _ in 0..user_units * MODEL_PASSES {
+        let unit = rng.below(user_units);
+        model.write_untimed(Lpn(unit as u32), DieId(0));
+    }
+    let counts: Arc<[u16]> = model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect();
+    let mut aged = aged();
+    if aged.len() == MODELS_KEPT {
+        aged.clear();
+    }
+    aged.insert(key, Arc::clone(&counts));
+    Ok(counts)
+}
+
+/// Entries on their way to the map. Units are laid down in random order, and the map of a large drive outgrows the caches and the TLB: entries of one stretch of the
+/// map are written together.
+struct Scatter {
+    /// A stretch has 2^`shift` entries.
+    shift: u32,
+    /// By stretch.
+    waiting: Vec<Vec<(u32, u32)>>,
+}
+
+impl Scatter {
+    /// Stretches of the map, about.
+    const STRETCHES: u64 = 512;
+
+    fn new(units: u64) -> Scatter {
+        let shift = (units / Scatter::STRETCHES).max(1).ilog2() + 1;
+        // Two for each cache line of the stretch; on the largest drives fewer, within 64 MiB in all.
+        let together = ((1usize << shift) / 8).clamp(64, 16_384);
+        Scatter { shift, waiting: (0..=units >> shift).map(|_| Vec::with_capacity(together)).collect() }
+    }
+
+    fn put(&mut self, l2p: &mut [u32], lpn: u32, code: u32) {
+        let waiting = &mut self.waiting[(lpn >> self.shift) as usize];
+        if waiting.len() == waiting.capacity() {
+            waiting.drain(..).for_each(|(lpn, code)| l2p[lpn as usize] = code);
         }
-        let (l2p, p2l, valid) = (store.l2p.as_mut_slice(), store.p2l.as_mut_slice(), store.valid.as_mut_slice());
-        for &(lpn, ppn) in &places[..filled] {
-            l2p[lpn as usize] = ppn + 1;
-            p2l[ppn as usize] = lpn;
-            valid[ppn as usize / 64] |= 1 << (ppn % 64);
+        waiting.push((lpn, code));
+    }
+
+    fn finish(&mut self, l2p: &mut [u32]) {
+        self.waiting.iter_mut().flat_map(|waiting| waiting.drain(..)).for_each(|(lpn, code)| l2p[lpn as usize] = code);
+    }
+}
+
+/// Fills one block: `count` valid units at random positions, holding the logical units of the permutation from `next` on.
+fn lay_down(
+    store: &mut Store,
+    scatter: &mut Scatter,
+    first: Ppn,
+    count: u32,
+    permutation: &Permutation,
+    next: u64,
+    rng: &mut Rng,
+) {
+    let units = store.geometry.units_per_block;
+    let (l2p, p2l, valid) = (store.l2p.as_mut_slice(), store.p2l.as_mut_slice(), store.valid.as_mut_slice());
+    let (mut left, mut taken) = (count, 0u64);
+    for unit in 0..units {
+        // Selection sampling: each remaining position with probability (units still to place) / (positions left).
+        if rng.below(u64::from(units - unit)) < u64::from(left) {
+            let (lpn, ppn) = (permutation.at(next + taken) as u32, Ppn(first.0 + unit));
+            scatter.put(l2p, lpn, encode(ppn));
+            p2l[ppn.index()] = lpn;
+            valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+            left -= 1;
+            taken += 1;
         }
     }
     let block = store.geometry.block_of(first);

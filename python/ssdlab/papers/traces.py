@@ -18,7 +18,7 @@ from ssdlab.errors import InputError, unknown_name
 from ssdlab.traces import trace_info
 from ssdlab.workloads import Workload
 
-__all__ = ["KNOWN", "MSR_VOLUMES", "Known", "Load", "Traces"]
+__all__ = ["KNOWN", "MSR_VOLUMES", "Known", "Load", "Traces", "files_in"]
 
 _LOOK_ALIKES = Path(__file__).parent / "lookalikes"
 #: How far a count of requests may lie from the known one (some are quoted rounded), and a share of writes (FACTS 7: two points).
@@ -202,6 +202,11 @@ def _replaced(text: str, field: str, value: str) -> str:
     return changed if count == 1 else text.replace('kind = "lookalike"\n', f'kind = "lookalike"\n{field} = {value}\n', 1)
 
 
+def files_in(folder: Path) -> list[Path]:
+    """The files in a folder and those below it that may be traces, by path."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix.lower() not in _NOT_TRACES)
+
+
 class Traces:
     """A user's folder of traces, or none."""
 
@@ -220,9 +225,8 @@ class Traces:
             raise InputError(
                 f"--traces {self.folder}: {'a file' if self.folder.exists() else 'no such folder'}: expected a folder"
             )
-        files = (path for path in self.folder.rglob("*") if path.is_file() and path.suffix.lower() not in _NOT_TRACES)
         # The larger one first: of a trace and an excerpt of it, the trace.
-        self._files = sorted(files, key=lambda path: (-path.stat().st_size, path.name))
+        self._files = sorted(files_in(self.folder), key=lambda path: (-path.stat().st_size, path.name))
         if not any(known.matches(path) for path in self._files for known in KNOWN.values()):
             names = ", ".join(name for name in KNOWN if name not in MSR_VOLUMES)
             raise InputError(

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod bad_input;
+mod clairvoyant;
 mod closed_forms;
 mod codes;
 mod combined;
