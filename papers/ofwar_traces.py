@@ -105,7 +105,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--out", type=Path, help="also write the table here, as CSV")
     options = parser.parse_args()
-    cases = [Case(trace, int(units), options.requests) for trace in files_in(options.directory) for units in options.units.split(",")]
+    all_units = [int(units) for units in options.units.split(",")]
+    cases = [Case(trace, units, options.requests) for trace in files_in(options.directory) for units in all_units]
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.workers) as pool:
         futures = {pool.submit(measure, case): case for case in cases}

@@ -218,7 +218,8 @@ impl Ftl {
                     .space
                     .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
                     .expect("an empty drive has blocks");
-                lay_down(&mut self.store, &mut scatter, first, u32::from(count), &permutation, next, rng);
+                let lpns = (next..next + u64::from(count)).map(|index| permutation.at(index));
+                lay_down(&mut self.store, &mut scatter, first, u32::from(count), lpns, rng);
                 next += u64::from(count);
                 self.space.settle(&mut self.store, DieId(die), 0);
             }
@@ -425,28 +426,27 @@ impl Scatter {
     }
 }
 
-/// Fills one block: `count` valid units at random positions, holding the logical units of the permutation from `next` on.
+/// Fills one block: `count` valid units at random positions, which hold the logical units that `lpns` names.
 fn lay_down(
     store: &mut Store,
     scatter: &mut Scatter,
     first: Ppn,
     count: u32,
-    permutation: &Permutation,
-    next: u64,
+    mut lpns: impl Iterator<Item = u64>,
     rng: &mut Rng,
 ) {
     let units = store.geometry.units_per_block;
     let (l2p, p2l, valid) = (store.l2p.as_mut_slice(), store.p2l.as_mut_slice(), store.valid.as_mut_slice());
-    let (mut left, mut taken) = (count, 0u64);
+    let mut left = count;
     for unit in 0..units {
         // Selection sampling: each remaining position with probability (units still to place) / (positions left).
         if rng.below(u64::from(units - unit)) < u64::from(left) {
-            let (lpn, ppn) = (permutation.at(next + taken) as u32, Ppn(first.0 + unit));
+            let lpn = lpns.next().expect("a unit for each place") as u32;
+            let ppn = Ppn(first.0 + unit);
             scatter.put(l2p, lpn, encode(ppn));
             p2l[ppn.index()] = lpn;
             valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
             left -= 1;
-            taken += 1;
         }
     }
     let block = store.geometry.block_of(first);
