@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from ssdlab.drives import Drive, describe
 from ssdlab.lifetimes import lifetime
@@ -26,17 +27,39 @@ _PUBLISHED = {
 }
 
 
-def entries(setting: Setting) -> Iterator[Entry]:
-    """What an erase costs the buffer; what that means for a small one; how exact lives are."""
+def lives(setting: Setting) -> dict[str, Callable[[], Life]]:
+    """What is to be worn out for them, the longest first."""
+    case = _case(setting)
+    without = partial(_live, case, "extrapolate", {"ftl.gc_idle_after": "100d"})
+    if setting.quick:
+        return {"without background": without}
+    return {
+        "full": partial(_live, case, "full"),
+        "extrapolated": partial(_live, case, "extrapolate"),
+        "without background": without,
+    }
+
+
+def entries(setting: Setting, found: Mapping[str, Life]) -> Iterator[Entry]:
+    """What an erase costs the buffer; what that means for a small one; how exact lives are.
+
+    Args:
+        setting: How the experiment is run.
+        found: What came of :func:`lives`.
+    """
     yield _of_an_erase("table 2", MOBILE, _EXAMPLE_PAGES)
     for on in CONFIGURATIONS:
         yield _of_an_erase(on.name, on, buffer_pages(on))
+    case = _case(setting)
+    yield _without_background(case, found["without background"])
+    if "full" in found:
+        yield _in_full(case, found["full"], found["extrapolated"])
+
+
+def _case(setting: Setting) -> Case:
     download = setting.traces.load("download")
     assert download is not None, "it has a look-alike"
-    case = Case(MOBILE, download, MOBILE.speed)
-    yield _without_background(case)
-    if not setting.quick:
-        yield _in_full(case)
+    return Case(MOBILE, download, MOBILE.speed)
 
 
 def buffer_pages(on: Configuration) -> int:
@@ -66,9 +89,8 @@ def _of_an_erase(where: str, on: Configuration, pages: int) -> Entry:
     )
 
 
-def _without_background(case: Case) -> Entry:
+def _without_background(case: Case, life: Life) -> Entry:
     """Ten pages of buffer allow a slow erase only while they are nearly empty: the mobile drive makes them in the background."""
-    life = _live(case, "extrapolate", {"ftl.gc_idle_after": "100d"})
     return Entry(
         work="autoFTL",
         where="section 5.3",
@@ -83,9 +105,8 @@ def _without_background(case: Case) -> Entry:
     )
 
 
-def _in_full(case: Case) -> Entry:
+def _in_full(case: Case, full: Life, quick: Life) -> Entry:
     """Every erase simulated, beside a steady round in each interval (POLICIES 5)."""
-    full, quick = (_live(case, method) for method in ("full", "extrapolate"))
     return Entry(
         work="autoFTL",
         where="POLICIES 5",

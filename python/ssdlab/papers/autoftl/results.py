@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 from ssdlab.charts import Axis, Chart, Mark, Series
@@ -21,7 +22,6 @@ from ssdlab.papers.autoftl.runs import (
     live,
     replay,
 )
-from ssdlab.papers.autoftl.runs import cases as all_cases
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.setting import Setting
 from ssdlab.units import percent
@@ -67,9 +67,8 @@ class Found:
         return self.replays["autoftl"].delay_ns - self.replays["baseline"].delay_ns
 
 
-def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
+def entries(found: Sequence[Found]) -> Iterator[Entry | Picture | Table]:
     """Every load on its drive; the means; what the text says of them."""
-    found = measure(setting, all_cases(setting))
     for one in found:
         yield from _of_load(one)
     for on in CONFIGURATIONS:
@@ -80,16 +79,20 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield _picture_of_levels(found)
 
 
-def measure(setting: Setting, used: Sequence[Case]) -> list[Found]:
-    """Lives and replays of all loads, shared out one by one."""
+def lives(used: Sequence[Case]) -> list[Callable[[], Life]]:
+    """What is to be worn out, load by load."""
+    return [partial(live, case, policy) for case in used for policy in POLICIES]
+
+
+def measure(setting: Setting, used: Sequence[Case], worn: Sequence[Life]) -> list[Found]:
+    """All loads replayed, beside what came of their :func:`lives`."""
     requests = _REPLAYED_QUICK if setting.quick else _REPLAYED
-    lives = setting.share_out("lives", lambda piece: live(*piece), [(case, policy) for case in used for policy in POLICIES])
     pieces = [(case, policy) for case in used for policy in ("baseline", "autoftl")]
     replays = setting.share_out("replays", lambda piece: replay(*piece, _length(piece[0], requests)), pieces)
     return [
         Found(
             case,
-            dict(zip(POLICIES, lives[2 * index : 2 * index + 2], strict=True)),
+            dict(zip(POLICIES, worn[2 * index : 2 * index + 2], strict=True)),
             dict(zip(("baseline", "autoftl"), replays[2 * index : 2 * index + 2], strict=True)),
         )
         for index, case in enumerate(used)
