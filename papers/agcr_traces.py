@@ -102,4 +102,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ssdlab.InputError as error:
+        sys.exit(f"error: {error}")

@@ -203,7 +203,13 @@ def _replaced(text: str, field: str, value: str) -> str:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files in a folder and those below it that may be traces, by path."""
+    """The files in a folder and those below it that may be traces, by path.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: {'a file' if folder.exists() else 'no such folder'}: expected a folder")
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix.lower() not in _NOT_TRACES)
 
 

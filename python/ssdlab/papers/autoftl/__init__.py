@@ -20,7 +20,7 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """AutoFTL's evaluation: tables 2 and 4, figures 9 to 12, on its mobile and its enterprise drive."""
     yield from gaps.entries(setting)
     used, checked = cases(setting), checks.lives(setting)
-    # All lives together, the longest first, so that no thread waits for the last one.
+    # All lives together, the full one first, so that no thread is left to it alone at the end.
     worn = setting.share_out("lives", lambda life: life(), [*checked.values(), *results.lives(used)])
     yield from results.entries(results.measure(setting, used, worn[len(checked) :]))
-    yield from checks.entries(setting, dict(zip(checked, worn, strict=False)))
+    yield from checks.entries(setting, dict(zip(checked, worn[: len(checked)], strict=True)))

@@ -28,7 +28,7 @@ _PUBLISHED = {
 
 
 def lives(setting: Setting) -> dict[str, Callable[[], Life]]:
-    """What is to be worn out for them, the longest first."""
+    """What is to be worn out for them, the full life first: it takes longest."""
     case = _case(setting)
     without = partial(_live, case, "extrapolate", {"ftl.gc_idle_after": "100d"})
     if setting.quick:

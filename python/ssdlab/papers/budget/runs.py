@@ -150,8 +150,7 @@ def run(contender: Contender, load: Load, speed: float, wear: float) -> Run:
 LOADS = ("prxy_0", "rsrch_1", "financial1", "vm", "desktop", "postmark", "telegram", "copy")
 #: Requests of a run: 99.99 % of fewer than 100,000 commands is nobody's figure.
 _REQUESTS = 100_000
-#: Where requests are of hundreds of KiB, and a run would take as long as ten others: for these that figure is nearly the slowest
-#: command.
+#: Where requests are large, and a run takes as long as five to ten others: there that figure is nearly the slowest command.
 _FEWER = {"postmark": 20_000, "copy": 20_000}
 _QUICK = ("financial1", "telegram")
 #: Write utilisation of the baseline: busy, and with time for what policies do meanwhile.
