@@ -89,7 +89,7 @@ def main() -> None:
                 print(f"{case.trace.name}: {error}", file=sys.stderr)
             print(f"{done}/{len(cases)} {case.trace.name}", file=sys.stderr)
     if not rows:
-        sys.exit(f"{options.directory}: no trace that can be run")
+        raise ssdlab.InputError(f"{options.directory}: no trace that can be run")
     rows.sort(key=lambda line: str(line["trace"]))
     print("| " + " | ".join(rows[0]) + " |\n|" + " --- |" * len(rows[0]))
     for line in rows:
@@ -105,4 +105,5 @@ if __name__ == "__main__":
     try:
         main()
     except ssdlab.InputError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

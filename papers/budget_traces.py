@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import ssdlab
 from ssdlab.papers import Setting
@@ -35,30 +34,25 @@ _LEAST_WRITES = 0.1
 _MOST_BYTES, _LEAST_REQUESTS = 4 << 30, 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounded(Load):
-    """A trace of which no more is played than the bytes allow."""
+def loads(directory: Path) -> list[Load]:
+    """The traces that write and know when, each under its path in the directory.
 
-    #: Requests.
-    most: int
-
-    def workload(self, requests: int | None = None, time_scale: float = 1.0, **options: Any) -> ssdlab.Workload:
-        """As of any load."""
-        return Load.workload(self, min(requests or self.most, self.most), time_scale, **options)
-
-
-def loads(directory: Path) -> Iterator[Load]:
-    """The traces that write and know when."""
+    Raises:
+        InputError: there is no such folder, or none in it; a file is not a trace.
+    """
+    found: list[Load] = []
     for path in files_in(directory):
         info = trace_info(path)
-        requests = int(info["requests"])
+        requests, name = int(info["requests"]), path.relative_to(directory).as_posix()
         if info["span_ns"] and info["writes"] >= _LEAST_WRITES * requests:
-            name = path.name.split(".")[0]
-            known = Known(name=name, title=name, pattern=name)
+            known = Known(name=name, title=name, pattern=re.escape(name))
             most = max(_LEAST_REQUESTS, _MOST_BYTES * requests // (info["read_bytes"] + info["write_bytes"]))
-            yield Bounded(known=known, path=path, is_trace=True, requests=requests, most=most)
+            found.append(Load(known=known, path=path, is_trace=True, requests=requests, at_most=most))
         else:
-            print(f"{path.name}: left out: it has no times, or under a tenth of writes", file=sys.stderr)
+            print(f"{name}: left out: it has no times, or under a tenth of writes", file=sys.stderr)
+    if not found:
+        raise ssdlab.InputError(f"{directory}: expected traces with times, of which a tenth or more writes")
+    return found
 
 
 def summary(board: Board) -> Iterator[str]:
@@ -89,14 +83,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="new and worn out only")
     parser.add_argument("--out", type=Path, help="write every run here, as CSV")
     options = parser.parse_args()
+    if options.out and not options.out.parent.is_dir():
+        parser.error(f"--out {options.out}: no such folder: {options.out.parent}")
 
     def tell(_: float | None, what: str) -> None:
         print(what, file=sys.stderr)
 
     try:
-        board = measure(Setting(quick=options.quick, progress=tell), [*loads(options.directory)])
+        board = measure(Setting(quick=options.quick, progress=tell), loads(options.directory))
     except (ssdlab.InputError, OSError) as error:
-        sys.exit(f"error: {error}")
+        parser.error(str(error))
     print("\n".join(summary(board)))
     if options.out:
         table = every_run(board)

@@ -132,4 +132,5 @@ if __name__ == "__main__":
     try:
         main()
     except ssdlab.InputError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

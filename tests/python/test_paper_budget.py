@@ -8,6 +8,7 @@ import ssdlab
 from ssdlab.papers.budget import results, runs, tables
 from ssdlab.papers.budget.results import Board, Found
 from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Run
+from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Traces
 
 
@@ -55,6 +56,12 @@ def test_a_contender_is_run_on_its_modes(load):
     assert 0.4 < gentle.wear_per_erase < 0.8
     assert gentle.wear < base.wear
     assert base.tail_ns > base.mean_ns
+
+
+def test_large_requests_are_fewer():
+    most = {load.name: load.at_most for load in runs.loads(Setting())}
+    assert (most["postmark"], most["copy"], most["telegram"]) == (20_000, 20_000, None)
+    assert set(most) == set(runs.LOADS)
 
 
 def test_one_bit_per_cell_and_weak_codes_are_on_the_same_drive(load):

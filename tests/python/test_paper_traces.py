@@ -107,6 +107,17 @@ def test_a_trace_is_played_again_until_there_are_enough_requests(tmp_path):
     assert found.workload(50, address="wrap", replay="gaps").address == "wrap"
 
 
+def test_no_more_is_played_than_a_load_allows(tmp_path):
+    msr(tmp_path / "hm_0.csv", 100, reads=35)
+    for load in (Traces(tmp_path).load("hm_0"), Traces().load("telegram")):
+        assert load is not None
+        few = dataclasses.replace(load, at_most=30)
+        for asked, played in ((None, 30), (20, 20), (250, 30)):
+            workload = few.workload(asked, time_scale=1000.0)
+            assert (workload.max_requests or tomllib.loads(workload.text or "")["requests"]) == played
+            assert workload.repeat in (None, 1)
+
+
 def test_without_a_file_there_is_a_look_alike_or_nothing():
     load = Traces().load("iozone")
     assert load is not None

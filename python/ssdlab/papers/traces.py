@@ -143,6 +143,8 @@ class Load:
     requests: int
     #: What the file has otherwise than the whole trace.
     differences: tuple[str, ...] = ()
+    #: Requests that a run plays at most, however many it asks for.
+    at_most: int | None = None
 
     @property
     def name(self) -> str:
@@ -171,7 +173,8 @@ class Load:
     def workload(self, requests: int | None = None, time_scale: float = 1.0, **options: Any) -> Workload:
         """The first `requests` of it (absent: all), `time_scale` times as fast; a trace that has fewer is played again, whole.
 
-        Addresses of a trace are compacted in order of first touch, unless `options` say otherwise.
+        No more than `at_most` are played. Addresses of a trace are compacted in order of first touch, unless `options` say
+        otherwise.
 
         Args:
             requests: How many, of a look-alike as many as one likes; of a trace rounded up to whole passes where it has fewer.
@@ -181,6 +184,8 @@ class Load:
         Raises:
             InputError: an option that look-alikes do not have.
         """
+        if self.at_most is not None:
+            requests = min(requests or self.at_most, self.at_most)
         if self.is_trace:
             given = {"address": "compact", "replay": "open", **options}
             repeat = max(1, math.ceil((requests or 1) / self.requests))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -138,7 +138,7 @@ def run(contender: Contender, load: Load, speed: float, wear: float) -> Run:
     wears = {mode["name"]: float(mode.get("wear", 1.0)) for mode in modes}
     found = simulate(
         resolved(contender.table, wear),
-        load.workload(_FEWER.get(load.name, _REQUESTS), speed, address="wrap"),
+        load.workload(_REQUESTS, speed, address="wrap"),
         contender.policy,
         set=dict(contender.settings),
         precondition="steady",
@@ -169,7 +169,8 @@ class Busy:
 def loads(setting: Setting) -> list[Load]:
     """The loads by name: the user's files, else look-alikes."""
     names = _QUICK if setting.quick else LOADS
-    return [load for name in names if (load := setting.traces.load(name)) is not None]
+    found = [load for name in names if (load := setting.traces.load(name)) is not None]
+    return [replace(load, at_most=_FEWER.get(load.name)) for load in found]
 
 
 def busy(load: Load) -> Busy:
