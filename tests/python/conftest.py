@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,6 +28,11 @@ norandommap=1
 SSDLAB = str(Path(sys.executable).with_name("ssdlab"))
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_configure() -> None:
+    """Ctrl-C is what some tests press: what runs in the background of a shell ignores it, and hands that on to what it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
