@@ -6,7 +6,8 @@
 and cell, with every policy, control and combination, at 0, 30, 50 and 100 % of the rated wear. Each is played again until there
 are 100,000 requests, or 4 GiB but no fewer than 20,000 requests (of fewer than 100,000 commands 99.99 % is the slowest or nearly
 so), so much faster than recorded that the baseline's dies write half the time, or as near to that as its reads
-allow; addresses are wrapped onto the drive, which starts in the steady state of uniform overwrites.
+allow; addresses are wrapped onto the drive, which starts in the steady state of uniform overwrites. Traces on which nothing
+can be compared are left out, with the reason: whose writes the buffer takes all at once, or which wear nothing.
 
 Printed are geometric means over the traces, each value over the baseline's (extra writes: in the mean, per page that the host
 writes); `--out` has every run.
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import ssdlab
 from ssdlab.papers import Setting
-from ssdlab.papers.budget.results import GAINS, Board, every_run, measure
+from ssdlab.papers.budget.results import GAINS, Board, at_speed, every_run, measure
 from ssdlab.papers.budget.runs import CONTENDERS
 from ssdlab.papers.traces import Known, Load, files_in
 from ssdlab.traces import trace_info
@@ -89,15 +90,21 @@ def main() -> None:
     def tell(_: float | None, what: str) -> None:
         print(what, file=sys.stderr)
 
+    setting = Setting(quick=options.quick, progress=tell)
     try:
-        board = measure(Setting(quick=options.quick, progress=tell), loads(options.directory))
+        fit, unfit = at_speed(setting, loads(options.directory))
+        for on in unfit:
+            tell(None, f"{on.load.name}: left out: {on.unfit}")
+        if not fit:
+            parser.error(f"{options.directory}: expected a trace on which policies can be compared")
+        board = measure(setting, fit)
     except (ssdlab.InputError, OSError) as error:
         parser.error(str(error))
-    print("\n".join(summary(board)))
     if options.out:
         table = every_run(board)
         with options.out.open("w", newline="") as file:
             csv.writer(file).writerows([table.columns, *table.rows])
+    print("\n".join(summary(board)))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 import ssdlab
@@ -20,7 +22,15 @@ def load():
 
 
 def a_run(**fields: float) -> Run:
-    plain = {"tail_ns": 1000.0, "mean_ns": 100.0, "wear": 0.02, "wear_per_erase": 1.0, "programs": 2.0, "utilisation": 0.5}
+    plain = {
+        "tail_ns": 1e6,
+        "mean_ns": 1e5,
+        "wear": 0.02,
+        "wear_per_erase": 1.0,
+        "programs": 2.0,
+        "erased": 1.0,
+        "utilisation": 0.5,
+    }
     return Run(**(plain | fields))
 
 
@@ -88,9 +98,33 @@ def test_a_run_without_an_erase_wears_less_than_one_would():
         "utilisation": {"dies_writing": 0.1},
     }
     quiet = Run.of(summary, {"nominal": 1.0, "gentle": 0.5})
-    assert (quiet.wear, quiet.wear_per_erase, quiet.tail_ns) == (0.0025, 1.0, 7.0)
+    assert (quiet.wear, quiet.wear_per_erase, quiet.tail_ns, quiet.erased) == (0.0025, 1.0, 7.0, 0.0)
     summary["modes"]["erase"]["gentle"] = 4
-    assert Run.of(summary, {"nominal": 1.0, "gentle": 0.5}).wear == 0.02
+    worn = Run.of(summary, {"nominal": 1.0, "gentle": 0.5})
+    assert (worn.wear, worn.erased) == (0.02, 2.56)
+
+
+def test_a_load_on_which_nothing_can_be_compared_is_left_out(load, monkeypatch):
+    assert Busy(load, 1.0, a_run()).unfit == ""
+    for fields, why in (
+        ({"mean_ns": 999.0}, "nothing waits"),
+        ({"tail_ns": 0.0}, "nothing waits"),
+        ({"erased": 0.4}, "wears none"),
+    ):
+        assert why in Busy(load, 1.0, a_run(**fields)).unfit
+    quiet = dataclasses.replace(load, known=dataclasses.replace(load.known, name="quiet", title="Quiet"))
+    bases = {"quiet": a_run(mean_ns=0.0), load.name: a_run()}
+    monkeypatch.setattr(results, "busy", lambda each: Busy(each, 3.0, bases[each.name]))
+    fit, unfit = results.at_speed(Setting(), [quiet, load])
+    assert ([on.load.name for on in fit], [on.load.name for on in unfit]) == ([load.name], ["quiet"])
+    monkeypatch.setattr(results, "loads", lambda _: [quiet])
+    (said,) = results.entries(Setting())
+    assert said.what == "Quiet (look-alike): the write buffer takes nearly all at once, and nothing waits"
+
+
+def test_what_waits_for_nothing_is_as_fast_as_can_be_told(load):
+    found = Found(CONTENDERS[1], Busy(load, 1.0, a_run()), 0.0, a_run(mean_ns=0.0, tail_ns=0.0))
+    assert (found.mean, found.tail) == (0.01, 0.001)
 
 
 def board(load, **tweaks: dict[str, float]) -> Board:
@@ -106,8 +140,8 @@ def board(load, **tweaks: dict[str, float]) -> Board:
 
 
 def test_shares_are_those_of_what_clairvoyance_gains(load):
-    best = {"tail_ns": 500.0, "wear": 0.01, "programs": 1.5}
-    shown = board(load, clairvoyant=best, ofwar={"tail_ns": 750.0, "wear": 0.04, "programs": 2.5})
+    best = {"tail_ns": 5e5, "wear": 0.01, "programs": 1.5}
+    shown = board(load, clairvoyant=best, ofwar={"tail_ns": 7.5e5, "wear": 0.04, "programs": 2.5})
     assert shown.share("ofwar", 0.0, results.tail_gain) == pytest.approx(0.5)
     assert shown.share("ofwar", 0.0, results.life_gain) == pytest.approx(-0.5)
     assert shown.extra("ofwar", 0.0) == pytest.approx(0.5)
@@ -116,7 +150,7 @@ def test_shares_are_those_of_what_clairvoyance_gains(load):
 
 
 def test_where_an_idea_starts_to_pay(load):
-    worn = board(load, **{"wear_adaptive@0": {"mean_ns": 50.0}, "ofwar": {"mean_ns": 60.0}, "autoftl": {"wear_per_erase": 0.3}})
+    worn = board(load, **{"wear_adaptive@0": {"mean_ns": 5e4}, "ofwar": {"mean_ns": 6e4}, "autoftl": {"wear_per_erase": 0.3}})
     entries = {entry.what.split(":")[0]: entry for entry in results._where_they_pay(worn)}
     assert (entries["ofwar"].ours, entries["rr_speed"].shown.split(" ")[0]) == (1.0, "nowhere")
     assert entries["autoftl"].ours == 0.0

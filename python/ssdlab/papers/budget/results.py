@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
 from ssdlab.charts import Axis, Chart, Mark, Series
-from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Contender, Run, busy, loads, run, wears
+from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, LEAST_NS, Busy, Contender, Run, busy, loads, run, wears
 from ssdlab.papers.budget.tables import RATED, gentlest, wear_of
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.setting import Setting
@@ -34,12 +34,12 @@ class Found:
     @property
     def tail(self) -> float:
         """99.99 % latency over the baseline's."""
-        return self.run.tail_ns / self.on.base.tail_ns
+        return max(self.run.tail_ns, LEAST_NS) / self.on.base.tail_ns
 
     @property
     def mean(self) -> float:
         """Mean latency over the baseline's."""
-        return self.run.mean_ns / self.on.base.mean_ns
+        return max(self.run.mean_ns, LEAST_NS) / self.on.base.mean_ns
 
     @property
     def life(self) -> float:
@@ -109,7 +109,11 @@ GAINS = (tail_gain, life_gain, writes_gain)
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Every contender on every load at every wear."""
-    board = measure(setting, loads(setting))
+    fit, unfit = at_speed(setting, loads(setting))
+    yield from (_left_out(on) for on in unfit)
+    if not fit:
+        return
+    board = measure(setting, fit)
     for contender in CONTENDERS[1:]:
         for wear in board.wears:
             yield _summary(board, contender, wear)
@@ -119,12 +123,18 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield from _pictures(board)
 
 
-def measure(setting: Setting, on_loads: Sequence[Load]) -> Board:
+def at_speed(setting: Setting, on_loads: Sequence[Load]) -> tuple[list[Busy], list[Busy]]:
+    """The loads at their speeds: those on which policies can be compared, and the rest."""
+    found = setting.share_out("speeds", busy, on_loads)
+    return [on for on in found if not on.unfit], [on for on in found if on.unfit]
+
+
+def measure(setting: Setting, on_loads: Sequence[Busy]) -> Board:
     """The whole field. What does not follow wear is run once."""
     at = wears(setting)
     pieces = [
         (contender, on, wear)
-        for on in setting.share_out("speeds", busy, on_loads)
+        for on in on_loads
         for contender in CONTENDERS[1:]
         for wear in (at if contender.follows_wear else at[:1])
     ]
@@ -134,9 +144,20 @@ def measure(setting: Setting, on_loads: Sequence[Load]) -> Board:
         for (contender, on, first), one in zip(pieces, runs, strict=True)
         for wear in ((first,) if contender.follows_wear else at)
     ]
-    bases = {on.load.name: on for _, on, _ in pieces}
-    found += [Found(BASELINE, on, wear, on.base) for on in bases.values() for wear in at]
+    found += [Found(BASELINE, on, wear, on.base) for on in on_loads for wear in at]
     return Board(found, at)
+
+
+def _left_out(on: Busy) -> Entry:
+    return Entry(
+        work="one budget",
+        where="left out",
+        what=f"{on.load.title}: {on.unfit}",
+        published="–",
+        standing="",
+        ours=on.speed,
+        shown=f"at {on.speed:.3g} times its speed",
+    )
 
 
 def _percent_or_none(share: float | None) -> str:

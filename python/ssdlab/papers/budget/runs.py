@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from ssdlab.drives import Drive
-from ssdlab.papers.budget.tables import WEARS, drive, modes_of
+from ssdlab.papers.budget.tables import PAGES, WEARS, drive, modes_of
 from ssdlab.papers.scaling import scale_to
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
@@ -104,6 +104,8 @@ class Run:
     wear_per_erase: float
     #: Pages programmed for each page that the host wrote.
     programs: float
+    #: Pages erased for each page programmed: one in the long run, fewer where a run ends on blocks that were free before it.
+    erased: float
     #: Share of the run's time that the dies spent writing.
     utilisation: float
 
@@ -115,12 +117,14 @@ class Run:
         erases: Mapping[str, int] = summary["modes"]["erase"]
         worn = sum(count * wears.get(mode, 1.0) for mode, count in erases.items())
         at_least = _UNSEEN * min(wears.values(), default=1.0)
+        programs = sum(summary["flash"]["programs"].values())
         return cls(
             tail_ns=float(tail),
             mean_ns=float(latency["mean_ns"]),
             wear=max(worn, at_least) / host,
             wear_per_erase=worn / sum(erases.values()) if any(erases.values()) else 1.0,
-            programs=sum(summary["flash"]["programs"].values()) / host,
+            programs=programs / host,
+            erased=PAGES * sum(erases.values()) / max(1, programs),
             utilisation=float(summary["utilisation"]["dies_writing"]),
         )
 
@@ -155,6 +159,9 @@ _FEWER = {"postmark": 20_000, "copy": 20_000}
 _QUICK = ("financial1", "telegram")
 #: Write utilisation of the baseline: busy, and with time for what policies do meanwhile.
 _BUSY = 0.5
+#: A mean latency below which ratios of it are chance [ns], and a share of erased pages below which lifetimes are.
+LEAST_NS = 1000.0
+_LEAST_ERASED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +171,15 @@ class Busy:
     load: Load
     speed: float
     base: Run
+
+    @property
+    def unfit(self) -> str:
+        """Why nothing can be compared on it; empty where it can."""
+        if min(self.base.mean_ns, self.base.tail_ns) < LEAST_NS:
+            return "the write buffer takes nearly all at once, and nothing waits"
+        if self.base.erased < _LEAST_ERASED:
+            return "it ends on blocks that were free before it, and wears none"
+        return ""
 
 
 def loads(setting: Setting) -> list[Load]:

@@ -29,6 +29,9 @@ GENTLE: Final = (1.0, 4.0 / 3.0, 2.0)
 _SCALING_PER_VOLT, _MOST_SCALING = 0.132, 0.14
 _FAST_WEAR, _SLOW_WEAR = (1.0, 3.857), (0.81, 2.571)
 
+#: Pages of a block.
+PAGES: Final = 64
+
 #: What the code corrects with 0, 1, ... soft levels (FACTS 3); and a weaker one, OFWAR's BCH of 110 bits in 4 KiB (FACTS 1.2).
 _LIMITS = [0.002, 0.006, 0.0085, 0.011]
 _WEAK = 0.00135
@@ -143,6 +146,7 @@ def drive(what: str, wear: float) -> Table:
         "channels": 4,
         "chips_per_channel": 4,
         "blocks_per_plane": 1024,
+        "pages_per_block": PAGES,
         "cell_model": CELL,
         "code": {"kind": "ldpc", "data": "4KiB", "parity": "448B", "limits": _LIMITS, "failure_at_limit": 1e-15},
         "read_mode": [{"name": name, "derive": {"references": count}} for name, (count, _) in CORRECTS.items()],
