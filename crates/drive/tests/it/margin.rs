@@ -53,6 +53,19 @@ fn a_long_life_is_not_expected_for_ever() {
     assert_eq!(by_mode(&rig), (66, 6), "what lived for twenty milliseconds");
 }
 
+#[test]
+fn what_was_moved_lived_before_it_too() {
+    let mut rig = margin(&[]);
+    (0..3).for_each(|_| write_and_wait(&mut rig, 0, 20));
+    write_and_wait(&mut rig, 0, 8_800);
+    // The open block is filled, so that the fast data moves at its limit into one that is young.
+    (0..64).for_each(|unit| write_and_wait(&mut rig, 100 + unit, 1));
+    rig.run_until(rig.drive.now() + Nanos(400 * MS));
+    assert_eq!((by_mode(&rig), rig.programmed(kit::Reason::Reprogram)), ((65, 3), 1));
+    write_and_wait(&mut rig, 0, 20);
+    assert_eq!(by_mode(&rig), (66, 3), "nine seconds before it was moved, half a second since");
+}
+
 /// Fast data lives long in a block worn less than half as much as it is rated for. Erases wear half as much as nominal ones: the drive gets there by its count of
 /// erases long before it does by its wear.
 #[test]
