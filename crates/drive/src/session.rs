@@ -187,6 +187,9 @@ pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, 
         if !names.contains(&policy.as_str()) {
             return Err(Problem::unknown("--policy", "policy", policy, names.iter().copied()).into());
         }
+        if sets.iter().any(|set| set.split('=').next().is_some_and(|key| key.trim() == "policy.kind")) {
+            return Err(Problems::one("--policy", "a policy is set by `policy.kind`, too: expected only one of them"));
+        }
         sets.push(format!("policy.kind={policy}"));
     }
     let mut description = Description::read_with(&request.drive.name, &request.drive.text, &sets, file)?;

@@ -302,5 +302,6 @@ fn a_session_refuses_bad_requests() {
     assert!(refused(&[], "ofwra").starts_with("--policy: unknown policy `ofwra`"));
     assert!(refused(&[], "ofwra").ends_with("(did you mean `ofwar`?)"));
     assert!(refused(&["flash.channels=0"], "ofwar").starts_with("--set flash.channels=0"));
+    assert!(refused(&["policy.kind = ofwar"], "ofwar").starts_with("--policy: a policy is set by `policy.kind`, too"));
     assert!(run_refused("base = 3", &[], None, job).starts_with("test.toml:1: base = 3"));
 }
