@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _engine
+from ssdlab import _engine, numbers
 from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ def gaps(
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
     """
+    if dies is not None:
+        numbers.whole("dies", dies, 32)
     name, found = _ask("gaps", trace, of=of, program_time=program_time, dies=dies, effective=effective)
     fields = ("format", "of", "requests", "gaps", "program_time_ns", "dies", "effective_ns", "time_scale")
     return Gaps(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _engine
+from ssdlab import _engine, numbers
 from ssdlab.drives import DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted
 from ssdlab.simulate import ProgressHook, call_engine
@@ -183,9 +182,12 @@ def lifetime(
         shown = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
         raise InputError(f"--policy {shown}: a lifetime runs under a policy that comes with ssdlab, not under one in Python")
     for name, number in (("--wear-limit", wear_limit), ("--round-cycles", round_cycles), ("--agreement", agreement)):
-        # JSON, in which the engine is asked, has no such numbers.
-        if number is not None and not math.isfinite(number):
-            raise InputError(f"{name}: {number}: expected a finite number")
+        if number is not None:
+            numbers.finite(name, number)
+    for name, count in (("--max-passes", max_passes), ("--intervals", intervals)):
+        # The engine itself says what is too few.
+        if count is not None and count > 0:
+            numbers.whole(name, count, 63)
     request = {
         "policy": policy,
         "precondition": precondition,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
-from ssdlab import _engine, drives
+from ssdlab import _engine, drives, numbers
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted, PolicyError, unknown_name
@@ -134,7 +133,7 @@ def call_engine(
     whole = {
         "drive": {"name": source.name, "text": source.text},
         "set": drives.setting_lines(set),
-        "seed": _checked_seed(seed),
+        "seed": numbers.whole("seed", seed, 64),
         "workload": stream.options(),
         **request,
     }
@@ -200,17 +199,6 @@ def compare(
         except Interrupted as stopped:
             raise Interrupted(Comparison([*runs, cast(Result, stopped.result)])) from None
     return Comparison(runs)
-
-
-def _checked_seed(seed: int) -> int:
-    """`seed`, checked here because the engine's message would be about the JSON that it came in."""
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if not 0 <= number < 1 << 64:
-        raise InputError(f"seed = {seed!r}: expected a whole number, 0..={(1 << 64) - 1}")
-    return number
 
 
 def _hook(progress: ProgressHook) -> Callable[[dict[str, Any]], bool]:

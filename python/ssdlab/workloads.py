@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any, TypeAlias
 
-from ssdlab import toml
+from ssdlab import numbers, toml
 from ssdlab.errors import InputError
 from ssdlab.files import existing_file
 
@@ -53,6 +53,11 @@ class Workload:
             raise InputError("workload: give either a path or a text")
         if isinstance(self.streams, str):
             raise InputError(f"streams: expected a list of labels, got the string {self.streams!r}")
+        if self.time_scale is not None:
+            numbers.finite("time_scale", self.time_scale)
+        for name, count, bits in (("repeat", self.repeat, 32), ("max_requests", self.max_requests, 64)):
+            if count is not None:
+                numbers.whole(name, count, bits)
 
     @classmethod
     def from_text(cls, text: str, **options: Any) -> Workload:

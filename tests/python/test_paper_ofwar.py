@@ -6,7 +6,7 @@ import pytest
 
 import ssdlab
 from ssdlab.papers.entry import Entry, Picture, Table
-from ssdlab.papers.ofwar import examples, figures, power, sweeps, wear
+from ssdlab.papers.ofwar import examples, figures, power, sweeps, synthetic, wear
 from ssdlab.papers.ofwar.loads import LENGTHS, OF_THE_PAPER, loads, note_of
 from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, shape
 from ssdlab.papers.scaling import scale_to
@@ -179,3 +179,24 @@ def test_a_power_failure_comes_out_as_the_margin_and_the_supercapacitor_say():
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert {bool(row["at_risk_pages"]) for row in rows if row["down_h"] < row["margin_h"]} == {False}
     assert {bool(row["at_risk_pages"]) for row in rows if row["down_h"] > 100} == {True}
+
+
+def test_figure_12_is_measured_from_where_the_queue_is_full(monkeypatch):
+    asked: list[tuple[str, str, int, str | None]] = []
+
+    def run(workload, policy, **_) -> Run:
+        (job,) = workload["job"]
+        asked.append((job["arrival"]["gap"], policy, job["requests"], job.get("ramp_time")))
+        is_full = (job["arrival"]["gap"], policy) == ("20us", "ofwar")
+        return measured(counted={"writes_on_full_queue": 536.0} if is_full else {}, mean_ns=200.0 if is_full else 100.0)
+
+    monkeypatch.setattr(synthetic, "run", run)
+    shown = [one for one in synthetic.entries(Setting(quick=True)) if isinstance(one, Entry)]
+    policies = ("baseline", "ofwar", "separate")
+    assert sorted(one for one in asked if one[0] == "20us") == sorted(
+        [("20us", "ofwar", 215_536, None), *(("20us", policy, 365_000, "4300000us") for policy in policies)]
+    )
+    assert sorted(one for one in asked if one[0] == "100us") == [("100us", policy, 215_536, None) for policy in policies]
+    (busiest,) = (one for one in shown if one.where == "figure 12a" and "20.00 us" in one.what)
+    assert busiest.ours == 2.0
+    assert "150,000 random writes after the 215,000 until the queue was full" in busiest.what

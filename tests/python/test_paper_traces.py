@@ -48,14 +48,21 @@ def test_a_trace_is_known_by_its_file_name(trace, file, expected):
     assert KNOWN[trace].matches(Path(file)) is expected
 
 
-def test_a_trace_of_its_week_and_its_share_of_writes_is_whole(tmp_path):
+def of_so_many(monkeypatch, count: int) -> None:
+    """Makes the whole `hm_0` a trace of so many requests."""
+    monkeypatch.setitem(KNOWN, "hm_0", dataclasses.replace(KNOWN["hm_0"], requests=count))
+
+
+def test_a_trace_of_its_length_its_week_and_its_share_of_writes_is_whole(tmp_path, monkeypatch):
+    of_so_many(monkeypatch, 1000)
     msr(tmp_path / "hm_0.csv", 1000, reads=355)
     found = Traces(tmp_path).find("hm_0")
     assert found is not None
     assert (found.is_whole, found.requests, found.note, found.title) == (True, 1000, "", "MSR Cambridge hm_0")
 
 
-def test_what_differs_from_the_whole_trace_is_said(tmp_path):
+def test_what_differs_from_the_whole_trace_is_said(tmp_path, monkeypatch):
+    of_so_many(monkeypatch, 1000)
     msr(tmp_path / "hm_0.csv", 1000, reads=500, days=3.5)
     found = Traces(tmp_path).find("hm_0")
     assert found is not None
@@ -74,11 +81,19 @@ def test_a_count_may_be_off_by_half_a_percent(count, whole):
 
 @pytest.mark.parametrize(("writes", "whole"), [(626, True), (664, True), (624, False), (666, False)])
 def test_a_share_of_writes_may_be_off_by_two_points(writes, whole):
-    info = {"requests": 1000, "writes": writes, "span_ns": 6.8 * 86_400e9}
+    info = {"requests": 3_993_316, "writes": 3993 * writes, "span_ns": 6.8 * 86_400e9}
     assert (KNOWN["hm_0"].differences(info) == ()) is whole
 
 
-def test_of_several_files_the_whole_one_is_taken_else_the_largest(tmp_path):
+def test_a_fragment_of_the_right_span_is_not_whole():
+    fragment = {"requests": 1000, "writes": 645, "span_ns": 6.9 * 86_400e9}
+    assert KNOWN["hm_0"].differences(fragment) == ("1,000 requests of 3,993,316",)
+    assert KNOWN["tpc_c"].differences(fragment | {"span_ns": 86_400e9}) == ("how many requests it has is not known here",)
+    assert all(KNOWN[volume].requests for volume in module.MSR_VOLUMES)
+
+
+def test_of_several_files_the_whole_one_is_taken_else_the_largest(tmp_path, monkeypatch):
+    of_so_many(monkeypatch, 200)
     deeper = tmp_path / "deeper"
     deeper.mkdir()
     msr(tmp_path / "hm_0.first.csv", 400, reads=142, days=1)

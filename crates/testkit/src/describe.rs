@@ -20,10 +20,25 @@ struct Numbers {
     erase_ns: u64,
     bits: u64,
     modes: u64,
-    /// The policy, and the streams of host data that it asks for.
+    /// The policy, those that it combines, and the streams of host data that it asks for.
     policy: &'static str,
+    members: &'static [&'static str],
     host_streams: u64,
 }
+
+/// Policies that are combined. With `agcr` there are two read modes.
+const MEMBERS: [&[&str]; 10] = [
+    &["ofwar", "autoftl"],
+    &["rr_speed", "autoftl"],
+    &["rr_ecc", "autoftl_minus"],
+    &["wear_adaptive", "autoftl"],
+    &["ofwar", "rr_speed"],
+    &["margin", "ofwar"],
+    &["ofwar", "agcr"],
+    &["agcr", "autoftl"],
+    &["ofwar", "agcr", "autoftl"],
+    &["agcr", "rr_speed"],
+];
 
 impl Numbers {
     /// Time in which a die can read, program and erase all that it holds \[ns\].
@@ -118,7 +133,12 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     line!(text, "# superblock {superblock}");
     let modes = if chance(rng, 0.4) { 3 } else { 2 };
     let policy = policy_name(rng, modes);
-    let modes = if policy == "combine" { 4 } else { modes };
+    let members: &[&str] = if policy == "combine" { pick(rng, &MEMBERS) } else { &[] };
+    let modes = match policy {
+        "combine" if members.contains(&"agcr") => 8,
+        "combine" => 4,
+        _ => modes,
+    };
     Numbers {
         dies,
         blocks_per_die,
@@ -132,9 +152,10 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         bits,
         modes,
         policy,
+        members,
         host_streams: match policy {
             "margin" | "clairvoyant" => 2 * modes,
-            "combine" => 4,
+            "combine" => modes,
             _ => modes.max(2),
         },
     }
@@ -244,16 +265,26 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
     text.push('\n');
 }
 
-/// Modes derived from the cell, for two guarantees and two levels of erase.
+/// Modes derived from the cell, for two guarantees and two levels of erase; and read in two modes, where that many are asked for.
 fn combined_modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     let rewrite = numbers.rewrite_ns();
     let full = 12 * rewrite + rng.below(40 * rewrite);
     let short = LEAST_LIMIT_NS + rng.below(2 * rewrite + LEAST_LIMIT_NS);
     let cycles = [0, 10_000, 5_000, 1_000, 100][numbers.bits as usize];
-    for (name, retention, level) in [("normal", full, 0), ("fast", short, 0), ("normal1", full, 1), ("fast1", short, 1)] {
-        let shift = 0.05 * f64::from(level);
-        line!(text, "[[flash.write_mode]]\nname = \"{name}\"\nerase_level = {level}");
-        line!(text, "derive = {{ retention = \"{retention}ns\", at_pe_cycles = {cycles}, erase_shift = {shift:?} }}");
+    let reads: &[&str] = if numbers.modes == 8 { &["", "_slow"] } else { &[""] };
+    for read in reads {
+        for (name, retention, level) in [("normal", full, 0), ("fast", short, 0), ("normal1", full, 1), ("fast1", short, 1)] {
+            let shift = 0.05 * f64::from(level);
+            line!(text, "[[flash.write_mode]]\nname = \"{name}{read}\"\nerase_level = {level}");
+            if numbers.modes == 8 {
+                line!(text, "read_mode = \"read{read}\"");
+            }
+            line!(text, "derive = {{ retention = \"{retention}ns\", at_pe_cycles = {cycles}, erase_shift = {shift:?} }}");
+        }
+    }
+    if numbers.modes == 8 {
+        line!(text, "[[flash.read_mode]]\nname = \"read\"");
+        line!(text, "[[flash.read_mode]]\nname = \"read_slow\"\nsense_scale = 1.5\ntransfers = 3");
     }
     for (name, level, scale) in [("ev0", 0, 1.0), ("ev0s", 0, 4.0), ("ev1", 1, 1.0), ("ev1s", 1, 4.0)] {
         let shift = 0.05 * f64::from(level);
@@ -371,21 +402,14 @@ fn policy(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
             return;
         }
         "combine" => {
-            let members = pick(
-                rng,
-                &[
-                    &["ofwar", "autoftl"],
-                    &["rr_speed", "autoftl"],
-                    &["rr_ecc", "autoftl_minus"],
-                    &["separate", "autoftl"],
-                    &["wear_adaptive", "autoftl"],
-                    &["ofwar", "rr_speed"],
-                    &["margin", "ofwar"],
-                ],
-            );
+            let members = numbers.members;
             line!(text, "[policy.combine]\nmembers = {members:?}");
             line!(text, "[policy.ofwar]\nwrite_threshold = {}\nrewrite_threshold = {}", rng.below(9), rng.below(9));
             line!(text, "queue_depth = {}", pick(rng, &[4, 64, 1024]));
+            if members.contains(&"agcr") {
+                line!(text, "[policy.agcr]\nlow = \"normal_slow\"\nmedium = \"normal\"\nhigh = \"normal\"");
+                line!(text, "queue_depth = {}", pick(rng, &[1, 64, 1024]));
+            }
             return;
         }
         "autoftl" => {

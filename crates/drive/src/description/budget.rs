@@ -32,7 +32,7 @@ impl Description {
     }
 
     /// Erase depth, program step, promised retention, and what is corrected with the mode's sensing, together fill the window at the wear up to which the
-    /// mode is promised.
+    /// mode is promised, or at that of the drive if it is worn more.
     fn closes(&self, mode: &WriteModeConfig, part: &Part) -> Result<(), String> {
         let name = &mode.name;
         let Some(derivation) = &mode.derivation else {
@@ -52,10 +52,11 @@ impl Description {
         }
         let sensed = self.flash.read_modes.get(self.flash.read_mode_of(mode).index()).and_then(|read| read.corrects);
         let limit = sensed.unwrap_or(derivation.limit);
+        let cycles = derivation.at_pe_cycles.max(self.state.pe_cycles);
         let at = Condition {
             step: derivation.step,
             erase_shift: derivation.erase_shift,
-            pe_cycles: f64::from(derivation.at_pe_cycles),
+            pe_cycles: f64::from(cycles),
             age: part.device.age_at(derivation.retention, derivation.temperature),
             reads: 0.0,
         };
@@ -65,18 +66,18 @@ impl Description {
                 Ok(())
             } else {
                 Err(format!(
-                    "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller leaves the highest level no room after {} cycles and \
-                     {}, where {limit:.3e} is corrected",
-                    derivation.step, derivation.erase_shift, derivation.at_pe_cycles, derivation.retention
+                    "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller leaves the highest level no room after {cycles} cycles \
+                     and {}, where {limit:.3e} is corrected",
+                    derivation.step, derivation.erase_shift, derivation.retention
                 ))
             };
         }
         let rate = part.device.estimate(&at).worst();
         if rate > allowed {
             return Err(format!(
-                "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller has an error rate of {rate:.3e} after {} cycles and {}, \
+                "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller has an error rate of {rate:.3e} after {cycles} cycles and {}, \
                  and {limit:.3e} is corrected",
-                derivation.step, derivation.erase_shift, derivation.at_pe_cycles, derivation.retention
+                derivation.step, derivation.erase_shift, derivation.retention
             ));
         }
         Ok(())

@@ -40,6 +40,7 @@ fn names_are_checked() {
     assert_says(&of("[\"ofwar\", \"ofwra\"]"), "`ofwra`: expected one of baseline, ");
     assert_says(&of("[\"ofwar\", \"combine\"]"), "`combine`: expected one of");
     assert_says(&of("[\"ofwar\", \"ofwar\"]"), "`ofwar` stands twice");
+    assert_says(&of("[\"separate\", \"autoftl\"]"), "`separate` parts data of one write mode");
     assert_says(&of("[\"ofwar\", \"agcr\"]"), "policy.agcr.high: unknown write mode `fine`");
 }
 
@@ -73,6 +74,15 @@ fn what_the_window_has_no_room_for_is_refused() {
     let wider = format!("flash.write_mode[2].derivation.step={}", step * 1.1);
     let problems = Description::read("again.toml", &good.to_toml(), &[wider]).expect_err("the step is too wide").to_string();
     assert_says(&problems, "leaves the highest level no room after 10000 cycles");
+}
+
+/// Modes that were derived for a younger cell.
+#[test]
+fn a_drive_worn_beyond_its_modes_is_refused() {
+    assert!(Description::read("d.toml", &table(""), &["state.pe_cycles=5000".to_owned()]).is_ok());
+    let problems = refused(&table(""), &["state.pe_cycles=8000"]);
+    assert_says(&problems, "the budget of `fast1` does not close: a step of");
+    assert_says(&problems, "after 8000 cycles and 10y");
 }
 
 /// A resolved description states how its modes were derived; what it states is checked.

@@ -21,6 +21,8 @@ pub const SUMMARY: &str =
 /// A policy that puts data of several modes into one block (`agcr`) goes on doing so only where the modes differ in nothing that belongs to a block: a block is
 /// erased to one depth, and moved when the shortest limit in it comes round.
 ///
+/// Data is parted by its mode alone: `separate` cannot be combined, and `margin` and `clairvoyant` do not part it by its life.
+///
 /// The policies keep their own parameters in their own tables, and their declared state side by side. Of victims' scores, read modes and erase modes
 /// those of the first policy count that has any; pages that have to be moved are taken from one policy after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -111,6 +113,10 @@ pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)
         return found;
     }
     let Some(combine) = Combine::of(all, facts) else { return found };
+    for one in combine.members.iter().filter(|one| one.needs.host_streams > 1 && one.policy.uses().len() == 1) {
+        let complaint = format!("`{}` parts data of one write mode, and combined policies part it by its mode alone", one.name);
+        found.push((field, format!("{complaint}: expected policies that choose modes")));
+    }
     let bits: u32 = combine.members.iter().map(|one| u32::from(one.needs.bits_per_unit)).sum();
     if bits > 8 {
         found.push((field, format!("together they declare {bits} bits for each unit: expected at most 8")));

@@ -31,28 +31,27 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// The accesses of a whole workload, by unit. Eight bytes for each unit of each access, and eight for each unit of the drive.
+/// The accesses of a whole workload, by unit: eight bytes for each unit of each access, and eight for each unit of the drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Future {
-    writes: Times,
-    reads: Times,
-}
-
-/// When each unit is accessed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Times {
-    /// Where each unit's begin in `at`; one more at the end.
+    /// Where a unit's writes begin in `at`, and its reads, which follow them: what is looked up together lies together. One more at the end.
     first: Vec<u32>,
     at: Vec<SimTime>,
 }
 
-impl Times {
-    /// Those of some accesses, which are in order.
-    fn new<'a>(user_units: u64, accesses: impl Iterator<Item = &'a Access> + Clone) -> Times {
-        let mut first = vec![0u32; user_units as usize + 1];
-        let units = |access: &Access| access.first.index()..access.first.index() + access.units as usize;
-        for access in accesses.clone() {
-            units(access).for_each(|unit| first[unit + 1] += 1);
+impl Future {
+    /// From accesses in the order of their times.
+    ///
+    /// # Panics
+    /// If 2^32 units are accessed.
+    pub fn new(user_units: u64, accesses: &[Access]) -> Future {
+        let mut first = vec![0u32; 2 * user_units as usize + 1];
+        let lists = |access: &Access| {
+            let (unit, kind) = (access.first.index(), usize::from(!access.writes));
+            (unit..unit + access.units as usize).map(move |unit| 2 * unit + kind)
+        };
+        for list in accesses.iter().flat_map(lists) {
+            first[list + 1] += 1;
         }
         let mut total = 0u64;
         for count in &mut first {
@@ -62,33 +61,20 @@ impl Times {
         let mut next = first.clone();
         let mut at = vec![SimTime::ZERO; total as usize];
         for access in accesses {
-            for unit in units(access) {
-                at[next[unit] as usize] = access.at;
-                next[unit] += 1;
+            for list in lists(access) {
+                at[next[list] as usize] = access.at;
+                next[list] += 1;
             }
         }
-        Times { first, at }
-    }
-
-    fn of(&self, lpn: Lpn) -> &[SimTime] {
-        let Some(&end) = self.first.get(lpn.index() + 1) else { return &[] };
-        &self.at[self.first[lpn.index()] as usize..end as usize]
-    }
-}
-
-impl Future {
-    /// From accesses in the order of their times.
-    ///
-    /// # Panics
-    /// If 2^32 units are read, or written.
-    pub fn new(user_units: u64, accesses: &[Access]) -> Future {
-        let which = |writes: bool| accesses.iter().filter(move |access| access.writes == writes);
-        Future { writes: Times::new(user_units, which(true)), reads: Times::new(user_units, which(false)) }
+        Future { first, at }
     }
 
     /// What becomes of the data that a unit holds at an instant, from then on.
     pub fn of(&self, lpn: Lpn, now: SimTime) -> Outlook {
-        let (writes, reads) = (self.writes.of(lpn), self.reads.of(lpn));
+        let Some(&[writes, reads, end]) = self.first.get(2 * lpn.index()..2 * lpn.index() + 3) else {
+            return Outlook { until: None, reads: 0 };
+        };
+        let (writes, reads) = (&self.at[writes as usize..reads as usize], &self.at[reads as usize..end as usize]);
         let until = writes.get(writes.partition_point(|&at| at <= now)).copied();
         let to_come = &reads[reads.partition_point(|&at| at <= now)..];
         let before = until.map_or(to_come.len(), |until| to_come.partition_point(|&at| at < until));

@@ -28,6 +28,7 @@ from ssdlab.units import percent
 
 #: Figure 9's labels, read with the text (FACTS 4.1): below 50 % for the two busy ones, which are not told apart.
 _BUSY = ("proj_0", "src1_2")
+_UNSETTLED = "some intervals of wear had not settled after 20 rounds"
 #: How far a gain may lie from the published one and count as met: their lost model is bracketed, not known (FACTS 4.2).
 _POINTS = 0.12
 #: Least relative throughput that the paper saw.
@@ -119,7 +120,7 @@ def _of_load(found: Found) -> Iterator[Entry]:
         shown=f"{found.gain:+.0%} (without slow erases {found.lives['autoftl_minus'].max_pe - 1:+.0%})",
         low=low,
         high=high,
-        note=case.load.note or ("" if life.steady else "some intervals of wear had not settled after 20 rounds"),
+        note="; ".join(part for part in (case.load.note, "" if life.steady else _UNSETTLED) if part),
     )
     yield Entry(
         work="autoFTL",
