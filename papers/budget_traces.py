@@ -69,7 +69,7 @@ def summary(board: Board) -> Iterator[str]:
         shares = [[board.share(name, wear, gain) for wear in board.wears] for gain in GAINS]
         cells = (
             row([f"{board.mean(name, wear):.2f}" for wear in board.wears]),
-            row([f"{board.over_loads(name, wear, lambda one: one.tail):.2f}" for wear in board.wears]),
+            row([f"{board.tail(name, wear):.2f}" for wear in board.wears]),
             row([f"{board.life(name, wear):.2f}" for wear in board.wears]),
             row([f"{board.extra(name, wear):+.0%}" for wear in board.wears]),
             "; ".join(row(["–" if share is None else f"{share:.0%}" for share in each]) for each in shares),

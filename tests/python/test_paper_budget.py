@@ -142,11 +142,11 @@ def board(load, **tweaks: dict[str, float]) -> Board:
 def test_shares_are_those_of_what_clairvoyance_gains(load):
     best = {"tail_ns": 5e5, "wear": 0.01, "programs": 1.5}
     shown = board(load, clairvoyant=best, ofwar={"tail_ns": 7.5e5, "wear": 0.04, "programs": 2.5})
-    assert shown.share("ofwar", 0.0, results.tail_gain) == pytest.approx(0.5)
-    assert shown.share("ofwar", 0.0, results.life_gain) == pytest.approx(-0.5)
+    assert shown.share("ofwar", 0.0, results.TAIL) == pytest.approx(0.5)
+    assert shown.share("ofwar", 0.0, results.LIFE) == pytest.approx(-0.5)
     assert shown.extra("ofwar", 0.0) == pytest.approx(0.5)
-    assert shown.share("ofwar", 0.0, results.writes_gain) == pytest.approx(-1.0)
-    assert board(load).share("ofwar", 0.0, results.tail_gain) is None
+    assert shown.share("ofwar", 0.0, results.WRITES) == pytest.approx(-1.0)
+    assert board(load).share("ofwar", 0.0, results.TAIL) is None
 
 
 def test_where_an_idea_starts_to_pay(load):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from ssdlab.drives import Drive
 from ssdlab.papers.budget.tables import PAGES, WEARS, drive, modes_of
@@ -44,13 +44,13 @@ def _alone(policy: str, table: str, work: str, settings: Mapping[str, object] | 
     return Contender(name=policy, policy=policy, table=table, work=work, settings=settings or {}, follows_wear=follows)
 
 
-def _together(*members: str) -> Contender:
+def _together(*members: str, name: str = "", work: str = "combined") -> Contender:
     """Several at once. AGCR has two costs there, as the whole table has."""
     settings: dict[str, object] = {"policy.combine.members": [*members]}
     if "agcr" in members:
         settings |= {"policy.agcr.low": "full_slow_0", "policy.agcr.medium": "normal", "policy.agcr.high": "normal"}
-    name = " + ".join(members)
-    return Contender(name=name, policy="combine", table="all", work="combined", settings=settings, follows_wear=True)
+    name = name or " + ".join(members)
+    return Contender(name=name, policy="combine", table="all", work=work, settings=settings, follows_wear=True)
 
 
 _HIGH = {"policy.{}.high": "normal"}
@@ -63,6 +63,9 @@ def _with_costs(policy: str, *costs: str, **more: object) -> Contender:
 
 
 BASELINE = _alone("baseline", "speed", "control")
+#: What is combined takes its steps from the table of the drive's wear; autoFTL alone, from its own. The control of what combining
+#: adds to that is autoFTL with those steps.
+BY_WEAR: Final = "autoftl, steps by wear"
 #: All that run on the drive. Where a policy chooses codes, the strong one has an encoder of its own throughput; the others' is
 #: taken to be as fast as the channel, the baseline's too.
 CONTENDERS: tuple[Contender, ...] = (
@@ -82,6 +85,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _with_costs("lcw_hcr", "low"),
     _alone("autoftl", "erases", "autoFTL"),
     _alone("autoftl_minus", "erases", "autoFTL"),
+    _together("autoftl", "baseline", name=BY_WEAR, work="control"),
     _together("ofwar", "autoftl"),
     _together("ofwar", "agcr"),
     _together("agcr", "autoftl"),
@@ -204,4 +208,4 @@ def wears(setting: Setting) -> tuple[float, ...]:
     return (WEARS[0], WEARS[-1]) if setting.quick else WEARS
 
 
-__all__ = ["BASELINE", "CONTENDERS", "LOADS", "Busy", "Contender", "Run", "busy", "loads", "run", "wears"]
+__all__ = ["BASELINE", "BY_WEAR", "CONTENDERS", "LOADS", "Busy", "Contender", "Run", "busy", "loads", "run", "wears"]
