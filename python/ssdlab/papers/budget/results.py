@@ -313,6 +313,11 @@ def _share_of(board: Board, one: Found, gain: Gain) -> float | None:
     return gain.alone(one) / gain.alone(best) if gain.alone(best) > _SOME else None
 
 
+def _is_dashed(name: str) -> bool:
+    """What is combined, and the reference."""
+    return " + " in name or name == "clairvoyant"
+
+
 def _pictures(board: Board) -> Iterator[Picture]:
     """Latency against lifetime at the first and the last wear; both by wear."""
     names = [contender.name for contender in CONTENDERS if contender.name in _DRAWN]
@@ -327,7 +332,7 @@ def _pictures(board: Board) -> Iterator[Picture]:
             x=Axis("wear [% of the rated cycles]"),
             y=Axis(f"{title} / baseline"),
             series=tuple(
-                Series(name, percents, [board.over_loads(name, wear, value) for wear in board.wears], dashed=" + " in name)
+                Series(name, percents, [board.over_loads(name, wear, value) for wear in board.wears], dashed=_is_dashed(name))
                 for name in names
             ),
             marks=(Mark(1.0, "baseline"),),
