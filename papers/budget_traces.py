@@ -102,8 +102,9 @@ def main() -> None:
         parser.error(str(error))
     if options.out:
         table = every_run(board)
+        rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in table.rows]
         with options.out.open("w", newline="") as file:
-            csv.writer(file).writerows([table.columns, *table.rows])
+            csv.writer(file, lineterminator="\n").writerows([table.columns, *rows])
     print("\n".join(summary(board)))
 
 
