@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
 from ssdlab.charts import Axis, Chart, Mark, Series
-from ssdlab.papers.budget.runs import BASELINE, BY_WEAR, CONTENDERS, LEAST_NS, Busy, Contender, Run, busy, loads, run, wears
+from ssdlab.papers.budget.runs import (
+    BASELINE,
+    BY_WEAR,
+    CONTENDERS,
+    LEAST_NS,
+    Busy,
+    Contender,
+    Run,
+    busy,
+    loads,
+    resolved,
+    run,
+    wears,
+)
 from ssdlab.papers.budget.tables import RATED, gentlest, wear_of
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.setting import Setting
@@ -141,6 +154,9 @@ def measure(setting: Setting, on_loads: Sequence[Busy]) -> Board:
         for contender in CONTENDERS[1:]
         for wear in (at if contender.follows_wear else at[:1])
     ]
+    # Each once: two threads would derive the same modes side by side.
+    drives = dict.fromkeys((contender.table, wear) for contender, _, wear in pieces)
+    setting.share_out("modes", lambda drive: resolved(*drive), [*drives])
     runs = setting.share_out("one budget", lambda piece: run(piece[0], piece[1].load, piece[1].speed, piece[2]), pieces)
     found = [
         Found(contender, on, wear, one)

@@ -160,7 +160,8 @@ LOADS = ("prxy_0", "rsrch_1", "financial1", "vm", "desktop", "postmark", "telegr
 _REQUESTS = 100_000
 #: Where requests are large, and a run takes as long as five to ten others: there that figure is nearly the slowest command.
 _FEWER = {"postmark": 20_000, "copy": 20_000}
-_QUICK = ("financial1", "telegram")
+#: What a quick run has, and its requests.
+_QUICK = {"financial1": 40_000, "telegram": 40_000}
 #: Write utilisation of the baseline: busy, and with time for what policies do meanwhile.
 _BUSY = 0.5
 #: A mean latency below which ratios of it are chance [ns], and a share of erased pages below which lifetimes are.
@@ -188,9 +189,9 @@ class Busy:
 
 def loads(setting: Setting) -> list[Load]:
     """The loads by name: the user's files, else look-alikes."""
-    names = _QUICK if setting.quick else LOADS
+    names, at_most = (_QUICK, _QUICK) if setting.quick else (LOADS, _FEWER)
     found = [load for name in names if (load := setting.traces.load(name)) is not None]
-    return [replace(load, at_most=_FEWER.get(load.name)) for load in found]
+    return [replace(load, at_most=at_most.get(load.name)) for load in found]
 
 
 def busy(load: Load) -> Busy:
