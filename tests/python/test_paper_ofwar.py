@@ -168,6 +168,17 @@ def test_the_control_that_is_free_while_young_wins_until_it_cannot():
     assert "wear_adaptive +0.0 %" in old.shown
 
 
+def test_a_file_without_a_length_is_played_whole(tmp_path):
+    rows = [f"{128166372003061629 + 10_000 * i},copy,0,Write,{65_536 * i},65536,0" for i in range(40)]
+    (tmp_path / "copyHtoD.csv").write_text("\n".join(rows) + "\n")
+    setting = Setting(traces=Traces(tmp_path))
+    load = setting.traces.load("copy")
+    assert load is not None
+    assert load.is_trace
+    done = wear._run(setting, wear.worn_drive(), load, 0.0, "baseline")
+    assert done.host == 40 * 16
+
+
 def test_a_power_failure_comes_out_as_the_margin_and_the_supercapacitor_say():
     given = [*power.entries(Setting(quick=True))]
     entries = [each for each in given if isinstance(each, Entry)]

@@ -15,8 +15,9 @@ class Length:
 
     #: Figures 9 to 11 on the paper's drive: enough pages for collection to be at work in the trace's own region.
     figures: int
-    #: For each programming parallelism and speed; 0: not run there, for the time that it takes.
-    grid: int
+    #: For each programming parallelism and speed, and at each wear. None: not run by parallelism, for the time that it takes, and
+    #: whole by wear.
+    grid: int | None
     #: For each value of a parameter.
     sweep: int
     #: For anything, if there is little time.
@@ -32,8 +33,8 @@ LENGTHS: dict[str, Length] = {
     "financial2": Length(figures=300_000, grid=20_000, sweep=60_000, quick=20_000),
     "desktop": Length(figures=100_000, grid=10_000, sweep=40_000, quick=8_000),
     "vm": Length(figures=100_000, grid=10_000, sweep=40_000, quick=8_000),
-    "copy": Length(figures=9_278, grid=0, sweep=6_000, quick=1_500),
-    "prxy_0": Length(figures=300_000, grid=0, sweep=60_000, quick=20_000),
+    "copy": Length(figures=9_278, grid=None, sweep=6_000, quick=1_500),
+    "prxy_0": Length(figures=300_000, grid=None, sweep=60_000, quick=20_000),
     "telegram": Length(figures=100_000, grid=10_000, sweep=40_000, quick=8_000),
 }
 #: Those that the paper ran.

@@ -27,7 +27,7 @@ _ORDERED = (8, "0.7")
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """Every load under every condition; the means of each."""
-    used = [load for load in loads(setting) if LENGTHS[load.name].grid][: 1 if setting.quick else None]
+    used = [load for load in loads(setting) if LENGTHS[load.name].grid is not None][: 1 if setting.quick else None]
     all_units: Sequence[int] = (8, 32) if setting.quick else [*SHAPES]
     targets = _TARGETS[:1] if setting.quick else _TARGETS
     pieces = [(load, units) for load in used for units in all_units]
