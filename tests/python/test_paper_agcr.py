@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -148,7 +149,18 @@ def test_an_overload_stays_out_of_the_means():
     flooded.runs["MCW/MCR"] = measured(write_us=10_001.0)
     found = [*figures._figure_7([usual, flooded], whole=False)]
     assert [entry.ours for entry in found if entry.what.startswith("mean response of AGCR over the rival, mean")] == [-0.5, -0.5]
-    assert [entry.ours for entry in found if entry.what.endswith("prxy_0 (look-alike)")] == [9.0]
+    (alone,) = [entry for entry in found if entry.what.endswith("prxy_0 (look-alike)")]
+    assert alone.ours == 9.0
+    # Of a whole trace there is nothing to say before the reason.
+    whole = figures.Case(dataclasses.replace(flooded.load, is_trace=True), flooded.runs)
+    (alone,) = [entry for entry in figures._figure_7([usual, whole], whole=False) if entry.what.endswith("prxy_0")]
+    assert alone.note == figures._OVERLOAD
+
+
+def test_what_is_slower_than_the_default_says_why():
+    for all_us, verdict, bursts in ((340.0, "met", False), (360.0, "missed", True)):
+        over_default = next(iter(figures._figure_7([case(all_us=all_us)], whole=True)))
+        assert (over_default.verdict, figures._BURSTS in over_default.note) == (verdict, bursts)
 
 
 def test_lone_requests_cost_what_the_table_says():

@@ -185,7 +185,7 @@ def _twice(setting: Setting) -> Iterator[Entry]:
         standing="derived",
         ours=known - fresh,
         shown=f"{known:.3f} less {fresh:.3f}",
-        low=-1.0,
+        low=-10.0,
         high=0.0,
     )
 
