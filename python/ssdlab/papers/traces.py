@@ -131,7 +131,7 @@ KNOWN: dict[str, Known] = {
         Known(name="desktop", title="desktop PC", pattern="desktop", requests=32_527, writes=0.617, standing="found"),
         Known(name="vm", title="CloudPhysics virtual machine", pattern="cloudphysics", requests=113_872, standing="found"),
         Known(name="copy", title="copying to a phone", pattern="copyhtod", requests=9_278, writes=0.66, standing="found"),
-        Known(name="download", title="downloading to a phone", pattern="156_download", requests=20_000, standing="found"),
+        Known(name="download", title="downloading to a phone", pattern="156_download", requests=11_670, standing="found"),
         Known(name="slideshow", title="slideshow on a phone", pattern="slideshow_exec", requests=84_197, standing="found"),
         Known(name="mail", title="mail server", pattern="mail-day2", standing="found"),
         Known(name="telegram", title="Telegram on a phone", pattern="telegram_exec", requests=251_879, standing="found"),
