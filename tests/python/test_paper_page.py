@@ -147,6 +147,7 @@ def test_the_setting_reaches_the_experiment(monkeypatch, tmp_path):
     assert (seen[0].quick, seen[0].traces.folder, outcome.entries[0].ours) == (True, tmp_path, 14)
     assert [what for _, what in told] == ["squares: 1 of 3", "squares: 2 of 3", "squares: 3 of 3"]
     assert told[-1][0] == 1.0
+    assert "What `ssdlab paper watching --quick --traces DIR` found" in markdown([outcome])
 
 
 @pytest.fixture

@@ -60,6 +60,7 @@ def run(
         name=name,
         summary=summary(name),
         quick=quick,
+        traces=traces is not None,
         entries=tuple(each for each in found if isinstance(each, Entry)),
         pictures=tuple(each for each in found if isinstance(each, Picture)),
         tables=tuple(each for each in found if isinstance(each, Table)),

@@ -22,6 +22,8 @@ class Outcome:
     summary: str
     #: Whether it was run in its quick form.
     quick: bool
+    #: Whether a user's folder of traces was searched.
+    traces: bool = False
     #: Published values and ours, in a fixed order.
     entries: tuple[Entry, ...]
     #: Charts that belong to them.

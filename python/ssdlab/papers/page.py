@@ -54,7 +54,9 @@ def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
     """The page; with `pictures`, it shows those that are written beside it."""
     names = " ".join(outcome.name for outcome in outcomes)
     quick = " --quick" if any(outcome.quick for outcome in outcomes) else ""
-    lines = ["# Published results", "", f"What `ssdlab paper {names}{quick}` found; this page is generated.", "", _LEGEND, ""]
+    traces = " --traces DIR" if any(outcome.traces for outcome in outcomes) else ""
+    found = f"What `ssdlab paper {names}{quick}{traces}` found; this page is generated."
+    lines = ["# Published results", "", found, "", _LEGEND, ""]
     lines += _rows(
         ("experiment", "what", *VERDICTS),
         [(f"[{each.name}](#{each.name})", each.summary, *map(str, each.counts.values())) for each in outcomes],
