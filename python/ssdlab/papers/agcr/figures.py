@@ -23,8 +23,8 @@ _OVERLOAD = (
     "anything waits"
 )
 _BURSTS = (
-    "a page's first write is at high cost by AGCR's rule, and what comes in a burst waits for it: loads that write new pages in "
-    "bursts take longer than under the default, until they write them again (see the second pass)"
+    "most likely as a page's first write is at high cost by AGCR's rule, and what comes in a burst waits for it; against the "
+    "rival a second pass of the same requests, with the pages known, shows the difference"
 )
 _OLD_DATA = (
     "what the rival finds on the drive is not stated: at high cost [A], as AGCR's, or at medium cost, as the default's. Of pages "

@@ -69,7 +69,7 @@ MOBILE = Configuration(
     gain=0.38,
 )
 CONFIGURATIONS = (ENTERPRISE, MOBILE)
-#: What a quick run has of each: the load that stands for it best, and one that fills the buffer.
+#: What a quick run has of each: the load that stands for it best, and a busy one. None fills the buffer of the enterprise drive.
 _QUICK = (("prxy_0", 100.0), ("financial1", 800.0), ("download", 1.0))
 
 
