@@ -27,6 +27,8 @@ class Outcome:
     timeline: Columns
     commands: Columns | None
     spans: Columns | None
+    #: Of the physical history the number of entries and a hash.
+    history: tuple[int, str] | None
 
 class Lived:
     """What a lifetime run hands back."""

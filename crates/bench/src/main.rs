@@ -5,7 +5,7 @@
 
 mod laboratory;
 
-use drive::session::{DriveText, Files, Keep, RunRequest, run};
+use drive::session::{Files, RunRequest, run};
 use serde_json::{Value, json};
 use workload::{Input, Options};
 
@@ -115,17 +115,8 @@ const SCENARIOS: &[Scenario] = &[
 fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
     let preset = drive::presets::find(scenario.preset).expect("a preset of the list");
     let request = RunRequest {
-        drive: DriveText { name: scenario.preset.to_owned(), text: preset.text.to_owned() },
         set: scenario.set.iter().map(|set| (*set).to_owned()).collect(),
-        policy: None,
-        seed: 1,
-        precondition: None,
-        workload: Options::default(),
-        record: Keep::default(),
-        steady_state: false,
-        steady_round: None,
-        power_cut: None,
-        power_down: None,
+        ..RunRequest::new(scenario.preset, preset.text)
     };
     let input = Input::text(scenario.name, format!("[{}]\nbs=4k\n{}\n", scenario.name, scenario.job));
     let outcome = run(&request, &input, Files::default(), &mut |_| true)?;

@@ -7,6 +7,7 @@ use crate::statistics::Statistics;
 use flash::{Dispatch, Flash};
 use ftl::{Ftl, HostUnit};
 use host::{Buffer, HostInterface};
+use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
     Bytes, Cause, CommandId, Completion, Event, HostCommand, Ledger, Lpn, Nanos, Op, Outbox, Owner, Part, SimTime, Slab,
@@ -198,6 +199,11 @@ impl Drive {
     /// Records of what happens inside, if enabled; drained by whoever watches.
     pub fn journal(&mut self) -> &mut kit::Journal {
         &mut self.out.journal
+    }
+
+    /// What happens physically, if enabled: for comparing runs.
+    pub fn history(&mut self) -> &mut kit::History {
+        &mut self.out.history
     }
 
     /// Lets the policy see the drive as it is, once it has its starting state.
@@ -646,6 +652,8 @@ impl Drive {
         if self.statistics.sample_due() {
             self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
+        let HostCommand { op, tag, offset, .. } = self.commands[command.0].command;
+        self.out.history.note(|| Entry::completed(self.now, op, offset.0, tag));
         self.completions.push(self.commands[command.0].completion(self.now));
         self.commands.release(command.0);
         self.out.signals.commands_in_flight -= 1;

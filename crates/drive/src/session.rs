@@ -11,6 +11,7 @@ use crate::summary::{self, RunFacts};
 use ftl::policy::future::{Access, Future};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
 use ftl::{Precondition, Preconditioned};
+use kit::history::Digest;
 use kit::{Lpn, Nanos, Op, Problem, Problems, Record, Rng, SimTime, UNIT_BYTES};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,6 +37,8 @@ pub struct Keep {
     pub commands: bool,
     /// What every die and channel did, and when.
     pub spans: bool,
+    /// The digest of the physical history.
+    pub history: bool,
 }
 
 /// A run, as the command line and Python ask for it.
@@ -74,6 +77,25 @@ pub struct RunRequest {
     /// For how long, such as `"30d"`.
     #[serde(default)]
     pub power_down: Option<String>,
+}
+
+impl RunRequest {
+    /// A run of a drive with every option at its default.
+    pub fn new(name: &str, text: &str) -> RunRequest {
+        RunRequest {
+            drive: DriveText { name: name.to_owned(), text: text.to_owned() },
+            set: Vec::new(),
+            policy: None,
+            seed: first_seed(),
+            precondition: None,
+            workload: Options::default(),
+            record: Keep::default(),
+            steady_state: false,
+            steady_round: None,
+            power_cut: None,
+            power_down: None,
+        }
+    }
 }
 
 fn first_seed() -> u64 {
@@ -172,6 +194,8 @@ pub struct Outcome {
     pub commands: Option<Vec<CommandRow>>,
     /// Spans, if asked for.
     pub spans: Option<Vec<Span>>,
+    /// The digest of the physical history, if asked for.
+    pub history: Option<Digest>,
     /// Seconds of wall time that the set-up took.
     pub setup_s: f64,
 }
@@ -261,6 +285,9 @@ pub fn run_by(
         drive.statistics.log = Some(Vec::new());
     }
     drive.journal().enable(request.record.spans);
+    if request.record.history {
+        drive.history().enable(false);
+    }
     let mut spans = request.record.spans.then(Vec::new);
     let mut run_loop = RunLoop::new(workload);
     run_loop.round = round.map(Nanos);
@@ -336,6 +363,7 @@ pub fn run_by(
         shutdown_ns,
         toll: toll.as_ref(),
     };
+    let history = request.record.history.then(|| drive.history().close());
     let outcome = Outcome {
         summary: summary::summary(&facts, &description, &drive),
         drive_toml: drive_toml(&description, guest_name.as_deref()),
@@ -346,6 +374,7 @@ pub fn run_by(
         timeline_width_ns: drive.statistics.timeline.width_ns(),
         commands: drive.statistics.log.take(),
         spans,
+        history,
         setup_s,
     };
     // Its numbers were asked for last.

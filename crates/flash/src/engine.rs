@@ -8,6 +8,7 @@ use crate::encoder::Encoders;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
 use kit::clock::Reading;
+use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
     Cause, ChannelId, DieId, Encoding, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng,
@@ -331,6 +332,7 @@ impl Flash {
         die.running = slot;
         die.phase = Phase::Command;
         die.started = now;
+        out.history.note(|| Entry::operation(now, EntryKind::Started(operation.kind), operation));
         self.counters.count(operation);
         let command = self.timing.command(operation);
         let (phase, hold) = match operation.kind {
@@ -433,7 +435,8 @@ impl Flash {
         let begin = die.started;
         turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, out);
         let operation = &out.operations[slot];
-        let (name, reason) = (operation_name(operation.kind), operation.reason);
+        out.history.note(|| Entry::operation(now, EntryKind::Ended(operation.kind), operation));
+        let (name, reason) = (operation.kind.name(), operation.reason);
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
         out.done.push(slot);
         out.mark_ready(die_id);
@@ -558,16 +561,6 @@ fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, arr
             ledger.charge(Cause::Sense, sense.min(array));
             ledger.charge(Cause::Program, array - sense);
         }
-    }
-}
-
-fn operation_name(kind: OperationKind) -> &'static str {
-    match kind {
-        OperationKind::Read => "read",
-        OperationKind::Program => "program",
-        OperationKind::Erase => "erase",
-        OperationKind::Copyback => "copyback",
-        OperationKind::Deepen => "lazy erase",
     }
 }
 

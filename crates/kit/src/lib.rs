@@ -2,7 +2,7 @@
 //!
 //! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the event queue ([`queue`]), the slab,
 //! the histogram, named random streams ([`rng`]), tables on huge pages ([`table`]), the journal that tests and the
-//! timeline export read, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
+//! timeline export read, the [`history`] by which runs are compared, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
 
 pub mod bisect;
 pub mod cause;
@@ -13,6 +13,7 @@ pub mod event;
 pub mod family;
 pub mod geometry;
 pub mod histogram;
+pub mod history;
 pub mod ids;
 pub mod journal;
 pub mod operation;
@@ -36,6 +37,7 @@ pub use divisor::Divisor;
 pub use event::{Event, Timer};
 pub use geometry::{Geometry, Shape};
 pub use histogram::Histogram;
+pub use history::History;
 pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn};
 pub use journal::{Journal, Record};
 pub use operation::{Encoding, Operation, OperationKind, Owner};

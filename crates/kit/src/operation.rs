@@ -20,6 +20,23 @@ pub enum OperationKind {
     Deepen,
 }
 
+impl OperationKind {
+    /// All kinds, in the order of their counts.
+    pub const ALL: [OperationKind; 5] =
+        [OperationKind::Read, OperationKind::Program, OperationKind::Erase, OperationKind::Copyback, OperationKind::Deepen];
+
+    /// The name that timelines and histories use.
+    pub fn name(self) -> &'static str {
+        match self {
+            OperationKind::Read => "read",
+            OperationKind::Program => "program",
+            OperationKind::Erase => "erase",
+            OperationKind::Copyback => "copyback",
+            OperationKind::Deepen => "lazy erase",
+        }
+    }
+}
+
 /// Who wants to hear that a flash operation is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owner {

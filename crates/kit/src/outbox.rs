@@ -2,6 +2,7 @@
 
 use crate::cause::Ledger;
 use crate::event::Event;
+use crate::history::History;
 use crate::ids::{CommandId, DieId};
 use crate::journal::Journal;
 use crate::operation::{Encoding, Operation};
@@ -51,6 +52,8 @@ pub struct Outbox {
     pub signals: Signals,
     /// Records for those who watch.
     pub journal: Journal,
+    /// What happened, for those who compare runs.
+    pub history: History,
 }
 
 impl Outbox {

@@ -40,6 +40,8 @@ pub struct Outcome {
     commands: Option<Py<PyDict>>,
     /// What channels and dies did, if asked for.
     spans: Option<Py<PyDict>>,
+    /// Of the physical history the number of entries and a hash, if asked for.
+    history: Option<(u64, String)>,
 }
 
 /// What a run reads and writes, as a Python dictionary names it.
@@ -200,6 +202,7 @@ fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyRe
         timeline: timeline(py, &outcome.timeline, outcome.timeline_width_ns)?,
         commands: outcome.commands.map(|rows| commands(py, &rows)).transpose()?,
         spans: outcome.spans.map(|rows| spans(py, &rows)).transpose()?,
+        history: outcome.history.map(|digest| (digest.entries, format!("{:016x}", digest.hash))),
     })
 }
 

@@ -222,17 +222,12 @@ struct Interval {
 
 fn as_run(request: &LifetimeRequest) -> RunRequest {
     RunRequest {
-        drive: request.drive.clone(),
         set: request.set.clone(),
         policy: request.policy.clone(),
         seed: request.seed,
         precondition: request.precondition.clone(),
         workload: request.workload.clone(),
-        record: session::Keep::default(),
-        steady_state: false,
-        steady_round: None,
-        power_cut: None,
-        power_down: None,
+        ..RunRequest::new(&request.drive.name, &request.drive.text)
     }
 }
 

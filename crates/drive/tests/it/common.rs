@@ -1,7 +1,7 @@
 //! What these tests share: a small drive with overrides, commands one at a time with where their time went, whole workloads, and the closed forms that
 //! the engine is compared with.
 
-use drive::session::{DriveText, Files, Guest, Keep, Outcome, RunRequest};
+use drive::session::{Files, Guest, Keep, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned};
@@ -215,6 +215,16 @@ pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str)
     session_by(drive, sets, policy, None, workload)
 }
 
+/// The same, with more kept than the summary.
+pub fn session_keeping(drive: &str, sets: &[&str], workload: &str, keep: Keep) -> Result<Outcome, Problems> {
+    let request = RunRequest {
+        set: sets.iter().map(|set| (*set).to_owned()).collect(),
+        record: keep,
+        ..RunRequest::new("test.toml", drive)
+    };
+    drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
+}
+
 /// The same, run by a policy that is not of the family.
 pub fn session_by(
     drive: &str,
@@ -224,17 +234,9 @@ pub fn session_by(
     workload: &str,
 ) -> Result<Outcome, Problems> {
     let request = RunRequest {
-        drive: DriveText { name: "test.toml".to_owned(), text: drive.to_owned() },
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
         policy: policy.map(str::to_owned),
-        seed: 1,
-        precondition: None,
-        workload: Options::default(),
-        record: Keep::default(),
-        steady_state: false,
-        steady_round: None,
-        power_cut: None,
-        power_down: None,
+        ..RunRequest::new("test.toml", drive)
     };
     drive::session::run_by(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
         .map_err(Problems::from)

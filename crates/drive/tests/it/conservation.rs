@@ -2,7 +2,7 @@
 //! is loaded.
 
 use crate::common::session;
-use drive::session::{DriveText, Files, Keep, RunRequest};
+use drive::session::{Files, RunRequest};
 use drive::{Description, Drive};
 use kit::Lpn;
 use serde_json::Value;
@@ -119,19 +119,7 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
 #[test]
 fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     let text = "base = \"tiny\"\n[flash]\npage_size = \"16KiB\"\n[buffer]\npolicy = \"write_back\"\ncapacity = \"1MiB\"\nflush_after = \"1s\"\n";
-    let request = RunRequest {
-        drive: DriveText { name: "buffered.toml".to_owned(), text: text.to_owned() },
-        set: Vec::new(),
-        policy: None,
-        seed: 1,
-        precondition: None,
-        workload: Options::default(),
-        record: Keep::default(),
-        steady_state: false,
-        steady_round: None,
-        power_cut: None,
-        power_down: None,
-    };
+    let request = RunRequest::new("buffered.toml", text);
     // Seven units: one stripe of four is programmed, three wait for company.
     let job = Input::text("job", "[job]\nrw=write\nbs=4k\nnumber_ios=7\n");
     let mut file = Vec::new();

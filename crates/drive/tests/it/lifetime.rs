@@ -2,7 +2,7 @@
 
 use crate::common::with;
 use drive::lifetime::{LifetimeOutcome, LifetimeRequest, lifetime, lifetime_of};
-use drive::session::{DriveText, Files, Keep, Progress, RunRequest};
+use drive::session::{Files, Progress, RunRequest};
 use drive::{Description, Drive};
 use ftl::policy::{Collection, Dispatch, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{DieId, ModeId, Problems};
@@ -248,19 +248,7 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
 #[test]
 fn a_run_ends_with_its_drive() {
     let sets = with(SMALL, &["ftl.retire_at_cycles=3"]);
-    let request = RunRequest {
-        drive: DriveText { name: "small.toml".to_owned(), text: "base = \"tiny\"".to_owned() },
-        set: strings(&sets),
-        policy: None,
-        seed: 1,
-        precondition: None,
-        workload: Options::default(),
-        record: Keep::default(),
-        steady_state: false,
-        steady_round: None,
-        power_cut: None,
-        power_down: None,
-    };
+    let request = RunRequest { set: strings(&sets), ..RunRequest::new("small.toml", "base = \"tiny\"") };
     let input = Input::text("job", RANDOM.replace("200%", "9000%"));
     let outcome =
         drive::session::run(&request, &input, Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"));

@@ -1,8 +1,8 @@
 //! What a run tells its user beside the numbers, and what it refuses although every field is in range.
 
 use crate::common::session;
-use drive::session::{DriveText, Files, Keep, RunRequest, run};
-use workload::{Input, Options};
+use drive::session::{Files, RunRequest, run};
+use workload::Input;
 
 fn notes(drive: &str, sets: &[&str], job: &str) -> Vec<String> {
     session(drive, sets, None, &format!("[j]\n{job}\n")).unwrap_or_else(|problems| panic!("{problems}")).notes
@@ -80,17 +80,10 @@ fn a_rested_drive_is_said_to_be_rested() {
 fn a_steady_state_that_is_not_reached_is_told() {
     let request = |round: &str, job: &str| {
         let request = RunRequest {
-            drive: DriveText { name: "d".to_owned(), text: TINY.to_owned() },
             set: vec![STEADY.to_owned()],
-            policy: None,
-            seed: 1,
-            precondition: None,
-            workload: Options::default(),
-            record: Keep::default(),
             steady_state: true,
             steady_round: Some(round.to_owned()),
-            power_cut: None,
-            power_down: None,
+            ..RunRequest::new("d", TINY)
         };
         run(&request, &Input::text("job", job), Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"))
     };
@@ -110,19 +103,7 @@ fn a_steady_state_that_is_not_reached_is_told() {
 
 #[test]
 fn a_loaded_drive_has_a_state_already() {
-    let request = RunRequest {
-        drive: DriveText { name: "d".to_owned(), text: TINY.to_owned() },
-        set: Vec::new(),
-        policy: None,
-        seed: 1,
-        precondition: Some("steady".to_owned()),
-        workload: Options::default(),
-        record: Keep::default(),
-        steady_state: false,
-        steady_round: None,
-        power_cut: None,
-        power_down: None,
-    };
+    let request = RunRequest { precondition: Some("steady".to_owned()), ..RunRequest::new("d", TINY) };
     let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b""[..]))), ..Files::default() };
     let input = Input::text("job", "[j]\nrw=read\n");
     let problems = run(&request, &input, files, &mut |_| true).map(drop).expect_err("two states");

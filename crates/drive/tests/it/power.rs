@@ -1,7 +1,7 @@
 //! Power failure: what the policy saves, what the data suffers, and how the host goes on.
 
 use crate::common::{ONE_DIE, Rig, with};
-use drive::session::{DriveText, Files, Keep, Outcome, RunRequest};
+use drive::session::{Files, Keep, Outcome, RunRequest};
 use drive::{Description, Drive};
 use kit::{Bytes, HostCommand, Nanos, Op, Problems, Reason, Rng, SimTime, UNIT_BYTES};
 use serde_json::Value;
@@ -241,17 +241,12 @@ fn what_the_write_buffer_has_acknowledged_is_programmed() {
 /// A run with a power failure through the door of the command line.
 fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, options: Options) -> Result<Outcome, Problems> {
     let request = RunRequest {
-        drive: DriveText { name: "test.toml".to_owned(), text: text.to_owned() },
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
-        policy: None,
-        seed: 1,
-        precondition: None,
         workload: options,
-        record: Keep { commands: true, spans: false },
-        steady_state: false,
-        steady_round: None,
+        record: Keep { commands: true, ..Keep::default() },
         power_cut: cut.map(|(after, _)| after.to_owned()),
         power_down: cut.map(|(_, down)| down.to_owned()),
+        ..RunRequest::new("test.toml", text)
     };
     drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
 }
@@ -424,17 +419,11 @@ fn where_the_model_cannot_say_what_is_lost_the_reason_is_given() {
 fn what_is_wrong_with_a_power_cut_is_said_all_at_once() {
     let refused = |after: Option<&str>, down: Option<&str>, steady: bool, kind: &str| {
         let request = RunRequest {
-            drive: DriveText { name: "test.toml".to_owned(), text: TINY.to_owned() },
             set: vec![format!("policy.kind={kind}")],
-            policy: None,
-            seed: 1,
-            precondition: None,
-            workload: Options::default(),
-            record: Keep::default(),
             steady_state: steady,
-            steady_round: None,
             power_cut: after.map(str::to_owned),
             power_down: down.map(str::to_owned),
+            ..RunRequest::new("test.toml", TINY)
         };
         let outcome = drive::session::run(&request, &Input::text("job", WRITES), Files::default(), &mut |_| true);
         outcome.err().expect("it is refused").to_string()
