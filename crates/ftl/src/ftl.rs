@@ -390,6 +390,11 @@ impl Ftl {
         (self.retention.misses, self.retention.least_margin)
     }
 
+    /// Whether data of any write mode must be moved before a limit.
+    pub fn has_retention_limits(&self) -> bool {
+        self.parameters.retention_limits.iter().any(|classes| !classes.is_empty())
+    }
+
     /// Units that are mapped, for reports.
     pub fn mapped_units(&self) -> u64 {
         self.store.valid_by_mode.iter().sum()

@@ -118,7 +118,7 @@ def state_tables(run: Result) -> str:
         ("Wear", _pairs({"erases": summary["wear"], "effective": summary["effective_wear"]})),
         ("Reliability", _pairs(summary["reliability"])),
         ("Power failure", _pairs(power_failure(run))),
-        ("Energy", [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"])]),
+        ("Energy", [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"]) if joules is not None]),
         (
             "Commands",
             _pairs(

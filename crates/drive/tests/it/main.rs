@@ -20,6 +20,7 @@ mod margin;
 mod notes;
 mod ofwar;
 mod oracle;
+mod origins;
 mod power;
 mod reference;
 mod regulated;

@@ -1,0 +1,105 @@
+//! Which model fills each value of a summary.
+
+use serde_json::Value;
+
+/// What stands behind a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The caller, the description or the run loop: it says what was run, and how.
+    Run,
+    /// This model of the engine.
+    Model(&'static str),
+    /// No model yet: the value is `null`.
+    Nothing,
+}
+
+use Origin::{Model, Nothing, Run};
+
+const ACCOUNTING: Origin = Model("accounting of commands (drive/statistics)");
+const FLASH: Origin = Model("dies and channels (flash)");
+const MAPPING: Origin = Model("mapping, allocation and relocation (ftl)");
+const BUFFER: Origin = Model("write buffer (host/buffer, ftl/writes)");
+const WEAR: Origin = Model("wear of blocks (ftl/endurance)");
+const RETENTION: Origin = Model("retention limits (ftl/retention)");
+const POLICY: Origin = Model("mode policy (ftl/policy)");
+
+/// The values of a summary, as paths in which `*` stands for any name or index, and what fills them. A path covers all that lies below it; the first one that fits counts.
+pub const ORIGINS: &[(&str, Origin)] = &[
+    ("schema_version", Run),
+    ("status", Run),
+    ("drive", Run),
+    ("workload", Run),
+    ("policy", Run),
+    ("seed", Run),
+    ("simulated_ns", ACCOUNTING),
+    ("wall_s", Run),
+    ("commands/*", ACCOUNTING),
+    ("rejected", Run),
+    ("latency/*/*", ACCOUNTING),
+    ("throughput/*", ACCOUNTING),
+    ("causes/*/*", ACCOUNTING),
+    ("flash/reads/*", FLASH),
+    ("flash/programs/*", MAPPING),
+    ("flash/erases/*", FLASH),
+    ("flash/operations/*", FLASH),
+    ("flash/suspensions", FLASH),
+    ("host_units_written", MAPPING),
+    ("write_amplification", MAPPING),
+    ("unmapped_reads", MAPPING),
+    ("buffer/absorbed_units", BUFFER),
+    ("buffer/read_hits", BUFFER),
+    ("buffer/reads_in_flight", MAPPING),
+    ("relocation_skipped", MAPPING),
+    ("collections", MAPPING),
+    ("modes/*/*", MAPPING),
+    ("wear/*", WEAR),
+    ("wear_histogram/*", WEAR),
+    ("effective_wear/*", WEAR),
+    ("energy/*", Nothing),
+    ("utilisation/*", FLASH),
+    ("reliability/uncorrectable", Nothing),
+    ("reliability/retries", Nothing),
+    ("reliability/soft_levels", Nothing),
+    ("reliability/uber", Nothing),
+    ("reliability/deadline_misses", RETENTION),
+    ("reliability/at_risk_pages", RETENTION),
+    ("reliability/min_retention_margin_ns", RETENTION),
+    ("reliability/retention_refusals", RETENTION),
+    ("policy_stats/*", POLICY),
+    ("declared_state_bits_per_unit", POLICY),
+    ("declared_state_bytes_per_block", POLICY),
+    ("starting_state/*", Run),
+    ("shutdown_ns", Run),
+    ("steady", Run),
+    ("saturated", Run),
+    ("power_failure", RETENTION),
+];
+
+/// The declared path that covers the value at `path`, and what fills it; none if nobody declared it.
+pub fn origin(path: &[&str]) -> Option<(&'static str, Origin)> {
+    let covers = |declared: &str| {
+        let declared: Vec<&str> = declared.split('/').collect();
+        declared.len() <= path.len() && declared.iter().zip(path).all(|(one, name)| *one == "*" || one == name)
+    };
+    ORIGINS.iter().copied().find(|(declared, _)| covers(declared))
+}
+
+/// Calls `visit` with the path and the value of everything in a document that is neither an object nor an array with something in it.
+pub fn walk(document: &Value, visit: &mut dyn FnMut(&[&str], &Value)) {
+    fn step<'a>(value: &'a Value, path: &mut Vec<&'a str>, visit: &mut dyn FnMut(&[&str], &Value)) {
+        let children: Vec<(&str, &Value)> = match value {
+            Value::Object(fields) => fields.iter().map(|(name, field)| (name.as_str(), field)).collect(),
+            Value::Array(items) => items.iter().map(|item| ("*", item)).collect(),
+            _ => Vec::new(),
+        };
+        if children.is_empty() {
+            visit(path, value);
+        }
+        for (name, child) in children {
+            path.push(name);
+            step(child, path, visit);
+            path.pop();
+        }
+    }
+    step(document, &mut Vec::new(), visit);
+}
