@@ -14,9 +14,10 @@ Everything that the command line does is here too, under the same names.
 from ssdlab import cell, policy, traces
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
-from ssdlab.errors import InputError, Interrupted, PolicyError
+from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
+from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
 from ssdlab.policy import BlockMove, PageMove, Policy
 from ssdlab.results import Latency, Result
 from ssdlab.simulate import Progress, compare, run
@@ -27,10 +28,12 @@ __all__ = [
     "BlockMove",
     "Comparison",
     "Drive",
+    "HistoryDifference",
     "InputError",
     "Interrupted",
     "Latency",
     "Lifetime",
+    "NotWrittenError",
     "PageMove",
     "Policy",
     "PolicyError",
@@ -42,6 +45,7 @@ __all__ = [
     "cell",
     "check",
     "compare",
+    "compare_histories",
     "describe",
     "lifetime",
     "load_comparison",
@@ -49,6 +53,9 @@ __all__ = [
     "policies",
     "policy",
     "presets",
+    "read_commands",
+    "read_history",
+    "read_timeline",
     "reference",
     "run",
     "schema",

@@ -1,7 +1,7 @@
 """The engine, written in Rust (``crates/py``). Everything checked is checked there."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 #: A column of a table: strings; or a type (``"u64"``, ``"f64"``, ...) and its values as little-endian bytes;
 #: or the same for codes, with the names that the codes stand for.
@@ -25,8 +25,8 @@ class Outcome:
     setup_s: float
     latency: Columns
     timeline: Columns
-    commands: Columns | None
-    spans: Columns | None
+    #: Files that could not be written: the option, the system's number of the error, what it said.
+    unwritten: list[tuple[str, int | None, str]]
     #: Of the physical history the number of entries and a hash.
     history: tuple[int, str] | None
 
@@ -39,6 +39,7 @@ class Lived:
     notes: list[str]
     interrupted: bool
     setup_s: float
+    unwritten: list[tuple[str, int | None, str]]
 
 class Dispatch:
     """A program of host data that is about to be bound."""
@@ -268,14 +269,17 @@ def check(name: str, text: str, sets: list[str]) -> str: ...
 def describe(name: str, text: str, sets: list[str]) -> str: ...
 def run(
     request_json: str,
-    paths: dict[str, str | None],
-    progress: Callable[[dict[str, object]], bool] | None,
+    paths: dict[str, Any],
+    progress: Callable[[dict[str, Any]], bool] | None,
     guest: tuple[str, _Guest] | None = None,
+    takers: dict[str, Callable[[Columns], None] | None] | None = None,
 ) -> Outcome: ...
+def read_timeline(path: str) -> Columns: ...
+def compare_histories(first: str, second: str) -> tuple[int, tuple[int, list[str], list[str], list[str]] | None]: ...
 def lifetime(
     request_json: str,
-    paths: dict[str, str | None],
-    progress: Callable[[dict[str, object]], bool] | None,
+    paths: dict[str, Any],
+    progress: Callable[[dict[str, Any]], bool] | None,
 ) -> Lived: ...
 def trace_info(path: str, options_json: str) -> str: ...
 def trace_analysis(what: str, path: str, options_json: str, question_json: str) -> str: ...

@@ -1,37 +1,68 @@
-"""One row per command, as Parquet or CSV."""
+"""One row per command, as Parquet or CSV, written while the run goes on."""
 
 from __future__ import annotations
 
 import gzip
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from ssdlab._engine import Columns
+
+__all__ = ["FORMATS", "CommandLog"]
+
+#: The formats, by the end of a name.
+FORMATS = (".parquet", ".csv", ".csv.gz")
 
 
-#: Rows that are written in one go: a fraction of a second.
-_ROWS = 1 << 18
+class CommandLog:
+    """Writes commands to a file, batch by batch; what it holds in memory does not grow.
 
+    A file that cannot be written ends the log and not the run: :attr:`error` then says why.
+    """
 
-def write_commands(table: pa.Table, path: Path, name: str) -> None:
-    """Writes the commands to `path`; `name`, which the file will have in the end, says in which format."""
-    from ssdlab.folder import write_parquet
+    def __init__(self, path: Path, name: str) -> None:
+        """`name`, which the file at `path` will have in the end, says in which format."""
+        #: Why the log ended early.
+        self.error: OSError | None = None
+        self._path = path
+        self._name = name
+        self._files = ExitStack()
+        self._writer: Any = None
 
-    if name.endswith(".parquet"):
-        write_parquet(table, path)
-    elif name.endswith(".gz"):
-        with path.open("wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-            _write_csv(table, cast(IO[bytes], packed))
-    else:
-        with path.open("wb") as plain:
-            _write_csv(table, plain)
+    def take(self, columns: Columns) -> None:
+        """Adds a batch of commands; the first one says which columns there are, and may be empty."""
+        from ssdlab.tables import from_columns
 
+        if self.error is not None:
+            return
+        table = from_columns(columns)
+        try:
+            if self._writer is None:
+                self._writer = self._open(table.schema)
+            self._writer.write_table(table)
+        except OSError as error:
+            self.error = error
 
-def _write_csv(table: pa.Table, out: IO[bytes]) -> None:
-    """Writes `table` piece by piece, so that Ctrl-C is heard in between."""
-    import pyarrow.csv as csv
+    def _open(self, schema: Any) -> Any:
+        if self._name.endswith(".parquet"):
+            import pyarrow.parquet as parquet
 
-    with csv.CSVWriter(out, table.schema) as writer:
-        for start in range(0, table.num_rows, _ROWS):
-            writer.write_table(table.slice(start, _ROWS))
+            # Every setting that shapes the bytes is stated.
+            settings: dict[str, Any] = {"version": "2.6", "compression": "zstd", "compression_level": 3}
+            return self._files.enter_context(parquet.ParquetWriter(self._path, schema, **settings))
+        import pyarrow.csv as csv
+
+        out: Any = self._files.enter_context(self._path.open("wb"))
+        if self._name.endswith(".gz"):
+            # No name and no time in the header: equal runs give equal bytes.
+            out = self._files.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0))
+        return self._files.enter_context(csv.CSVWriter(out, schema))
+
+    def close(self) -> None:
+        """Ends the file."""
+        try:
+            self._files.close()
+        except OSError as error:
+            self.error = self.error or error

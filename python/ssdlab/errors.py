@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.lifetimes import Lifetime
     from ssdlab.results import Result
 
-__all__ = ["InputError", "Interrupted", "PolicyError", "closest", "unknown_name"]
+__all__ = ["InputError", "Interrupted", "NotWrittenError", "PolicyError", "closest", "unknown_name"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -20,6 +20,16 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, result: Result | Comparison | Lifetime | CodeMeasurement) -> None:
         super().__init__("interrupted; the partial result is in `.result`")
+        self.result = result
+
+
+class NotWrittenError(OSError):
+    """A file that a run was to write could not be written. What the run measured is in :attr:`result`."""
+
+    def __init__(self, files: list[tuple[str, OSError]], result: Result | Lifetime) -> None:
+        super().__init__("; ".join(f"{name}: {error.strerror}" for name, error in files))
+        #: Each file with what the system said.
+        self.files = files
         self.result = result
 
 

@@ -100,11 +100,16 @@ def _beside(path: Path, what: str) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.{what}")
 
 
+def growing(path: Path) -> Path:
+    """Where what :func:`new_file` gives for `path` is while it is written."""
+    return _beside(path, "new")
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """A name beside `path` to write to. What is there afterwards takes `path`'s place, whole or not at all."""
     check_new_file(path, force=True)
-    beside = _beside(path, "new")
+    beside = growing(path)
     try:
         with _named(path, beside):
             yield beside

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine, numbers
 from ssdlab.drives import DriveLike, Settings
-from ssdlab.errors import InputError, Interrupted
+from ssdlab.errors import InputError, Interrupted, NotWrittenError
+from ssdlab.outputs import not_written
 from ssdlab.simulate import ProgressHook, call_engine
 from ssdlab.workloads import WorkloadLike
 
@@ -204,4 +205,6 @@ def lifetime(
     result = Lifetime.from_engine(lived)
     if lived.interrupted:
         raise Interrupted(result)
+    if lived.unwritten:
+        raise NotWrittenError(not_written(lived.unwritten, {"--save": save}), result)
     return result

@@ -86,8 +86,8 @@ class Result:
         self._spans = spans
 
     @classmethod
-    def from_outcome(cls, outcome: Outcome) -> Result:
-        """From what the engine hands back."""
+    def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:
+        """From what the engine hands back, and what was kept while it ran."""
         from ssdlab.tables import from_columns
 
         return cls(
@@ -96,8 +96,8 @@ class Result:
             workload_toml=outcome.workload_toml,
             latency=from_columns(outcome.latency),
             timeline=from_columns(outcome.timeline),
-            commands=None if outcome.commands is None else from_columns(outcome.commands),
-            spans=None if outcome.spans is None else from_columns(outcome.spans),
+            commands=commands,
+            spans=spans,
             notes=tuple(outcome.notes),
             setup_s=outcome.setup_s,
         )

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 from ssdlab import _engine, drives, numbers
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Settings
-from ssdlab.errors import InputError, Interrupted, PolicyError, unknown_name
+from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
 from ssdlab.files import existing_file, new_file
 from ssdlab.guest import Guest
+from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
 from ssdlab.results import Result
 from ssdlab.workloads import Workload, WorkloadLike
@@ -44,11 +45,11 @@ class Progress:
 ProgressHook: TypeAlias = Callable[[Progress], bool | None]
 
 #: What the engine hands back.
-Outcome = TypeVar("Outcome")
+Outcome = TypeVar("Outcome", _engine.Outcome, _engine.Lived)
 #: What the engine calls now and then; it stops when this returns ``False``.
 EngineHook: TypeAlias = Callable[[dict[str, Any]], bool]
 #: A call of the engine: a request in JSON, the files that it reads and writes, and its hook.
-EngineCall: TypeAlias = Callable[[str, dict[str, str | None], EngineHook | None], Outcome]
+EngineCall: TypeAlias = Callable[[str, dict[str, Any], EngineHook | None], Outcome]
 
 
 def run(
@@ -63,6 +64,11 @@ def run(
     save: str | PathLike[str] | None = None,
     record_commands: bool = False,
     record_spans: bool = False,
+    log_commands: str | PathLike[str] | None = None,
+    timeline: str | PathLike[str] | None = None,
+    timeline_from: str | None = None,
+    timeline_for: str | None = None,
+    history: str | PathLike[str] | None = None,
     steady_state: bool = False,
     steady_round: str | None = None,
     power_cut: str | None = None,
@@ -83,8 +89,16 @@ def run(
         precondition: ``none``, ``fill``, ``random`` or ``steady``; the drive's own when absent.
         load: An aged drive to start from, saved by an earlier run.
         save: Where to save the drive as the run leaves it; a file that is there is replaced.
-        record_commands: Keep a row per command (:meth:`~ssdlab.Result.command_table`).
-        record_spans: Keep what each channel and die did (:meth:`~ssdlab.Result.span_table`).
+        record_commands: Keep a row per command in memory (:meth:`~ssdlab.Result.command_table`).
+        record_spans: Keep what each channel and die did in memory (:meth:`~ssdlab.Result.span_table`).
+        log_commands: Where to write a row per command with its causes while the run goes on: ``.parquet``, ``.csv``,
+            ``.csv.gz`` (:func:`~ssdlab.read_commands`).
+        timeline: Where to write what each channel and die did, for Perfetto; packed if it ends in ``.gz`` or ``.zst``
+            (:func:`~ssdlab.read_timeline`).
+        timeline_from: When the timeline and the spans begin after the start of the run, as ``"10ms"``.
+        timeline_for: For how long they go on, as ``"1ms"``; to the end when absent.
+        history: Where to write the physical history as text: every completion, and every start and end of a flash operation;
+            packed if it ends in ``.gz`` or ``.zst`` (:func:`~ssdlab.read_history`, :func:`~ssdlab.compare_histories`).
         steady_state: Run until the SNIA rule finds a steady state, then measure for five rounds.
         steady_round: Length of a round of that rule, as ``"1s"``; only with `steady_state`.
         power_cut: When power fails after the start of the run, as ``"10s"`` (docs/POWER.md); only with `power_down`.
@@ -95,24 +109,34 @@ def run(
         InputError: everything that is wrong with the input, one line each.
         PolicyError: an InputError: what is wrong with a policy in Python; an exception that it raised is the cause.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
+        NotWrittenError: a file could not be written; the result is in its ``result``.
     """
+    if (timeline_from or timeline_for) and timeline is None and not record_spans:
+        raise InputError("--timeline-from, --timeline-for: a part of --timeline, which is not given")
     if steady_round is not None and not steady_state:
         raise InputError(f"--steady-round {steady_round}: the length of a round of --steady-state, which is not given")
     guest = None if policy is None or isinstance(policy, str) else Guest(policy)
     request = {
         "policy": policy if guest is None else None,
         "precondition": precondition,
-        "record": {"commands": record_commands, "spans": record_spans},
+        "timeline_from": timeline_from,
+        "timeline_for": timeline_for,
         "steady_state": steady_state,
         "steady_round": steady_round,
         "power_cut": power_cut,
         "power_down": power_down,
     }
-    call = _engine.run if guest is None else _guided(guest)
-    outcome = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
-    result = Result.from_outcome(outcome)
+    outputs = Outputs(record_commands, record_spans, log_commands, timeline, history)
+    with outputs:
+        call = outputs.call(guest)
+        outcome = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
+        outputs.end(outcome.unwritten)
+    result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
     if outcome.interrupted:
         raise Interrupted(result)
+    failed = outputs.failed + not_written(outcome.unwritten, {"--save": save, "--timeline": timeline, "--history": history})
+    if failed:
+        raise NotWrittenError(failed, result)
     return result
 
 
@@ -145,19 +169,10 @@ def call_engine(
     }
     with nullcontext() if save is None else new_file(Path(save)) as saved:
         paths["save"] = None if saved is None else str(saved)
-        return call(json.dumps(whole), paths, hook)
-
-
-def _guided(guest: Guest) -> EngineCall[_engine.Outcome]:
-    """The engine's run under a policy in Python; what goes wrong in it is explained."""
-
-    def call(request_json: str, paths: dict[str, str | None], hook: EngineHook | None) -> _engine.Outcome:
-        try:
-            return _engine.run(request_json, paths, hook, (guest.name, guest))
-        except PolicyError as error:
-            raise guest.explained(error) from error.__cause__
-
-    return call
+        outcome = call(json.dumps(whole), paths, hook)
+        if saved is not None and any(option == "--save" for option, _, _ in outcome.unwritten):
+            saved.unlink(missing_ok=True)
+        return outcome
 
 
 def compare(
@@ -183,6 +198,9 @@ def compare(
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the runs so far, the last one partial, are in its ``result``.
     """
+    single = [name for name in ("log_commands", "timeline", "history") if options.get(name) is not None]
+    if single:
+        raise InputError(f"compare: {', '.join(single)}: a file of one run; run each policy by itself")
     if isinstance(policies, str) or not policies:
         raise InputError("compare: give a list with at least one policy")
     known = [*drives.policies()]

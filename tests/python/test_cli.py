@@ -9,13 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-
-import pytest
-import typer
 
 import ssdlab
-from ssdlab.cli.options import Targets
 
 
 def test_help_names_every_command(cli):
@@ -143,26 +138,22 @@ def test_ctrl_c_ends_a_run_cleanly_and_marks_it(tmp_path):
     assert ssdlab.load_result(out).status == "partial"
 
 
-def test_ctrl_c_while_writing_leaves_whole_files_only(result, tmp_path, monkeypatch, capsys):
-    out, log, timeline = (tmp_path / name for name in ("out", "log.csv", "spans.json"))
-    timeline.write_text("ten years of work")
-
-    def interrupted(spans: object, path: Path, name: str) -> None:
-        path.write_text("half")
-        raise KeyboardInterrupt
-
-    module = sys.modules["ssdlab.cli.run"]
-    monkeypatch.setattr(module, "_LARGE", 20_000)
-    monkeypatch.setattr("ssdlab.perfetto.write_timeline", interrupted)
-    with pytest.raises(typer.Exit) as end:
-        module._write(result, Targets(out, True, None, timeline, log), quiet=False)
-    assert end.value.exit_code == 130
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "out", "spans.json"]
-    assert timeline.read_text() == "ten years of work"
-    assert ssdlab.load_result(out).status == "complete"
-    said = capsys.readouterr().err
-    assert f"writing {log}: 20,000 commands" in said
-    assert f"interrupted: {timeline} was not written" in said
+def test_ctrl_c_leaves_whole_files_with_what_was_measured(tmp_path):
+    job = tmp_path / "long.fio"
+    job.write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n")
+    log, spans, history = (tmp_path / name for name in ("log.parquet", "spans.gz", "history.csv.zst"))
+    options = ["--log-commands", str(log), "--timeline", str(spans), "--history", str(history)]
+    command = [sys.executable, "-m", "ssdlab", "run", "tiny", str(job), "--json", *options]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(2.5)
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate(timeout=60)
+    assert running.returncode == 130, stderr
+    done = json.loads(stdout)["commands"]["write"]
+    assert ssdlab.read_commands(log).num_rows == done
+    assert ssdlab.read_history(history).column("event").to_pylist().count("write completed") == done
+    assert ssdlab.read_timeline(spans).num_rows > 1000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["history.csv.zst", "log.parquet", "long.fio", "spans.gz"]
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path):

@@ -1,13 +1,8 @@
-"""What other tools read: fio's JSON, the timeline for Perfetto, the log of commands."""
+"""What other tools read: fio's JSON; the spans of dies and channels."""
 
 from __future__ import annotations
 
-import gzip
 import json
-
-import pyarrow.csv as csv
-import pyarrow.parquet as parquet
-import pytest
 
 
 def test_fio_json_has_fios_shape(cli, job):
@@ -33,23 +28,6 @@ def test_fio_json_agrees_with_the_summary(result):
     assert read["clat_ns"]["percentile"]["50.000000"] == result.latency["read"].p50_ns
 
 
-@pytest.mark.parametrize("name", ["spans.json", "spans.json.gz"])
-def test_the_timeline_opens_in_perfetto(cli, job, tmp_path, name):
-    path = tmp_path / name
-    done = cli("run", "tiny", job, "--timeline", path, "--json")
-    assert done.returncode == 0, done.stderr
-    text = gzip.decompress(path.read_bytes()).decode() if name.endswith(".gz") else path.read_text()
-    events = json.loads(text)["traceEvents"]
-    names = {event["args"]["name"] for event in events if event["ph"] == "M"}
-    assert {"channels", "dies", "channel 0", "die 0"} <= names
-    spans = [event for event in events if event["ph"] == "X"]
-    assert {"pid", "tid", "ts", "dur", "name"} <= set(spans[0])
-    assert {event["pid"] for event in spans} == {1, 2}
-    simulated = json.loads(done.stdout)["simulated_ns"] / 1000
-    assert all(event["ts"] >= 0 and event["dur"] >= 0 for event in spans)
-    assert max(event["ts"] + event["dur"] for event in spans) <= simulated + 1e-3
-
-
 def test_spans_of_one_resource_do_not_overlap(result):
     ends: dict[str, int] = {}
     table = result.span_table()
@@ -57,17 +35,6 @@ def test_spans_of_one_resource_do_not_overlap(result):
     for row in sorted(table.to_pylist(), key=lambda row: (row["track"], row["begin_ns"])):
         assert row["begin_ns"] >= ends.get(row["track"], 0), row
         ends[row["track"]] = row["end_ns"]
-
-
-@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz"])
-def test_the_log_has_a_row_per_command(cli, job, tmp_path, name):
-    path = tmp_path / name
-    done = cli("run", "tiny", job, "--log-commands", path)
-    assert done.returncode == 0, done.stderr
-    table = parquet.read_table(path) if name.endswith(".parquet") else csv.read_csv(path)
-    assert table.num_rows == 20_000
-    assert table.column_names[:6] == ["op", "job", "offset", "length", "submitted_ns", "completed_ns"]
-    assert set(table.column("op").to_pylist()) == {"read", "write"}
 
 
 def test_fio_json_names_the_only_job_and_its_options(cli, job):

@@ -2,10 +2,11 @@
 //!
 //! [`Drive`] composes the stages and routes what they leave for each other; it is driven through one door: `submit`, `next_event`,
 //! `advance` and the completions that come out. [`description`] reads a drive's description, [`run_loop`] replays a workload, [`summary`] states the
-//! results, and [`session`] does all of it for the command line and Python, as [`lifetime`] does for a
+//! results, [`streams`] hands out what is too much to be kept, and [`session`] does all of it for the command line and Python, as [`lifetime`] does for a
 //! workload that is repeated until the drive is worn out.
 
 pub mod description;
+pub mod export;
 mod facts;
 mod failure;
 pub mod lifetime;
@@ -16,6 +17,7 @@ mod run_loop;
 pub mod session;
 mod statistics;
 mod steady;
+pub mod streams;
 pub mod summary;
 mod wall;
 

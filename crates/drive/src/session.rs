@@ -7,12 +7,13 @@ use crate::router::Drive;
 use crate::run_loop::{End, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
 use crate::steady::{SteadyState, WINDOW};
+use crate::streams::{Outputs, Streams, Unwritten};
 use crate::summary::{self, RunFacts};
 use ftl::policy::future::{Access, Future};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
 use ftl::{Precondition, Preconditioned};
 use kit::history::Digest;
-use kit::{Lpn, Nanos, Op, Problem, Problems, Record, Rng, SimTime, UNIT_BYTES};
+use kit::{Lpn, Nanos, Op, Problem, Problems, Rng, SimTime, UNIT_BYTES};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -27,18 +28,6 @@ pub struct DriveText {
     pub name: String,
     /// The description.
     pub text: String,
-}
-
-/// What to keep beside the summary.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Keep {
-    /// Every command.
-    pub commands: bool,
-    /// What every die and channel did, and when.
-    pub spans: bool,
-    /// The digest of the physical history.
-    pub history: bool,
 }
 
 /// A run, as the command line and Python ask for it.
@@ -62,9 +51,15 @@ pub struct RunRequest {
     /// Options of the workload.
     #[serde(default)]
     pub workload: Options,
-    /// What to keep beside the summary.
+    /// Whether the digest of the physical history is wanted.
     #[serde(default)]
-    pub record: Keep,
+    pub history: bool,
+    /// When the timeline begins, such as `"10ms"` after the start of what is measured; at once when absent.
+    #[serde(default)]
+    pub timeline_from: Option<String>,
+    /// For how long it goes on, such as `"1ms"`; to the end when absent.
+    #[serde(default)]
+    pub timeline_for: Option<String>,
     /// Run until steady by the SNIA rule, then measure for five rounds.
     #[serde(default)]
     pub steady_state: bool,
@@ -89,7 +84,9 @@ impl RunRequest {
             seed: first_seed(),
             precondition: None,
             workload: Options::default(),
-            record: Keep::default(),
+            history: false,
+            timeline_from: None,
+            timeline_for: None,
             steady_state: false,
             steady_round: None,
             power_cut: None,
@@ -111,6 +108,8 @@ pub struct Files<'a> {
     pub save: Option<&'a mut dyn Write>,
     /// Gives the text of a file that the description names. Absent: none can be read.
     pub named: Option<File<'a>>,
+    /// Where rows go while the run goes on.
+    pub outputs: Outputs<'a>,
 }
 
 /// Makes a policy from the facts of the drive that it is to run, and a stream of random numbers of its own.
@@ -159,21 +158,6 @@ pub struct Progress {
     pub fraction: Option<f64>,
 }
 
-/// A span of a channel or die, for the timeline export.
-#[derive(Clone, Debug)]
-pub struct Span {
-    /// `channel 0`, `die 5`.
-    pub track: (bool, u32),
-    /// What it did.
-    pub name: &'static str,
-    /// Why; for a channel, the die at the other end.
-    pub reason: String,
-    /// From \[ns\].
-    pub begin: SimTime,
-    /// To \[ns\].
-    pub end: SimTime,
-}
-
 /// Everything a run leaves.
 pub struct Outcome {
     /// `summary.json`.
@@ -190,12 +174,10 @@ pub struct Outcome {
     pub timeline: Vec<(u64, TimelineRow)>,
     /// Width of a timeline row \[ns\].
     pub timeline_width_ns: u64,
-    /// Every command, if asked for.
-    pub commands: Option<Vec<CommandRow>>,
-    /// Spans, if asked for.
-    pub spans: Option<Vec<Span>>,
     /// The digest of the physical history, if asked for.
     pub history: Option<Digest>,
+    /// Files that could not be written.
+    pub unwritten: Vec<Unwritten>,
     /// Seconds of wall time that the set-up took.
     pub setup_s: f64,
 }
@@ -261,6 +243,7 @@ pub fn run_by(
     let guest_name = guest.as_ref().map(|guest| guest.name.clone());
     let mut description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
     let round = steady_round(request)?;
+    let [timeline_from, timeline_for] = timeline_window(request)?;
     let power_cut = PowerCut::of(request, &description)?;
     let mut options = request.workload.clone();
     options.seed = request.seed;
@@ -281,14 +264,8 @@ pub fn run_by(
     failure(&drive)?;
     let setup_s = watch.seconds();
 
-    if request.record.commands {
-        drive.statistics.log = Some(Vec::new());
-    }
-    drive.journal().enable(request.record.spans);
-    if request.record.history {
-        drive.history().enable(false);
-    }
-    let mut spans = request.record.spans.then(Vec::new);
+    let mut streams = Streams::new(std::mem::take(&mut files.outputs), &description, request.history);
+    streams.begin(&mut drive, timeline_from.unwrap_or_default(), timeline_for);
     let mut run_loop = RunLoop::new(workload);
     run_loop.round = round.map(Nanos);
     run_loop.power_fails = power_cut.map_or(SimTime::FOREVER, |cut| drive.now() + cut.after);
@@ -296,9 +273,7 @@ pub fn run_by(
     let loop_start = watch.seconds();
     let mut stopped_early = false;
     let mut go_on = |drive: &mut Drive, completed: u64| {
-        if let Some(spans) = &mut spans {
-            collect_spans(drive, spans);
-        }
+        streams.hand_out(drive);
         if search.as_mut().is_some_and(|search| search.is_over(drive)) {
             stopped_early = true;
             return false;
@@ -329,9 +304,6 @@ pub fn run_by(
         drive.now().since(workload_end).0
     });
     failure(&drive)?;
-    if let Some(spans) = &mut spans {
-        collect_spans(&mut drive, spans);
-    }
     if let Some(search) = search.as_ref().filter(|search| !search.state.reached) {
         notes.push(format!(
             "the steady state was not reached in {} rounds of {} (range within 20 %, slope within 10 % over {WINDOW} rounds)",
@@ -363,8 +335,8 @@ pub fn run_by(
         shutdown_ns,
         toll: toll.as_ref(),
     };
-    let history = request.record.history.then(|| drive.history().close());
-    let outcome = Outcome {
+    let (history, unwritten) = streams.finish(&mut drive);
+    let mut outcome = Outcome {
         summary: summary::summary(&facts, &description, &drive),
         drive_toml: drive_toml(&description, guest_name.as_deref()),
         workload_toml,
@@ -372,16 +344,15 @@ pub fn run_by(
         latency: summary::latency_rows(&drive.statistics),
         timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
         timeline_width_ns: drive.statistics.timeline.width_ns(),
-        commands: drive.statistics.log.take(),
-        spans,
         history,
+        unwritten,
         setup_s,
     };
     // Its numbers were asked for last.
     failure(&drive)?;
     if let Some(to) = files.save {
         watch.tell("save", drive.now().0, 0, None);
-        save(&mut drive, to)?;
+        outcome.unwritten.extend(save(&mut drive, to));
     }
     Ok(outcome)
 }
@@ -390,11 +361,12 @@ pub(crate) fn too_large(drive: &str, error: &std::io::Error) -> Problems {
     Problems::one(drive, format!("its tables do not fit into memory: {error}"))
 }
 
-/// Saves a drive as it is once what it does has been finished.
-pub(crate) fn save(drive: &mut Drive, to: &mut dyn Write) -> Result<(), Problems> {
+/// Saves a drive as it is once what it does has been finished; what went wrong with the file.
+pub(crate) fn save(drive: &mut Drive, to: &mut dyn Write) -> Option<Unwritten> {
     drive.program_buffer();
     drive.quiesce();
-    drive.ftl().save(drive.now(), to).map_err(|error| Problems::one("--save", format!("the file cannot be written: {error}")))
+    let saved = drive.ftl().save(drive.now(), to);
+    saved.err().map(|error| Unwritten { option: "--save", error })
 }
 
 /// The description that a request names; what it says of its policy does not matter to a guest.
@@ -454,6 +426,24 @@ fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
         Ok(_) => Err(Problems::one("--steady-round", "0: expected a duration above zero")),
         Err(complaint) => Err(Problems::one("--steady-round", complaint)),
     }
+}
+
+/// When the timeline begins and how long it is, where that is said.
+fn timeline_window(request: &RunRequest) -> Result<[Option<Nanos>; 2], Problems> {
+    let mut problems = Problems::default();
+    let asked = [("--timeline-from", &request.timeline_from), ("--timeline-for", &request.timeline_for)];
+    let found = asked.map(|(option, text)| match text.as_deref()?.parse::<Nanos>() {
+        Ok(Nanos::ZERO) if option == "--timeline-for" => {
+            problems.add(option, "0: expected a duration above zero");
+            None
+        }
+        Ok(span) => Some(span),
+        Err(complaint) => {
+            problems.add(option, complaint);
+            None
+        }
+    });
+    problems.or(found)
 }
 
 /// What the user should know of the power failure that was asked for.
@@ -673,19 +663,5 @@ impl<'a> Watch<'a> {
             self.go_on = (self.progress)(&Progress { stage, simulated_ns, commands, fraction });
         }
         self.go_on
-    }
-}
-
-fn collect_spans(drive: &mut Drive, spans: &mut Vec<Span>) {
-    for record in drive.journal().records.drain(..) {
-        match record {
-            Record::DieSpan { die, name, reason, begin, end } => {
-                spans.push(Span { track: (false, die.0), name, reason: reason.name().to_owned(), begin, end });
-            }
-            Record::BusSpan { channel, die, name, begin, end } => {
-                spans.push(Span { track: (true, channel.0), name, reason: format!("die {}", die.0), begin, end });
-            }
-            _ => {}
-        }
     }
 }

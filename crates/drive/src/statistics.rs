@@ -150,9 +150,9 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Begins a measurement: everything before `now` is forgotten.
+    /// Begins a measurement: everything before `now` is forgotten, but for the log of commands.
     pub fn restart(&mut self, now: SimTime, flash: &Flash, ftl: &Ftl) {
-        let log = self.log.as_ref().map(|_| Vec::new());
+        let log = self.log.take();
         *self = Statistics {
             log,
             start: now,

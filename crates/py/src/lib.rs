@@ -6,6 +6,7 @@ mod drives;
 mod errors;
 mod interpreter;
 mod laboratory;
+mod logs;
 mod policy;
 mod runs;
 mod traces;
@@ -21,6 +22,8 @@ mod _engine {
     use crate::errors::{InputError, PolicyError};
     #[pymodule_export]
     use crate::laboratory::lab;
+    #[pymodule_export]
+    use crate::logs::{compare_histories, read_timeline};
     #[pymodule_export]
     use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]

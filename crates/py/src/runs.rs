@@ -6,8 +6,10 @@ use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
 use crate::interpreter::released;
 use crate::policy::{self, Raised};
 use crate::traces::file;
+use drive::export::Packed;
 use drive::lifetime::LifetimeRequest;
-use drive::session::{self, Ended, Files, Guest, Progress, RunRequest, Span};
+use drive::session::{self, Ended, Files, Guest, Progress, RunRequest};
+use drive::streams::{Outputs, Span, Unwritten};
 use drive::{CommandRow, TimelineRow};
 use kit::{Cause, Op, Problems};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -36,10 +38,8 @@ pub struct Outcome {
     latency: Py<PyDict>,
     /// How things went over time.
     timeline: Py<PyDict>,
-    /// Every command, if asked for.
-    commands: Option<Py<PyDict>>,
-    /// What channels and dies did, if asked for.
-    spans: Option<Py<PyDict>>,
+    /// Files that could not be written: the option, the system's number of the error, and what it said.
+    unwritten: Vec<NotWritten>,
     /// Of the physical history the number of entries and a hash, if asked for.
     history: Option<(u64, String)>,
 }
@@ -56,6 +56,22 @@ pub struct Paths {
     load: Option<String>,
     /// Where to save the drive.
     save: Option<String>,
+    /// Where to write the timeline, and the name that the file will have.
+    #[pyo3(default)]
+    timeline: Option<(String, String)>,
+    /// Where to write the physical history, and the name that the file will have.
+    #[pyo3(default)]
+    history: Option<(String, String)>,
+}
+
+/// Python functions that take rows while a run goes on, as columns.
+#[derive(FromPyObject, Default)]
+#[pyo3(from_item_all)]
+pub struct Takers {
+    /// Every command.
+    commands: Option<Py<PyAny>>,
+    /// What channels and dies did.
+    spans: Option<Py<PyAny>>,
 }
 
 /// What a lifetime run hands back.
@@ -73,35 +89,126 @@ pub struct Lived {
     interrupted: bool,
     /// Seconds of wall time that the set-up took.
     setup_s: f64,
+    /// Files that could not be written, as in [`Outcome`].
+    unwritten: Vec<NotWritten>,
+}
+
+/// A file that could not be written: the option, the system's number of the error, and what it said.
+type NotWritten = (&'static str, Option<i32>, String);
+
+fn not_written(all: impl IntoIterator<Item = Unwritten>) -> Vec<NotWritten> {
+    all.into_iter().map(|one| (one.option, one.error.raw_os_error(), one.error.to_string())).collect()
 }
 
 /// Runs a workload on a drive, under a policy of the list or a `guest`: its name, and what [`policy::make`] takes.
 #[pyfunction]
-#[pyo3(signature = (request_json, paths, progress, guest=None))]
+#[pyo3(signature = (request_json, paths, progress, guest=None, takers=None))]
 pub fn run(
     py: Python<'_>,
     request_json: &str,
     paths: Paths,
     progress: Option<Py<PyAny>>,
     guest: Option<(String, Py<PyAny>)>,
+    takers: Option<Takers>,
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = Watch { progress, of_policy: Raised::default(), held: guest.is_some() };
-    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
+    let watch = Watch { progress, raised: Raised::default(), held: guest.is_some() };
+    let Takers { commands, spans } = takers.unwrap_or_default();
+    let (mut outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         let guest = guest.as_ref().map(|(name, python)| Guest {
             name: name.clone(),
-            make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.of_policy)),
+            make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.raised)),
         });
-        session::run_by(&request, input, files, guest, on_progress)
+        let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
+        let mut take_commands = |rows: &[CommandRow]| hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows));
+        let mut take_spans = |rows: &[Span]| hand_over(spans.as_ref(), &watch.raised, |py| span_columns(py, rows));
+        let outputs = Outputs {
+            commands: commands.is_some().then_some(&mut take_commands),
+            spans: spans.is_some().then_some(&mut take_spans),
+            timeline: timeline.as_mut().map(|file| file as &mut dyn Write),
+            history: history.as_mut().map(|file| file as &mut dyn Write),
+        };
+        let Files { load, save, named, .. } = files;
+        // Trait objects that live as long as the outputs: `Files` has one lifetime.
+        let files = Files {
+            load: load.map(|(name, file)| (name, file as Box<dyn Read>)),
+            save: save.map(|file| file as &mut dyn Write),
+            named,
+            outputs,
+        };
+        let mut outcome = session::run_by(&request, input, files, guest, on_progress)?;
+        for (option, file) in [("--timeline", timeline), ("--history", history)] {
+            let ended = file.map_or(Ok(()), Written::finish);
+            outcome.unwritten.extend(ended.err().map(|error| Unwritten { option, error }));
+        }
+        Ok(outcome)
     })?;
-    convert(py, outcome, interrupted)
+    let unwritten = std::mem::take(&mut outcome.unwritten);
+    let mut converted = convert(py, outcome, interrupted)?;
+    converted.unwritten = not_written(unwritten);
+    Ok(converted)
+}
+
+/// A file that is written while a run goes on: opened with the first byte, so that an error is one of its content, too.
+enum Written<'a> {
+    Named(&'a str, &'a str),
+    Open(Packed<BufWriter<File>>),
+    Failed,
+}
+
+impl<'a> Written<'a> {
+    /// The file of a path and the name that it will have.
+    fn new(asked: &'a Option<(String, String)>) -> Option<Written<'a>> {
+        asked.as_ref().map(|(path, name)| Written::Named(path, name))
+    }
+
+    fn open(&mut self) -> std::io::Result<&mut Packed<BufWriter<File>>> {
+        if let Written::Named(path, name) = *self {
+            *self = Written::Failed;
+            *self = Written::Open(Packed::new(name, BufWriter::new(File::create(path)?))?);
+        }
+        match self {
+            Written::Open(file) => Ok(file),
+            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Written::Open(file) => file.finish(),
+            Written::Named(..) | Written::Failed => Ok(()),
+        }
+    }
+}
+
+impl Write for Written<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.open()?.write(bytes);
+        if written.is_err() {
+            *self = Written::Failed;
+        }
+        written
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.open()?.flush()
+    }
+}
+
+/// Hands rows to a Python function; after something was raised it is not called again, and the run ends.
+fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Python<'_>) -> PyResult<Py<PyDict>>) {
+    let Some(taker) = taker.filter(|_| !policy::has_raised(raised)) else { return };
+    let taken = Python::attach(|py| columns(py).and_then(|columns| taker.call1(py, (columns,)).map(drop)));
+    if let Err(error) = taken {
+        raised.lock().expect("nobody panics while it is held").replace(error);
+    }
 }
 
 /// Runs a workload on a drive again and again until the drive is worn out.
 #[pyfunction]
 pub fn lifetime(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Lived> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = Watch { progress, of_policy: Raised::default(), held: false };
+    let watch = Watch { progress, raised: Raised::default(), held: false };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         drive::lifetime::lifetime(&request, input, files, on_progress).map_err(Ended::from)
     })?;
@@ -112,6 +219,7 @@ pub fn lifetime(py: Python<'_>, request_json: &str, paths: Paths, progress: Opti
         notes: outcome.notes,
         interrupted,
         setup_s: outcome.setup_s,
+        unwritten: not_written(outcome.unwritten),
     })
 }
 
@@ -122,8 +230,8 @@ type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> bool;
 struct Watch {
     /// A Python function that is told how far it is.
     progress: Option<Py<PyAny>>,
-    /// What a policy in Python raised.
-    of_policy: Raised,
+    /// What a policy in Python raised, or a function that takes rows.
+    raised: Raised,
     /// The interpreter is kept: a policy in Python is called more often than it could be taken back.
     held: bool,
 }
@@ -147,7 +255,7 @@ fn watched<T: Send>(
             if raised.is_none() {
                 raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
             }
-            raised.is_none() && !policy::has_raised(&watch.of_policy)
+            raised.is_none() && !policy::has_raised(&watch.raised)
         };
         let mut save = paths.save.as_ref().map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
         let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
@@ -156,13 +264,13 @@ fn watched<T: Send>(
             load: paths.load.clone().zip(load).map(|(path, file)| (path, Box::new(file) as Box<dyn Read>)),
             save: save.as_mut().map(|file| file as &mut dyn Write),
             named: Some(&named),
+            ..Files::default()
         };
         let outcome = work(&input, files, &mut on_progress)?;
-        save.map_or(Ok(()), |mut file| file.flush()).map_err(unwritable)?;
         Ok(outcome)
     };
     let ended = if watch.held { run() } else { released(py, run) };
-    settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.of_policy)))
+    settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.raised)))
 }
 
 /// What a run gave and whether Ctrl-C cut it short, or why there is nothing.
@@ -200,8 +308,7 @@ fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyRe
         setup_s: outcome.setup_s,
         latency: latency(py, &outcome.latency)?,
         timeline: timeline(py, &outcome.timeline, outcome.timeline_width_ns)?,
-        commands: outcome.commands.map(|rows| commands(py, &rows)).transpose()?,
-        spans: outcome.spans.map(|rows| spans(py, &rows)).transpose()?,
+        unwritten: Vec::new(),
         history: outcome.history.map(|digest| (digest.entries, format!("{:016x}", digest.hash))),
     })
 }
@@ -233,7 +340,7 @@ fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyRes
     Ok(columns.0.unbind())
 }
 
-fn commands(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> {
+fn command_columns(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> {
     let columns = Columns::new(py);
     columns.codes("op", rows.iter().map(|row| row.op as u32), op_names())?;
     columns.u64("job", rows.iter().map(|row| u64::from(row.tag)))?;
@@ -247,18 +354,14 @@ fn commands(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> {
     Ok(columns.0.unbind())
 }
 
-fn spans(py: Python<'_>, rows: &[Span]) -> PyResult<Py<PyDict>> {
+fn span_columns(py: Python<'_>, rows: &[Span]) -> PyResult<Py<PyDict>> {
     let columns = Columns::new(py);
-    columns.strings("track", rows.iter().map(|row| track(row.track)))?;
+    columns.strings("track", rows.iter().map(|row| row.track_name()))?;
     columns.strings("name", rows.iter().map(|row| row.name.to_owned()))?;
-    columns.strings("reason", rows.iter().map(|row| row.reason.clone()))?;
+    columns.strings("reason", rows.iter().map(Span::reason_name))?;
     columns.u64("begin_ns", rows.iter().map(|row| row.begin.0))?;
     columns.u64("end_ns", rows.iter().map(|row| row.end.0))?;
     Ok(columns.0.unbind())
-}
-
-fn track((is_channel, number): (bool, u32)) -> String {
-    format!("{} {number}", if is_channel { "channel" } else { "die" })
 }
 
 fn op_names() -> Vec<String> {

@@ -11,3 +11,4 @@ pub mod trace;
 
 pub use open::{Input, Opener, Options, open};
 pub use request::{Job, Limits, Pacing, Request, Source, Workload};
+pub use trace::lines::decompressed;

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ssdlab.cli import cell, check, compare, lifetime, paper, presets, report, run, schema, show, trace
+from ssdlab.cli import cell, check, compare, history, lifetime, paper, presets, report, run, schema, show, trace
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
@@ -66,6 +66,7 @@ app.command(name="presets")(presets.presets)
 app.command(name="show")(show.show)
 app.command(name="check")(check.check)
 app.command(name="schema")(schema.schema)
+app.command(name="history")(history.history)
 app.command(name="paper")(paper.paper)
 app.command(name="report")(report.report)
 

@@ -9,7 +9,7 @@ import typer
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, standard_output
-from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 
@@ -38,7 +38,7 @@ def compare(
     options.Targets(out, force, setup.save).check()
     source = reading.workload(workload)
     chosen = [policy_file.chosen(name) for name in policies]
-    comparison, interrupted = measured(
+    comparison, ending = measured(
         lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
         quiet,
     )
@@ -52,4 +52,4 @@ def compare(
         from ssdlab.cli import views
 
         views.show_comparison(standard_output(), comparison)
-    end(interrupted, "the last run is partial")
+    ending.close("the last run is partial")

@@ -10,7 +10,7 @@ import typer
 from ssdlab import lifetimes
 from ssdlab.cli import options
 from ssdlab.cli.console import standard_output
-from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 
 _LIFE = "Life"
@@ -102,7 +102,7 @@ def lifetime(
     """Repeat a workload until the drive is worn out."""
     options.Targets(out, force, setup.save).check()
     source = reading.workload(workload)
-    result, interrupted = measured(
+    result, ending = measured(
         lambda start: lifetimes.lifetime(
             drive,
             source,
@@ -134,4 +134,4 @@ def lifetime(
         from ssdlab.cli import lifetime_views
 
         lifetime_views.show_lifetime(standard_output(), result)
-    end(interrupted, "the results are those of the life so far")
+    ending.close("the results are those of the life so far")

@@ -256,6 +256,11 @@ class Targets:
     save: Path | None
     timeline: Path | None = None
     log_commands: Path | None = None
+    history: Path | None = None
+
+    def streamed(self) -> list[Path]:
+        """The files that grow while the run goes on."""
+        return [path for path in (self.log_commands, self.timeline, self.history) if path is not None]
 
     def check(self) -> None:
         """Whether each can be written.
@@ -265,7 +270,7 @@ class Targets:
         """
         from ssdlab.files import check_new_file, check_new_folder
 
-        files = [path for path in (self.save, self.timeline, self.log_commands) if path is not None]
+        files = [*([] if self.save is None else [self.save]), *self.streamed()]
         if self.force and self.out is None and not files:
             raise InputError("--force: replaces what is already there, but no --out, --save or other file is given")
         if self.out is not None:
@@ -273,7 +278,7 @@ class Targets:
         for path in files:
             check_new_file(path, self.force)
         if len({path.resolve() for path in files}) < len(files):
-            raise InputError("--save, --timeline, --log-commands: two of them name the same file")
+            raise InputError("--save, --log-commands, --timeline, --history: two of them name the same file")
         if self.out is not None and self.out.resolve() in (path.resolve() for path in files):
             raise InputError(f"--out {self.out}: the name of a file to write as well; choose another")
         # The drive is saved before the folder is written, which would then not be empty.
@@ -281,3 +286,5 @@ class Targets:
             raise InputError(f"--save {self.save}: inside the folder of --out; choose a place outside it")
         if self.log_commands is not None and not self.log_commands.name.endswith((".parquet", ".csv", ".csv.gz")):
             raise InputError(f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz")
+        if self.history is not None and not self.history.name.endswith((".csv", ".csv.gz", ".csv.zst")):
+            raise InputError(f"--history {self.history}: expected a name in .csv, .csv.gz or .csv.zst")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from ssdlab.cell.pool import ProgressHook as WorkHook
+from ssdlab.cli.console import remark
+from ssdlab.files import growing
 from ssdlab.simulate import Progress, ProgressHook
 
 _STAGES = {
@@ -53,6 +56,38 @@ def work_bar(name: str, quiet: bool = False) -> Iterator[WorkHook | None]:
     with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(name, total=None, facts="")
         yield lambda share, facts: bars.update(task, total=None if share is None else 1.0, completed=share or 0.0, facts=facts)
+
+
+#: Bytes from which on a file that still grows is remarked on.
+LARGE_BYTES = 256 << 20
+
+
+def watch_size(hook: ProgressHook | None, files: Sequence[Path], timeline: Path | None, quiet: bool) -> ProgressHook | None:
+    """`hook`, and a remark when one of the `files` that the run writes meanwhile becomes large."""
+    if quiet or not files:
+        return hook
+    unremarked = {path: growing(path) for path in files}
+    next_look = 0.0
+
+    def report(progress: Progress) -> bool | None:
+        nonlocal next_look
+        now = time.monotonic()
+        if now >= next_look:
+            next_look = now + 1.0
+            for path in [path for path, beside in unremarked.items() if _size(beside) >= LARGE_BYTES]:
+                del unremarked[path]
+                hint = "; --timeline-from and --timeline-for write a part of it" if path == timeline else ""
+                remark(f"{path}: {LARGE_BYTES >> 20} MiB after {progress.commands:,} commands, and growing{hint}")
+        return None if hook is None else hook(progress)
+
+    return report
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 class _Rate:

@@ -11,14 +11,11 @@ import typer
 
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, remark, standard_output
-from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.progress import watch_size
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
-from ssdlab.results import Result
-
-#: Rows of a file from which on writing it takes seconds.
-_LARGE = 1_000_000
 
 
 @spread()
@@ -39,15 +36,6 @@ def run(
     out: options.Out = None,
     force: options.Force = False,
     json: options.Json = False,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(
-            "--timeline",
-            metavar="FILE",
-            help="Write what each channel and die did, for Perfetto; packed if it ends in .gz.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
     log_commands: Annotated[
         Path | None,
         typer.Option(
@@ -57,31 +45,66 @@ def run(
             rich_help_panel="Output",
         ),
     ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Write what each channel and die did, for Perfetto; packed if it ends in .gz or .zst.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    timeline_from: Annotated[
+        str | None,
+        typer.Option(
+            "--timeline-from",
+            metavar="TIME",
+            help="When the timeline begins, as 10ms after the start of the run.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    timeline_for: Annotated[
+        str | None,
+        typer.Option("--timeline-for", metavar="TIME", help="For how long it goes on, as 1ms.", rich_help_panel="Output"),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history",
+            metavar="FILE",
+            help="Write every completion and every start and end of a flash operation (.csv, .csv.gz, .csv.zst).",
+            rich_help_panel="Output",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Run a workload on a drive."""
     as_fio = reading.format == "fio"
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
-    targets = options.Targets(out, force, setup.save, timeline, log_commands)
+    targets = options.Targets(out, force, setup.save, timeline, log_commands, history)
     targets.check()
     policy_like = None if policy is None else policy_file.chosen(policy)
     source = (replace(reading, format=None) if as_fio else reading).workload(workload)
-    result, interrupted = measured(
+    result, ending = measured(
         lambda start: simulate.run(
             drive,
             source,
             policy_like,
             **setup.arguments(),
-            record_commands=log_commands is not None,
-            record_spans=timeline is not None,
-            progress=start("run"),
+            log_commands=log_commands,
+            timeline=timeline,
+            timeline_from=timeline_from,
+            timeline_for=timeline_for,
+            history=history,
+            progress=watch_size(start("run"), targets.streamed(), timeline, quiet),
         ),
         quiet,
     )
     if not quiet:
         remark_on([result], result.notes)
-    _write(result, targets, quiet)
+    if out is not None:
+        result.save(out, force=force)
     if as_fio:
         print_json(result.fio())
     elif json:
@@ -90,33 +113,4 @@ def run(
         from ssdlab.cli import views
 
         views.show_run(standard_output(), result)
-    end(interrupted, "the results are partial")
-
-
-def _write(result: Result, targets: options.Targets, quiet: bool) -> None:
-    """Writes what was asked for: the folder first, for it is small and holds what matters most.
-
-    Raises:
-        Exit: Ctrl-C; each file is there whole or as it was before.
-    """
-    from ssdlab.commandlog import write_commands
-    from ssdlab.files import new_file
-    from ssdlab.perfetto import write_timeline
-
-    if targets.out is not None:
-        result.save(targets.out, force=targets.force)
-    for target, table, what, write in (
-        (targets.log_commands, result.command_table(), "commands", write_commands),
-        (targets.timeline, result.span_table(), "operations", write_timeline),
-    ):
-        if target is None:
-            continue
-        assert table is not None, f"{what} were recorded"
-        if table.num_rows >= _LARGE and not quiet:
-            remark(f"writing {target}: {table.num_rows:,} {what}")
-        try:
-            with new_file(target) as path:
-                write(table, path, target.name)
-        except KeyboardInterrupt:
-            remark(f"interrupted: {target} was not written")
-            raise typer.Exit(130) from None
+    ending.close("the results are partial")

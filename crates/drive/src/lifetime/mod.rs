@@ -14,6 +14,7 @@ mod steady;
 use crate::description::{Description, no_file};
 use crate::router::Drive;
 use crate::session::{self, DriveText, Files, Progress, RunRequest, Watch};
+use crate::streams::Unwritten;
 use kit::{Nanos, Problem, Problems};
 use limit::{Limit, Until};
 use passes::{Passes, Tally};
@@ -103,6 +104,8 @@ pub struct LifetimeOutcome {
     pub notes: Vec<String>,
     /// Seconds of wall time that the set-up took.
     pub setup_s: f64,
+    /// The saved drive, if it could not be written.
+    pub unwritten: Option<Unwritten>,
 }
 
 /// How it is found out.
@@ -188,11 +191,12 @@ pub fn lifetime_of(
     let facts = report::Facts { request, input, description: &description, plan: &plan, start, starting_state };
     let report = report::report(&facts, &life, watch.seconds() - setup_s);
     let drive_toml = description.to_toml();
+    let mut unwritten = None;
     if let (Some(to), Some(mut drive)) = (files.save, life.drive) {
         watch.tell("save", drive.now().0, 0, None);
-        session::save(&mut drive, to)?;
+        unwritten = session::save(&mut drive, to);
     }
-    Ok(LifetimeOutcome { report, drive_toml, workload_toml, notes, setup_s })
+    Ok(LifetimeOutcome { report, drive_toml, workload_toml, notes, setup_s, unwritten })
 }
 
 /// How a life went.

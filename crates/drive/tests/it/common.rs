@@ -1,7 +1,7 @@
 //! What these tests share: a small drive with overrides, commands one at a time with where their time went, whole workloads, and the closed forms that
 //! the engine is compared with.
 
-use drive::session::{Files, Guest, Keep, Outcome, RunRequest};
+use drive::session::{Files, Guest, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned};
@@ -215,11 +215,11 @@ pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str)
     session_by(drive, sets, policy, None, workload)
 }
 
-/// The same, with more kept than the summary.
-pub fn session_keeping(drive: &str, sets: &[&str], workload: &str, keep: Keep) -> Result<Outcome, Problems> {
+/// The same, with the digest of its history.
+pub fn session_with_history(drive: &str, sets: &[&str], workload: &str) -> Result<Outcome, Problems> {
     let request = RunRequest {
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
-        record: keep,
+        history: true,
         ..RunRequest::new("test.toml", drive)
     };
     drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)

@@ -1,8 +1,7 @@
 //! Small runs whose whole results are kept in `tests/golden`, and change only on purpose. The runs and the form of the files are described in
 //! `tests/golden/runs.toml` at the root of the repository; `SSDLAB_BLESS=1` rewrites the files.
 
-use crate::common::session_keeping;
-use drive::session::Keep;
+use crate::common::session_with_history;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -42,8 +41,7 @@ fn runs() -> Runs {
 /// The golden document of a run: its summary, and the digest of its history.
 fn run(run: &Run) -> Value {
     let sets: Vec<&str> = run.set.iter().map(String::as_str).collect();
-    let keep = Keep { history: true, ..Keep::default() };
-    let outcome = session_keeping("base = \"tiny\"", &sets, &run.workload, keep);
+    let outcome = session_with_history("base = \"tiny\"", &sets, &run.workload);
     let outcome = outcome.unwrap_or_else(|problems| panic!("{}: {problems}", run.name));
     let mut summary = outcome.summary;
     for key in LEFT_OUT {

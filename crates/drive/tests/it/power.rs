@@ -1,8 +1,9 @@
 //! Power failure: what the policy saves, what the data suffers, and how the host goes on.
 
 use crate::common::{ONE_DIE, Rig, with};
-use drive::session::{Files, Keep, Outcome, RunRequest};
-use drive::{Description, Drive};
+use drive::session::{Files, Outcome, RunRequest};
+use drive::streams::Outputs;
+use drive::{CommandRow, Description, Drive, TimelineRow};
 use kit::{Bytes, HostCommand, Nanos, Op, Problems, Reason, Rng, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use testkit::Auditor;
@@ -238,20 +239,32 @@ fn what_the_write_buffer_has_acknowledged_is_programmed() {
     assert_eq!(rig.one(Op::Read, 2, 1).completed, rig.drive.now());
 }
 
+/// What a run left, with its commands.
+struct Ran {
+    summary: Value,
+    notes: Vec<String>,
+    timeline: Vec<(u64, TimelineRow)>,
+    commands: Vec<CommandRow>,
+}
+
 /// A run with a power failure through the door of the command line.
-fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, options: Options) -> Result<Outcome, Problems> {
+fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, options: Options) -> Result<Ran, Problems> {
     let request = RunRequest {
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
         workload: options,
-        record: Keep { commands: true, ..Keep::default() },
         power_cut: cut.map(|(after, _)| after.to_owned()),
         power_down: cut.map(|(_, down)| down.to_owned()),
         ..RunRequest::new("test.toml", text)
     };
-    drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
+    let mut commands = Vec::new();
+    let mut keep = |rows: &[CommandRow]| commands.extend_from_slice(rows);
+    let files = Files { outputs: Outputs { commands: Some(&mut keep), ..Outputs::default() }, ..Files::default() };
+    let Outcome { summary, notes, timeline, .. } =
+        drive::session::run(&request, &Input::text("workload", workload), files, &mut |_| true)?;
+    Ok(Ran { summary, notes, timeline, commands })
 }
 
-fn ran(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>) -> Outcome {
+fn ran(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>) -> Ran {
     run(text, sets, workload, cut, Options::default()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -285,7 +298,7 @@ requests = 2000
         assert_eq!(number(failure, "/down_ns"), 30 * 86_400 * 1000 * MS, "{workload}");
         let failed = number(failure, "/failed_at_ns");
         assert!((300 * MS..400 * MS).contains(&failed), "{workload}: {failed}");
-        let rows = cut.commands.as_ref().expect("they were asked for");
+        let rows = &cut.commands;
         let back = failed + 30 * 86_400 * 1000 * MS;
         let between = rows.iter().filter(|row| (300 * MS + 1..back).contains(&row.submitted.0)).count();
         assert_eq!(between, 0, "{workload}: nothing is submitted without power");
@@ -301,8 +314,8 @@ requests = 2000
     }
     // An open loop's arrivals come later by as long as the host stood still, and keep their gaps.
     let (plain, cut) = (ran(TINY, &[], open, None), ran(TINY, &[], open, Some(("300ms", "1h"))));
-    let submitted = |outcome: &Outcome| {
-        let mut all: Vec<u64> = outcome.commands.iter().flatten().map(|row| row.submitted.0).collect();
+    let submitted = |outcome: &Ran| {
+        let mut all: Vec<u64> = outcome.commands.iter().map(|row| row.submitted.0).collect();
         all.sort_unstable();
         all
     };
@@ -315,7 +328,7 @@ requests = 2000
 fn a_power_failure_is_repeated_byte_by_byte_and_one_that_does_not_come_changes_nothing() {
     let job = "[job]\nrw=randwrite\nbs=4k\niodepth=64\nnumber_ios=20000\nnorandommap=1\nio_size=100g\n";
     let sets = ["policy.kind=ofwar", "policy.ofwar.write_threshold=4", "state.precondition=fill"];
-    let text = |outcome: &Outcome| {
+    let text = |outcome: &Ran| {
         let mut summary = outcome.summary.clone();
         summary["wall_s"] = Value::Null;
         summary.to_string()

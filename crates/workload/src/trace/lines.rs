@@ -15,8 +15,8 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// U+FEFF in UTF-8, which some tools put before the first line.
 const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// Opens `input` and looks through gzip or Zstandard compression, found by the magic number.
-fn decompressed(input: &Input) -> std::io::Result<(Box<dyn Read + Send>, &'static str)> {
+/// Opens `input` and looks through gzip or Zstandard compression, found by the magic number; gives its content, and the name of the compression.
+pub fn decompressed(input: &Input) -> std::io::Result<(Box<dyn Read + Send>, &'static str)> {
     let mut reader = (input.open)()?;
     let mut magic = [0u8; 4];
     let mut count = 0;

@@ -10,7 +10,7 @@ mod fields;
 mod footprint;
 pub mod format;
 mod groups;
-mod lines;
+pub(crate) mod lines;
 mod open;
 mod options;
 mod place;

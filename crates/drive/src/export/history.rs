@@ -1,0 +1,196 @@
+//! The physical history as a table of text, and where two of them part.
+
+use crate::description::Description;
+use kit::history::{Entry, EntryKind};
+use kit::{ModeId, OperationKind, Reason};
+use std::collections::VecDeque;
+use std::io::{BufRead, Result, Write};
+
+/// The columns: the time [ns]; what happened; the die; the first byte of a host command, or the first mapping unit of a flash operation; the write,
+/// erase or read mode; and why the flash worked, or the number of the job whose command completed.
+pub const COLUMNS: &str = "time_ns,event,die,place,mode,reason,job";
+/// Equal lines that are shown before the first difference, and lines of each history from there on.
+const NEIGHBOURS: usize = 3;
+
+/// The names of a drive's modes.
+#[derive(Clone, Debug, Default)]
+pub struct ModeNames {
+    write: Vec<String>,
+    erase: Vec<String>,
+    read: Vec<String>,
+}
+
+impl ModeNames {
+    /// Those of a description.
+    pub fn of(description: &Description) -> ModeNames {
+        ModeNames {
+            write: description.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
+            erase: description.flash.erase_mode_names(),
+            read: description.flash.read_mode_names(),
+        }
+    }
+
+    fn name(&self, kind: OperationKind, mode: ModeId) -> &str {
+        let names = match kind {
+            OperationKind::Read => &self.read,
+            OperationKind::Program | OperationKind::Copyback => &self.write,
+            OperationKind::Erase | OperationKind::Deepen => &self.erase,
+        };
+        names.get(mode.index()).map_or("", String::as_str)
+    }
+}
+
+/// Writes entries as lines of comma-separated values.
+pub struct HistoryWriter<W: Write> {
+    to: W,
+    names: ModeNames,
+    line: Vec<u8>,
+}
+
+impl<W: Write> HistoryWriter<W> {
+    /// Writes the heading.
+    pub fn new(mut to: W, names: ModeNames) -> Result<HistoryWriter<W>> {
+        writeln!(to, "{COLUMNS}")?;
+        Ok(HistoryWriter { to, names, line: Vec::with_capacity(128) })
+    }
+
+    /// Adds entries.
+    pub fn write(&mut self, entries: &[Entry]) -> Result<()> {
+        for entry in entries {
+            self.line.clear();
+            self.write_one(entry)?;
+            self.to.write_all(&self.line)?;
+        }
+        Ok(())
+    }
+
+    fn write_one(&mut self, entry: &Entry) -> Result<()> {
+        let line = &mut self.line;
+        let (what, end, kind) = match entry.kind() {
+            EntryKind::Completed(op) => (op.name(), "completed", None),
+            EntryKind::Started(kind) => (kind.name(), "started", Some(kind)),
+            EntryKind::Ended(kind) => (kind.name(), "ended", Some(kind)),
+        };
+        write!(line, "{},{what} {end},", entry.time.0)?;
+        if let Some(die) = entry.die() {
+            write!(line, "{}", die.0)?;
+        }
+        line.push(b',');
+        if let Some(place) = entry.place() {
+            write!(line, "{place}")?;
+        }
+        match (kind, entry.mode()) {
+            (Some(kind), Some(mode)) => {
+                writeln!(line, ",{},{},", self.names.name(kind, mode), Reason::ALL[entry.tag() as usize].name())
+            }
+            _ => writeln!(line, ",,,{}", entry.tag()),
+        }
+    }
+
+    /// What was written to.
+    pub fn into_inner(self) -> W {
+        self.to
+    }
+}
+
+/// Where two histories part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// The line of the first entry that differs, counted from 1; the heading is line 1.
+    pub line: u64,
+    /// The last equal lines before it.
+    pub before: Vec<String>,
+    /// The lines of the first history from there on; none if it ends there.
+    pub first: Vec<String>,
+    /// Those of the second one.
+    pub second: Vec<String>,
+}
+
+/// Compares two histories line by line. Gives the number of entries up to the end or the first difference, and that difference.
+pub fn compare(first: &mut dyn BufRead, second: &mut dyn BufRead) -> Result<(u64, Option<Parting>)> {
+    let mut before: VecDeque<String> = VecDeque::with_capacity(NEIGHBOURS);
+    let mut line = 0u64;
+    loop {
+        let (one, other) = (next_line(first)?, next_line(second)?);
+        line += 1;
+        match (one, other) {
+            (None, None) => return Ok((line.saturating_sub(2), None)),
+            (Some(one), Some(other)) if one == other => {
+                if before.len() == NEIGHBOURS {
+                    before.pop_front();
+                }
+                before.push_back(one);
+            }
+            (one, other) => {
+                let parting = Parting { line, before: before.into(), first: rest(one, first)?, second: rest(other, second)? };
+                return Ok((line.saturating_sub(2), Some(parting)));
+            }
+        }
+    }
+}
+
+fn next_line(from: &mut dyn BufRead) -> Result<Option<String>> {
+    let mut line = String::new();
+    let read = from.read_line(&mut line)?;
+    line.truncate(line.trim_end_matches(['\n', '\r']).len());
+    Ok((read > 0).then_some(line))
+}
+
+/// A line and those after it, a few in all.
+fn rest(line: Option<String>, from: &mut dyn BufRead) -> Result<Vec<String>> {
+    let mut lines: Vec<String> = line.into_iter().collect();
+    while !lines.is_empty() && lines.len() < NEIGHBOURS {
+        let Some(next) = next_line(from)? else { break };
+        lines.push(next);
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::{DieId, Op, Operation, Ppn, SimTime};
+
+    fn written(entries: &[Entry]) -> String {
+        let names = ModeNames { write: vec!["normal".to_owned(), "fast".to_owned()], ..ModeNames::default() };
+        let mut writer = HistoryWriter::new(Vec::new(), names).expect("memory");
+        writer.write(entries).expect("memory");
+        String::from_utf8(writer.into_inner()).expect("text")
+    }
+
+    #[test]
+    fn an_entry_is_a_line() {
+        let program = Operation {
+            kind: OperationKind::Program,
+            die: DieId(3),
+            first: Ppn(40),
+            mode: ModeId(1),
+            reason: Reason::Gc,
+            ..Operation::default()
+        };
+        let text = written(&[
+            Entry::operation(SimTime(5), EntryKind::Started(OperationKind::Program), &program),
+            Entry::completed(SimTime(7), Op::Write, 8192, 2),
+        ]);
+        assert_eq!(text, format!("{COLUMNS}\n5,program started,3,40,fast,gc,\n7,write completed,,8192,,,2\n"));
+    }
+
+    #[test]
+    fn two_histories_part_at_the_first_line_that_differs() {
+        let part = |a: &str, b: &str| compare(&mut a.as_bytes(), &mut b.as_bytes()).expect("memory");
+        assert_eq!(part("h\n1\n2\n", "h\n1\n2\n"), (2, None));
+        let (entries, parting) = part("h\n1\n2\n3\n4\n5\n6\n7\n8\n", "h\n1\n2\n3\n4\nx\n6\n");
+        let parting = parting.expect("they differ");
+        assert_eq!((entries, parting.line), (4, 6));
+        assert_eq!(
+            (parting.before, parting.first, parting.second),
+            (
+                vec!["2".to_owned(), "3".to_owned(), "4".to_owned()],
+                vec!["5".to_owned(), "6".to_owned(), "7".to_owned()],
+                vec!["x".to_owned(), "6".to_owned()]
+            )
+        );
+        let shorter = part("h\n1\n", "h\n1\n2\n").1.expect("one is shorter");
+        assert_eq!((shorter.line, shorter.first.len(), shorter.second), (3, 0, vec!["2".to_owned()]));
+    }
+}

@@ -1,0 +1,255 @@
+//! The timeline of dies and channels as a Perfetto trace: a stream of protobuf packets, written while the run goes on.
+//!
+//! The messages are the few fields that are used of Perfetto's `TracePacket`, `TrackDescriptor` and `TrackEvent` (perfetto.dev/docs/reference/trace-packet-proto).
+//! Dies and channels are tracks below one track for each kind; what one of them does is a slice: a packet where it begins and, right behind it, one
+//! where it ends. A reader sorts packets by time.
+
+use crate::streams::{Span, SpanFor};
+use prost::Message;
+use std::collections::BTreeMap;
+use std::io::{Read, Result, Write};
+
+/// The sequence that all packets belong to.
+const SEQUENCE: u32 = 1;
+/// Identifiers of the two parent tracks; those of channels and dies follow in two ranges.
+const CHANNELS: u64 = 1 << 32;
+const DIES: u64 = 2 << 32;
+const SLICE_BEGIN: i32 = 1;
+const SLICE_END: i32 = 2;
+/// The tag of a packet in a trace: field 1, a length and so many bytes.
+const PACKET_TAG: u8 = 1 << 3 | 2;
+
+#[derive(Clone, PartialEq, Message)]
+struct TracePacket {
+    #[prost(uint64, optional, tag = "8")]
+    timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "60")]
+    track_descriptor: Option<TrackDescriptor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TrackDescriptor {
+    #[prost(uint64, optional, tag = "1")]
+    uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+    #[prost(uint64, optional, tag = "5")]
+    parent_uuid: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    debug_annotations: Vec<DebugAnnotation>,
+    #[prost(int32, optional, tag = "9")]
+    kind: Option<i32>,
+    #[prost(uint64, optional, tag = "11")]
+    track_uuid: Option<u64>,
+    #[prost(string, repeated, tag = "22")]
+    categories: Vec<String>,
+    #[prost(string, optional, tag = "23")]
+    name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct DebugAnnotation {
+    #[prost(uint64, optional, tag = "3")]
+    uint_value: Option<u64>,
+    #[prost(string, optional, tag = "10")]
+    name: Option<String>,
+}
+
+/// Writes spans as packets.
+pub struct TimelineWriter<W: Write> {
+    to: W,
+    packet: Vec<u8>,
+}
+
+impl<W: Write> TimelineWriter<W> {
+    /// Writes the tracks of a drive with so many channels and dies.
+    pub fn new(to: W, channels: u32, dies: u32) -> Result<TimelineWriter<W>> {
+        let mut writer = TimelineWriter { to, packet: Vec::with_capacity(256) };
+        for (parent, title, name, count) in [(CHANNELS, "channels", "channel", channels), (DIES, "dies", "die", dies)] {
+            writer.describe(parent, title.to_owned(), None)?;
+            for number in 0..count {
+                writer.describe(parent + 1 + u64::from(number), format!("{name} {number}"), Some(parent))?;
+            }
+        }
+        Ok(writer)
+    }
+
+    fn describe(&mut self, uuid: u64, name: String, parent_uuid: Option<u64>) -> Result<()> {
+        let track = TrackDescriptor { uuid: Some(uuid), name: Some(name), parent_uuid };
+        self.write_packet(&TracePacket { track_descriptor: Some(track), ..TracePacket::default() })
+    }
+
+    /// Adds spans.
+    pub fn write(&mut self, spans: &[Span]) -> Result<()> {
+        for span in spans {
+            let (track_uuid, categories, debug_annotations) = match span.what_for {
+                SpanFor::Reason(reason) => (DIES + 1 + u64::from(span.track), vec![reason.name().to_owned()], Vec::new()),
+                SpanFor::Die(die) => {
+                    let other_end = DebugAnnotation { name: Some("die".to_owned()), uint_value: Some(die.0.into()) };
+                    (CHANNELS + 1 + u64::from(span.track), Vec::new(), vec![other_end])
+                }
+            };
+            let begin = TrackEvent {
+                kind: Some(SLICE_BEGIN),
+                track_uuid: Some(track_uuid),
+                name: Some(span.name.to_owned()),
+                categories,
+                debug_annotations,
+            };
+            let end = TrackEvent { kind: Some(SLICE_END), track_uuid: Some(track_uuid), ..TrackEvent::default() };
+            for (at, event) in [(span.begin, begin), (span.end, end)] {
+                self.write_packet(&TracePacket { timestamp: Some(at.0), track_event: Some(event), ..TracePacket::default() })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_packet(&mut self, packet: &TracePacket) -> Result<()> {
+        let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet.clone() };
+        self.packet.clear();
+        self.packet.push(PACKET_TAG);
+        packet.encode_length_delimited(&mut self.packet).expect("a vector takes what is written");
+        self.to.write_all(&self.packet)
+    }
+
+    /// What was written to.
+    pub fn into_inner(self) -> W {
+        self.to
+    }
+}
+
+/// A span as it was read from a timeline: the track's name, what it did, why (of a channel, the die at the other end), from when to when [ns].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanRead {
+    /// `die 5`, `channel 0`.
+    pub track: String,
+    /// `read`, `program`, `data out`, ...
+    pub name: String,
+    /// A reason, or `die 5`.
+    pub reason: String,
+    /// From.
+    pub begin_ns: u64,
+    /// To.
+    pub end_ns: u64,
+}
+
+/// Reads a timeline that [`TimelineWriter`] wrote, span by span.
+pub struct TimelineReader<R: Read> {
+    from: R,
+    tracks: BTreeMap<u64, String>,
+    packet: Vec<u8>,
+}
+
+impl<R: Read> TimelineReader<R> {
+    /// Reads from the beginning of a trace.
+    pub fn new(from: R) -> TimelineReader<R> {
+        TimelineReader { from, tracks: BTreeMap::new(), packet: Vec::new() }
+    }
+
+    /// The next span; none at the end.
+    pub fn next_span(&mut self) -> Result<Option<SpanRead>> {
+        loop {
+            let Some(packet) = self.next_packet()? else { return Ok(None) };
+            if let Some(TrackDescriptor { uuid: Some(uuid), name: Some(name), .. }) = packet.track_descriptor {
+                self.tracks.insert(uuid, name);
+            } else if let Some(event) = packet.track_event {
+                let end = self.next_packet()?.ok_or_else(|| damaged("a slice has no end"))?;
+                let is_pair = event.kind == Some(SLICE_BEGIN)
+                    && end
+                        .track_event
+                        .as_ref()
+                        .is_some_and(|end| end.kind == Some(SLICE_END) && end.track_uuid == event.track_uuid);
+                let track = event.track_uuid.and_then(|uuid| self.tracks.get(&uuid));
+                let (true, Some(track), Some(begin_ns), Some(end_ns)) = (is_pair, track, packet.timestamp, end.timestamp) else {
+                    return Err(damaged("a slice is not followed by its end"));
+                };
+                let other_end = event.debug_annotations.first().and_then(|note| note.uint_value).map(|die| format!("die {die}"));
+                return Ok(Some(SpanRead {
+                    track: track.clone(),
+                    name: event.name.unwrap_or_default(),
+                    reason: event.categories.into_iter().next().or(other_end).unwrap_or_default(),
+                    begin_ns,
+                    end_ns,
+                }));
+            }
+        }
+    }
+
+    fn next_packet(&mut self) -> Result<Option<TracePacket>> {
+        let mut byte = [0u8; 1];
+        if self.from.read(&mut byte)? == 0 {
+            return Ok(None);
+        }
+        if byte[0] != PACKET_TAG {
+            return Err(damaged("no packet where one should begin"));
+        }
+        let (mut length, mut shift) = (0u64, 0);
+        loop {
+            self.from.read_exact(&mut byte)?;
+            length |= u64::from(byte[0] & 0x7f) << shift;
+            shift += 7;
+            if byte[0] & 0x80 == 0 {
+                break;
+            }
+            if shift > 28 {
+                return Err(damaged("a packet of more than 256 MiB"));
+            }
+        }
+        self.packet.resize(length as usize, 0);
+        self.from.read_exact(&mut self.packet)?;
+        TracePacket::decode(&self.packet[..]).map(Some).map_err(|error| damaged(&error.to_string()))
+    }
+}
+
+fn damaged(what: &str) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("not a timeline that ssdlab wrote: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::{DieId, Reason, SimTime};
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let span = |track, name, what_for, begin, end| Span { track, name, what_for, begin: SimTime(begin), end: SimTime(end) };
+        let spans = [
+            span(0, "command", SpanFor::Die(DieId(5)), 100, 390),
+            span(5, "read", SpanFor::Reason(Reason::Gc), 100, 1 << 40),
+            span(2, "lazy erase", SpanFor::Reason(Reason::Host), 7, 7),
+        ];
+        let mut writer = TimelineWriter::new(Vec::new(), 2, 8).expect("memory");
+        writer.write(&spans).expect("memory");
+        let bytes = writer.into_inner();
+        let mut reader = TimelineReader::new(&bytes[..]);
+        let read = std::iter::from_fn(|| reader.next_span().expect("it was just written")).collect::<Vec<_>>();
+        let expected = |track: &str, name: &str, reason: &str, begin_ns, end_ns| SpanRead {
+            track: track.to_owned(),
+            name: name.to_owned(),
+            reason: reason.to_owned(),
+            begin_ns,
+            end_ns,
+        };
+        assert_eq!(
+            read,
+            [
+                expected("channel 0", "command", "die 5", 100, 390),
+                expected("die 5", "read", "gc", 100, 1 << 40),
+                expected("die 2", "lazy erase", "host", 7, 7)
+            ]
+        );
+        for cut in [1, bytes.len() / 2, bytes.len() - 1] {
+            let mut reader = TimelineReader::new(&bytes[..cut]);
+            let ended = std::iter::from_fn(|| reader.next_span().transpose()).any(|span| span.is_err());
+            assert!(ended, "a file that ends at byte {cut} is refused");
+        }
+    }
+}

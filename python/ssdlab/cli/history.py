@@ -1,0 +1,35 @@
+"""``ssdlab history``: where two physical histories part."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ssdlab.cli.console import standard_output
+
+#: Exit status: the histories differ.
+DIFFERENT = 3
+
+
+def history(
+    first: Annotated[str, typer.Argument(metavar="FILE", help="A history that `run --history` wrote.")],
+    second: Annotated[str, typer.Argument(metavar="OTHER", help="The one that it is compared with.")],
+) -> None:
+    """Compare two physical histories, and show the first entry that differs. Exit status 3 if they do."""
+    from ssdlab.logs import compare_histories
+    from ssdlab.units import count
+
+    entries, difference = compare_histories(first, second)
+    console = standard_output()
+    if difference is None:
+        console.print(f"equal: {count(entries)} entries")
+        return
+    console.print(f"{count(entries)} equal entries, then, from line {difference.line} on:")
+    for mark, lines in (("  ", difference.before), ("- ", difference.first), ("+ ", difference.second)):
+        for line in lines:
+            console.print(mark + line, markup=False, highlight=False)
+    for name, mark, lines in ((first, "-", difference.first), (second, "+", difference.second)):
+        if not lines:
+            console.print(f"{mark} (the end of {name})", markup=False, highlight=False)
+    raise typer.Exit(DIFFERENT)
