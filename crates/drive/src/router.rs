@@ -225,6 +225,11 @@ impl Drive {
         self.statistics.restart(self.now, &self.flash, &self.ftl);
     }
 
+    /// Events that are still to happen: what runs, and timers.
+    pub fn pending_events(&self) -> usize {
+        self.out.events.len()
+    }
+
     /// Commands submitted and not completed.
     pub fn commands_in_flight(&self) -> u64 {
         self.out.signals.commands_in_flight

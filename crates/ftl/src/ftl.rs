@@ -24,7 +24,7 @@ use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox,
+    BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, IdleDelay, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox,
     Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
 };
 
@@ -221,6 +221,8 @@ pub struct Ftl {
     next_rank: u32,
     arrivals: u32,
     idle_since: Vec<SimTime>,
+    /// Whether a timer is pending for each delay and die.
+    idle_armed: [Vec<bool>; 2],
     critical: u32,
     low: u32,
     flush_until: u64,
@@ -310,6 +312,7 @@ impl Ftl {
             next_rank: 0,
             arrivals: 0,
             idle_since: vec![SimTime::ZERO; dies],
+            idle_armed: [vec![false; dies], vec![false; dies]],
             critical,
             low,
             flush_until: 0,

@@ -39,12 +39,32 @@ impl Default for Event {
 pub enum Timer {
     /// The earliest retention deadline.
     Retention,
-    /// A die has been idle long enough for background work.
-    Idle(DieId),
+    /// A die may have been idle for so long that it is asked for work again.
+    Idle {
+        /// The die.
+        die: DieId,
+        /// Which of the two delays this is.
+        delay: IdleDelay,
+    },
     /// The policy asked to be woken.
     Policy,
     /// The deadline of a page move (its slot); stale if the move has ended.
     Move(u32),
     /// The write buffer has been idle: program what it holds.
     Flush,
+}
+
+/// The delays after which an idle die is asked for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum IdleDelay {
+    /// Until it collects in the background (`ftl.gc_idle_after`).
+    Collection = 0,
+    /// Until the policy is asked what it wants moved.
+    Policy = 1,
+}
+
+impl IdleDelay {
+    /// Both.
+    pub const ALL: [IdleDelay; 2] = [IdleDelay::Collection, IdleDelay::Policy];
 }

@@ -34,7 +34,7 @@ pub use cause::{Cause, Ledger};
 pub use clock::{Work, WorkClock};
 pub use command::{Completion, HostCommand, Op, ReadSource};
 pub use divisor::Divisor;
-pub use event::{Event, Timer};
+pub use event::{Event, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};
 pub use histogram::Histogram;
 pub use history::History;

@@ -301,3 +301,43 @@ fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
     assert_eq!(rig.operations(), [0, 6, 1, 2]);
     assert_eq!(rig.programmed(kit::Reason::Gc), 2);
 }
+
+#[test]
+fn a_die_that_turns_idle_often_has_one_timer_for_it() {
+    // Background collection after 100 ms, and a write every millisecond or so: each die turns idle a hundred times before a timer is due.
+    let sets = ["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"];
+    let mut rig = Rig::new(&sets);
+    let dies = u64::from(rig.drive.ftl().store.geometry.die_count);
+    for write in 0..2_000 {
+        rig.one(Op::Write, write * 37 % 20_000, 1);
+        // At most a timer and a running operation for each die, a retention timer, and the odd wake-up of a channel.
+        let most = 2 * dies + 8;
+        let pending = rig.drive.pending_events() as u64;
+        assert!(pending <= most, "{pending} events are pending after {write} writes, {dies} dies");
+    }
+    // And the timer still does what it is for.
+    let before = rig.drive.ftl().counters.collections;
+    let until = rig.drive.now() + Nanos(300_000_000);
+    rig.run_until(until);
+    assert!(rig.drive.ftl().counters.collections > before + dies, "idle dies collect in the background");
+}
+
+#[test]
+fn background_collection_begins_when_the_idle_time_is_over_and_not_before() {
+    let sets = with(ONE_DIE, &["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"]);
+    let mut rig = Rig::new(&sets);
+    rig.drive.journal().enable(true);
+    // Two writes, so that the timer of the first idle time is pending in the second, and looks again.
+    let first = rig.one(Op::Write, 0, 1);
+    rig.run_until(first.completed + Nanos(60_000_000));
+    rig.one(Op::Write, 1, 1);
+    while rig.drive.next_event().is_some_and(|at| at < rig.drive.now() + Nanos(50_000_000)) {
+        rig.step();
+    }
+    let idle_since = rig.drive.now();
+    let before = rig.drive.flash().counters.operations;
+    rig.run_until(idle_since + Nanos(100_000_000 - 1));
+    assert_eq!(rig.drive.flash().counters.operations, before, "not one nanosecond early");
+    rig.run_until(idle_since + Nanos(100_000_000));
+    assert_ne!(rig.drive.flash().counters.operations, before, "on time");
+}

@@ -161,15 +161,7 @@ impl Ftl {
     pub fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
         match timer {
             Timer::Retention => self.retention_due(now, out),
-            Timer::Idle(die) => {
-                let idle_for = now.since(self.idle_since[die.index()]);
-                let may_collect = self.config.gc_idle_after.is_some_and(|after| idle_for >= after);
-                let may_move = self.needs.moves && idle_for >= self.needs.idle_after;
-                if self.is_idle(die) && (may_collect || may_move) {
-                    self.collectors[die.index()].in_background |= may_collect;
-                    out.mark_ready(die);
-                }
-            }
+            Timer::Idle { die, delay } => self.idle_for_long(die, delay, now, out),
             Timer::Move(slot) => self.move_is_due(slot, now, out),
             // One that was armed before the policy wanted to be asked earlier is no longer waited for: were it to count, each would leave another behind.
             Timer::Policy if self.policy_armed.is_some_and(|armed| armed > now) => {}

@@ -339,14 +339,43 @@ impl Ftl {
         }
         *word |= 1 << (rank % 64);
         self.idle_since[die.index()] = now;
-        if let Some(after) = self.config.gc_idle_after
-            && self.space.free_blocks(die) < self.config.gc_idle_target_blocks
-        {
-            out.events.push(now + after, Class::Timer, Event::Timer(Timer::Idle(die)));
+        IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, out));
+    }
+
+    /// How long a die must be idle before it is asked for work again; none where it need not be asked.
+    fn idle_delay(&self, die: DieId, delay: IdleDelay) -> Option<Nanos> {
+        match delay {
+            IdleDelay::Collection => {
+                let wanted = self.space.free_blocks(die) < self.config.gc_idle_target_blocks;
+                self.config.gc_idle_after.filter(|_| wanted)
+            }
+            IdleDelay::Policy => Some(self.needs.idle_after).filter(|&after| self.needs.moves && after > Nanos::ZERO),
         }
-        if self.needs.moves && self.needs.idle_after > Nanos::ZERO {
-            out.events.push(now + self.needs.idle_after, Class::Timer, Event::Timer(Timer::Idle(die)));
+    }
+
+    /// Sees to it that a timer is pending for the end of an idle die's delay, or for an earlier instant: then that one looks again. A die has at most one
+    /// for each delay, however often it turns idle.
+    fn arm_idle(&mut self, die: DieId, delay: IdleDelay, out: &mut Outbox) {
+        if self.idle_armed[delay as usize][die.index()] {
+            return;
         }
+        let Some(after) = self.idle_delay(die, delay) else { return };
+        self.idle_armed[delay as usize][die.index()] = true;
+        let at = self.idle_since[die.index()] + after;
+        out.events.push(at, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
+    }
+
+    /// A timer of an idle die: if its delay is over, the die is asked for work.
+    pub(super) fn idle_for_long(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
+        self.idle_armed[delay as usize][die.index()] = false;
+        let Some(after) = self.idle_delay(die, delay).filter(|_| self.is_idle(die)) else { return };
+        let idle_for = now.since(self.idle_since[die.index()]);
+        if idle_for < after {
+            self.arm_idle(die, delay, out);
+            return;
+        }
+        self.collectors[die.index()].in_background |= self.config.gc_idle_after.is_some_and(|after| idle_for >= after);
+        out.mark_ready(die);
     }
 
     /// Deallocates whole units.
