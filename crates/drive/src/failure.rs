@@ -102,7 +102,7 @@ fn blocks_at_risk(drive: &Drive, now: SimTime) -> Vec<AtRisk> {
     let age = |block| i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(store.first_program(block)).unsigned_abs();
     let at_risk = |block| AtRisk {
         block,
-        mode: usize::from(store.block(block).mode),
+        mode: usize::from(store.block(block).mode()),
         age: Nanos(age(block)),
         wear: store.effective_wear(block),
     };

@@ -348,7 +348,7 @@ impl Drive {
     /// Shuts down gracefully: programs what the buffer holds and lets the policy move what it must, then comes to rest. `go_on` is asked now and then.
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
         self.ftl.begin_shutdown(&mut self.out);
-        let mut steps = 0u32;
+        let mut steps = 0u64;
         while let Some(at) = self.next_event() {
             if self.ftl.has_shut_down(self.now, &mut self.out) {
                 break;

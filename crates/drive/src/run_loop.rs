@@ -174,7 +174,7 @@ impl RunLoop {
     }
 
     fn replay(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
-        let mut steps = 0u32;
+        let mut steps = 0u64;
         let mut completed = self.completed;
         let mut round_end = self.next_round(drive.now());
         let (mut instant, mut completed_before) = (drive.now(), completed);

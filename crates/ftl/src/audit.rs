@@ -47,12 +47,12 @@ impl Ftl {
             let record = self.store.block(block);
             let first = geometry.first_of(block).0;
             let valid = (first..first + geometry.units_per_block).filter(|&ppn| self.store.is_valid(Ppn(ppn))).count();
-            by_mode[record.mode as usize % 16] += valid as u64;
+            by_mode[record.mode() as usize % 16] += valid as u64;
             let empty = matches!(record.state(), BlockState::Free | BlockState::Erasing | BlockState::Retired);
             if valid != usize::from(record.valid) || empty && valid > 0 {
                 found.push(format!("{block:?} has {valid} valid bits, its record: {record:?}"));
             }
-            if at_rest && self.moves.in_flight == 0 && record.pins > 0 {
+            if at_rest && self.moves.in_flight == 0 && record.pins() > 0 {
                 found.push(format!("{block:?} is pinned in a drive at rest: {record:?}"));
             }
         }
@@ -90,7 +90,9 @@ impl Ftl {
         }
         for mode in (0..self.parameters.facts.write_modes.len() as u8).map(ModeId) {
             let least = blocks()
-                .filter(|&block| self.store.block(block).state() == BlockState::Closed && self.store.block(block).mode == mode.0)
+                .filter(|&block| {
+                    self.store.block(block).state() == BlockState::Closed && self.store.block(block).mode() == mode.0
+                })
                 .map(|block| self.store.block(block).valid)
                 .min();
             let known = self.store.least_valid(die, mode).map(|(_, valid)| valid);
@@ -133,7 +135,7 @@ impl Ftl {
                 collector.wanted_count(),
             );
             for open in self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die) {
-                text += &format!("; {open:?}, mode {}", self.store.block(open.block).mode);
+                text += &format!("; {open:?}, mode {}", self.store.block(open.block).mode());
             }
             text += &format!("; {} retired; valid of programmed units in the others:", self.retired_blocks(die));
             let blocks =
@@ -141,7 +143,7 @@ impl Ftl {
             for (block, record) in
                 blocks.map(|block| (block, self.store.block(block))).filter(|(_, record)| record.programmed > 0)
             {
-                text += &format!(" {}:{}/{}m{}", block.0, record.valid, record.programmed, record.mode);
+                text += &format!(" {}:{}/{}m{}", block.0, record.valid, record.programmed, record.mode());
             }
         }
         text

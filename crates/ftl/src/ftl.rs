@@ -24,8 +24,8 @@ use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, IdleDelay, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox,
-    Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
+    BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, IdleDelay, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind,
+    Outbox, Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
 };
 
 const NO_PLACE: u32 = u32::MAX;

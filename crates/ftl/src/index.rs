@@ -52,7 +52,7 @@ impl LeastValid {
         let range = self.chunk_range(die, within / CHUNK);
         self.least[entry] = blocks[range]
             .iter()
-            .filter(|record| record.mode == mode.0 && record.state() == BlockState::Closed)
+            .filter(|record| record.mode() == mode.0 && record.state() == BlockState::Closed)
             .map(|record| record.valid)
             .min()
             .unwrap_or(NOTHING);
@@ -77,7 +77,7 @@ impl LeastValid {
         let range = self.chunk_range(die.0, chunk as u32);
         let offset = blocks[range.clone()]
             .iter()
-            .position(|record| record.valid == least && record.mode == mode.0 && record.state() == BlockState::Closed)
+            .position(|record| record.valid == least && record.mode() == mode.0 && record.state() == BlockState::Closed)
             .expect("the chunk's least count is that of one of its closed blocks");
         Some((BlockId((range.start + offset) as u32), least))
     }

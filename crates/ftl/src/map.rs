@@ -36,25 +36,30 @@ pub enum BlockState {
 }
 
 /// What the hot path needs of a block, in eight bytes.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct BlockRecord {
     /// Units whose data is current.
     pub valid: u16,
-    /// Reads queued or running, relocations reading, and units superseded by a program that has not completed. Erase waits for zero.
-    pub pins: u16,
     /// Stripes whose program has completed.
     pub programmed: u16,
-    /// The write mode of its data.
-    pub mode: u8,
-    state: u8,
+    /// The state in four bits, the write mode in four, above them the pins.
+    packed: u32,
 }
 
+const STATE: u32 = 0x0f;
+const MODE_SHIFT: u32 = 4;
+const PIN: u32 = 1 << 8;
+
 impl BlockRecord {
+    fn new(state: BlockState, mode: u8) -> BlockRecord {
+        BlockRecord { packed: u32::from(mode & 15) << MODE_SHIFT | state as u32, ..BlockRecord::default() }
+    }
+
     /// What the block is in.
     #[inline]
     pub fn state(&self) -> BlockState {
-        match self.state {
+        match self.packed & STATE {
             0 => BlockState::Free,
             1 => BlockState::Open,
             2 => BlockState::Closed,
@@ -62,6 +67,55 @@ impl BlockRecord {
             4 => BlockState::Erasing,
             _ => BlockState::Retired,
         }
+    }
+
+    /// The write mode of its data.
+    #[inline]
+    pub fn mode(&self) -> u8 {
+        (self.packed >> MODE_SHIFT) as u8 & 15
+    }
+
+    /// Reads queued or running, relocations reading, and units superseded by a program that has not completed. Erase waits for zero.
+    #[inline]
+    pub fn pins(&self) -> u32 {
+        self.packed / PIN
+    }
+
+    #[inline]
+    fn is(&self, state: BlockState) -> bool {
+        self.packed & STATE == state as u32
+    }
+
+    #[inline]
+    fn set_state(&mut self, state: BlockState) {
+        self.packed = self.packed & !STATE | state as u32;
+    }
+
+    /// Counts a reason not to erase the block yet. At 2^24 the count would wrap, and permit the erase.
+    #[inline]
+    pub(crate) fn pin(&mut self) {
+        let (packed, wraps) = self.packed.overflowing_add(PIN);
+        assert!(!wraps, "more than 16,777,215 operations wait for one block: the host keeps too many commands in flight");
+        self.packed = packed;
+    }
+
+    /// Takes a reason back.
+    #[inline]
+    fn unpin(&mut self) {
+        assert!(self.packed >= PIN, "a block is unpinned more often than pinned");
+        self.packed -= PIN;
+    }
+
+    #[inline]
+    fn clear_pins(&mut self) {
+        self.packed &= PIN - 1;
+    }
+}
+
+impl std::fmt::Debug for BlockRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (state, mode, pins) = (self.state(), self.mode(), self.pins());
+        write!(f, "{state:?} in mode {mode}, {} valid, {} programmed, {pins} pins", self.valid, self.programmed)
     }
 }
 
@@ -285,7 +339,7 @@ impl Store {
         let block = self.geometry.block_of(ppn);
         let record = &mut self.blocks[block.index()];
         record.valid -= 1;
-        let (valid, mode, closed) = (record.valid, record.mode, record.state == BlockState::Closed as u8);
+        let (valid, mode, closed) = (record.valid, record.mode(), record.is(BlockState::Closed));
         self.valid_by_mode[mode as usize] -= 1;
         if closed {
             self.index.lower(block, mode, valid);
@@ -301,14 +355,14 @@ impl Store {
         let block = self.geometry.block_of(ppn);
         let record = &mut self.blocks[block.index()];
         record.valid += 1;
-        self.valid_by_mode[record.mode as usize] += 1;
+        self.valid_by_mode[record.mode() as usize] += 1;
     }
 
     /// Counts a reason not to erase a place's block yet.
     #[inline]
     pub(crate) fn pin(&mut self, ppn: Ppn) {
         let block = self.geometry.block_of(ppn);
-        self.blocks[block.index()].pins += 1;
+        self.blocks[block.index()].pin();
     }
 
     /// Takes a reason back; the block if it is a victim that may now be erased.
@@ -316,24 +370,23 @@ impl Store {
     pub(crate) fn unpin(&mut self, ppn: Ppn) -> Option<BlockId> {
         let block = self.geometry.block_of(ppn);
         let record = &mut self.blocks[block.index()];
-        assert!(record.pins > 0, "{block:?} is unpinned more often than pinned");
-        record.pins -= 1;
-        (record.pins == 0 && record.state == BlockState::Victim as u8).then_some(block)
+        record.unpin();
+        (record.pins() == 0 && record.is(BlockState::Victim)).then_some(block)
     }
 
     /// A free block becomes a write frontier.
     pub(crate) fn open(&mut self, block: BlockId, mode: ModeId) {
         let record = &mut self.blocks[block.index()];
-        assert!(record.state == BlockState::Free as u8 && record.valid == 0, "{block:?} is not free");
-        *record = BlockRecord { mode: mode.0, state: BlockState::Open as u8, ..BlockRecord::default() };
+        assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is not free");
+        *record = BlockRecord::new(BlockState::Open, mode.0);
     }
 
     /// A write frontier is full (or given up): its block may be collected.
     pub(crate) fn close(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
-        assert!(record.state == BlockState::Open as u8, "{block:?} is not open");
-        record.state = BlockState::Closed as u8;
-        let (mode, valid) = (record.mode, record.valid);
+        assert!(record.is(BlockState::Open), "{block:?} is not open");
+        record.set_state(BlockState::Closed);
+        let (mode, valid) = (record.mode(), record.valid);
         self.index.lower(block, mode, valid);
         let die = self.geometry.die_of(block).index();
         let last = self.newest[die];
@@ -351,9 +404,9 @@ impl Store {
     /// A closed block is taken for collection.
     pub(crate) fn take_victim(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
-        assert!(record.state == BlockState::Closed as u8, "{block:?} is not closed");
-        record.state = BlockState::Victim as u8;
-        let mode = ModeId(record.mode);
+        assert!(record.is(BlockState::Closed), "{block:?} is not closed");
+        record.set_state(BlockState::Victim);
+        let mode = ModeId(record.mode());
         let die = self.geometry.die_of(block);
         let (older, newer) = (self.older[block.index()], self.newer[block.index()]);
         *(if older == NONE { &mut self.oldest[die.index()] } else { &mut self.newer[older as usize] }) = newer;
@@ -366,10 +419,10 @@ impl Store {
     pub(crate) fn begin_erase(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
         assert!(
-            record.state == BlockState::Victim as u8 && record.valid == 0 && record.pins == 0,
+            record.is(BlockState::Victim) && record.valid == 0 && record.pins() == 0,
             "{block:?} is not ready to be erased: {record:?}"
         );
-        record.state = BlockState::Erasing as u8;
+        record.set_state(BlockState::Erasing);
     }
 
     /// A free block has been erased further, as if it had been erased in `mode` before.
@@ -382,7 +435,7 @@ impl Store {
     /// A victim's erase is done; `wear_thousandths` is what it cost.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId, wear_thousandths: u32) {
         let record = &mut self.blocks[block.index()];
-        assert!(record.state == BlockState::Erasing as u8, "{block:?} is not being erased");
+        assert!(record.is(BlockState::Erasing), "{block:?} is not being erased");
         *record = BlockRecord::default();
         self.erase_counts[block.index()] += 1;
         self.erase_modes[block.index()] = mode.0;
@@ -400,29 +453,29 @@ impl Store {
     pub(crate) fn restore_blocks(&mut self, closed: &[u32], open: &[u32]) -> bool {
         self.retired.fill(0);
         for (block, record) in (0..).map(BlockId).zip(self.blocks.as_mut_slice()) {
-            record.pins = 0;
+            record.clear_pins();
             if record.state() == BlockState::Retired {
                 self.retired[self.geometry.die_of(block).index()] += 1;
-                *record = BlockRecord { valid: record.valid, state: BlockState::Retired as u8, ..BlockRecord::default() };
+                *record = BlockRecord { valid: record.valid, ..BlockRecord::new(BlockState::Retired, 0) };
             } else {
-                record.state = BlockState::Free as u8;
+                record.set_state(BlockState::Free);
             }
         }
         for (index, &block) in closed.iter().chain(open).enumerate() {
             let record = &mut self.blocks[block as usize];
-            if record.state != BlockState::Free as u8 {
+            if !record.is(BlockState::Free) {
                 return false;
             }
-            record.state = BlockState::Open as u8;
-            self.valid_by_mode[record.mode as usize % 16] += u64::from(record.valid);
+            record.set_state(BlockState::Open);
+            self.valid_by_mode[record.mode() as usize % 16] += u64::from(record.valid);
             if index < closed.len() {
                 self.close(BlockId(block));
             }
         }
-        let unused = [BlockState::Free as u8, BlockState::Retired as u8];
-        self.blocks.as_mut_slice().iter_mut().filter(|record| unused.contains(&record.state)).all(|record| {
+        let unused = [BlockState::Free, BlockState::Retired];
+        self.blocks.as_mut_slice().iter_mut().filter(|record| unused.contains(&record.state())).all(|record| {
             let empty = record.valid == 0;
-            *record = BlockRecord { state: record.state, ..BlockRecord::default() };
+            *record = BlockRecord::new(record.state(), 0);
             empty
         })
     }
@@ -430,8 +483,8 @@ impl Store {
     /// An erased block is taken out of use.
     pub(crate) fn retire(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
-        assert!(record.state == BlockState::Free as u8 && record.valid == 0, "{block:?} is retired with data: {record:?}");
-        record.state = BlockState::Retired as u8;
+        assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is retired with data: {record:?}");
+        record.set_state(BlockState::Retired);
         self.retired[self.geometry.die_of(block).index()] += 1;
     }
 
@@ -478,5 +531,37 @@ impl Store {
             at = Ppn(ppn.0 + 1);
         }
         (at, sink)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_record_keeps_its_parts_apart() {
+        let mut record = BlockRecord { valid: 7, programmed: 9, ..BlockRecord::new(BlockState::Open, 13) };
+        // More than 65,536 operations may wait for one block: the count of its pins must not wrap.
+        (0..70_000).for_each(|_| record.pin());
+        assert_eq!((record.state(), record.mode(), record.pins()), (BlockState::Open, 13, 70_000));
+        for state in [BlockState::Closed, BlockState::Victim, BlockState::Erasing, BlockState::Retired, BlockState::Free] {
+            record.set_state(state);
+            assert_eq!((record.state(), record.mode(), record.pins()), (state, 13, 70_000));
+        }
+        (0..70_000).for_each(|_| record.unpin());
+        assert_eq!((record.pins(), record.valid, record.programmed), (0, 7, 9));
+    }
+
+    #[test]
+    #[should_panic(expected = "too many commands in flight")]
+    fn pins_do_not_wrap_silently() {
+        let mut record = BlockRecord { packed: u32::MAX, ..BlockRecord::default() };
+        record.pin();
+    }
+
+    #[test]
+    #[should_panic(expected = "more often than pinned")]
+    fn a_block_without_pins_is_not_unpinned() {
+        BlockRecord::new(BlockState::Retired, 15).unpin();
     }
 }

@@ -308,7 +308,7 @@ impl Ftl {
         for OpenBlock { stream, plane, block, next_unit: next } in open {
             let missing = (stripe - next % stripe) % stripe;
             let die = geometry.die_of(block);
-            let mode = ModeId(self.store.block(block).mode);
+            let mode = ModeId(self.store.block(block).mode());
             if missing > 0 {
                 let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(plane), level: 0 };
                 let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
@@ -452,5 +452,5 @@ fn lay_down(
     let block = store.geometry.block_of(first);
     let record = &mut store.blocks[block.index()];
     record.valid = count as u16;
-    store.valid_by_mode[record.mode as usize] += u64::from(count);
+    store.valid_by_mode[record.mode() as usize] += u64::from(count);
 }

@@ -107,7 +107,7 @@ impl Retention {
 
     /// The instant by which a block's data must have been moved, without margin; `None` without limit.
     pub fn limit_of(&self, store: &Store, block: BlockId) -> Option<i64> {
-        let mode = store.block(block).mode;
+        let mode = store.block(block).mode();
         let classes = self.limits.get(mode as usize).filter(|classes| !classes.is_empty())?;
         let limit = classes[self.class_of(store, mode, block)];
         Some(store.first_program(block).saturating_add_unsigned(limit.0))
@@ -115,14 +115,14 @@ impl Retention {
 
     /// A block has been opened.
     pub fn opened(&mut self, store: &Store, block: BlockId) {
-        if let Some((Some(after), queue)) = self.background.get_mut(usize::from(store.block(block).mode)) {
+        if let Some((Some(after), queue)) = self.background.get_mut(usize::from(store.block(block).mode())) {
             let at = store.first_program(block).saturating_add_unsigned(after.0);
             let at = SimTime(u64::try_from(at).unwrap_or(0));
             queue.push_back(Due { block, erase_count: store.erase_count(block), at });
         }
         let Some(limit) = self.limit_of(store, block) else { return };
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
-        let mode = store.block(block).mode;
+        let mode = store.block(block).mode();
         let class = self.class_of(store, mode, block);
         let at_die = self.at_die(store, block, mode);
         self.owed[at_die] += 1;
@@ -135,7 +135,7 @@ impl Retention {
 
     /// The erase of a block is about to end: it is no longer owed.
     pub fn erased(&mut self, store: &Store, block: BlockId) {
-        let at_die = self.at_die(store, block, store.block(block).mode);
+        let at_die = self.at_die(store, block, store.block(block).mode());
         if let Some(owed) = self.owed.get_mut(at_die) {
             *owed = owed.saturating_sub(1);
         }
@@ -143,7 +143,7 @@ impl Retention {
 
     /// When moving must begin: early enough for all other blocks of the mode on the die to be moved as well, and for the one encoder to serve all dies.
     fn begins(&self, store: &Store, due: &Due) -> SimTime {
-        let mode = store.block(due.block).mode;
+        let mode = store.block(due.block).mode();
         let others = self.owed[self.at_die(store, due.block, mode)].saturating_sub(1);
         let early = self.moving.block.0.saturating_mul(u64::from(others)).saturating_add(self.encoding_time(mode).0);
         SimTime(due.at.0.saturating_sub(early))

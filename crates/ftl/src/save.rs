@@ -170,7 +170,7 @@ impl Ftl {
             from = Ppn(ppn.0 + 1);
         }
         let modes = self.parameters.facts.write_modes.len();
-        if self.store.blocks.as_slice().iter().any(|record| usize::from(record.mode) >= modes) {
+        if self.store.blocks.as_slice().iter().any(|record| usize::from(record.mode()) >= modes) {
             return Err("it names a write mode that the drive does not have".to_owned());
         }
         if self.store.erase_modes.iter().any(|mode| usize::from(*mode) >= self.parameters.facts.erase_modes.len()) {
@@ -182,7 +182,7 @@ impl Ftl {
         self.store.restate_wear();
         self.space.rebuild(&self.store, &*self.wear_rule);
         for block in open.iter().copied().map(BlockId) {
-            let stream = self.relocation_stream(ModeId(self.store.block(block).mode));
+            let stream = self.relocation_stream(ModeId(self.store.block(block).mode()));
             if !self.space.go_on(&self.store, block, stream) {
                 self.store.close(block);
             }

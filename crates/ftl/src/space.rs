@@ -146,7 +146,7 @@ impl Space {
         let Some(slot) = self.slot_of(store, at) else { return false };
         self.turns[at.die.index() * self.streams + at.stream] = turns;
         let block = self.frontiers[slot].block;
-        (block == NONE || store.block(BlockId(block)).mode != at.mode.0) && self.can_open(at.die, at.whom)
+        (block == NONE || store.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.whom)
     }
 
     /// Takes a free block of a level out of its list, to be erased further. It is still counted as free.
@@ -199,7 +199,7 @@ impl Space {
         let first = at.plane.unwrap_or(self.turns[stream]) as usize;
         let slot = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).find(|&slot| {
             let block = self.frontiers[slot].block;
-            let is_open = block != NONE && store.block(BlockId(block)).mode == at.mode.0;
+            let is_open = block != NONE && store.block(BlockId(block)).mode() == at.mode.0;
             if is_open { self.may_go_on(at) } else { self.can_open(at.die, at.whom) }
         })?;
         self.turns[stream] = (slot % self.width) as u32 + 1;
@@ -229,7 +229,7 @@ impl Space {
     #[inline]
     pub fn advance(&mut self, store: &mut Store, at: &Target, units: u32, now: SimTime) -> Option<Ppn> {
         let slot = self.slot_of(store, at)?;
-        if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode != at.mode.0 {
+        if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode() != at.mode.0 {
             if !self.can_open(at.die, at.whom) {
                 return None;
             }
@@ -269,7 +269,8 @@ impl Space {
         let first = (die.index() * self.streams + stream) * self.width;
         for slot in first..first + self.width {
             let frontier = self.frontiers[slot];
-            if frontier.block != NONE && frontier.next_unit == store.units_in(ModeId(store.block(BlockId(frontier.block)).mode)) {
+            if frontier.block != NONE && frontier.next_unit == store.units_in(ModeId(store.block(BlockId(frontier.block)).mode()))
+            {
                 self.give_up(store, die, slot);
             }
         }
@@ -367,7 +368,7 @@ impl Space {
         let mut slots = (own..own + self.width).map(|turn| first + turn % self.width);
         let Some(slot) = slots.find(|&slot| self.frontiers[slot].block == NONE) else { return false };
         let frontier = &mut self.frontiers[slot];
-        if next_unit >= store.units_in(ModeId(store.block(block).mode)) {
+        if next_unit >= store.units_in(ModeId(store.block(block).mode())) {
             return false;
         }
         *frontier = Frontier { block: block.0, next_unit };

@@ -1,6 +1,7 @@
 //! The events of a run, all in one small enumeration.
 
 use crate::ids::{ChannelId, CommandId, DieId};
+use serde::{Deserialize, Serialize};
 
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl Default for Event {
 }
 
 /// The FTL's timers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timer {
     /// The earliest retention deadline.
     Retention,
@@ -55,7 +56,7 @@ pub enum Timer {
 }
 
 /// The delays after which an idle die is asked for work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum IdleDelay {
     /// Until it collects in the background (`ftl.gc_idle_after`).

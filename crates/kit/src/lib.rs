@@ -1,9 +1,10 @@
 //! The words that every room of the laboratory shares.
 //!
 //! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the event queue ([`queue`]), the slab,
-//! the histogram, named random streams ([`rng`]), tables on huge pages ([`table`]), the journal that tests and the
+//! the histogram, named random streams ([`rng`]), tables on huge pages ([`table`]), saved state ([`archive`]), the journal that tests and the
 //! timeline export read, the [`history`] by which runs are compared, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
 
+pub mod archive;
 pub mod bisect;
 pub mod cause;
 pub mod clock;
@@ -30,6 +31,7 @@ pub mod table;
 pub mod units;
 pub mod wear;
 
+pub use archive::{Archive, Archived};
 pub use cause::{Cause, Ledger};
 pub use clock::{Work, WorkClock};
 pub use command::{Completion, HostCommand, Op, ReadSource};

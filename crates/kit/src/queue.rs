@@ -103,6 +103,18 @@ impl<E: Copy + Default> EventQueue<E> {
         self.len() == 0
     }
 
+    /// All pending events, in the order in which they will be taken.
+    pub fn in_order(&self) -> Vec<(SimTime, Class, E)> {
+        let near = self
+            .heads
+            .iter()
+            .flat_map(|&head| std::iter::successors(self.nodes.get(head as usize), |node| self.nodes.get(node.next as usize)));
+        let far = self.far.iter().map(|Reverse(far)| &self.nodes[far.node as usize]);
+        let mut pending: Vec<&Node<E>> = near.chain(far).collect();
+        pending.sort_unstable_by_key(|node| node.key());
+        pending.into_iter().map(|node| (SimTime(node.time), class_of(node.order), node.event)).collect()
+    }
+
     /// When the next event happens.
     #[inline]
     pub fn next_time(&self) -> Option<SimTime> {
@@ -343,5 +355,11 @@ mod tests {
             }
         }
         assert_eq!(queue.len(), model.len());
+        let listed = queue.in_order();
+        assert_eq!(listed.len(), model.len());
+        assert!(
+            listed.into_iter().eq(std::iter::from_fn(|| queue.pop())),
+            "events are listed in the order in which they are taken"
+        );
     }
 }

@@ -3,7 +3,7 @@
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
         /// The reason of a flash operation; every count of reads, programs and erases is split by it.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
         pub enum Reason { $($(#[$doc])* $variant),+ }
 

@@ -2,9 +2,10 @@
 
 use rand_core::{Rng as _, SeedableRng, TryRng};
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 
 /// A stream of random numbers, the same on every machine for one seed and name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rng(Pcg64Mcg);
 
 impl Rng {

@@ -1,7 +1,9 @@
 //! A pool of slots that are reused without allocation.
 
+use serde::{Deserialize, Serialize};
+
 /// A pool of `T`, addressed by slot number. Grows only when more are in use than ever before.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slab<T> {
     slots: Vec<T>,
     free: Vec<u32>,

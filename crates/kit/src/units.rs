@@ -249,6 +249,12 @@ impl Serialize for SimTime {
     }
 }
 
+impl<'de> Deserialize<'de> for SimTime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(SimTime)
+    }
+}
+
 /// Checks a unit string by the kind its schema names (`x-unit`); the description's validator calls it.
 pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
     match kind {

@@ -52,7 +52,7 @@ impl Auditor {
         for lpn in (0..store.user_units as u32).map(Lpn) {
             let Some(ppn) = store.place_of(lpn) else { continue };
             let block = geometry.block_of(ppn);
-            auditor.write(lpn, ppn, ModeId(store.block(block).mode), store.first_program(block));
+            auditor.write(lpn, ppn, ModeId(store.block(block).mode()), store.first_program(block));
         }
         auditor
     }

@@ -216,3 +216,28 @@ fn declared_state_is_saved_and_loaded_by_the_policy_of_the_same_name() {
     let error = drive::Drive::with_ftl(&description, ftl, 1).ftl_mut().load(&mut short).expect_err("a byte is missing");
     assert!(error.contains("ends early"), "{error}");
 }
+
+#[test]
+fn a_block_with_more_than_65536_reads_waiting_is_not_erased() {
+    let mut rig = Rig::watched(&with(ONE_DIE, &["state.precondition=fill"]));
+    let reads = 70_000;
+    let store = &rig.drive.ftl().store;
+    let block = store.geometry.block_of(store.place_of(Lpn(0)).expect("it was filled"));
+    for _ in 0..reads {
+        rig.submit(Op::Read, 0, 1, SimTime(0));
+    }
+    rig.step();
+    assert_eq!(rig.drive.ftl().store.block(block).pins(), reads);
+    // All that the block holds is overwritten, and the die collects: the block is the best victim, and waits for the reads.
+    for unit in 0..6_000 {
+        rig.submit(Op::Write, unit, 1, SimTime(1_000_000));
+    }
+    let mut pins = reads;
+    while pins > 0 {
+        rig.step();
+        for record in rig.drive.journal().records.drain(..) {
+            assert!(!matches!(record, Record::Erased { block: erased } if erased == block), "{pins} reads wait for it");
+        }
+        pins = rig.drive.ftl().store.block(block).pins();
+    }
+}

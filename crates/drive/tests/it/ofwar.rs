@@ -309,7 +309,7 @@ fn a_graceful_shutdown_rewrites_everything_that_is_live() {
     let store = &rig.drive.ftl().store;
     let modes: Vec<u8> = [0, 1, 2, 3, 5]
         .iter()
-        .map(|&unit| store.block(store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode)
+        .map(|&unit| store.block(store.geometry.block_of(store.place_of(Lpn(unit)).expect("mapped"))).mode())
         .collect();
     assert_eq!(modes, [0; 5], "no fast data is left");
 }

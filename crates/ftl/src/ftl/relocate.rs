@@ -119,7 +119,7 @@ impl Ftl {
             return operation;
         }
         let (mut units, mut planes) = (0, 0u64);
-        let mut mode = self.read_modes[usize::from(self.store.block(block).mode)];
+        let mut mode = self.read_modes[usize::from(self.store.block(block).mode())];
         let mut at = first;
         let reason = self.collectors[die.index()].reason;
         while let Some(ppn) = self.store.next_valid(at, row_end) {
@@ -163,7 +163,8 @@ impl Ftl {
         let mode = self.block_mode(written_in);
         let stream = self.relocation_stream(mode);
         let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(group), level: 0 };
-        let frontier = self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode == mode.0)?;
+        let frontier =
+            self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode() == mode.0)?;
         if geometry.group_of(frontier) != group {
             return None;
         }
@@ -217,7 +218,7 @@ impl Ftl {
             // Another mode's block took the last free one: what is left of it holds all that this collection moves.
             None => {
                 let (stream, block) = self.space.any_open(die)?;
-                let mode = ModeId(self.store.block(block).mode);
+                let mode = ModeId(self.store.block(block).mode());
                 let plane = Some(self.store.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
                 (self.space.advance(&mut self.store, &target, stripe, now)?, if self.needs.page_scope { wanted } else { mode })
@@ -243,7 +244,7 @@ impl Ftl {
     /// Whether data of a block has to be encoded to be written in a mode: it does not have the code of that mode yet.
     fn lacks_code(&self, block: BlockId, mode: ModeId) -> bool {
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
-        code(mode) != 0 && code(mode) != code(ModeId(self.store.block(block).mode))
+        code(mode) != 0 && code(mode) != code(ModeId(self.store.block(block).mode()))
     }
 
     /// Whether the first `count` gathered units have to pass an encoder before they can be programmed in a mode; if so, it is asked to take them. That
@@ -317,7 +318,7 @@ impl Ftl {
     /// Erases the victim once nothing in it is valid or pinned.
     pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let record = self.store.block(victim);
-        if self.collectors[die.index()].reading || record.valid > 0 || record.pins > 0 {
+        if self.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
             return None;
         }
         let collection = self.collectors[die.index()].collection()?;
@@ -348,7 +349,7 @@ impl Ftl {
     pub fn waits_for_reads(&self, die: DieId) -> bool {
         self.collectors[die.index()].victim.is_some_and(|victim| {
             let record = self.store.block(victim);
-            record.state() == BlockState::Victim && record.valid == 0 && record.pins > 0
+            record.state() == BlockState::Victim && record.valid == 0 && record.pins() > 0
         })
     }
 

@@ -80,8 +80,8 @@ impl Ftl {
         if stripe >= u32::from(record.programmed) {
             return false;
         }
-        record.pins += 1;
-        let mut mode = self.read_modes[usize::from(record.mode) % 16];
+        record.pin();
+        let mut mode = self.read_modes[usize::from(record.mode()) % 16];
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
         if self.needs.reads {
             mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, out);
@@ -110,7 +110,8 @@ impl Ftl {
         } else {
             None
         };
-        answer.unwrap_or_else(|| self.read_modes[usize::from(self.store.block(self.store.geometry.block_of(read.ppn)).mode) % 16])
+        answer
+            .unwrap_or_else(|| self.read_modes[usize::from(self.store.block(self.store.geometry.block_of(read.ppn)).mode()) % 16])
     }
 
     /// The slower of two read modes: what one read of pages of both needs.

@@ -106,7 +106,7 @@ impl Costs {
         let geometry = view.store.geometry;
         for block in (0..geometry.block_count).map(BlockId) {
             let record = view.store.block(block);
-            let cost = self.class_of(ModeId(record.mode));
+            let cost = self.class_of(ModeId(record.mode()));
             if record.valid == 0 || cost == self.old {
                 continue;
             }

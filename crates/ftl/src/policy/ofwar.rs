@@ -351,7 +351,7 @@ impl ModePolicy for Ofwar {
             let written = SimTime(u64::try_from(age).unwrap_or(0));
             (age, Entry { lpn, ppn, erase_count: store.erase_count(block), written })
         };
-        let is_fast = |block: kit::BlockId| store.block(block).mode == self.fast.0;
+        let is_fast = |block: kit::BlockId| store.block(block).mode() == self.fast.0;
         let flagged = view.bits.used().filter_map(|(lpn, _)| store.place_of(lpn).map(|ppn| (lpn, ppn)));
         let mut found: Vec<(i64, Entry)> =
             flagged.filter(|(_, ppn)| !is_fast(store.geometry.block_of(*ppn))).map(|(lpn, ppn)| entry(lpn, ppn)).collect();

@@ -122,7 +122,7 @@ impl ModePolicy for SlcCache {
     }
 
     fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
-        let is_cache = view.store.block(block).mode == self.cache.0;
+        let is_cache = view.store.block(block).mode() == self.cache.0;
         view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
         if is_cache {
             let die = view.store.geometry.die_of(block).index();
@@ -148,7 +148,8 @@ impl ModePolicy for SlcCache {
         self.cached.fill(0);
         for block in (0..view.store.geometry.block_count).map(BlockId) {
             let record = view.store.block(block);
-            let is_cache = record.mode == self.cache.0 && record.state() != crate::BlockState::Free && self.cache != self.normal;
+            let is_cache =
+                record.mode() == self.cache.0 && record.state() != crate::BlockState::Free && self.cache != self.normal;
             view.block_bytes.get_mut(block)[0] = u8::from(is_cache);
             self.cached[view.store.geometry.die_of(block).index()] += u32::from(is_cache);
         }

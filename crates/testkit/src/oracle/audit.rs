@@ -130,7 +130,7 @@ impl Oracle {
                 Location::Slot(slot) => self.prior_of(slot),
                 Location::Nowhere => None,
             };
-            let is_fast = place.is_some_and(|ppn| store.block(self.geometry.block_of(ppn)).mode == fast.0);
+            let is_fast = place.is_some_and(|ppn| store.block(self.geometry.block_of(ppn)).mode() == fast.0);
             let flag = drive.ftl().declared_state(lpn);
             ensure(flag == u8::from(is_fast), || {
                 format!("OFWAR's flag of {lpn:?} at {location:?} is {flag}, its copy is fast: {is_fast}")
