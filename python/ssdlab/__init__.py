@@ -11,7 +11,7 @@ A drive and a workload in, a :class:`Result` out::
 Everything that the command line does is here too, under the same names.
 """
 
-from ssdlab import cell, policy, traces
+from ssdlab import _engine, cell, policy, traces
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
@@ -20,9 +20,13 @@ from ssdlab.lifetimes import Lifetime, lifetime
 from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
 from ssdlab.policy import BlockMove, PageMove, Policy
 from ssdlab.results import Latency, Result
+from ssdlab.sessions import Session
 from ssdlab.simulate import Progress, compare, run
 from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
 from ssdlab.workloads import Workload
+
+#: The version, and a hash of the engine's sources: builds of equal sources have the same.
+__version__ = _engine.build()
 
 __all__ = [
     "BlockMove",
@@ -40,8 +44,10 @@ __all__ = [
     "Preset",
     "Progress",
     "Result",
+    "Session",
     "TraceFit",
     "Workload",
+    "__version__",
     "cell",
     "check",
     "compare",

@@ -12,7 +12,8 @@ from ssdlab import _engine, numbers
 from ssdlab.drives import DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
 from ssdlab.outputs import not_written
-from ssdlab.simulate import ProgressHook, call_engine
+from ssdlab.sessions import Session
+from ssdlab.simulate import EngineHook, ProgressHook, call_engine
 from ssdlab.workloads import WorkloadLike
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def lifetime(
     intervals: int | None = None,
     round_cycles: float | None = None,
     agreement: float | None = None,
+    session: Session | None = None,
     progress: ProgressHook | None = None,
 ) -> Lifetime:
     """Repeats `workload` on `drive` until the drive is worn out. The GIL is released while the engine runs.
@@ -171,6 +173,7 @@ def lifetime(
         round_cycles: Least mean cycles of a block in a round of extrapolation; four, or as many as 4,096 erases are, when absent.
         agreement: By which share two rounds in a row may differ, in wear per erase and in write amplification, and count as
             steady; 0.01 when absent.
+        session: Runs of one session share what takes time to find out about a drive.
         progress: Called about ten times a second with a :class:`~ssdlab.Progress`; return ``False`` to stop.
 
     Raises:
@@ -201,7 +204,12 @@ def lifetime(
         "round_cycles": round_cycles,
         "agreement": agreement,
     }
-    lived = call_engine(_engine.lifetime, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
+    shared = None if session is None else session.engine
+
+    def call(request_json: str, paths: dict[str, Any], hook: EngineHook | None) -> _engine.Lived:
+        return _engine.lifetime(request_json, paths, hook, shared)
+
+    lived = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
     result = Lifetime.from_engine(lived)
     if lived.interrupted:
         raise Interrupted(result)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ssdlab.guest import Guest
+    from ssdlab.sessions import Session
 
 __all__ = ["Outputs", "not_written"]
 
@@ -95,15 +96,16 @@ class Outputs:
             if beside is not None:
                 beside.unlink(missing_ok=True)
 
-    def call(self, guest: Guest | None) -> Callable[..., _engine.Outcome]:
-        """The engine's run with these outputs; what goes wrong in a policy in Python is explained."""
+    def call(self, guest: Guest | None, session: Session | None) -> Callable[..., _engine.Outcome]:
+        """The engine's run in a session, with these outputs; what goes wrong in a policy in Python is explained."""
 
         def call(request_json: str, paths: dict[str, Any], hook: Any) -> _engine.Outcome:
             files = {name: (str(self._beside[name]), path.name) for name, path in self._named.items()}
             takers = {"commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
             python = None if guest is None else (guest.name, guest)
             try:
-                return _engine.run(request_json, {**paths, **files}, hook, python, takers)
+                shared = None if session is None else session.engine
+                return _engine.run(request_json, {**paths, **files}, hook, python, takers, shared)
             except PolicyError as error:
                 if guest is None:
                     raise

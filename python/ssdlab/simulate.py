@@ -19,6 +19,7 @@ from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
 from ssdlab.results import Result
+from ssdlab.sessions import Session
 from ssdlab.workloads import Workload, WorkloadLike
 
 __all__ = ["PolicyLike", "Progress", "compare", "run"]
@@ -73,6 +74,10 @@ def run(
     steady_round: str | None = None,
     power_cut: str | None = None,
     power_down: str | None = None,
+    skip_commands: int = 0,
+    stop_after: int | None = None,
+    rest_after: int | None = None,
+    session: Session | None = None,
     progress: ProgressHook | None = None,
 ) -> Result:
     """Runs `workload` on `drive` and returns what was measured.
@@ -87,7 +92,8 @@ def run(
         seed: Seed of every random stream, 0 to 2**64 - 1. Equal inputs and seeds give equal results, byte for byte, but for
             ``wall_s``.
         precondition: ``none``, ``fill``, ``random`` or ``steady``; the drive's own when absent.
-        load: An aged drive to start from, saved by an earlier run.
+        load: A drive to start from, saved by an earlier run. Under the same description, policy and seed it goes on exactly
+            where it was; otherwise the saved state is adopted, and :attr:`Result.notes` says why (docs/SAVING.md).
         save: Where to save the drive as the run leaves it; a file that is there is replaced.
         record_commands: Keep a row per command in memory (:meth:`~ssdlab.Result.command_table`).
         record_spans: Keep what each channel and die did in memory (:meth:`~ssdlab.Result.span_table`).
@@ -103,6 +109,11 @@ def run(
         steady_round: Length of a round of that rule, as ``"1s"``; only with `steady_state`.
         power_cut: When power fails after the start of the run, as ``"10s"`` (docs/POWER.md); only with `power_down`.
         power_down: For how long the drive is then off, as ``"30d"``; its data ages meanwhile.
+        skip_commands: Commands of each job to leave out at its beginning: how a workload goes on with a loaded drive.
+        stop_after: Commands of each job after which the host stops.
+        rest_after: Commands of each job after which the drive is brought to rest, as it would be to be saved, and goes on; what is
+            measured begins there.
+        session: Runs of one session share what takes time to find out about a drive; by default each run is a session of its own.
         progress: Called about ten times a second with a :class:`Progress`; return ``False`` to stop.
 
     Raises:
@@ -125,10 +136,13 @@ def run(
         "steady_round": steady_round,
         "power_cut": power_cut,
         "power_down": power_down,
+        "skip_commands": numbers.whole("--skip-commands", skip_commands, 63),
+        "stop_after": None if stop_after is None else numbers.whole("--stop-after", stop_after, 63),
+        "rest_after": None if rest_after is None else numbers.whole("--rest-after", rest_after, 63),
     }
     outputs = Outputs(record_commands, record_spans, log_commands, timeline, history)
     with outputs:
-        call = outputs.call(guest)
+        call = outputs.call(guest, session)
         outcome = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
         outputs.end(outcome.unwritten)
     result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
@@ -210,6 +224,7 @@ def compare(
             raise unknown_name("policy", policy, known)
         names.append(policy if isinstance(policy, str) else Guest(policy).name)
     runs: list[Result] = []
+    options.setdefault("session", Session())
     for index, (policy, name) in enumerate(zip(policies, names, strict=True)):
         hook = None if progress is None else progress(name)
         try:

@@ -90,20 +90,6 @@ pub struct Description {
     pub policy: PolicyConfig,
     /// The starting state.
     pub state: StateConfig,
-    /// What a recorded run of the workload says is to come; no part of the text.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub(crate) future: Foreseen,
-}
-
-/// A future, which makes no difference between descriptions.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Foreseen(pub std::sync::Arc<ftl::policy::future::Future>);
-
-impl PartialEq for Foreseen {
-    fn eq(&self, _: &Foreseen) -> bool {
-        true
-    }
 }
 
 impl Description {
@@ -320,7 +306,6 @@ impl Description {
             blocks_per_die: geometry.blocks_per_die,
             die_count: geometry.die_count,
             user_units: self.ftl.user_units(geometry),
-            future: std::sync::Arc::clone(&self.future.0),
         }
     }
 

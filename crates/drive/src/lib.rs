@@ -5,6 +5,7 @@
 //! results, [`streams`] hands out what is too much to be kept, and [`session`] does all of it for the command line and Python, as [`lifetime`] does for a
 //! workload that is repeated until the drive is worn out.
 
+mod build;
 pub mod description;
 pub mod export;
 mod facts;
@@ -21,8 +22,9 @@ pub mod streams;
 pub mod summary;
 mod wall;
 
+pub use build::BUILD;
 pub use description::Description;
 pub use facts::facts;
-pub use router::{Drive, PowerFailure};
-pub use run_loop::{End, RunLoop};
+pub use router::{Drive, Identity, PowerFailure, Resumed};
+pub use run_loop::{End, Part, RunLoop};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};

@@ -1,6 +1,7 @@
 //! The drive: its stages, and the router between them.
 
 mod power;
+mod save;
 
 use crate::description::Description;
 use crate::statistics::Statistics;
@@ -16,6 +17,7 @@ use kit::{
 use std::collections::VecDeque;
 
 pub use power::PowerFailure;
+pub use save::{Identity, Resumed};
 
 /// Instants without a completion after which [`Drive::advance_into`] returns.
 const QUIET_INSTANTS: u32 = 100_000;
@@ -212,6 +214,11 @@ impl Drive {
         self.statistics.restart(self.now, &self.flash, &self.ftl);
     }
 
+    /// Tells the policy what is to come of the workload that begins now.
+    pub fn foresee(&mut self, future: &std::sync::Arc<ftl::policy::future::Future>) {
+        self.ftl.foresee(future, self.now);
+    }
+
     /// Whether commands submitted from now on are counted in the statistics.
     pub fn record(&mut self, recording: bool) {
         if recording && !self.recording {
@@ -360,6 +367,7 @@ impl Drive {
                 break;
             }
         }
+        self.ftl.end_shutdown();
         self.quiesce();
     }
 

@@ -24,6 +24,15 @@ pub enum End {
     PowerFails,
 }
 
+/// The part of a workload that is played: of each job the commands behind the first `skip`, and of those not more than `stop_after`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Commands of each job that are left out at its beginning.
+    pub skip: u64,
+    /// Commands of each job that are played then; all when absent.
+    pub stop_after: Option<u64>,
+}
+
 /// A job being replayed.
 struct Running {
     job: Job,
@@ -33,7 +42,10 @@ struct Running {
     /// Submitted and not completed.
     in_flight: u32,
     submitted: u64,
+    /// With those of the commands that were skipped, which count towards the job's limit.
     submitted_bytes: u64,
+    /// Recorded time of the last command that was skipped: times are counted from there.
+    origin: SimTime,
     started: Option<SimTime>,
     last_submission: SimTime,
     last_recorded: SimTime,
@@ -61,12 +73,44 @@ impl Running {
             in_flight: 0,
             submitted: 0,
             submitted_bytes: 0,
+            origin: SimTime::ZERO,
             started: None,
             last_submission: SimTime::ZERO,
             last_recorded: SimTime::ZERO,
             thinking: VecDeque::new(),
             measured: false,
         }
+    }
+
+    /// Leaves out the first `count` commands of the job.
+    fn skip(&mut self, count: u64) -> Result<(), Problems> {
+        for _ in 0..count {
+            if self.next == self.batch.len() {
+                self.fetch()?;
+            }
+            let Some(request) = self.batch.get(self.next) else { break };
+            self.next += 1;
+            self.submitted_bytes += request.length.0;
+            self.origin = request.at;
+            self.last_recorded = request.at;
+            let limits = self.job.limits;
+            if limits.bytes.is_some_and(|most| self.submitted_bytes >= most) {
+                self.exhausted = true;
+                break;
+            }
+        }
+        self.job.limits.requests = self.job.limits.requests.map(|most| most.saturating_sub(count));
+        self.exhausted |= self.job.limits.requests == Some(0);
+        Ok(())
+    }
+
+    /// The next batch of requests; an empty one at the end.
+    fn fetch(&mut self) -> Result<(), Problems> {
+        self.batch.clear();
+        self.next = 0;
+        self.job.source.fill(&mut self.batch, BATCH)?;
+        self.exhausted |= self.batch.is_empty();
+        Ok(())
     }
 
     fn has_ended(&self) -> bool {
@@ -148,6 +192,30 @@ impl RunLoop {
             backlog: Backlog::default(),
             hints: Vec::with_capacity(BATCH),
         }
+    }
+
+    /// A loop over a part of a workload.
+    pub fn of(workload: Workload, part: Part) -> Result<RunLoop, Problems> {
+        let mut run_loop = RunLoop::new(workload);
+        if part.skip > 0 {
+            run_loop.jobs.iter_mut().try_for_each(|running| running.skip(part.skip))?;
+            // The end of a source shows when nothing more can be fetched from it.
+            for running in run_loop.jobs.iter_mut().filter(|running| running.next == running.batch.len() && !running.exhausted) {
+                running.fetch()?;
+            }
+            if run_loop.jobs.iter().all(|running| running.exhausted) {
+                let complaint =
+                    format!("{}: no job of the workload has as many commands: nothing is left to be played", part.skip);
+                return Err(Problems::one("--skip-commands", complaint));
+            }
+        }
+        if let Some(most) = part.stop_after {
+            for running in &mut run_loop.jobs {
+                let limit = &mut running.job.limits.requests;
+                *limit = Some(limit.map_or(most, |own| own.min(most)));
+            }
+        }
+        Ok(run_loop)
     }
 
     /// Whether the backlog of an open loop was still growing over the last half.
@@ -345,9 +413,9 @@ impl RunLoop {
             let Some(request) = self.peek(index, drive)? else { return Ok(None) };
             let running = &mut self.jobs[index];
             let mut at = match running.job.pacing {
-                Pacing::Open => start + Nanos(request.at.0),
+                Pacing::Open => start + request.at.since(running.origin),
                 Pacing::Gaps if running.submitted > 0 => running.last_submission + request.at.since(running.last_recorded),
-                Pacing::Gaps => start + Nanos(request.at.0),
+                Pacing::Gaps => start + request.at.since(running.origin),
                 Pacing::Closed { .. } => now,
             };
             if running.submitted > 0 {
@@ -426,11 +494,8 @@ impl RunLoop {
             return Ok(None);
         }
         if running.next == running.batch.len() {
-            running.batch.clear();
-            running.next = 0;
-            running.job.source.fill(&mut running.batch, BATCH)?;
-            if running.batch.is_empty() {
-                running.exhausted = true;
+            running.fetch()?;
+            if running.exhausted {
                 return Ok(None);
             }
             self.hints.clear();

@@ -157,7 +157,7 @@ impl<'a> Streams<'a> {
                 if let Err(error) = written {
                     self.unwritten.push(Unwritten { option: "--history", error });
                     self.history = None;
-                    drive.history().enable(false);
+                    drive.history().keep_no_more();
                 }
             }
         }

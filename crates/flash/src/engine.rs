@@ -86,6 +86,21 @@ impl Flash {
         }
     }
 
+    /// Whether a channel is to wake those who wait for it, or did when it was withdrawn from.
+    pub fn has_armed_channel(&self) -> bool {
+        self.channels.iter().any(|channel| channel.armed)
+    }
+
+    /// The stream of random array times, where they are random: all that the flash keeps at rest.
+    pub fn random_times(&self) -> Option<&Rng> {
+        self.random_times.as_ref()
+    }
+
+    /// Goes on with a saved stream of random array times.
+    pub fn restore_random_times(&mut self, stream: Option<Rng>) {
+        self.random_times = self.random_times.take().map(|own| stream.unwrap_or(own));
+    }
+
     /// Where an operation's time went since it was pushed or pulled.
     #[inline]
     pub fn ledger(&self, slot: u32) -> &Ledger {

@@ -6,9 +6,10 @@
 
 use crate::policy::Collection;
 use kit::{BlockId, Ppn, Reason};
+use serde::{Deserialize, Serialize};
 
 /// A block that must be moved for another reason than space; out of date once it has been erased.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Wanted {
     pub block: BlockId,
     pub erase_count: u32,
@@ -18,7 +19,7 @@ pub(crate) struct Wanted {
 }
 
 /// The relocation of one die.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Collector {
     /// The block being emptied.
     pub victim: Option<BlockId>,

@@ -5,12 +5,14 @@ mod choose;
 mod finish;
 mod power;
 mod relocate;
+mod save;
 mod serve;
 
 use crate::collector::{Collector, Wanted};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
+use crate::policy::future::Future;
 use crate::policy::{
     Bits, BlockBytes, Bytes, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
     Relocation, UnitBits, UnitRead, View,
@@ -27,6 +29,10 @@ use kit::{
     BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, IdleDelay, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind,
     Outbox, Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
 };
+
+pub use save::Loaded;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const NO_PLACE: u32 = u32::MAX;
 
@@ -71,7 +77,7 @@ pub struct HostUnit {
 }
 
 /// What the FTL has done, counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FtlCounters {
     /// Mapping units programmed, by reason; `padding` are those programmed empty.
     pub units_programmed: [u64; REASON_COUNT],
@@ -156,6 +162,11 @@ enum UnitKind {
 }
 
 impl Stripe {
+    /// Whether nothing of it is being programmed.
+    pub fn is_empty(&self) -> bool {
+        self.bound == 0
+    }
+
     /// The next unit, to be filled in where it stays.
     #[inline]
     fn bind(&mut self, superseded: u32) -> &mut StripeUnit {
@@ -356,6 +367,31 @@ impl Ftl {
     /// What went wrong in the policy, if it cannot go on.
     pub fn policy_failure(&self) -> Option<kit::Problem> {
         self.policy.failure()
+    }
+
+    /// Whether a saved drive has all that the policy keeps.
+    pub fn policy_is_saved_whole(&self) -> bool {
+        self.policy.is_saved_whole()
+    }
+
+    /// Whether the policy wants to be told what is to come.
+    pub fn wants_future(&self) -> bool {
+        self.policy.wants_future()
+    }
+
+    /// Tells the policy what is to come of the workload that begins at `start`.
+    pub fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
+        self.policy.foresee(future, start);
+    }
+
+    /// Whether data of a collection is on its way through an encoder.
+    pub fn is_encoding(&self) -> bool {
+        self.collectors.iter().any(|collector| collector.encoding.is_some())
+    }
+
+    /// The shutdown is over.
+    pub fn end_shutdown(&mut self) {
+        self.draining = false;
     }
 
     /// Whether somebody stopped the run while the policy decided.

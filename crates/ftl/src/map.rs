@@ -386,6 +386,12 @@ impl Store {
         let record = &mut self.blocks[block.index()];
         assert!(record.is(BlockState::Open), "{block:?} is not open");
         record.set_state(BlockState::Closed);
+        self.list_closed(block);
+    }
+
+    /// A closed block joins those of its die, as the newest.
+    pub(crate) fn list_closed(&mut self, block: BlockId) {
+        let record = &self.blocks[block.index()];
         let (mode, valid) = (record.mode(), record.valid);
         self.index.lower(block, mode, valid);
         let die = self.geometry.die_of(block).index();

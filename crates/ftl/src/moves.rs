@@ -2,9 +2,11 @@
 
 use crate::policy::PageMove;
 use kit::{SimTime, Slab};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Page moves under way: being read, or read and waiting for a die.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PageMoves {
     slots: Slab<Option<Move>>,
     /// Read; waiting for a die, oldest first.
@@ -18,7 +20,7 @@ pub(crate) struct PageMoves {
 }
 
 /// A move under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Move {
     pub page: PageMove,
     /// The policy said it could not wait.

@@ -13,13 +13,13 @@ use crate::space::{For, OpenBlock, Target};
 use crate::victim::Candidates;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, Shape, SimTime};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Mapping units of the scale model, about.
 const MODEL_UNITS: u32 = 1 << 20;
 /// Times the scale model is overwritten.
 const MODEL_PASSES: u64 = 4;
-/// Aged scale models that a process remembers, some kilobytes each.
+/// Aged scale models that are remembered, some kilobytes each.
 const MODELS_KEPT: usize = 256;
 
 /// How the drive is brought to its starting state.
@@ -50,8 +50,13 @@ pub struct Preconditioned {
 }
 
 impl Ftl {
-    /// Brings an empty drive to its starting state. `progress` is told the share that is done; if it answers false the work stops and this returns false.
-    pub fn precondition(&mut self, how: &Preconditioned, progress: &mut dyn FnMut(f64) -> bool) -> std::io::Result<bool> {
+    /// Brings an empty drive to its starting state; scale models are looked up in `models`, and kept there. `progress` is told the share that is done; if it answers false the work stops and this returns false.
+    pub fn precondition(
+        &mut self,
+        how: &Preconditioned,
+        models: &ScaleModels,
+        progress: &mut dyn FnMut(f64) -> bool,
+    ) -> std::io::Result<bool> {
         let mut rng = Rng::stream(self.parameters.seed, "precondition");
         if how.method != Precondition::None {
             self.store.expect_dense_use();
@@ -62,7 +67,7 @@ impl Ftl {
             Precondition::Random { passes } => {
                 self.fill(&mut |share| progress(share / f64::from(passes + 1))) && self.overwrite(passes, &mut rng, progress)
             }
-            Precondition::Steady => self.land_on_steady_state(&mut rng, progress)?,
+            Precondition::Steady => self.land_on_steady_state(&mut rng, models, progress)?,
         };
         self.finish_untimed(how);
         Ok(done)
@@ -165,7 +170,7 @@ impl Ftl {
     }
 
     /// Valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one die.
-    fn model_valid_counts(&self) -> std::io::Result<Arc<[u16]>> {
+    fn model_valid_counts(&self, models: &ScaleModels) -> std::io::Result<Arc<[u16]>> {
         let real = self.store.geometry;
         let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
         let geometry = Geometry::new(Shape {
@@ -194,13 +199,17 @@ impl Ftl {
         config.gc_spare_fraction = 0.0;
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
         config.gc_low_blocks = config.gc_critical_blocks;
-        let future = Arc::default();
-        let facts = Facts { die_count: 1, user_units, future, ..self.parameters.facts.clone() };
-        age_model(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() })
+        let facts = Facts { die_count: 1, user_units, ..self.parameters.facts.clone() };
+        models.aged(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() })
     }
 
-    fn land_on_steady_state(&mut self, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> std::io::Result<bool> {
-        let model = self.model_valid_counts()?;
+    fn land_on_steady_state(
+        &mut self,
+        rng: &mut Rng,
+        models: &ScaleModels,
+        progress: &mut dyn FnMut(f64) -> bool,
+    ) -> std::io::Result<bool> {
+        let model = self.model_valid_counts(models)?;
         let geometry = self.store.geometry;
         let dies = u64::from(geometry.die_count);
         let permutation = Permutation::new(self.store.user_units, rng.next_u64());
@@ -365,32 +374,52 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Valid counts of a scale model's blocks after random overwrites, oldest block first. A process that runs a drive again, under another policy or another load,
-/// ages its model once: what the model is made of is the key to what came of it.
-fn age_model(config: &FtlConfig, parameters: Parameters) -> std::io::Result<Arc<[u16]>> {
-    static AGED: Mutex<BTreeMap<String, Arc<[u16]>>> = Mutex::new(BTreeMap::new());
-    let aged = || AGED.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = format!("{config:?} {parameters:?}");
-    if let Some(counts) = aged().get(&key) {
-        return Ok(Arc::clone(counts));
+/// Aged scale models, for runs that share them: a drive that is run again under another policy or another load ages its model once.
+#[derive(Debug, Default)]
+pub struct ScaleModels {
+    /// Valid counts of a model's blocks, oldest block first, by all that the model is made of.
+    aged: Mutex<BTreeMap<String, Arc<[u16]>>>,
+}
+
+impl ScaleModels {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Arc<[u16]>>> {
+        self.aged.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let (seed, user_units) = (parameters.seed, parameters.facts.user_units);
-    let mut model = Ftl::new(config, baseline::build(&baseline::Params::default(), &parameters.facts), parameters)?;
-    let mut rng = Rng::stream(seed, "precondition.model");
-    for unit in 0..user_units {
-        model.write_untimed(Lpn(unit as u32), DieId(0));
+
+    /// How many models are known.
+    pub fn len(&self) -> usize {
+        self.known().len()
     }
-    for _ in 0..user_units * MODEL_PASSES {
-        let unit = rng.below(user_units);
-        model.write_untimed(Lpn(unit as u32), DieId(0));
+
+    /// Whether no model is known yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
-    let counts: Arc<[u16]> = model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect();
-    let mut aged = aged();
-    if aged.len() == MODELS_KEPT {
-        aged.clear();
+
+    /// Valid counts of a scale model's blocks after random overwrites, oldest block first.
+    fn aged(&self, config: &FtlConfig, parameters: Parameters) -> std::io::Result<Arc<[u16]>> {
+        let key = format!("{config:?} {parameters:?}");
+        if let Some(counts) = self.known().get(&key) {
+            return Ok(Arc::clone(counts));
+        }
+        let (seed, user_units) = (parameters.seed, parameters.facts.user_units);
+        let mut model = Ftl::new(config, baseline::build(&baseline::Params::default(), &parameters.facts), parameters)?;
+        let mut rng = Rng::stream(seed, "precondition.model");
+        for unit in 0..user_units {
+            model.write_untimed(Lpn(unit as u32), DieId(0));
+        }
+        for _ in 0..user_units * MODEL_PASSES {
+            let unit = rng.below(user_units);
+            model.write_untimed(Lpn(unit as u32), DieId(0));
+        }
+        let counts: Arc<[u16]> = model.store.closed_blocks(DieId(0)).map(|block| model.store.block(block).valid).collect();
+        let mut known = self.known();
+        if known.len() == MODELS_KEPT {
+            known.clear();
+        }
+        known.insert(key, Arc::clone(&counts));
+        Ok(counts)
     }
-    aged.insert(key, Arc::clone(&counts));
-    Ok(counts)
 }
 
 /// Entries on their way to the map. Units are laid down in random order, and the map of a large drive outgrows the caches and the TLB: entries of one stretch of the

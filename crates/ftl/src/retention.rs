@@ -8,14 +8,25 @@
 
 use crate::map::{BlockState, Store};
 use kit::{BlockId, Nanos, SimTime, effective_wear_class};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A block that must be empty by a certain time. Stale once the block has been erased.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Due {
     block: BlockId,
     erase_count: u32,
     at: SimTime,
+}
+
+/// Blocks with deadlines as they are saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RetentionImage {
+    classes: Vec<Vec<VecDeque<Due>>>,
+    owed: Vec<u32>,
+    background: Vec<VecDeque<Due>>,
+    armed: Option<SimTime>,
+    powered_since: i64,
 }
 
 /// How long moving takes.
@@ -99,6 +110,33 @@ impl Retention {
             misses: 0,
             powered_since: i64::MIN,
         }
+    }
+
+    /// What is due and when, as it is saved. What the run's report says of limits met and missed begins anew with each run.
+    pub fn image(&self) -> RetentionImage {
+        RetentionImage {
+            classes: self.classes.clone(),
+            owed: self.owed.clone(),
+            background: self.background.iter().map(|(_, queue)| queue.clone()).collect(),
+            armed: self.armed,
+            powered_since: self.powered_since,
+        }
+    }
+
+    /// Goes on as retention under the same limits was left.
+    pub fn restore(&mut self, image: RetentionImage) -> Result<(), String> {
+        let RetentionImage { classes, owed, background, armed, powered_since } = image;
+        let shape = |classes: &[Vec<VecDeque<Due>>]| classes.iter().map(Vec::len).collect::<Vec<_>>();
+        let fits =
+            shape(&classes) == shape(&self.classes) && (owed.len(), background.len()) == (self.owed.len(), self.background.len());
+        if !fits {
+            return Err("its retention limits are not those of this drive".to_owned());
+        }
+        (self.classes, self.owed, self.armed, self.powered_since) = (classes, owed, armed, powered_since);
+        for ((_, queue), saved) in self.background.iter_mut().zip(background) {
+            *queue = saved;
+        }
+        Ok(())
     }
 
     fn class_of(&self, store: &Store, mode: u8, block: BlockId) -> usize {

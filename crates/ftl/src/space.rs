@@ -3,6 +3,7 @@
 use crate::map::Store;
 use crate::wear::WearLeveling;
 use kit::{BlockId, DieId, Geometry, ModeId, Ppn, SimTime};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,7 +13,7 @@ const NONE: u32 = u32::MAX;
 type Ranked = Reverse<((u32, u64), u32)>;
 
 /// The free blocks of one group of planes: those never used, in order, which are erased as deeply as can be, and those that were erased, by level.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FreeBlocks {
     next_fresh: u32,
     fresh_end: u32,
@@ -39,7 +40,7 @@ impl FreeBlocks {
 }
 
 /// An open block of one die and stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Frontier {
     block: u32,
     next_unit: u32,
@@ -340,6 +341,38 @@ impl Space {
         self.free[group].erased[level].push(Reverse((wear.free_order(store.wear_thousandths(block), self.turn), block.0)));
     }
 
+    /// All that decides what is written where next.
+    pub fn image(&self) -> SpaceImage {
+        assert!(self.opened.is_empty(), "every block that was opened has been told of");
+        SpaceImage {
+            host_streams: self.host_streams,
+            streams: self.streams,
+            width: self.width,
+            free: self.free.clone(),
+            frontiers: self.frontiers.clone(),
+            turns: self.turns.clone(),
+            turn: self.turn,
+        }
+    }
+
+    /// Goes on as a space of the same shape was left.
+    pub fn restore(&mut self, image: SpaceImage) -> Result<(), String> {
+        let SpaceImage { host_streams: _, streams: _, width: _, free, frontiers, turns, turn } = image;
+        let fits = free.len() == self.free.len()
+            && free.iter().all(|free| free.erased.len() == self.levels)
+            && (frontiers.len(), turns.len()) == (self.frontiers.len(), self.turns.len());
+        if !fits {
+            return Err("its write frontiers are not those of this drive".to_owned());
+        }
+        (self.free, self.frontiers, self.turns, self.turn) = (free, frontiers, turns, turn);
+        for die in 0..self.free_count.len() {
+            let groups = die * self.groups..(die + 1) * self.groups;
+            self.free_count[die] = self.free[groups].iter().map(FreeBlocks::count).sum();
+            self.restate_room(DieId(die as u32));
+        }
+        Ok(())
+    }
+
     /// Rebuilds the free blocks from the states of all blocks, as a drive that was loaded from a file needs it. No frontier is open.
     pub fn rebuild(&mut self, store: &Store, wear: &dyn WearLeveling) {
         for free in &mut self.free {
@@ -374,6 +407,26 @@ impl Space {
         *frontier = Frontier { block: block.0, next_unit };
         self.restate_room(die);
         true
+    }
+}
+
+/// Free blocks and frontiers as they are saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SpaceImage {
+    pub host_streams: usize,
+    streams: usize,
+    width: usize,
+    free: Vec<FreeBlocks>,
+    frontiers: Vec<Frontier>,
+    turns: Vec<u32>,
+    turn: u64,
+}
+
+impl SpaceImage {
+    /// The open blocks, each with the stream that writes to it.
+    pub fn open_blocks(&self) -> impl Iterator<Item = (usize, BlockId)> + '_ {
+        let open = self.frontiers.iter().enumerate().filter(|(_, frontier)| frontier.block != NONE);
+        open.map(|(slot, frontier)| (slot / self.width.max(1) % self.streams.max(1), BlockId(frontier.block)))
     }
 }
 

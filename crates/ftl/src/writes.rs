@@ -3,6 +3,7 @@
 use crate::map::{Mapped, Store, decode};
 use kit::clock::Reading;
 use kit::{CommandId, Lpn, Nanos, Ppn, SimTime, Slab, WorkClock};
+use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
 
@@ -37,6 +38,27 @@ pub(crate) struct Pending {
     /// The units that a flush must wait for are those accepted before it.
     pub accepted: u64,
     pub next: u32,
+}
+
+/// A waiting unit as it is saved.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    pub slot: u32,
+    pub lpn: Lpn,
+    last: bool,
+    plane: Option<u32>,
+    pub prior: u32,
+    pub dropped: bool,
+    since: SimTime,
+    pub accepted: u64,
+}
+
+/// The write queue as it is saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct WritesImage {
+    slots: usize,
+    pub lists: Vec<Vec<Waiting>>,
+    accepted: u64,
 }
 
 /// First-in, first-out lists of waiting units: one for the drive, or one for each die where the die is chosen on arrival.
@@ -88,6 +110,44 @@ impl WriteQueue {
             Mapped::At(ppn) => Some(ppn),
             Mapped::Nowhere | Mapped::Slot(_) => None,
         }
+    }
+
+    /// Units that wait, as they are saved: those of a write buffer, since nobody waits for a drive at rest. Slots keep their numbers, which the map has.
+    pub fn image(&self) -> WritesImage {
+        let list = |list: usize| {
+            let slots = std::iter::successors(self.head(list), |&slot| self.after(slot));
+            slots.map(|slot| self.waiting(slot)).collect()
+        };
+        WritesImage { slots: self.units.len(), lists: (0..self.heads.len()).map(list).collect(), accepted: self.accepted }
+    }
+
+    fn waiting(&self, slot: u32) -> Waiting {
+        let Pending { lpn, writer, last, plane, prior, dropped, since, reading: _, filled_in: _, accepted, next: _ } =
+            self.units[slot];
+        assert!(writer == Writer::Buffer, "no command waits for a drive at rest");
+        Waiting { slot, lpn, last, plane, prior, dropped, since, accepted }
+    }
+
+    /// Goes on as a queue with as many lists was left.
+    pub fn restore(&mut self, image: &WritesImage) -> Result<(), String> {
+        let slots_fit = image.lists.iter().flatten().all(|unit| (unit.slot as usize) < image.slots);
+        if image.lists.len() != self.heads.len() || !slots_fit {
+            return Err("its write queue is not that of this drive".to_owned());
+        }
+        self.units = Slab::with_all_taken(image.slots);
+        let mut is_free = vec![true; image.slots];
+        let clock = WorkClock::default();
+        for (list, units) in image.lists.iter().enumerate() {
+            for unit in units {
+                let &Waiting { slot, lpn, last, plane, prior, dropped, since, accepted } = unit;
+                self.units[slot] = Pending { lpn, last, plane, prior, dropped, accepted, ..Pending::default() };
+                self.push(list, slot, since, &clock);
+                is_free[slot as usize] = false;
+            }
+        }
+        (0..image.slots as u32).rev().filter(|&slot| is_free[slot as usize]).for_each(|slot| self.units.release(slot));
+        self.accepted = image.accepted;
+        Ok(())
     }
 
     /// Units accepted so far.

@@ -77,6 +77,12 @@ impl Buffer {
         Buffer { capacity: config.units(), used: 0, waiting: VecDeque::with_capacity(64) }
     }
 
+    /// Holds so many units from the start, as a saved drive's did.
+    pub fn restore(&mut self, used: u64) {
+        assert!(self.waiting.is_empty() && used <= self.capacity, "a buffer is restored before any command comes");
+        self.used = used;
+    }
+
     /// Whether writes are acknowledged by the buffer.
     pub fn is_present(&self) -> bool {
         self.capacity > 0

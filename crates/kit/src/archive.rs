@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_random_stream_goes_on_where_it_was() {
         let mut rng = Rng::stream(5, "archive");
-        (0..1000).for_each(|_| drop(rng.next_u64()));
+        (0..1000).for_each(|_| _ = rng.next_u64());
         let mut file = Vec::new();
         write_value(&rng, &mut file).expect("memory");
         let mut other: Rng = read_value(&mut &file[..]).expect("it was just written");

@@ -121,9 +121,14 @@ pub struct History {
 }
 
 impl History {
-    /// Starts the history. `keep`: its entries are wanted, not only the digest.
+    /// Starts the history anew. `keep`: its entries are wanted, not only the digest.
     pub fn enable(&mut self, keep: bool) {
-        (self.enabled, self.keeps) = (true, keep);
+        *self = History { enabled: true, keeps: keep, ..History::default() };
+    }
+
+    /// Goes on without keeping entries.
+    pub fn keep_no_more(&mut self) {
+        self.keeps = false;
     }
 
     /// Adds an entry, made only when somebody watches. Times must not run backwards.

@@ -15,6 +15,21 @@ impl<T: Clone + Default> Slab<T> {
         Slab { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
     }
 
+    /// A pool whose first `count` slots are all in use.
+    pub fn with_all_taken(count: usize) -> Self {
+        Slab { slots: vec![T::default(); count], free: Vec::with_capacity(count) }
+    }
+
+    /// Slots that there are, in use or not.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there has never been a slot.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// Takes a slot; it holds what its last user left there.
     #[inline]
     pub fn take(&mut self) -> u32 {

@@ -6,6 +6,12 @@ use kit::Problems;
 use pyo3::prelude::*;
 use std::path::Path;
 
+/// The version, and a hash of the engine's sources.
+#[pyfunction]
+pub fn build() -> &'static str {
+    drive::BUILD
+}
+
 /// Name, title and text of every preset.
 #[pyfunction]
 pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {

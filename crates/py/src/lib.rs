@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::drives::{check, describe, policies, presets, reference, schema};
+    use crate::drives::{build, check, describe, policies, presets, reference, schema};
     #[pymodule_export]
     use crate::errors::{InputError, PolicyError};
     #[pymodule_export]
@@ -27,7 +27,7 @@ mod _engine {
     #[pymodule_export]
     use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]
-    use crate::runs::{Lived, Outcome, lifetime, run};
+    use crate::runs::{Lived, Outcome, Session, lifetime, run};
     #[pymodule_export]
     use crate::traces::{trace_analysis, trace_convert, trace_fit, trace_info};
 }

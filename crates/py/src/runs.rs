@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
+use std::sync::Arc;
 use workload::Input;
 
 /// What a run hands back.
@@ -93,6 +94,24 @@ pub struct Lived {
     unwritten: Vec<NotWritten>,
 }
 
+/// What several runs share, where they are to: aged scale models.
+#[pyclass(frozen)]
+#[derive(Default)]
+pub struct Session(Arc<session::Session>);
+
+#[pymethods]
+impl Session {
+    #[new]
+    fn new() -> Session {
+        Session::default()
+    }
+}
+
+/// The session of a run; one of its own if none is given.
+fn shared(session: Option<&Py<Session>>) -> Arc<session::Session> {
+    session.map(|session| Arc::clone(&session.get().0)).unwrap_or_default()
+}
+
 /// A file that could not be written: the option, the system's number of the error, and what it said.
 type NotWritten = (&'static str, Option<i32>, String);
 
@@ -102,7 +121,7 @@ fn not_written(all: impl IntoIterator<Item = Unwritten>) -> Vec<NotWritten> {
 
 /// Runs a workload on a drive, under a policy of the list or a `guest`: its name, and what [`policy::make`] takes.
 #[pyfunction]
-#[pyo3(signature = (request_json, paths, progress, guest=None, takers=None))]
+#[pyo3(signature = (request_json, paths, progress, guest=None, takers=None, session=None))]
 pub fn run(
     py: Python<'_>,
     request_json: &str,
@@ -110,6 +129,7 @@ pub fn run(
     progress: Option<Py<PyAny>>,
     guest: Option<(String, Py<PyAny>)>,
     takers: Option<Takers>,
+    session: Option<Py<Session>>,
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let watch = Watch { progress, raised: Raised::default(), held: guest.is_some() };
@@ -136,7 +156,7 @@ pub fn run(
             named,
             outputs,
         };
-        let mut outcome = session::run_by(&request, input, files, guest, on_progress)?;
+        let mut outcome = shared(session.as_ref()).run(&request, input, files, guest, on_progress)?;
         for (option, file) in [("--timeline", timeline), ("--history", history)] {
             let ended = file.map_or(Ok(()), Written::finish);
             outcome.unwritten.extend(ended.err().map(|error| Unwritten { option, error }));
@@ -206,11 +226,18 @@ fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Py
 
 /// Runs a workload on a drive again and again until the drive is worn out.
 #[pyfunction]
-pub fn lifetime(py: Python<'_>, request_json: &str, paths: Paths, progress: Option<Py<PyAny>>) -> PyResult<Lived> {
+#[pyo3(signature = (request_json, paths, progress, session=None))]
+pub fn lifetime(
+    py: Python<'_>,
+    request_json: &str,
+    paths: Paths,
+    progress: Option<Py<PyAny>>,
+    session: Option<Py<Session>>,
+) -> PyResult<Lived> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let watch = Watch { progress, raised: Raised::default(), held: false };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
-        drive::lifetime::lifetime(&request, input, files, on_progress).map_err(Ended::from)
+        drive::lifetime::lifetime(&shared(session.as_ref()), &request, input, files, on_progress).map_err(Ended::from)
     })?;
     Ok(Lived {
         report_json: format!("{:#}\n", outcome.report),

@@ -6,10 +6,21 @@ use crate::describe::describe;
 use crate::oracle::Counts;
 use crate::rig::{Guest, Rig, Tamper};
 use drive::{Description, Drive};
+use kit::history::Digest;
 use kit::{Bytes, HostCommand, Op, Rng};
 
 /// Tag of the flush that empties the buffer between two parts of a case: no random command gets so far.
 const LAST_TAG: u32 = u32::MAX;
+
+/// How a drive gets from one part of a case to another where it is saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Journey {
+    /// It is saved, and the one that is loaded goes on.
+    #[default]
+    File,
+    /// It is brought to rest, and goes on itself.
+    Rest,
+}
 
 /// How a case that could be run has ended.
 pub struct Passed {
@@ -17,6 +28,10 @@ pub struct Passed {
     pub counts: Counts,
     /// Shared only by runs in which the same commands completed in the same order at the same times.
     pub history: u64,
+    /// Of the physical history since the last journey, or the beginning.
+    pub digest: Digest,
+    /// Times that the drive was saved.
+    pub journeys: u32,
     /// The drive at the end.
     pub drive: Drive,
 }
@@ -45,7 +60,7 @@ pub fn run_by(seed: u64, commands: u32, guest: Guest<'_>) -> Result<Option<Passe
     if !description.problems_under("guest", &*guest(&description)).0.is_empty() {
         return Ok(None);
     }
-    play_all(Rig::run_by(&description, seed, None, Some(guest))?, &description, seed, commands).map(Some)
+    play_all(Rig::run_by(&description, seed, None, Some(guest))?, &description, seed, commands, Journey::File).map(Some)
 }
 
 /// Runs the commands of a seed on a drive.
@@ -55,11 +70,25 @@ pub fn run_described(
     commands: u32,
     tamper: Option<Tamper<'_>>,
 ) -> Result<Passed, Violation> {
-    play_all(Rig::new(description, seed, tamper)?, description, seed, commands)
+    play_all(Rig::new(description, seed, tamper)?, description, seed, commands, Journey::File)
+}
+
+/// Runs the case of a seed with its journeys of one kind; `None` if its description is refused.
+pub fn run_through(seed: u64, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
+    let Some(description) = description(seed) else { return Ok(None) };
+    play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
 }
 
 /// Runs all parts of a case.
-fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u32) -> Result<Passed, Violation> {
+fn play_all(
+    mut rig: Rig<'_>,
+    description: &Description,
+    seed: u64,
+    commands: u32,
+    journey: Journey,
+) -> Result<Passed, Violation> {
+    let mut journeys = 0;
+    rig.drive.history().enable(false);
     let mut rng = Rng::stream(seed, "testkit.mix");
     let program_ns = description.flash.program_time.of(0).0;
     // Several parts, each with its own mix; between them the drive may be brought to rest, or saved and loaded.
@@ -70,7 +99,7 @@ fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u3
             Commands::new(mix, description.user_bytes(), part << 24, Rng::stream(seed, &format!("testkit.commands.{part}")));
         play(&mut rig, &mut stream, commands / parts)?;
         if part + 1 < parts {
-            between(&mut rig, description, &mut rng, seed)?;
+            journeys += u32::from(between(&mut rig, description, &mut rng, seed, journey)?);
         }
     }
     rig.drain()?;
@@ -79,7 +108,8 @@ fn play_all(mut rig: Rig<'_>, description: &Description, seed: u64, commands: u3
         rig.idle(until)?;
     }
     rig.finish()?;
-    Ok(Passed { counts: rig.oracle.counts.clone(), history: rig.history(), drive: rig.drive })
+    let (history, digest) = (rig.history(), rig.drive.history().close());
+    Ok(Passed { counts: rig.oracle.counts.clone(), history, digest, journeys, drive: rig.drive })
 }
 
 /// A closed loop with gaps and delayed arrivals.
@@ -106,19 +136,29 @@ fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), V
     Ok(())
 }
 
-/// What may be done with a drive between two parts: nothing, a rest, a journey through a file, or a power failure.
-fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64) -> Result<(), Violation> {
-    let choice = rng.below(4);
+/// What may be done with a drive between two parts: nothing, a rest, a journey through a file, or a power failure. Whether it was a journey.
+fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64, journey: Journey) -> Result<bool, Violation> {
+    let choice = rng.below(5);
     if choice == 0 {
-        return Ok(());
+        return Ok(false);
     }
     rig.drain()?;
     if choice == 2 {
         // From a nanosecond to five hours, with whatever the write buffer holds.
-        return rig.fail_power(kit::Nanos(1 << rng.below(45))).map(drop);
+        return rig.fail_power(kit::Nanos(1 << rng.below(45))).map(|_| false);
     }
-    rig.submit(HostCommand { op: Op::Flush, tag: LAST_TAG, offset: Bytes(0), length: Bytes(0) }, rig.drive.now());
-    rig.drain()?;
-    rig.quiesce()?;
-    if choice == 1 { rig.reload(description, seed) } else { Ok(()) }
+    // A guest's drive is adopted, and what its buffer held gets other slots there.
+    if choice == 3 || rig.is_run_by_guest() {
+        rig.submit(HostCommand { op: Op::Flush, tag: LAST_TAG, offset: Bytes(0), length: Bytes(0) }, rig.drive.now());
+        rig.drain()?;
+    }
+    if choice == 3 {
+        return rig.quiesce().map(|()| false);
+    }
+    // With whatever the write buffer holds, and whatever is being moved.
+    match journey {
+        Journey::File => rig.reload(description, seed),
+        Journey::Rest => rig.rest(),
+    }
+    .map(|()| true)
 }

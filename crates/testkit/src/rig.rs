@@ -1,9 +1,9 @@
 //! A drive with the oracle beside it.
 
 use crate::oracle::{Oracle, Violation, ensure};
-use drive::{Description, Drive, PowerFailure};
+use drive::{Description, Drive, Identity, PowerFailure};
 use ftl::policy::ModePolicy;
-use ftl::{Precondition, Preconditioned};
+use ftl::{Precondition, Preconditioned, ScaleModels};
 use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 
 /// Instants without a completion, while commands are in flight, after which the drive is taken to have stalled.
@@ -45,7 +45,8 @@ pub fn prepare(drive: &mut Drive, description: &Description) {
         PreconditionMethod::Steady => Precondition::Steady,
     };
     let how = Preconditioned { method, age: state.age, pe_cycles: state.pe_cycles };
-    let done = drive.ftl_mut().precondition(&how, &mut |_| true).expect("a small drive fits into memory");
+    let done =
+        drive.ftl_mut().precondition(&how, &ScaleModels::default(), &mut |_| true).expect("a small drive fits into memory");
     assert!(done, "nobody interrupted it");
     drive.adopt();
 }
@@ -91,6 +92,11 @@ impl<'a> Rig<'a> {
     pub fn submit(&mut self, command: HostCommand, at: SimTime) {
         let id = self.drive.submit(command, at);
         self.oracle.submitted(id, command, at);
+    }
+
+    /// Whether a policy runs the drive that is not of the family.
+    pub fn is_run_by_guest(&self) -> bool {
+        self.guest.is_some()
     }
 
     /// Commands submitted and not completed.
@@ -206,16 +212,35 @@ impl<'a> Rig<'a> {
         self.oracle.finish(&self.drive)
     }
 
-    /// Saves the drive, which must be at rest with an empty buffer, and goes on with a new one loaded from that.
+    /// Brings a drive without commands in flight to rest, and has it go on; its history begins anew.
+    pub fn rest(&mut self) -> Result<(), Violation> {
+        self.drive.rest();
+        self.follow()?;
+        self.oracle.audit(&self.drive, true)?;
+        self.drive.history().enable(false);
+        self.drive.go_on();
+        Ok(())
+    }
+
+    /// The same, but what goes on is a new drive, loaded from what was saved of the old one.
     pub fn reload(&mut self, description: &Description, seed: u64) -> Result<(), Violation> {
+        self.drive.rest();
+        self.follow()?;
+        let identity = Identity::of(description, if self.guest.is_some() { "guest" } else { &description.policy.kind }, seed);
         let mut file = Vec::new();
-        self.drive.ftl().save(self.drive.now(), &mut file).expect("memory takes all");
+        self.drive.save(&identity, &mut file).expect("memory takes all");
         let mut other = built(description, seed, self.guest);
-        other.ftl_mut().load(&mut &file[..]).map_err(|complaint| Violation(format!("what was saved is refused: {complaint}")))?;
-        other.adopt();
+        let resumed = other.load(&identity, &mut &file[..]);
+        let resumed = resumed.map_err(|complaint| Violation(format!("what was saved is refused: {complaint}")))?;
+        ensure(resumed.exact != self.guest.is_some(), || format!("a drive goes on exactly unless a guest runs it: {resumed:?}"))?;
+        if !resumed.exact {
+            other.adopt();
+        }
         other.journal().enable(true);
+        other.history().enable(false);
         self.oracle.move_to(&other)?;
         self.drive = other;
+        self.drive.go_on();
         Ok(())
     }
 }

@@ -120,6 +120,10 @@ impl ModePolicy for Whim {
         self.needs
     }
 
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
     fn write(&mut self, _: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
         self.scribble(view);
         WriteAnswer { mode: self.write_mode(), stream: self.below(u64::from(self.needs.host_streams)) as u8 }

@@ -71,15 +71,26 @@ app.command(name="paper")(paper.paper)
 app.command(name="report")(report.report)
 
 
+def _version(wanted: bool) -> None:
+    """Prints the version at once: no command is missing then."""
+    if wanted:
+        from ssdlab import __version__
+
+        typer.echo(f"ssdlab {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+    version: bool = typer.Option(
+        False,
+        "--version",
+        help="Print the version, with a hash of the engine's sources, and exit.",
+        callback=_version,
+        is_eager=True,
+    ),
 ) -> None:
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"ssdlab {installed('ssdlab')}")
-        raise typer.Exit
+    pass
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from ssdlab.cli.spread import spread
 _LIFE = "Life"
 
 
-@spread(without=("steady_state", "steady_round", "power_cut", "power_down"))
+@spread(without=("steady_state", "steady_round", "power_cut", "power_down", "skip_commands", "stop_after", "rest_after"))
 def lifetime(
     drive: options.DriveArgument,
     workload: options.WorkloadArgument,

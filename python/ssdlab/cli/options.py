@@ -103,6 +103,33 @@ class Setup:
         ),
     ] = None
 
+    skip_commands: Annotated[
+        int,
+        typer.Option(
+            "--skip-commands",
+            metavar="N",
+            min=0,
+            help="Leave out the first N commands of each job: a workload goes on with a loaded drive.",
+            rich_help_panel=_START,
+        ),
+    ] = 0
+    stop_after: Annotated[
+        int | None,
+        typer.Option(
+            "--stop-after", metavar="N", min=1, help="Stop after N commands of each job.", rich_help_panel=_START
+        ),
+    ] = None
+    rest_after: Annotated[
+        int | None,
+        typer.Option(
+            "--rest-after",
+            metavar="N",
+            min=1,
+            help="Bring the drive to rest after N commands of each job, as to save it, and measure from there.",
+            rich_help_panel=_START,
+        ),
+    ] = None
+
     def arguments(self) -> dict[str, Any]:
         """As :func:`ssdlab.run` and :func:`ssdlab.compare` take them."""
         given = asdict(self)

@@ -12,8 +12,8 @@ mod report;
 mod steady;
 
 use crate::description::{Description, no_file};
-use crate::router::Drive;
-use crate::session::{self, DriveText, Files, Progress, RunRequest, Watch};
+use crate::router::{Drive, Identity};
+use crate::session::{self, DriveText, Files, Progress, RunRequest, Session, Watch};
 use crate::streams::Unwritten;
 use kit::{Nanos, Problem, Problems};
 use limit::{Limit, Until};
@@ -133,6 +133,7 @@ pub type Make<'a> = &'a dyn Fn(&Description) -> std::io::Result<Drive>;
 /// Runs a workload on a drive to the drive's end. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly
 /// with partial results. Bad input is reported before time 0.
 pub fn lifetime(
+    shared: &Session,
     request: &LifetimeRequest,
     input: &Input,
     files: Files<'_>,
@@ -143,11 +144,12 @@ pub fn lifetime(
         return Err(Problems::one("policy.kind", "clairvoyant foresees one pass, and a life has many: expected another policy"));
     }
     let seed = request.seed;
-    lifetime_of(request, description, &|description| Drive::new(description, seed), input, files, progress)
+    lifetime_of(shared, request, description, &|description| Drive::new(description, seed), input, files, progress)
 }
 
 /// The same on the drives that `make` makes of a description.
 pub fn lifetime_of(
+    shared: &Session,
     request: &LifetimeRequest,
     mut description: Description,
     make: Make<'_>,
@@ -176,25 +178,27 @@ pub fn lifetime_of(
     let mut watch = Watch::new(progress);
     let fresh = || make(&description).map_err(|error| session::too_large(&request.drive.name, &error));
     let mut drive = fresh()?;
-    let starting_state = session::prepare(&mut drive, &description, &mut files, &mut watch)?;
+    let identity = Identity::of(&description, &description.policy.kind, request.seed);
+    let state = session::prepare(&mut drive, &description, &identity, &mut files, &shared.models, &mut watch)?;
+    notes.extend(state.notes.iter().cloned());
     plan.start_at(&drive, &request.drive.name)?;
-    drive.adopt();
+    state.begin(&mut drive);
     let setup_s = watch.seconds();
     notes.extend(plan.limit.notes.iter().cloned());
 
     let start = report::Start::of(&drive);
     let life = match plan.method {
         Method::Full => history::full(&plan, drive, &mut passes, &mut watch)?,
-        Method::Extrapolate => steady::extrapolate(&plan, drive, &fresh, &mut passes, &mut watch)?,
+        Method::Extrapolate => steady::extrapolate(&plan, drive, (&fresh, &identity), &mut passes, &mut watch)?,
     };
     notes.extend(life.notes.iter().cloned());
-    let facts = report::Facts { request, input, description: &description, plan: &plan, start, starting_state };
+    let facts = report::Facts { request, input, description: &description, plan: &plan, start, starting_state: state.facts };
     let report = report::report(&facts, &life, watch.seconds() - setup_s);
     let drive_toml = description.to_toml();
     let mut unwritten = None;
     if let (Some(to), Some(mut drive)) = (files.save, life.drive) {
         watch.tell("save", drive.now().0, 0, None);
-        unwritten = session::save(&mut drive, to);
+        unwritten = session::save(&mut drive, &identity, to);
     }
     Ok(LifetimeOutcome { report, drive_toml, workload_toml, notes, setup_s, unwritten })
 }

@@ -2,7 +2,7 @@
 
 use super::passes::{Passes, Tally};
 use super::{Interval, LONGEST_NS, Life, Plan, mean_wear_of};
-use crate::router::Drive;
+use crate::router::{Drive, Identity};
 use crate::run_loop::End;
 use crate::session::Watch;
 use kit::{BlockId, Problems};
@@ -10,10 +10,14 @@ use kit::{BlockId, Problems};
 /// Rounds in an interval at most: what has not settled by then is taken as it is, and said.
 const ROUNDS: u32 = 20;
 
+/// What makes an empty drive, and which drive it is.
+type Fresh<'a> = (&'a dyn Fn() -> Result<Drive, Problems>, &'a Identity);
+
 /// One interval after another.
 struct Ageing<'a, 'b> {
     plan: &'a Plan,
-    fresh: &'a dyn Fn() -> Result<Drive, Problems>,
+    /// Makes an empty drive, which is this one.
+    fresh: Fresh<'a>,
     passes: &'a mut Passes<'b>,
     watch: &'a mut Watch<'b>,
     blocks: f64,
@@ -28,7 +32,7 @@ struct Ageing<'a, 'b> {
 pub(super) fn extrapolate<'b>(
     plan: &Plan,
     mut drive: Drive,
-    fresh: &dyn Fn() -> Result<Drive, Problems>,
+    fresh: Fresh<'_>,
     passes: &mut Passes<'b>,
     watch: &mut Watch<'b>,
 ) -> Result<Life, Problems> {
@@ -94,12 +98,13 @@ impl Ageing<'_, '_> {
     /// The same drive with another wear: saved as it is at rest, and loaded again, as an aged drive is.
     fn aged(&mut self, mut drive: Drive, wear: f64, cycles: f64) -> Result<Drive, Problems> {
         drive.program_buffer();
-        drive.quiesce();
+        drive.rest();
+        let (fresh, identity) = self.fresh;
         let mut saved = Vec::new();
-        drive.ftl().save(drive.now(), &mut saved).expect("memory takes all");
+        drive.save(identity, &mut saved).expect("memory takes all");
         drop(drive);
-        let mut aged = (self.fresh)()?;
-        aged.ftl_mut().load(&mut &saved[..]).expect("it was saved a moment ago by the same drive");
+        let mut aged = fresh()?;
+        aged.adopt_saved(identity, &mut &saved[..]).expect("it was saved a moment ago by the same drive");
         aged.ftl_mut().shift_wear(wear, cycles);
         aged.adopt();
         Ok(aged)

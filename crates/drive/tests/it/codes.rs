@@ -245,6 +245,10 @@ impl ModePolicy for BothAtOnce {
         Needs { host_streams: 2, placed: true, moves: true, ..Needs::default() }
     }
 
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
     fn write(&mut self, dispatch: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         let weak = u8::from(dispatch.units[0] != Lpn(0));
         WriteAnswer { mode: ModeId(weak), stream: weak }
@@ -333,12 +337,10 @@ fn a_drive_that_is_only_read_reprograms_all_the_same() {
     for unit in 0..6 {
         rig.one(Op::Write, unit, 1);
     }
-    rig.drive.quiesce();
-    let mut file = Vec::new();
-    rig.drive.ftl().save(rig.drive.now(), &mut file).expect("memory does not fail");
+    let description = crate::common::description(&sets);
+    let file = crate::common::saved(&mut rig.drive, &description);
     let mut rig = Rig::new(&sets);
-    rig.drive.ftl_mut().load(&mut &file[..]).expect("a good file");
-    rig.drive.adopt();
+    crate::common::adopt(&mut rig.drive, &description, &file);
     rig.run_until(SimTime(11 * SECOND));
     assert_eq!((rig.programmed(Reason::Reprogram), encoded(&rig, ENCODE)), (6, 6));
 }

@@ -2,9 +2,9 @@
 //! the engine is compared with.
 
 use drive::session::{Files, Guest, Outcome, RunRequest};
-use drive::{CommandRow, Description, Drive, RunLoop};
+use drive::{CommandRow, Description, Drive, Identity, Resumed, RunLoop};
 use ftl::policy::ModePolicy;
-use ftl::{Precondition, Preconditioned};
+use ftl::{Precondition, Preconditioned, ScaleModels};
 use kit::{Bytes, Cause, HostCommand, Op, Problems, Record, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use workload::{Input, Options};
@@ -18,6 +18,29 @@ pub const ONE_DIE: &[&str] = &["flash.channels=1", "flash.chips_per_channel=1"];
 /// The `tiny` preset with overrides.
 pub fn description(sets: &[&str]) -> Description {
     read(sets).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// A drive that is brought to rest, as a file.
+pub fn saved(drive: &mut Drive, description: &Description) -> Vec<u8> {
+    drive.rest();
+    let mut file = Vec::new();
+    drive.save(&identity(description), &mut file).expect("memory takes all");
+    file
+}
+
+/// Loads a drive into a new one of a description.
+pub fn load(drive: &mut Drive, description: &Description, file: &[u8]) -> Result<Resumed, String> {
+    drive.load(&identity(description), &mut &file[..])
+}
+
+/// The same, whatever drive was saved: its state is adopted.
+pub fn adopt(drive: &mut Drive, description: &Description, file: &[u8]) {
+    drive.adopt_saved(&identity(description), &mut &file[..]).unwrap_or_else(|complaint| panic!("{complaint}"));
+    drive.adopt();
+}
+
+fn identity(description: &Description) -> Identity {
+    Identity::of(description, &description.policy.kind, 1)
 }
 
 /// The same, or what is wrong with it.
@@ -72,7 +95,7 @@ impl Rig {
             drive::description::PreconditionMethod::Steady => Precondition::Steady,
         };
         let how = Preconditioned { method, age: description.state.age, pe_cycles: description.state.pe_cycles };
-        drive.ftl_mut().precondition(&how, &mut |_| true).expect("the tables fit");
+        drive.ftl_mut().precondition(&how, &ScaleModels::default(), &mut |_| true).expect("the tables fit");
         drive.adopt();
         drive.statistics.log = Some(Vec::new());
         Rig { drive, next_tag: 0 }
@@ -238,7 +261,8 @@ pub fn session_by(
         policy: policy.map(str::to_owned),
         ..RunRequest::new("test.toml", drive)
     };
-    drive::session::run_by(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
+    drive::session::Session::default()
+        .run(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
         .map_err(Problems::from)
 }
 

@@ -1,7 +1,7 @@
 //! One history per seed: the same case twice is the same run to the byte, however its requests are fetched; and a drive that was saved is the drive that
 //! is loaded.
 
-use crate::common::session;
+use crate::common::{adopt, load, saved, session};
 use drive::session::{Files, RunRequest};
 use drive::{Description, Drive};
 use kit::Lpn;
@@ -71,37 +71,32 @@ fn map_of(drive: &Drive) -> Vec<Option<kit::Ppn>> {
 }
 
 #[test]
-fn what_was_saved_is_what_is_loaded() {
+fn what_was_saved_is_what_is_loaded_and_what_is_adopted() {
     for (seed, description) in accepted().take(100) {
         let mut passed = case::run_described(&description, seed, 200, None).unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
-        let saved = save(&passed.drive);
-        let mut other = Drive::new(&description, seed).expect("a small drive fits into memory");
-        other.ftl_mut().load(&mut &saved[..]).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        let file = saved(&mut passed.drive, &description);
+        let empty = || Drive::new(&description, 1).expect("a small drive fits into memory");
+        let mut other = empty();
+        let resumed = load(&mut other, &description, &file).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert!(resumed.exact && resumed.notes.is_empty(), "seed {seed}: {resumed:?}");
         assert_eq!(map_of(&other), map_of(&passed.drive), "seed {seed}");
         assert_eq!(other.ftl().audit(true), Vec::<String>::new(), "seed {seed}");
-        // A frontier that the other drive has no use for is closed; after that nothing changes any more.
-        passed.drive = other;
-        let again = save(&passed.drive);
-        let mut third = Drive::new(&description, seed).expect("a small drive fits into memory");
-        third.ftl_mut().load(&mut &again[..]).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
-        assert_eq!(map_of(&third), map_of(&passed.drive), "seed {seed}");
+        assert_eq!(saved(&mut other, &description), file, "seed {seed}: what is saved again is the same file");
+        let mut heir = empty();
+        adopt(&mut heir, &description, &file);
+        assert_eq!(map_of(&heir), map_of(&passed.drive), "seed {seed}");
+        assert_eq!(heir.ftl().audit(true), Vec::<String>::new(), "seed {seed}");
     }
-}
-
-fn save(drive: &Drive) -> Vec<u8> {
-    let mut file = Vec::new();
-    drive.ftl().save(drive.now(), &mut file).expect("memory takes all");
-    file
 }
 
 #[test]
 fn a_saved_file_that_was_cut_or_damaged_is_refused() {
     let (seed, description) = accepted().next().expect("there is no end of them");
-    let passed = case::run_described(&description, seed, 200, None).expect("it passes");
-    let file = save(&passed.drive);
+    let mut passed = case::run_described(&description, seed, 200, None).expect("it passes");
+    let file = saved(&mut passed.drive, &description);
     let load = |bytes: &[u8]| {
-        let mut drive = Drive::new(&description, seed).expect("a small drive fits into memory");
-        drive.ftl_mut().load(&mut &bytes[..])
+        let mut drive = Drive::new(&description, 1).expect("a small drive fits into memory");
+        load(&mut drive, &description, bytes)
     };
     assert!(load(&file).is_ok());
     for length in (0..file.len()).step_by(file.len() / 50) {
@@ -114,6 +109,9 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
         damaged[at] ^= 1 << rng.below(8);
         assert!(load(&damaged).is_err(), "a bit of byte {at} of {} was flipped", file.len());
     }
+    let old = load(b"ssdlab04 and so on").expect_err("another version");
+    assert!(old.contains("version 04") && old.contains("expected version 05"), "{old}");
+    assert_eq!(load(b"PK\x03\x04 and so on"), Err("not a saved drive".to_owned()));
 }
 
 #[test]
@@ -127,6 +125,16 @@ fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     drive::session::run(&request, &job, files, &mut |_| true).unwrap_or_else(|why| panic!("{why}"));
     let description = Description::read("buffered.toml", text, &[]).unwrap_or_else(|why| panic!("{why}"));
     let mut drive = Drive::new(&description, 1).expect("a small drive fits into memory");
-    drive.ftl_mut().load(&mut &file[..]).expect("it was saved just now");
+    load(&mut drive, &description, &file).expect("it was saved just now");
+    assert_eq!(drive.ftl().mapped_units(), 4, "three wait in the buffer still");
+    drive.program_buffer();
     assert_eq!(drive.ftl().mapped_units(), 7);
+    // A drive without a buffer programs them at once.
+    let plain = Description::read("plain.toml", &text[..text.find("[buffer]").expect("a section")], &[]);
+    let plain = plain.unwrap_or_else(|why| panic!("{why}"));
+    let mut heir = Drive::new(&plain, 1).expect("a small drive fits into memory");
+    let resumed = load(&mut heir, &plain, &file).expect("the shape is the same");
+    assert!(!resumed.exact && resumed.notes[0].contains("description differs"), "{resumed:?}");
+    heir.adopt();
+    assert_eq!((heir.ftl().mapped_units(), heir.ftl().audit(true)), (7, Vec::new()));
 }

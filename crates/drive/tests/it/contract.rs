@@ -46,6 +46,10 @@ impl ModePolicy for Scripted {
         }
     }
 
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         WriteAnswer::default()
     }
@@ -197,23 +201,24 @@ fn declared_state_is_saved_and_loaded_by_the_policy_of_the_same_name() {
     let sets = with(ONE_DIE, &["flash.blocks_per_plane=16", "ftl.overprovisioning=0.9"]);
     let mut rig = Rig::run_by(Box::new(Scripted::default()), &sets);
     rig.one(Op::Write, 0, 1);
-    rig.drive.quiesce();
+    rig.drive.rest();
+    let description = crate::common::description(&sets);
+    let identity = |name: &str| drive::Identity::of(&description, name, 1);
     let mut file = Vec::new();
-    rig.drive.ftl().save(rig.drive.now(), &mut file).expect("memory does not fail");
+    rig.drive.save(&identity("scripted"), &mut file).expect("memory does not fail");
     for (name, expected) in [("scripted", (2, 1)), ("somebody_else", (0, 0))] {
         let policy = Scripted::default();
-        let description = crate::common::description(&sets);
         let ftl = description.build_ftl_with(name, Box::new(policy.clone()), 1).expect("the tables fit");
         let mut drive = drive::Drive::with_ftl(&description, ftl, 1);
-        drive.ftl_mut().load(&mut &file[..]).expect("a good file");
+        drive.adopt_saved(&identity(name), &mut &file[..]).expect("a good file");
         drive.adopt();
         let (bits, bytes) = policy.told().adopted.take().expect("adopted");
         assert_eq!((bits, bytes.iter().sum::<u8>()), expected, "{name}");
     }
     let mut short = &file[..file.len() - 1];
-    let description = crate::common::description(&sets);
     let ftl = description.build_ftl_with("scripted", Box::new(Scripted::default()), 1).expect("the tables fit");
-    let error = drive::Drive::with_ftl(&description, ftl, 1).ftl_mut().load(&mut short).expect_err("a byte is missing");
+    let error =
+        drive::Drive::with_ftl(&description, ftl, 1).load(&identity("scripted"), &mut short).expect_err("a byte is missing");
     assert!(error.contains("ends early"), "{error}");
 }
 

@@ -92,6 +92,10 @@ impl ModePolicy for Wrong {
         }
     }
 
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         WriteAnswer { mode: ModeId(self.or("write mode", 2, 0)), stream: self.or("stream", 2, 1) }
     }

@@ -2,7 +2,7 @@
 
 use crate::common::with;
 use drive::lifetime::{LifetimeOutcome, LifetimeRequest, lifetime, lifetime_of};
-use drive::session::{Files, Progress, RunRequest};
+use drive::session::{Files, Progress, RunRequest, Session};
 use drive::{Description, Drive};
 use ftl::policy::{Collection, Dispatch, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{DieId, ModeId, Problems};
@@ -30,7 +30,7 @@ fn request(modes: &str, sets: &[&str], more: Value) -> LifetimeRequest {
 }
 
 fn live(request: &LifetimeRequest, workload: &str) -> Result<LifetimeOutcome, Problems> {
-    lifetime(request, &Input::text("job", workload), Files::default(), &mut |_| true)
+    lifetime(&Session::default(), request, &Input::text("job", workload), Files::default(), &mut |_| true)
 }
 
 fn strings(sets: &[&str]) -> Vec<String> {
@@ -104,6 +104,10 @@ impl ModePolicy for Gentle {
         Needs { host_streams: 1, ..Needs::default() }
     }
 
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         WriteAnswer::default()
     }
@@ -135,7 +139,7 @@ fn extrapolation_meets_the_full_run_where_the_policy_chooses_among_erases() {
             Ok(Drive::with_ftl(description, ftl, 1))
         };
         let input = Input::text("job", RANDOM.replace("iodepth=4", "iodepth=8\nthinktime=3000"));
-        let outcome = lifetime_of(&request, description, &make, &input, Files::default(), &mut |_| true);
+        let outcome = lifetime_of(&Session::default(), &request, description, &make, &input, Files::default(), &mut |_| true);
         outcome.unwrap_or_else(|problems| panic!("{problems}")).report
     };
     let (full, extrapolated) = (live("full"), live("extrapolate"));
@@ -153,6 +157,10 @@ struct EveryOther;
 impl ModePolicy for EveryOther {
     fn needs(&self) -> Needs {
         Needs { host_streams: 1, ..Needs::default() }
+    }
+
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
     }
 
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
@@ -184,7 +192,7 @@ fn levelling_evens_out_effective_wear_and_not_erases() {
     };
     let request = request(modes, &[], json!({"wear_limit": 200.0}));
     let input = Input::text("job", RANDOM);
-    let outcome = lifetime_of(&request, description, &make, &input, Files::default(), &mut |_| true);
+    let outcome = lifetime_of(&Session::default(), &request, description, &make, &input, Files::default(), &mut |_| true);
     let report = outcome.unwrap_or_else(|problems| panic!("{problems}")).report;
     let (least, most) = (number(&report, "effective_wear_min"), number(&report, "effective_wear_max"));
     // Levelled by erases they would be 0.7 apart.
@@ -210,8 +218,8 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
     let request = request(TWO_CLASSES, &["ftl.wear_leveling=none"], json!({"until": "spare"}));
     let mut saved = Vec::new();
     let files = Files { save: Some(&mut saved), ..Files::default() };
-    let outcome =
-        lifetime(&request, &Input::text("job", RANDOM), files, &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"));
+    let outcome = lifetime(&Session::default(), &request, &Input::text("job", RANDOM), files, &mut |_| true)
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let report = &outcome.report;
     assert_eq!(report["ended_by"], "spare");
     let die = report["worn_out_die"].as_u64().expect("a die");
@@ -227,10 +235,10 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
     let description =
         Description::read("small.toml", &request.drive.text, &request.set).unwrap_or_else(|problems| panic!("{problems}"));
     let mut drive = Drive::new(&description, 1).expect("the tables fit");
-    drive.ftl_mut().load(&mut &saved[..]).expect("what was saved");
+    crate::common::load(&mut drive, &description, &saved).expect("what was saved");
     let known = |drive: &Drive| (0..2).map(|die| drive.ftl().retired_blocks(DieId(die))).sum::<u32>();
     assert_eq!(u64::from(known(&drive)), retired);
-    drive.adopt();
+    drive.go_on();
     assert_eq!(drive.ftl().audit(true), Vec::<String>::new());
     let input = Input::text("job", RANDOM);
     let workload =
@@ -316,7 +324,7 @@ fn lives_are_the_same_twice_and_stop_when_asked() {
         progress.stage != "lifetime" || progress.fraction.is_some_and(|share| share < 0.4)
     };
     let request = request(TWO_CLASSES, &["flash.rated_pe_cycles=100000"], json!({}));
-    let stopped = lifetime(&request, &Input::text("job", RANDOM), Files::default(), &mut |progress| {
+    let stopped = lifetime(&Session::default(), &request, &Input::text("job", RANDOM), Files::default(), &mut |progress| {
         go_on(progress) && progress.simulated_ns == 0
     })
     .unwrap_or_else(|problems| panic!("{problems}"));

@@ -25,5 +25,6 @@ mod power;
 mod reference;
 mod regulated;
 mod relaxed;
+mod saved;
 mod timing;
 mod write_amplification;

@@ -232,6 +232,10 @@ impl ModePolicy for ReadAsNumbered {
         Needs { host_streams: 1, reads: true, page_scope: true, ..Needs::default() }
     }
 
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
+    }
+
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {
         WriteAnswer::default()
     }
@@ -598,13 +602,16 @@ fn metadata_is_reported_as_the_paper_counts_it_and_as_it_is() {
     }
 }
 
-/// A drive that goes on where another was saved.
-fn reloaded(from: &Rig, kind: &str, sets: &[&str]) -> Rig {
-    let mut file = Vec::new();
-    from.drive.ftl().save(from.drive.now(), &mut file).expect("memory takes all");
-    let mut next = rig(kind, sets);
-    next.drive.ftl_mut().load(&mut &file[..]).unwrap_or_else(|why| panic!("{why}"));
-    next.drive.adopt();
+/// A drive that adopts the state of another, of which the policy `was`.
+fn adopted(from: &mut Rig, was: &str, kind: &str) -> Rig {
+    assert!(from.drive.complete_commands());
+    let of = |kind: &str| {
+        let kind = format!("policy.kind={kind}");
+        crate::common::description(&with(&with(ONE_DIE, MODES), &[&kind]))
+    };
+    let file = crate::common::saved(&mut from.drive, &of(was));
+    let mut next = rig(kind, &[]);
+    crate::common::adopt(&mut next.drive, &of(kind), &file);
     next
 }
 
@@ -622,7 +629,7 @@ fn histories_classes_and_queued_rewrites_are_saved_with_the_drive() {
     }
     assert!(!before.is_done(last));
     assert_eq!(rewrites(&before), (2, 0, 0));
-    let mut rig = reloaded(&before, "agcr", &[]);
+    let mut rig = adopted(&mut before, "agcr", "agcr");
     assert_eq!(programs(&mut rig, 0, "W"), [LOW]);
     assert_eq!(moved(&mut rig), [], "the die had no idle time yet");
     rest(&mut rig, 10);
@@ -637,12 +644,12 @@ fn what_another_policy_wrote_keeps_its_class_until_it_is_written_again() {
     for unit in [0, 1, 2] {
         write(&mut before, unit);
     }
-    let mut rig = reloaded(&before, "agcr", &[]);
+    let mut rig = adopted(&mut before, "traditional", "agcr");
     assert_eq!([0, 1, 1].map(|unit| read_one(&mut rig, unit)), [MEDIUM; 3]);
     assert_eq!(programs(&mut rig, 2, "WW"), [HIGH, LOW], "without history");
-    let mut rig = reloaded(&before, "queue_driven", &[]);
+    let mut rig = adopted(&mut before, "traditional", "queue_driven");
     assert_eq!(read_one(&mut rig, 0), MEDIUM);
-    let mut rig = reloaded(&before, "lcw_hcr", &[]);
+    let mut rig = adopted(&mut before, "traditional", "lcw_hcr");
     assert_eq!(read_one(&mut rig, 0), MEDIUM, "its block's");
 }
 

@@ -6,7 +6,7 @@ use super::{
     Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation, UnitRead, View,
     WriteAnswer,
 };
-use kit::{Lpn, ModeId, Ppn, Reason};
+use kit::{Archive, Archived, Lpn, ModeId, Ppn, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -235,6 +235,11 @@ impl ModePolicy for Agcr {
             moving: true,
             ..Needs::default()
         }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.value(&mut self.queue)?;
+        archive.value(&mut self.under_way)
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

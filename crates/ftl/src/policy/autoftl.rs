@@ -1,7 +1,7 @@
 //! Dynamic program and erase scaling (Jeong, Hahn, Lee and Kim, FAST 2014).
 
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{BlockId, DieId, ModeId, Nanos, Reason};
+use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ impl Member for Params {
 }
 
 /// The mean utilisation of past programs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Past {
     sum: f64,
     writes: u32,
@@ -92,7 +92,7 @@ impl Past {
 }
 
 /// What was decided when a collection began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Choice {
     copies: ModeId,
     erase: ModeId,
@@ -198,6 +198,11 @@ impl AutoFtl {
 impl ModePolicy for AutoFtl {
     fn needs(&self) -> Needs {
         Needs { host_streams: self.write.len() as u8, erases: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.value(&mut self.past)?;
+        archive.value(&mut self.choices)
     }
 
     fn write(&mut self, _: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -8,7 +8,7 @@ use super::{
     Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation,
     UnitRead, View, WriteAnswer, nearest_list,
 };
-use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Reason, SimTime};
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Reason, SimTime};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -228,6 +228,14 @@ fn reason(reason: Reason) -> Result<Reason, String> {
 impl ModePolicy for Checked {
     fn needs(&self) -> Needs {
         self.needs
+    }
+
+    fn state(&mut self, _: &mut Archive<'_>) -> Archived {
+        Ok(())
+    }
+
+    fn is_saved_whole(&self) -> bool {
+        false
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -3,7 +3,7 @@
 use super::future::Future;
 use super::points::{Points, Prices};
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{BlockId, Lpn, ModeId, Nanos, SimTime};
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -27,7 +27,9 @@ impl Member for Params {}
 
 struct Clairvoyant {
     points: Points,
+    /// What is to come of the workload that began at `start`; nothing until it is told.
     future: Arc<Future>,
+    start: SimTime,
     full: ModeId,
     known: u64,
     endless: u64,
@@ -37,7 +39,8 @@ struct Clairvoyant {
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
     Box::new(Clairvoyant {
         points: Points::new(&params.prices, facts),
-        future: facts.future.clone(),
+        future: Arc::default(),
+        start: SimTime::ZERO,
         full: facts.write_mode("normal"),
         known: 0,
         endless: 0,
@@ -49,8 +52,9 @@ impl Clairvoyant {
     fn outlook(&self, units: &[Lpn], now: SimTime) -> (Option<Nanos>, f64) {
         let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);
         for &lpn in units {
-            let one = self.future.of(lpn, now);
-            life = life.zip(one.life(now)).map(|(longest, own)| longest.max(own));
+            let since_start = SimTime(now.since(self.start).0);
+            let one = self.future.of(lpn, since_start);
+            life = life.zip(one.life(since_start)).map(|(longest, own)| longest.max(own));
             reads += f64::from(one.reads);
         }
         (life, reads / units.len().max(1) as f64)
@@ -60,6 +64,18 @@ impl Clairvoyant {
 impl ModePolicy for Clairvoyant {
     fn needs(&self) -> Needs {
         Needs { host_streams: self.points.streams(), blocks: true, moving: true, erases: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.points.state(archive)
+    }
+
+    fn wants_future(&self) -> bool {
+        true
+    }
+
+    fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
+        (self.future, self.start) = (Arc::clone(future), start);
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -1,12 +1,14 @@
 //! Several policies on one drive.
 
+use super::future::Future;
 use super::{
     Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Part, Placed, PolicyConfig,
     Pressing, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, in_turn,
 };
-use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What it is, in one line.
 pub const SUMMARY: &str =
@@ -318,6 +320,22 @@ impl ModePolicy for Combine {
             erases: self.eraser.is_some(),
             ages: any(|needs| needs.ages),
         }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.members.iter_mut().try_for_each(|one| one.policy.state(archive))
+    }
+
+    fn is_saved_whole(&self) -> bool {
+        self.members.iter().all(|one| one.policy.is_saved_whole())
+    }
+
+    fn wants_future(&self) -> bool {
+        self.members.iter().any(|one| one.policy.wants_future())
+    }
+
+    fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
+        self.members.iter_mut().for_each(|one| one.policy.foresee(future, start));
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -1,7 +1,7 @@
 //! What several members are: one mode for host data and one for what is moved, whatever happens.
 
 use super::{Dispatch, Facts, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::ModeId;
+use kit::{Archive, Archived, ModeId};
 
 /// A policy that decides nothing.
 pub(super) struct Fixed {
@@ -26,6 +26,10 @@ impl Fixed {
 impl ModePolicy for Fixed {
     fn needs(&self) -> Needs {
         Needs { host_streams: 1, relocations_apart: self.host != self.moved, ..Needs::default() }
+    }
+
+    fn state(&mut self, _: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {

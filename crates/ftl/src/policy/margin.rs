@@ -2,7 +2,7 @@
 
 use super::points::{Points, Prices};
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
-use kit::{BlockId, Lpn, ModeId, Nanos, Reason, SimTime};
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Reason, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +96,10 @@ impl ModePolicy for Margin {
             ages: true,
             ..Needs::default()
         }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.points.state(archive)
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -38,7 +38,7 @@ use crate::space::Space;
 use crate::writes::WriteQueue;
 pub use backup::Backup;
 use future::Future;
-use kit::{BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, Signals, SimTime};
+use kit::{Archive, Archived, BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, Signals, SimTime};
 use std::sync::Arc;
 
 /// What a policy needs of the engine.
@@ -134,8 +134,6 @@ pub struct Facts {
     pub die_count: u32,
     /// Logical units.
     pub user_units: u64,
-    /// What is to come, where a run of the workload has been recorded; empty otherwise.
-    pub future: Arc<Future>,
 }
 
 impl Facts {
@@ -168,7 +166,6 @@ impl Facts {
             blocks_per_die: 128,
             die_count: 4,
             user_units: 1000,
-            future: Arc::default(),
         }
     }
 
@@ -524,7 +521,7 @@ pub struct Moving<'a> {
 }
 
 /// A page that a policy wants moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PageMove {
     /// The unit.
     pub lpn: Lpn,
@@ -699,6 +696,23 @@ pub trait ModePolicy: Send {
 
     /// The write mode that data older than the run was written in.
     fn mode_of_old_data(&self) -> ModeId;
+
+    /// What it keeps beside what it declared and what it counts for the results, in one list for both directions: `archive` reads it when the drive is
+    /// saved, and fills it when the drive is loaded under the same policy, so that the drive goes on exactly.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived;
+
+    /// Whether [`ModePolicy::state`] lists all that its decisions depend on. If not, a drive that is loaded adopts what it finds.
+    fn is_saved_whole(&self) -> bool {
+        true
+    }
+
+    /// Whether it wants to be told what is to come ([`ModePolicy::foresee`]).
+    fn wants_future(&self) -> bool {
+        false
+    }
+
+    /// The accesses of the workload that begins at `start`, as a run of it was recorded.
+    fn foresee(&mut self, _future: &Arc<Future>, _start: SimTime) {}
 
     /// Its numbers, by name, for the results.
     fn stats(&self) -> Vec<(&'static str, f64)> {

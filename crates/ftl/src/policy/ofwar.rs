@@ -3,7 +3,7 @@
 use super::{
     Backup, Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
 };
-use kit::{Lpn, ModeId, Nanos, Ppn, Reason, SimTime, effective_wear_class};
+use kit::{Archive, Archived, Lpn, ModeId, Nanos, Ppn, Reason, SimTime, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -113,7 +113,7 @@ impl Default for Params {
 const ENTRY_BYTES: u64 = 16;
 
 /// An entry of the rewrite queue: live while the map still points at the page and the block has not been erased since.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     lpn: Lpn,
     ppn: Ppn,
@@ -239,6 +239,11 @@ impl Ofwar {
 impl ModePolicy for Ofwar {
     fn needs(&self) -> Needs {
         Needs { host_streams: 2, bits_per_unit: 1, placed: true, dropped: true, scores: true, moves: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.value(&mut self.queue)?;
+        archive.value(&mut self.evicting)
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

@@ -1,7 +1,7 @@
 //! The points of the voltage budget: write modes as what each costs, for the members that choose among all of them.
 
 use super::{Dispatch, Facts, View};
-use kit::{BlockId, DieId, ModeId, Nanos, effective_wear_class};
+use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -188,6 +188,14 @@ impl Points {
             self.most_worn = worn;
             self.renew();
         }
+    }
+
+    /// What it has learned.
+    pub fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.value(&mut self.most_worn)?;
+        archive.value(&mut self.demand)?;
+        self.renew();
+        Ok(())
     }
 
     /// Learns the wear of the drive.

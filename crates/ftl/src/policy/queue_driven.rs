@@ -2,7 +2,7 @@
 
 use super::cost::{Cost, Costs};
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
-use kit::ModeId;
+use kit::{Archive, Archived, ModeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,10 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 impl ModePolicy for QueueDriven {
     fn needs(&self) -> Needs {
         Needs { host_streams: 1, bits_per_unit: 2, placed: true, reads: true, page_scope: true, moving: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, _: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

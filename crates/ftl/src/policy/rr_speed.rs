@@ -1,7 +1,7 @@
 //! Retention relaxation for write speed (Liu, Yang and Wu, FAST 2012).
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, View, WriteAnswer};
-use kit::{ModeId, Nanos, Reason};
+use kit::{Archive, Archived, ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,10 @@ impl TwoGuarantees {
 impl ModePolicy for TwoGuarantees {
     fn needs(&self) -> Needs {
         Needs { host_streams: 1, relocations_apart: true, placed: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, _: &mut Archive<'_>) -> Archived {
+        Ok(())
     }
 
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {

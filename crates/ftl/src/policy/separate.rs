@@ -3,7 +3,7 @@
 use super::{
     Backup, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar,
 };
-use kit::{Lpn, ModeId, SimTime};
+use kit::{Archive, Archived, Lpn, ModeId, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,10 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 impl ModePolicy for Separate {
     fn needs(&self) -> Needs {
         Needs { scores: false, ..self.inner.needs() }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        self.inner.state(archive)
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

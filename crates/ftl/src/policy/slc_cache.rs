@@ -1,7 +1,7 @@
 //! A cache of one bit per cell: what drives of today do.
 
 use super::{Collection, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
-use kit::{BlockId, DieId, ModeId, Nanos, Reason};
+use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,11 @@ impl ModePolicy for SlcCache {
             idle_after: self.params.fold_after,
             ..Needs::default()
         }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.value(&mut self.cached)?;
+        archive.value(&mut self.left)
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {

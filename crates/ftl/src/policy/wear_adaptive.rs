@@ -1,7 +1,7 @@
 //! A control: the fastest mode, or the one with the cheapest code, that keeps the full promise at the drive's wear.
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{BlockId, ModeId, Nanos, effective_wear_class};
+use kit::{Archive, Archived, BlockId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +82,11 @@ impl ModePolicy for WearAdaptive {
     fn needs(&self) -> Needs {
         // A frontier for each mode: the host's may change between two programs.
         Needs { host_streams: self.by_speed.len() as u8, blocks: true, relocations_apart: true, ..Needs::default() }
+    }
+
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
+        archive.value(&mut self.most_worn)?;
+        archive.value(&mut self.mode)
     }
 
     fn write(&mut self, _: &Dispatch<'_>, _: &mut View<'_>) -> WriteAnswer {

@@ -150,7 +150,6 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
         blocks_per_die,
         die_count,
         user_units,
-        future: _,
     } = facts;
     let told = PyDict::new(py);
     let times = |times: &[Nanos]| PyTuple::new(py, times.iter().map(|time| time.0));
@@ -310,6 +309,10 @@ fn nothing(_: &Names, _: &Bound<'_, PyAny>) -> Understood<()> {
 impl ModePolicy for Guest {
     fn needs(&self) -> Needs {
         self.needs
+    }
+
+    fn state(&mut self, _: &mut kit::Archive<'_>) -> kit::Archived {
+        Ok(())
     }
 
     fn write(&mut self, dispatch: &policy::Dispatch<'_>, view: &mut policy::View<'_>) -> WriteAnswer {

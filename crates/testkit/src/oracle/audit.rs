@@ -149,7 +149,7 @@ impl Oracle {
         let programmed = |reason: Reason| done.units_programmed[reason as usize];
         let moved: u64 = counts.relocated.iter().sum();
         let total: u64 = done.units_programmed.iter().sum();
-        let waiting = counts.accepted - counts.absorbed - counts.dropped - counts.bound;
+        let waiting = self.waiting();
         let erases = erases_of(drive) - self.baseline.erases;
         let operations =
             |kind: OperationKind| drive.flash().counters.operations[kind as usize] - self.baseline.operations[kind as usize];

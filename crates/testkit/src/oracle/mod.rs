@@ -132,6 +132,8 @@ pub struct Oracle {
     baseline: audit::Baseline,
     /// What was seen.
     pub counts: Counts,
+    /// Units that waited in the write buffer when the drive was last saved.
+    carried: u64,
 }
 
 impl Oracle {
@@ -159,6 +161,7 @@ impl Oracle {
             die_free: vec![SimTime::ZERO; dies],
             baseline: audit::Baseline::of(drive),
             counts: Counts::default(),
+            carried: 0,
             geometry,
         };
         oracle.take_over(drive)?;
@@ -174,9 +177,16 @@ impl Oracle {
         }
         self.bus_free.fill(drive.now());
         self.die_free.fill(drive.now());
+        self.carried = self.waiting();
         self.counts = Counts::default();
         self.baseline = audit::Baseline::of(drive);
         self.audit(drive, true)
+    }
+
+    /// Units that were accepted and are neither programmed nor gone.
+    fn waiting(&self) -> u64 {
+        let counts = &self.counts;
+        self.carried + counts.accepted - counts.absorbed - counts.dropped - counts.bound
     }
 
     /// Follows one record.

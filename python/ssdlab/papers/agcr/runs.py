@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab.simulate import run as simulate
+from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import WorkloadLike
 
 #: The policies, by the names of the figures: the last two differ in what the rival finds on the drive.

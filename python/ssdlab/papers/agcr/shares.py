@@ -14,7 +14,7 @@ from ssdlab.papers.agcr.loads import is_of_the_paper, length, loads, note_of
 from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
-from ssdlab.simulate import run as simulate
+from ssdlab.papers.session import run as simulate
 from ssdlab.units import percent
 from ssdlab.workloads import Workload
 

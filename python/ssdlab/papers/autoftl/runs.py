@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab.lifetimes import Lifetime, lifetime
+from ssdlab.lifetimes import Lifetime
+from ssdlab.papers.session import lifetime
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
-from ssdlab.simulate import run as simulate
+from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import Workload
 
 #: autoFTL, and what it is without slow erases.

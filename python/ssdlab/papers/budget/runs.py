@@ -12,7 +12,7 @@ from ssdlab.papers.budget.tables import PAGES, WEARS, drive, modes_of
 from ssdlab.papers.scaling import scale_to
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
-from ssdlab.simulate import run as simulate
+from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import Workload
 
 #: Erases that a run without any counts as: fewer than one happened.

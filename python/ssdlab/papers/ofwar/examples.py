@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.papers.entry import Entry
-from ssdlab.simulate import run
+from ssdlab.papers.session import run
 from ssdlab.workloads import Workload
 
 #: One die, for both.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab.drives import DriveLike
-from ssdlab.simulate import run as simulate
+from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import WorkloadLike
 
 #: Chips per channel and blocks per plane that keep the capacity of the paper's drive. A chip serves one operation at a time.

@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab.drives import DriveLike
 from ssdlab.papers.retention.loads import weeks_of
 from ssdlab.papers.traces import Load
-from ssdlab.simulate import run as simulate
+from ssdlab.papers.session import run as simulate
 from ssdlab.units import duration
 from ssdlab.workloads import Workload, WorkloadLike
 

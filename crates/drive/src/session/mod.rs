@@ -1,19 +1,23 @@
 //! One run from request to results, for the command line and Python.
 
-use crate::description::{Description, File, Foreseen, PreconditionMethod, no_file};
+mod notes;
+
+use crate::description::{Description, File, PreconditionMethod, no_file};
 use crate::failure::Toll;
 use crate::power_cut::PowerCut;
-use crate::router::Drive;
-use crate::run_loop::{End, RunLoop};
+use crate::router::{Drive, Identity};
+use crate::run_loop::{End, Part, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
 use crate::steady::{SteadyState, WINDOW};
 use crate::streams::{Outputs, Streams, Unwritten};
 use crate::summary::{self, RunFacts};
 use ftl::policy::future::{Access, Future};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
-use ftl::{Precondition, Preconditioned};
+use ftl::{Precondition, Preconditioned, ScaleModels};
 use kit::history::Digest;
 use kit::{Lpn, Nanos, Op, Problem, Problems, Rng, SimTime, UNIT_BYTES};
+pub(crate) use notes::worn_out;
+use notes::{alike_note, idle_policy_note, power_notes, saved_partly_note, steady_notes, unmapped_note};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -72,6 +76,15 @@ pub struct RunRequest {
     /// For how long, such as `"30d"`.
     #[serde(default)]
     pub power_down: Option<String>,
+    /// Commands of each job that are left out at its beginning: the workload goes on behind them.
+    #[serde(default)]
+    pub skip_commands: u64,
+    /// The host stops after so many commands of each job.
+    #[serde(default)]
+    pub stop_after: Option<u64>,
+    /// After so many commands of each job the drive is brought to rest, as it would be to be saved, and goes on; what is measured begins there.
+    #[serde(default)]
+    pub rest_after: Option<u64>,
 }
 
 impl RunRequest {
@@ -91,6 +104,9 @@ impl RunRequest {
             steady_round: None,
             power_cut: None,
             power_down: None,
+            skip_commands: 0,
+            stop_after: None,
+            rest_after: None,
         }
     }
 }
@@ -218,154 +234,275 @@ pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, 
 pub(crate) const LOADED: &str =
     "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
 
-/// Runs a workload on a drive. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly with
-/// partial results. Bad input is reported before time 0.
+/// What several runs may share: whatever follows from a drive's description and seed alone, and takes time. Runs of different sessions share nothing.
+#[derive(Default)]
+pub struct Session {
+    /// Scale models of steady states.
+    pub(crate) models: ScaleModels,
+}
+
+/// Runs a workload on a drive, in a session of its own. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run
+/// ends cleanly with partial results. Bad input is reported before time 0.
 pub fn run(
     request: &RunRequest,
     input: &Input,
     files: Files<'_>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, Problems> {
-    run_by(request, input, files, None, progress).map_err(Problems::from)
+    Session::default().run(request, input, files, None, progress).map_err(Problems::from)
 }
 
-/// The same, the drive run by a policy that is no member of the family. If it fails, so does the run.
-pub fn run_by(
-    request: &RunRequest,
-    input: &Input,
-    mut files: Files<'_>,
-    guest: Option<Guest<'_>>,
-    progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Outcome, Ended> {
-    if files.load.is_some() && request.precondition.is_some() {
-        return Err(Problems::one("--precondition", LOADED).into());
-    }
-    let guest_name = guest.as_ref().map(|guest| guest.name.clone());
-    let mut description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
-    let round = steady_round(request)?;
-    let [timeline_from, timeline_for] = timeline_window(request)?;
-    let power_cut = PowerCut::of(request, &description)?;
-    let mut options = request.workload.clone();
-    options.seed = request.seed;
-    if description.policy.kind == "clairvoyant" {
-        description.future = foresee(&description, input, &options, progress)?;
-    }
-    let workload = workload::open(input, description.user_bytes(), &options)?;
-    let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
+impl Session {
+    /// Runs a workload on a drive, under the policy of its description or a guest, which is no member of the family. If a guest fails, so does the run.
+    pub fn run(
+        &self,
+        request: &RunRequest,
+        input: &Input,
+        mut files: Files<'_>,
+        guest: Option<Guest<'_>>,
+        progress: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Outcome, Ended> {
+        let guest_name = guest.as_ref().map(|guest| guest.name.clone());
+        let description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
+        let asked = Asked::of(request, &files, &description)?;
+        let workload = asked.workload(input, &description)?;
+        let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
 
-    let mut watch = Watch::new(progress);
-    let mut drive = drive(request, &description, guest)?;
-    let starting_state = prepare(&mut drive, &description, &mut files, &mut watch)?;
-    if files.load.is_none() && description.state.precondition == PreconditionMethod::Steady {
-        notes.extend(steady_notes(&description, &workload));
-    }
-    notes.extend(alike_note(&description, &drive));
-    drive.adopt();
-    failure(&drive)?;
-    let setup_s = watch.seconds();
+        let mut watch = Watch::new(progress);
+        let mut drive = drive(request, &description, guest)?;
+        let identity = Identity::of(&description, guest_name.as_ref().unwrap_or(&description.policy.kind), request.seed);
+        let start = prepare(&mut drive, &description, &identity, &mut files, &self.models, &mut watch)?;
+        notes.extend(start.notes.iter().cloned());
+        if !start.is_loaded && description.state.precondition == PreconditionMethod::Steady {
+            notes.extend(steady_notes(&description, &workload));
+        }
+        notes.extend(alike_note(&description, &drive));
+        start.begin(&mut drive);
+        failure(&drive)?;
+        let mut run = Run { asked: &asked, description: &description, input, drive, watch };
+        let goes_on = run.first_part()?;
+        let setup_s = run.watch.seconds();
+        let mut streams = Streams::new(std::mem::take(&mut files.outputs), &description, request.history);
+        streams.begin(&mut run.drive, asked.timeline_from, asked.timeline_for);
+        let played = run.play(workload, goes_on, &mut streams)?;
 
-    let mut streams = Streams::new(std::mem::take(&mut files.outputs), &description, request.history);
-    streams.begin(&mut drive, timeline_from.unwrap_or_default(), timeline_for);
-    let mut run_loop = RunLoop::new(workload);
-    run_loop.round = round.map(Nanos);
-    run_loop.power_fails = power_cut.map_or(SimTime::FOREVER, |cut| drive.now() + cut.after);
-    let mut search = round.map(Search::new);
-    let loop_start = watch.seconds();
-    let mut stopped_early = false;
-    let mut go_on = |drive: &mut Drive, completed: u64| {
-        streams.hand_out(drive);
-        if search.as_mut().is_some_and(|search| search.is_over(drive)) {
-            stopped_early = true;
-            return false;
+        let Run { mut drive, mut watch, .. } = run;
+        notes.extend(power_notes(asked.power_cut, played.toll.as_ref(), played.end, &drive));
+        notes.extend(worn_out(&drive));
+        notes.extend(played.search.as_ref().and_then(Search::note));
+        notes.extend(idle_policy_note(&description, guest_name.as_deref(), &drive));
+        notes.extend(unmapped_note(&drive));
+        let facts = RunFacts {
+            drive_name: &request.drive.name,
+            workload_name: &input.name,
+            policy_name: guest_name.as_ref().unwrap_or(&description.policy.kind),
+            seed: request.seed,
+            complete: played.complete,
+            wall_s: played.wall_s,
+            rejected: played.run_loop.rejected,
+            saturated: played.run_loop.is_saturated(),
+            most_in_flight: played.run_loop.most_in_flight,
+            steady: played.search.as_ref().map(|search| &search.state),
+            starting_state: start.facts,
+            workload_end: played.workload_end,
+            utilisation: played.utilisation,
+            shutdown_ns: played.shutdown_ns,
+            toll: played.toll.as_ref(),
+        };
+        let mut outcome = Outcome {
+            summary: summary::summary(&facts, &description, &drive),
+            drive_toml: drive_toml(&description, guest_name.as_deref()),
+            workload_toml,
+            notes,
+            latency: summary::latency_rows(&drive.statistics),
+            timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
+            timeline_width_ns: drive.statistics.timeline.width_ns(),
+            history: None,
+            unwritten: Vec::new(),
+            setup_s,
+        };
+        // Its numbers were asked for last.
+        failure(&drive)?;
+        if let Some(to) = files.save {
+            watch.tell("save", drive.now().0, 0, None);
+            outcome.notes.extend(saved_partly_note(&drive, guest_name.as_deref()));
+            outcome.unwritten.extend(save(&mut drive, &identity, to));
         }
-        let ftl = drive.ftl();
-        let goes_on = ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped();
-        goes_on && watch.tell("run", drive.now().0, completed, None)
-    };
-    let mut end = run_loop.run(&mut drive, &mut go_on)?;
-    let toll = match power_cut.filter(|_| end == End::PowerFails) {
-        Some(cut) => {
-            let stopped = run_loop.power_fails;
-            let toll = Toll::of(drive.fail_power(cut.down), stopped, &description, &drive, request.seed);
-            end = run_loop.resume(&mut drive, &mut go_on)?;
-            Some(toll)
+        let (history, unwritten) = streams.finish(&mut drive);
+        outcome.history = history;
+        outcome.unwritten.extend(unwritten);
+        Ok(outcome)
+    }
+}
+
+/// What a request asks for, checked and read.
+struct Asked<'a> {
+    request: &'a RunRequest,
+    options: Options,
+    round: Option<u64>,
+    power_cut: Option<PowerCut>,
+    timeline_from: Nanos,
+    timeline_for: Option<Nanos>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(request: &'a RunRequest, files: &Files<'_>, description: &Description) -> Result<Asked<'a>, Problems> {
+        if files.load.is_some() && request.precondition.is_some() {
+            return Err(Problems::one("--precondition", LOADED));
         }
-        None => None,
-    };
-    failure(&drive)?;
-    notes.extend(power_notes(power_cut, toll.as_ref(), end, &drive));
-    notes.extend(worn_out(&drive));
-    let workload_end = drive.now();
-    let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
-    let wall_s = watch.seconds() - loop_start;
-    let complete = end == End::Complete || stopped_early;
-    let shutdown_ns = (description.state.graceful_shutdown && complete).then(|| {
-        drive.shut_down(&mut |now| watch.tell("shutdown", now.0, 0, None));
-        drive.now().since(workload_end).0
-    });
-    failure(&drive)?;
-    if let Some(search) = search.as_ref().filter(|search| !search.state.reached) {
-        notes.push(format!(
-            "the steady state was not reached in {} rounds of {} (range within 20 %, slope within 10 % over {WINDOW} rounds)",
-            search.state.rounds,
-            Nanos(search.state.round_ns)
-        ));
+        for (option, count) in [("--stop-after", request.stop_after), ("--rest-after", request.rest_after)] {
+            if count == Some(0) {
+                return Err(Problems::one(option, "0: expected 1 or more commands"));
+            }
+        }
+        let [timeline_from, timeline_for] = timeline_window(request)?;
+        Ok(Asked {
+            request,
+            options: Options { seed: request.seed, ..request.workload.clone() },
+            round: steady_round(request)?,
+            power_cut: PowerCut::of(request, description)?,
+            timeline_from: timeline_from.unwrap_or_default(),
+            timeline_for,
+        })
     }
-    notes.extend(idle_policy_note(&description, guest_name.as_deref(), &drive));
-    let unmapped = drive.ftl().counters.unmapped_reads;
-    if unmapped > 0 {
-        notes.push(format!(
-            "{unmapped} units were read that were never written: they cost no flash operation (--precondition fill gives every address data)"
-        ));
+
+    fn workload(&self, input: &Input, description: &Description) -> Result<Workload, Problems> {
+        workload::open(input, description.user_bytes(), &self.options)
     }
-    let facts = RunFacts {
-        drive_name: &request.drive.name,
-        workload_name: &input.name,
-        policy_name: guest_name.as_ref().unwrap_or(&description.policy.kind),
-        seed: request.seed,
-        complete,
-        wall_s,
-        rejected: run_loop.rejected,
-        saturated: run_loop.is_saturated(),
-        most_in_flight: run_loop.most_in_flight,
-        steady: search.as_ref().map(|search| &search.state),
-        starting_state,
-        workload_end,
-        utilisation,
-        shutdown_ns,
-        toll: toll.as_ref(),
-    };
-    let (history, unwritten) = streams.finish(&mut drive);
-    let mut outcome = Outcome {
-        summary: summary::summary(&facts, &description, &drive),
-        drive_toml: drive_toml(&description, guest_name.as_deref()),
-        workload_toml,
-        notes,
-        latency: summary::latency_rows(&drive.statistics),
-        timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
-        timeline_width_ns: drive.statistics.timeline.width_ns(),
-        history,
-        unwritten,
-        setup_s,
-    };
-    // Its numbers were asked for last.
-    failure(&drive)?;
-    if let Some(to) = files.save {
-        watch.tell("save", drive.now().0, 0, None);
-        outcome.unwritten.extend(save(&mut drive, to));
+
+    /// The commands that are played before the drive comes to rest, if it is to.
+    fn first_part(&self) -> Option<Part> {
+        self.request.rest_after.map(|count| Part { skip: self.request.skip_commands, stop_after: Some(count) })
     }
-    Ok(outcome)
+
+    /// The commands that are measured.
+    fn main_part(&self) -> Part {
+        let RunRequest { skip_commands, rest_after, stop_after, .. } = self.request;
+        Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after: *stop_after }
+    }
+}
+
+/// A run that goes on.
+struct Run<'a, 'w> {
+    asked: &'a Asked<'a>,
+    description: &'a Description,
+    input: &'a Input,
+    drive: Drive,
+    watch: Watch<'w>,
+}
+
+/// How the measured part of a run went.
+struct Played {
+    run_loop: RunLoop,
+    search: Option<Search>,
+    end: End,
+    complete: bool,
+    toll: Option<Toll>,
+    workload_end: SimTime,
+    utilisation: flash::Utilisation,
+    shutdown_ns: Option<u64>,
+    wall_s: f64,
+}
+
+impl Run<'_, '_> {
+    /// Plays what comes before the rest, if there is to be one, and brings the drive to rest. Whether the run goes on.
+    fn first_part(&mut self) -> Result<bool, Ended> {
+        let Some(part) = self.asked.first_part() else { return Ok(true) };
+        self.foresee(part)?;
+        let mut run_loop = RunLoop::of(self.asked.workload(self.input, self.description)?, part)?;
+        let watch = &mut self.watch;
+        let end = run_loop.run(&mut self.drive, &mut |drive, completed| {
+            may_go_on(drive) && watch.tell("run", drive.now().0, completed, None)
+        })?;
+        failure(&self.drive)?;
+        if end != End::Complete {
+            return Ok(false);
+        }
+        self.shut_down();
+        self.drive.rest();
+        self.drive.go_on();
+        self.drive.restart_measurement();
+        Ok(true)
+    }
+
+    /// Tells a policy that wants to know it what is to come of a part of the workload.
+    fn foresee(&mut self, part: Part) -> Result<(), Problems> {
+        if self.drive.ftl().wants_future() {
+            let workload = self.asked.workload(self.input, self.description)?;
+            let future = foresee(self.description, RunLoop::of(workload, part)?, self.asked.request.seed, &mut self.watch)?;
+            self.drive.foresee(&Arc::new(future));
+        }
+        Ok(())
+    }
+
+    /// Shuts the drive down, if its description asks for that at the end of a run; how long it took \[ns\].
+    fn shut_down(&mut self) -> Option<u64> {
+        let from = self.drive.now();
+        self.description.state.graceful_shutdown.then(|| {
+            let watch = &mut self.watch;
+            self.drive.shut_down(&mut |now| watch.tell("shutdown", now.0, 0, None));
+            self.drive.now().since(from).0
+        })
+    }
+
+    /// Plays what is measured, if the run `goes_on`.
+    fn play(&mut self, workload: Workload, goes_on: bool, streams: &mut Streams<'_>) -> Result<Played, Ended> {
+        let asked = self.asked;
+        self.foresee(asked.main_part())?;
+        let mut run_loop = RunLoop::of(workload, asked.main_part())?;
+        run_loop.round = asked.round.map(Nanos);
+        run_loop.power_fails = asked.power_cut.map_or(SimTime::FOREVER, |cut| self.drive.now() + cut.after);
+        let mut search = asked.round.map(|round| Search::new(round, self.drive.now()));
+        let loop_start = self.watch.seconds();
+        let mut stopped_early = false;
+        let (drive, watch) = (&mut self.drive, &mut self.watch);
+        let mut go_on = |drive: &mut Drive, completed: u64| {
+            streams.hand_out(drive);
+            if search.as_mut().is_some_and(|search| search.is_over(drive)) {
+                stopped_early = true;
+                return false;
+            }
+            may_go_on(drive) && watch.tell("run", drive.now().0, completed, None)
+        };
+        let mut end = if goes_on { run_loop.run(drive, &mut go_on)? } else { End::Stopped };
+        let toll = match asked.power_cut.filter(|_| end == End::PowerFails) {
+            Some(cut) => {
+                let stopped = run_loop.power_fails;
+                let toll = Toll::of(drive.fail_power(cut.down), stopped, self.description, drive, asked.request.seed);
+                end = run_loop.resume(drive, &mut go_on)?;
+                Some(toll)
+            }
+            None => None,
+        };
+        failure(drive)?;
+        let workload_end = drive.now();
+        let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
+        let wall_s = watch.seconds() - loop_start;
+        let complete = end == End::Complete || stopped_early;
+        let shutdown_ns = if complete { self.shut_down() } else { None };
+        failure(&self.drive)?;
+        Ok(Played { run_loop, search, end, complete, toll, workload_end, utilisation, shutdown_ns, wall_s })
+    }
+}
+
+/// Whether nothing in the drive ends the run.
+fn may_go_on(drive: &Drive) -> bool {
+    let ftl = drive.ftl();
+    ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped()
 }
 
 pub(crate) fn too_large(drive: &str, error: &std::io::Error) -> Problems {
     Problems::one(drive, format!("its tables do not fit into memory: {error}"))
 }
 
-/// Saves a drive as it is once what it does has been finished; what went wrong with the file.
-pub(crate) fn save(drive: &mut Drive, to: &mut dyn Write) -> Option<Unwritten> {
-    drive.program_buffer();
-    drive.quiesce();
-    let saved = drive.ftl().save(drive.now(), to);
+/// Saves a drive as it is at rest, once what is in flight has been completed; what went wrong with that.
+pub(crate) fn save(drive: &mut Drive, identity: &Identity, to: &mut dyn Write) -> Option<Unwritten> {
+    let saved = if drive.complete_commands() {
+        drive.rest();
+        drive.save(identity, to)
+    } else {
+        Err(std::io::Error::other("commands are in flight that a worn-out drive cannot complete"))
+    };
     saved.err().map(|error| Unwritten { option: "--save", error })
 }
 
@@ -446,38 +583,19 @@ fn timeline_window(request: &RunRequest) -> Result<[Option<Nanos>; 2], Problems>
     problems.or(found)
 }
 
-/// What the user should know of the power failure that was asked for.
-fn power_notes(cut: Option<PowerCut>, toll: Option<&Toll>, end: End, drive: &Drive) -> Vec<String> {
-    match (cut, toll) {
-        (_, Some(toll)) => toll.notes(),
-        (Some(cut), None) if end == End::Complete => {
-            let ended = Nanos(drive.now().0).as_secs_f64();
-            vec![format!("power did not fail: the workload ended after {ended:.3} s, before --power-cut {}", cut.after)]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// What is to come: the accesses of a run of the workload under `baseline`, on a drive that was filled once.
-fn foresee(
-    description: &Description,
-    input: &Input,
-    options: &Options,
-    progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Foreseen, Problems> {
+/// What is to come: the accesses of a run of the workload under `baseline`, on a drive that was filled once, from its start.
+fn foresee(description: &Description, mut run_loop: RunLoop, seed: u64, watch: &mut Watch<'_>) -> Result<Future, Problems> {
     let mut description = description.clone();
     description.policy.kind = "baseline".to_owned();
-    let workload = workload::open(input, description.user_bytes(), options)?;
     let does_not_fit =
         |error| Problems::one("clairvoyant", format!("the run that is recorded does not fit into memory: {error}"));
-    let mut drive = Drive::new(&description, options.seed).map_err(does_not_fit)?;
+    let mut drive = Drive::new(&description, seed).map_err(does_not_fit)?;
     let filled =
         Preconditioned { method: Precondition::Fill, age: description.state.age, pe_cycles: description.state.pe_cycles };
-    drive.ftl_mut().precondition(&filled, &mut |_| true).map_err(does_not_fit)?;
+    drive.ftl_mut().precondition(&filled, &ScaleModels::default(), &mut |_| true).map_err(does_not_fit)?;
     drive.adopt();
     drive.statistics.log = Some(Vec::new());
-    let mut watch = Watch::new(progress);
-    RunLoop::new(workload).run(&mut drive, &mut |drive, completed| watch.tell("foresee", drive.now().0, completed, None))?;
+    run_loop.run(&mut drive, &mut |drive, completed| watch.tell("foresee", drive.now().0, completed, None))?;
     let mut rows = drive.statistics.log.take().unwrap_or_default();
     rows.sort_by_key(|row| row.submitted);
     let access = |row: &CommandRow| {
@@ -486,20 +604,49 @@ fn foresee(
         Access { at: row.submitted, first: Lpn(first as u32), units: units as u32, writes: row.op != Op::Read }
     };
     let accesses: Vec<Access> = rows.iter().filter(|row| row.op != Op::Flush).map(access).collect();
-    Ok(Foreseen(Arc::new(Future::new(description.user_bytes() / UNIT_BYTES, &accesses))))
+    Ok(Future::new(description.user_bytes() / UNIT_BYTES, &accesses))
 }
 
-/// Brings the drive to its starting state, and says what that is.
+/// The state that a drive begins with.
+pub(crate) struct Start {
+    /// What results say of it.
+    pub facts: Value,
+    /// What the user should know of it.
+    pub notes: Vec<String>,
+    is_loaded: bool,
+    /// The drive goes on exactly where a saved one was.
+    is_exact: bool,
+}
+
+impl Start {
+    /// The drive begins: its policy learns what it needs, unless it knows; a loaded drive goes on.
+    pub fn begin(&self, drive: &mut Drive) {
+        if self.is_exact {
+            drive.restart_measurement();
+        } else {
+            drive.adopt();
+        }
+        if self.is_loaded {
+            drive.go_on();
+        }
+    }
+}
+
+/// Brings the drive to its starting state.
 pub(crate) fn prepare(
     drive: &mut Drive,
     description: &Description,
+    identity: &Identity,
     files: &mut Files<'_>,
+    models: &ScaleModels,
     watch: &mut Watch<'_>,
-) -> Result<Value, Problems> {
+) -> Result<Start, Problems> {
     let state = &description.state;
     if let Some((name, from)) = &mut files.load {
-        drive.ftl_mut().load(from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
-        return Ok(json!({"method": "load", "file": name}));
+        let resumed = drive.load(identity, from).map_err(|complaint| Problems::one(name.clone(), complaint))?;
+        let notes = resumed.notes.iter().map(|note| format!("{name}: {note}")).collect();
+        let facts = json!({"method": "load", "file": name, "exact": resumed.exact});
+        return Ok(Start { facts, notes, is_loaded: true, is_exact: resumed.keeps_policy });
     }
     let method = match state.precondition {
         PreconditionMethod::None => Precondition::None,
@@ -510,14 +657,14 @@ pub(crate) fn prepare(
     let how = Preconditioned { method, age: state.age, pe_cycles: state.pe_cycles };
     let done = drive
         .ftl_mut()
-        .precondition(&how, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
+        .precondition(&how, models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
         .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
     if !done {
         return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));
     }
     let old_mode = &description.flash.write_modes[drive.ftl().mode_of_old_data().index()].name;
     let passes = (state.precondition == PreconditionMethod::Random).then_some(state.overwrite_passes);
-    Ok(json!({
+    let facts = json!({
         "method": state.precondition,
         "overwrite_passes": passes,
         "mapped_units": drive.ftl().mapped_units(),
@@ -526,82 +673,8 @@ pub(crate) fn prepare(
         "age_of_old_data_ns": state.age.0,
         "pe_cycles": state.pe_cycles,
         "access_history": "none",
-    }))
-}
-
-/// What a user should know of a drive that is at its end.
-pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
-    let die = drive.ftl().worn_out_die()?;
-    let (retired, blocks) = (drive.ftl().retired_blocks(die), drive.ftl().store.geometry.blocks_per_die);
-    Some(format!(
-        "die {} can spare no more blocks: {retired} of its {blocks} are worn out and retired, and it needs the others for its share of the data, its \
-         write frontiers and its reserve; the drive is worn out",
-        die.0
-    ))
-}
-
-/// What a user should know who expects the drive to be in *this* workload's steady state.
-fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
-    let mut notes = Vec::new();
-    if let Some(job) = workload.jobs.iter().find(|job| job.overwrites_in_passes) {
-        notes.push(format!(
-            "job `{}` overwrites every block once per pass: write amplification will drift from that of uniform random overwrites, in whose steady \
-             state the drive begins (fio: norandommap=1)",
-            job.name
-        ));
-    }
-    let geometry = description.geometry();
-    let (critical, low) = description.ftl.thresholds(&geometry);
-    if low > description.ftl.gc_low_blocks {
-        let rested = u64::from(low - critical) * u64::from(geometry.die_count);
-        notes.push(format!(
-            "the steady state is that of a rested drive (ftl.gc_spare_fraction = {}): a sustained load first uses up about {rested} free blocks, \
-             and write amplification is lower until then",
-            description.ftl.gc_spare_fraction
-        ));
-    }
-    let target = description.ftl.gc_idle_target_blocks;
-    if description.ftl.gc_idle_after.is_some() && target > low {
-        let more = u64::from(target - low) * u64::from(geometry.die_count);
-        notes.push(format!(
-            "a load with idle times first makes up to {more} more blocks free (ftl.gc_idle_target_blocks = {target}), \
-             and write amplification is higher until then"
-        ));
-    }
-    notes
-}
-
-/// What a user should know whose policy had nothing to choose: results are those of `baseline`.
-fn idle_policy_note(description: &Description, guest: Option<&str>, drive: &Drive) -> Option<String> {
-    let kind = guest.unwrap_or(&description.policy.kind);
-    let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
-    let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
-    let written = ftl.units_by_mode;
-    let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);
-    let chose = of_others(&written, normal) || of_others(&flash.erase_modes, 0);
-    (written[normal] > 0 && !chose && !["baseline", "separate"].contains(&kind)).then(|| {
-        format!(
-            "policy `{kind}` wrote all data in the normal mode and erased in the first one, as `baseline` does: the load gave it no occasion for \
-             others, or the drive lacks what it chooses among (ssdlab presets)"
-        )
-    })
-}
-
-/// What a user should know whose policy chooses a write mode for each page for the reads that it leaves, where all are read alike.
-fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
-    let mode_of = |name: &String| description.flash.write_modes.iter().find(|mode| mode.name == *name);
-    let modes = description.policy.modes();
-    let mut read = modes.iter().filter_map(|(_, name)| mode_of(name)).map(|mode| description.flash.read_mode_of(mode));
-    let first = read.next()?;
-    (drive.ftl().keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
-        let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
-        format!(
-            "policy `{}` chooses among the write modes {} by what reads of their data cost, and all are read alike: give each its \
-             flash.write_mode.read_mode, as the preset agcr-64g does",
-            description.policy.kind,
-            names.join(", ")
-        )
-    })
+    });
+    Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false })
 }
 
 /// Steady-state search while a run goes on.
@@ -613,8 +686,19 @@ struct Search {
 }
 
 impl Search {
-    fn new(round_ns: u64) -> Search {
-        Search { state: SteadyState::new(round_ns), next: round_ns, counted: 0, measure_until: None }
+    fn new(round_ns: u64, start: SimTime) -> Search {
+        Search { state: SteadyState::new(round_ns), next: start.0 + round_ns, counted: 0, measure_until: None }
+    }
+
+    /// What the user should know if no steady state was reached.
+    fn note(&self) -> Option<String> {
+        (!self.state.reached).then(|| {
+            format!(
+                "the steady state was not reached in {} rounds of {} (range within 20 %, slope within 10 % over {WINDOW} rounds)",
+                self.state.rounds,
+                Nanos(self.state.round_ns)
+            )
+        })
     }
 
     /// Looks at the clock; true when the measurement after the steady state is over.

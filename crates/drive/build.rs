@@ -1,0 +1,44 @@
+//! Embeds the version and a hash of the engine's sources, so that results and saved drives say which engine made them.
+//!
+//! The hash covers the sources of the engine's crates, the presets and the lock file: a build with local changes has its own.
+
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The crates that decide what a run gives.
+const CRATES: [&str; 10] = ["kit", "cell", "ecc", "lab", "workload", "flash", "ftl", "host", "drive", "py"];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = vec![root.join("Cargo.lock"), root.join("Cargo.toml")];
+    collect(&root.join("presets"), "toml", &mut files);
+    for name in CRATES {
+        files.push(root.join("crates").join(name).join("Cargo.toml"));
+        collect(&root.join("crates").join(name).join("src"), "rs", &mut files);
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files.iter().filter(|file| file.exists()) {
+        println!("cargo:rerun-if-changed={}", file.display());
+        let name = file.strip_prefix(&root).expect("it was found below it");
+        hash.update(name.to_string_lossy().replace('\\', "/").as_bytes());
+        hash.update([0]);
+        hash.update(fs::read(file).expect("a source file can be read"));
+    }
+    let hash: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo:rustc-env=SSDLAB_BUILD={}+{hash}", env!("CARGO_PKG_VERSION"));
+}
+
+/// Adds the files of a folder, and of those in it, that have an extension; and has the build look again when one is added.
+fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
+    println!("cargo:rerun-if-changed={}", folder.display());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, extension, files);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Saving a drive at rest, and loading it: it goes on exactly, or another drive adopts its data.
+
+use super::Drive;
+use crate::build::BUILD;
+use crate::description::{Description, PreconditionMethod, StateConfig};
+use crc32fast::Hasher;
+use kit::archive::{read_value, write_value};
+use kit::queue::Class;
+use kit::{Event, Lpn, Nanos, Rng, SimTime, Timer};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+
+/// The file's first bytes: the name, and the version of its form.
+const MAGIC: &[u8; 8] = b"ssdlab05";
+/// The name alone: files of other versions are told by it.
+const NAME: &[u8] = b"ssdlab";
+
+/// Which drive it is: what must be the same for a loaded drive to go on exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The description without its title and starting state, as TOML.
+    description: String,
+    /// The policy's name.
+    policy: String,
+    /// The seed of all random streams.
+    seed: u64,
+}
+
+impl Identity {
+    /// That of a drive of this description.
+    pub fn of(description: &Description, policy: &str, seed: u64) -> Identity {
+        let state = StateConfig {
+            precondition: PreconditionMethod::None,
+            overwrite_passes: 0,
+            age: Nanos::ZERO,
+            pe_cycles: 0,
+            graceful_shutdown: false,
+        };
+        let plain = Description { title: String::new(), state, ..description.clone() };
+        Identity { description: plain.to_toml(), policy: policy.to_owned(), seed }
+    }
+}
+
+/// How a drive goes on from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// Exactly where the saved drive was.
+    pub exact: bool,
+    /// The policy knows the drive as it left it; else it is to adopt it.
+    pub keeps_policy: bool,
+    /// Why not, or what else should be known, one line each.
+    pub notes: Vec<String>,
+}
+
+/// What stands at the head of a file.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    /// The build that saved it.
+    build: String,
+    identity: Identity,
+    /// The policy's state is in the file.
+    whole: bool,
+}
+
+/// What the drive itself, its host stage and its flash keep at rest.
+#[derive(Serialize, Deserialize)]
+struct Image {
+    now: SimTime,
+    reads_turn: Vec<bool>,
+    buffered_units: u64,
+    queued_write_requests: u64,
+    queued_write_pages: u64,
+    last_host_activity: SimTime,
+    channel_idle_since: Vec<SimTime>,
+    idle_since: SimTime,
+    no_space: bool,
+    hold: bool,
+    /// Pending timers, in the order in which they fire.
+    timers: Vec<(SimTime, Timer)>,
+    random_times: Option<Rng>,
+}
+
+impl Drive {
+    /// Brings a drive without commands in flight to rest, as it can be saved: nothing new is pulled, and what runs, or is on its way to a die, is
+    /// finished. What waits in the write buffer stays there.
+    ///
+    /// # Panics
+    /// If commands are in flight.
+    pub fn rest(&mut self) {
+        assert!(self.commands_in_flight() == 0, "the host has nothing in flight with a drive that comes to rest");
+        self.quiesce();
+        self.pulling = false;
+        while self.ftl.is_encoding() || self.flash.has_armed_channel() {
+            let Some(at) = self.next_event() else { break };
+            self.run_instant(at);
+        }
+        self.pulling = true;
+    }
+
+    /// Completes the commands that are in flight. False if the drive cannot: a worn-out one may have no more room than its own moves need.
+    pub fn complete_commands(&mut self) -> bool {
+        let mut done = Vec::new();
+        while self.commands_in_flight() > 0 {
+            self.advance_into(SimTime::FOREVER, &mut done);
+            if done.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes on after a rest: every die looks for work.
+    pub fn go_on(&mut self) {
+        (0..self.ftl.store.geometry.die_count).for_each(|die| self.out.mark_ready(kit::DieId(die)));
+    }
+
+    /// Writes the state of a drive at rest ([`Drive::rest`]), and a checksum behind it.
+    pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
+        let mut summed = Summed { inner: to, sum: Hasher::new() };
+        summed.write_all(MAGIC)?;
+        let whole = self.ftl.policy_is_saved_whole();
+        write_value(&Header { build: BUILD.to_owned(), identity: identity.clone(), whole }, &mut summed)?;
+        write_value(&self.image(), &mut summed)?;
+        self.ftl.save(&mut summed)?;
+        let Summed { inner, sum } = summed;
+        inner.write_all(&sum.finalize().to_le_bytes())?;
+        inner.flush()
+    }
+
+    /// All fields by name, so that a new one is not forgotten.
+    fn image(&self) -> Image {
+        let Drive {
+            now,
+            out,
+            flash,
+            buffer,
+            reads_turn,
+            // Has a part of its own in the file.
+            ftl: _,
+            // Follow from the description.
+            link: _,
+            link_is_ideal: _,
+            user_bytes: _,
+            // Empty at rest, without commands in flight.
+            commands: _,
+            delivering: _,
+            arrivals: _,
+            waiting_for_place: _,
+            completions: _,
+            spare_parts: _,
+            // Of the run, not of the drive.
+            pulling: _,
+            recording: _,
+            statistics: _,
+        } = self;
+        let signals = &out.signals;
+        let timers = out.events.in_order().into_iter().filter_map(|(at, _, event)| match event {
+            Event::Timer(timer) => Some((at, timer)),
+            // The end of a phase that a suspension has overtaken: nobody waits for it any more.
+            _ => None,
+        });
+        Image {
+            now: *now,
+            reads_turn: reads_turn.clone(),
+            buffered_units: buffer.used(),
+            queued_write_requests: signals.queued_write_requests,
+            queued_write_pages: signals.queued_write_pages,
+            last_host_activity: signals.last_host_activity,
+            channel_idle_since: signals.channel_idle_since.clone(),
+            idle_since: signals.idle_since,
+            no_space: signals.no_space,
+            hold: signals.hold,
+            timers: timers.collect(),
+            random_times: flash.random_times().cloned(),
+        }
+    }
+
+    /// Reads a drive that was saved by one of the same shape into this one, which is new: it goes on exactly if it is the same drive, and adopts the state
+    /// if not. The error says what is wrong with the file.
+    pub fn load(&mut self, identity: &Identity, from: &mut dyn Read) -> Result<Resumed, String> {
+        self.load_as(identity, false, from)
+    }
+
+    /// Reads a drive that was saved by this one's like, and adopts its state whatever drive it was: for one whose state is to be changed.
+    pub fn adopt_saved(&mut self, identity: &Identity, from: &mut dyn Read) -> Result<(), String> {
+        self.load_as(identity, true, from).map(drop)
+    }
+
+    fn load_as(&mut self, identity: &Identity, adopt: bool, from: &mut dyn Read) -> Result<Resumed, String> {
+        let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
+        let mut summed = Summed { inner: from, sum: Hasher::new() };
+        let mut magic = [0u8; 8];
+        summed.read_exact(&mut magic).map_err(short)?;
+        if &magic != MAGIC {
+            return Err(other_version(magic));
+        }
+        let header: Header = read_value(&mut summed).map_err(short)?;
+        let image: Image = read_value(&mut summed).map_err(short)?;
+        let state = self.ftl.load(&mut summed)?;
+        let Summed { inner, sum } = summed;
+        let mut known = [0u8; 4];
+        inner.read_exact(&mut known).map_err(short)?;
+        if u32::from_le_bytes(known) != sum.finalize() {
+            return Err("its checksum does not agree with its content: it has been changed since it was saved".to_owned());
+        }
+        let mut notes = Vec::new();
+        if header.build != BUILD {
+            notes.push(format!(
+                "it was saved by another build of ssdlab ({}; this is {BUILD}): it goes on as that one would have only if the engine is the same",
+                header.build
+            ));
+        }
+        let same_policy = header.identity.policy == identity.policy;
+        let differs = why_not_exact(&header, identity, self.ftl.policy_is_saved_whole());
+        let exact = differs.is_none() && !adopt;
+        // Another seed is another sequence of random numbers on the same drive.
+        let same_but_seed = Identity { seed: header.identity.seed, ..identity.clone() } == header.identity && header.whole;
+        let keeps_policy = exact || !adopt && same_but_seed && self.ftl.policy_is_saved_whole();
+        if keeps_policy {
+            self.ftl.restore(state, exact)?;
+            self.restore(image, exact)?;
+        } else {
+            let waiting = self.ftl.take_over(state, same_policy, image.now)?;
+            self.take_over(&waiting);
+        }
+        notes.extend(differs);
+        Ok(Resumed { exact, keeps_policy, notes })
+    }
+
+    /// Goes on as a drive of the same description was saved; `same_seed`: with its random numbers, too.
+    fn restore(&mut self, image: Image, same_seed: bool) -> Result<(), String> {
+        let signals = &mut self.out.signals;
+        let fits = image.reads_turn.len() == self.reads_turn.len()
+            && image.channel_idle_since.len() == signals.channel_idle_since.len()
+            && image.buffered_units <= self.buffer.capacity();
+        if !fits {
+            return Err("its dies or its write buffer are not those of this drive".to_owned());
+        }
+        self.now = image.now;
+        (signals.last_host_activity, signals.idle_since) = (image.last_host_activity, image.idle_since);
+        signals.channel_idle_since = image.channel_idle_since;
+        signals.queued_write_requests = image.queued_write_requests;
+        signals.queued_write_pages = image.queued_write_pages;
+        signals.buffered_pages = image.buffered_units;
+        (signals.no_space, signals.hold) = (image.no_space, image.hold);
+        signals.restate(image.now);
+        self.buffer.restore(image.buffered_units);
+        self.reads_turn = image.reads_turn;
+        if same_seed {
+            self.flash.restore_random_times(image.random_times);
+        }
+        for (at, timer) in image.timers {
+            self.out.events.push(at.max(image.now), Class::Timer, Event::Timer(timer));
+        }
+        Ok(())
+    }
+
+    /// The clock begins anew, at zero. Takes what waited in the write buffer of the drive whose data is adopted: into the own one, or, where there is none or it is too small, to flash at once.
+    fn take_over(&mut self, waiting: &[Lpn]) {
+        if waiting.len() as u64 > self.buffer.capacity() {
+            self.ftl.program_untimed(waiting, self.now);
+            return;
+        }
+        self.buffer.restore(waiting.len() as u64);
+        self.out.signals.buffered_pages = waiting.len() as u64;
+        self.ftl.accept_again(waiting, self.now, &mut self.out);
+    }
+}
+
+/// Why a drive does not go on exactly from a file; none if it does.
+fn why_not_exact(header: &Header, identity: &Identity, policy_is_whole: bool) -> Option<String> {
+    let saved = &header.identity;
+    let adopted = "the drive adopts the saved state and does not go on exactly";
+    if saved.policy != identity.policy {
+        return Some(format!(
+            "it was saved under the policy `{}`, and is loaded under `{}`: {adopted}",
+            saved.policy, identity.policy
+        ));
+    }
+    if let Some(line) = first_difference(&saved.description, &identity.description) {
+        return Some(format!("its description differs ({line}): {adopted}"));
+    }
+    if !(header.whole && policy_is_whole) {
+        return Some(format!("what the policy `{}` keeps of its own is not in the file: {adopted}", identity.policy));
+    }
+    (saved.seed != identity.seed).then(|| {
+        let (before, now) = (saved.seed, identity.seed);
+        format!("it was saved with seed {before}, and is loaded with seed {now}: the drive goes on with other random numbers")
+    })
+}
+
+/// The first line in which two descriptions differ, in both forms.
+fn first_difference(saved: &str, loaded: &str) -> Option<String> {
+    if saved == loaded {
+        return None;
+    }
+    let pairs =
+        saved.lines().map(Some).chain(std::iter::repeat(None)).zip(loaded.lines().map(Some).chain(std::iter::repeat(None)));
+    let (before, now) = pairs.into_iter().find(|(before, now)| before != now)?;
+    let shown = |line: Option<&str>| line.map_or_else(|| "nothing".to_owned(), |line| format!("`{}`", line.trim()));
+    Some(format!("saved with {}, loaded with {}", shown(before), shown(now)))
+}
+
+fn other_version(magic: [u8; 8]) -> String {
+    match magic.strip_prefix(NAME).map(String::from_utf8_lossy) {
+        Some(version) => {
+            let expected = String::from_utf8_lossy(&MAGIC[NAME.len()..]);
+            format!(
+                "saved in version {version} of the form, by another version of ssdlab: expected version {expected}; save the drive again"
+            )
+        }
+        None => "not a saved drive".to_owned(),
+    }
+}
+
+/// Keeps a checksum of what goes through.
+struct Summed<'a, T: ?Sized> {
+    inner: &'a mut T,
+    sum: Hasher,
+}
+
+impl<T: Write + ?Sized> Write for Summed<'_, T> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<T: Read + ?Sized> Read for Summed<'_, T> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.inner.read(bytes)?;
+        self.sum.update(&bytes[..count]);
+        Ok(count)
+    }
+}

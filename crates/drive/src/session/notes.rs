@@ -1,0 +1,116 @@
+//! What a user should know of a run, one line each.
+
+use crate::description::Description;
+use crate::failure::Toll;
+use crate::power_cut::PowerCut;
+use crate::router::Drive;
+use crate::run_loop::End;
+use kit::Nanos;
+use workload::Workload;
+
+/// What the user should know of the power failure that was asked for.
+pub(crate) fn power_notes(cut: Option<PowerCut>, toll: Option<&Toll>, end: End, drive: &Drive) -> Vec<String> {
+    match (cut, toll) {
+        (_, Some(toll)) => toll.notes(),
+        (Some(cut), None) if end == End::Complete => {
+            let ended = Nanos(drive.now().0).as_secs_f64();
+            vec![format!("power did not fail: the workload ended after {ended:.3} s, before --power-cut {}", cut.after)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What a user should know of a drive that is at its end.
+pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
+    let die = drive.ftl().worn_out_die()?;
+    let (retired, blocks) = (drive.ftl().retired_blocks(die), drive.ftl().store.geometry.blocks_per_die);
+    Some(format!(
+        "die {} can spare no more blocks: {retired} of its {blocks} are worn out and retired, and it needs the others for its share of the data, its \
+         write frontiers and its reserve; the drive is worn out",
+        die.0
+    ))
+}
+
+/// What a user should know who expects the drive to be in *this* workload's steady state.
+pub(crate) fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(job) = workload.jobs.iter().find(|job| job.overwrites_in_passes) {
+        notes.push(format!(
+            "job `{}` overwrites every block once per pass: write amplification will drift from that of uniform random overwrites, in whose steady \
+             state the drive begins (fio: norandommap=1)",
+            job.name
+        ));
+    }
+    let geometry = description.geometry();
+    let (critical, low) = description.ftl.thresholds(&geometry);
+    if low > description.ftl.gc_low_blocks {
+        let rested = u64::from(low - critical) * u64::from(geometry.die_count);
+        notes.push(format!(
+            "the steady state is that of a rested drive (ftl.gc_spare_fraction = {}): a sustained load first uses up about {rested} free blocks, \
+             and write amplification is lower until then",
+            description.ftl.gc_spare_fraction
+        ));
+    }
+    let target = description.ftl.gc_idle_target_blocks;
+    if description.ftl.gc_idle_after.is_some() && target > low {
+        let more = u64::from(target - low) * u64::from(geometry.die_count);
+        notes.push(format!(
+            "a load with idle times first makes up to {more} more blocks free (ftl.gc_idle_target_blocks = {target}), \
+             and write amplification is higher until then"
+        ));
+    }
+    notes
+}
+
+/// What a user should know whose policy had nothing to choose: results are those of `baseline`.
+pub(crate) fn idle_policy_note(description: &Description, guest: Option<&str>, drive: &Drive) -> Option<String> {
+    let kind = guest.unwrap_or(&description.policy.kind);
+    let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
+    let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+    let written = ftl.units_by_mode;
+    let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);
+    let chose = of_others(&written, normal) || of_others(&flash.erase_modes, 0);
+    (written[normal] > 0 && !chose && !["baseline", "separate"].contains(&kind)).then(|| {
+        format!(
+            "policy `{kind}` wrote all data in the normal mode and erased in the first one, as `baseline` does: the load gave it no occasion for \
+             others, or the drive lacks what it chooses among (ssdlab presets)"
+        )
+    })
+}
+
+/// What a user should know whose policy chooses a write mode for each page for the reads that it leaves, where all are read alike.
+pub(crate) fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
+    let mode_of = |name: &String| description.flash.write_modes.iter().find(|mode| mode.name == *name);
+    let modes = description.policy.modes();
+    let mut read = modes.iter().filter_map(|(_, name)| mode_of(name)).map(|mode| description.flash.read_mode_of(mode));
+    let first = read.next()?;
+    (drive.ftl().keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
+        let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
+        format!(
+            "policy `{}` chooses among the write modes {} by what reads of their data cost, and all are read alike: give each its \
+             flash.write_mode.read_mode, as the preset agcr-64g does",
+            description.policy.kind,
+            names.join(", ")
+        )
+    })
+}
+
+/// What a user should know who reads what was never written.
+pub(crate) fn unmapped_note(drive: &Drive) -> Option<String> {
+    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+    let unmapped = ftl.unmapped_reads;
+    (unmapped > 0).then(|| {
+        format!(
+            "{unmapped} units were read that were never written: they cost no flash operation (--precondition fill gives every address data)"
+        )
+    })
+}
+
+/// What a user should know who saves a drive that is run by a policy whose state cannot be saved.
+pub(crate) fn saved_partly_note(drive: &Drive, guest: Option<&str>) -> Option<String> {
+    let name = guest.filter(|_| !drive.ftl().policy_is_saved_whole())?;
+    Some(format!(
+        "--save: what the policy `{name}` keeps in its own objects is not in the file: a drive that is loaded from it adopts the saved state, and does not go on \
+         exactly"
+    ))
+}

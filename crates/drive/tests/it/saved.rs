@@ -1,0 +1,237 @@
+//! A drive that is saved and loaded goes on exactly: its history from there is that of a drive that was brought to rest and went on itself.
+
+use drive::presets::{PRESETS, Preset};
+use drive::session::{Files, Outcome, RunRequest, Session};
+use drive::streams::Outputs;
+use kit::Problems;
+use kit::history::Digest;
+use serde_json::Value;
+use testkit::case::{self, Journey};
+use testkit::{Difference, differences};
+use workload::{Input, Options};
+
+/// Commands before the drive comes to rest, and behind.
+const BEFORE: u64 = 1500;
+const BEHIND: u64 = 1500;
+const MIXED: &str =
+    "[job]\nrw=randrw\nrwmixread=30\nbssplit=4k/70:16k/20:512/10\niodepth=16\nnorandommap=1\nio_size=4g\nnumber_ios=3000\n";
+/// Writes with pauses, for what happens in idle times.
+const PAUSES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=4\nnorandommap=1\nio_size=4g\nnumber_ios=3000\nthinktime=3ms\n";
+
+/// A run, with its history and, if it is to be saved, the file.
+fn run(
+    shared: &Session,
+    request: &RunRequest,
+    job: &str,
+    load: Option<&[u8]>,
+    save: bool,
+) -> Result<(Outcome, Vec<u8>), Problems> {
+    let mut file = Vec::new();
+    let files = Files {
+        load: load.map(|bytes| ("saved".to_owned(), Box::new(bytes) as Box<dyn std::io::Read>)),
+        save: save.then_some(&mut file as &mut dyn std::io::Write),
+        ..Files::default()
+    };
+    let request = RunRequest { history: true, ..request.clone() };
+    let outcome = shared.run(&request, &Input::text("job", job), files, None, &mut |_| true)?;
+    assert!(outcome.unwritten.is_empty());
+    Ok((outcome, file))
+}
+
+/// A summary without what tells how the run came about.
+fn measured(outcome: &Outcome) -> Value {
+    let mut summary = outcome.summary.clone();
+    for key in ["wall_s", "starting_state"] {
+        summary.as_object_mut().expect("an object").shift_remove(key);
+    }
+    summary
+}
+
+/// Values that are counted from the start of a run, whatever is measured.
+fn is_of_the_whole_run(found: &Difference) -> bool {
+    ["/policy_stats/", "/reliability/deadline_misses", "/reliability/min_retention_margin_ns"]
+        .iter()
+        .any(|path| found.path.starts_with(path))
+}
+
+/// Compares the two ways for a drive; what differs.
+fn differs(shared: &Session, request: &RunRequest, job: &str) -> Result<(Vec<Difference>, [Option<Digest>; 2]), Problems> {
+    let (rested, _) = run(shared, &RunRequest { rest_after: Some(BEFORE), ..request.clone() }, job, None, false)?;
+    let (_, file) = run(shared, &RunRequest { stop_after: Some(BEFORE), ..request.clone() }, job, None, true)?;
+    let behind = RunRequest { skip_commands: BEFORE, precondition: None, ..request.clone() };
+    let (loaded, _) = run(shared, &behind, job, Some(&file), false)?;
+    assert_eq!(loaded.summary["starting_state"]["exact"], true, "{:?}", loaded.notes);
+    let different = differences(&measured(&rested), &measured(&loaded));
+    Ok((different.into_iter().filter(|found| !is_of_the_whole_run(found)).collect(), [rested.history, loaded.history]))
+}
+
+#[track_caller]
+fn assert_goes_on_exactly(shared: &Session, name: &str, request: &RunRequest, job: &str) {
+    let (different, [rested, loaded]) = differs(shared, request, job).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+    assert!(rested.is_some_and(|digest| digest.entries > BEHIND), "{name}: nothing happened");
+    assert_eq!(rested, loaded, "{name}: another history: {different:?}");
+    assert_eq!(different, [], "{name}");
+}
+
+fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunRequest {
+    RunRequest {
+        // Four dies or eight, so that it takes no time to set up.
+        set: ["flash.blocks_per_plane=128", "flash.channels=2", "flash.chips_per_channel=2"].map(str::to_owned).to_vec(),
+        precondition: Some(state.to_owned()),
+        policy: policy.map(str::to_owned),
+        ..RunRequest::new(preset.name, preset.text)
+    }
+}
+
+#[test]
+fn every_preset_goes_on_exactly_from_every_starting_state() {
+    let shared = Session::default();
+    for preset in PRESETS {
+        for state in ["none", "fill", "steady"] {
+            assert_goes_on_exactly(&shared, &format!("{} from {state}", preset.name), &of_preset(preset, state, None), MIXED);
+        }
+    }
+    let tiny = drive::presets::find("tiny").expect("a preset");
+    assert_goes_on_exactly(&shared, "tiny from random", &of_preset(tiny, "random", None), MIXED);
+}
+
+#[test]
+fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
+    let shared = Session::default();
+    let mut reached = std::collections::BTreeSet::new();
+    for name in ["tiny", "tlc-1tb", "agcr-64g", "rr-ecc-106g", "dpes-enterprise"] {
+        let preset = drive::presets::find(name).expect("a preset");
+        // The larger presets for those that find their modes there, and two that move data for reasons of their own.
+        let wanted = |policy: &&str| name == "tiny" || !reached.contains(*policy) || ["ofwar", "slc_cache"].contains(policy);
+        for policy in ftl::PolicyConfig::NAMES.iter().copied().filter(wanted).collect::<Vec<_>>() {
+            for job in [MIXED, PAUSES] {
+                let mut request = of_preset(preset, "steady", Some(policy));
+                if policy == "combine" {
+                    request.set.push("policy.combine.members=[\"ofwar\", \"wear_adaptive\"]".to_owned());
+                }
+                match differs(&shared, &request, job) {
+                    // A policy whose modes the drive has not.
+                    Err(problems) => {
+                        let refused = problems.to_string();
+                        assert!(refused.contains("policy") || refused.contains("policies"), "{name} {policy}: {refused}");
+                    }
+                    Ok((different, [rested, loaded])) => {
+                        assert_eq!(rested, loaded, "{name} {policy}: {different:?}");
+                        assert_eq!(different, [], "{name} {policy}");
+                        reached.insert(policy);
+                    }
+                }
+            }
+        }
+    }
+    let missed: Vec<_> = ftl::PolicyConfig::NAMES.iter().filter(|name| !reached.contains(*name)).collect();
+    assert!(missed.is_empty(), "no drive was run under {missed:?}");
+}
+
+#[test]
+fn random_drives_go_on_exactly_with_whatever_is_under_way() {
+    let (mut journeys, mut seed) = (0, 5_000_000);
+    while journeys < 700 {
+        let through =
+            |journey| case::run_through(seed, 200, journey).unwrap_or_else(|why| panic!("seed {seed}, {journey:?}: {}", why.0));
+        if let Some((rested, loaded)) = through(Journey::Rest).zip(through(Journey::File)) {
+            assert_eq!((rested.digest, rested.history), (loaded.digest, loaded.history), "seed {seed}");
+            journeys += rested.journeys;
+        }
+        seed += 1;
+    }
+}
+
+#[test]
+fn a_run_that_saves_has_the_summary_of_one_that_does_not() {
+    let shared = &Session::default();
+    let tlc = drive::presets::find("tlc-1tb").expect("a preset");
+    let request = of_preset(tlc, "steady", None);
+    let ((plain, _), (saving, file)) = (run(shared, &request, MIXED, None, false), run(shared, &request, MIXED, None, true))
+        .map_both(|ran| ran.unwrap_or_else(|problems| panic!("{problems}")));
+    assert_eq!(differences(&measured(&plain), &measured(&saving)), []);
+    assert!(!file.is_empty());
+    // Nothing is flushed to save it: what the buffer holds is in the file.
+    assert_eq!(plain.summary["flash"]["programs"]["padding"], saving.summary["flash"]["programs"]["padding"]);
+}
+
+/// Both of a pair.
+trait MapBoth<T, U> {
+    fn map_both(self, map: impl Fn(T) -> U) -> (U, U);
+}
+
+impl<T, U> MapBoth<T, U> for (T, T) {
+    fn map_both(self, map: impl Fn(T) -> U) -> (U, U) {
+        (map(self.0), map(self.1))
+    }
+}
+
+#[test]
+fn a_saved_drive_behaves_as_it_did() {
+    let shared = &Session::default();
+    // Write amplification, tail and padding of a loaded drive were once far off: its frontiers, phases and buffer had been lost.
+    let tlc = drive::presets::find("tlc-1tb").expect("a preset");
+    let job = "[job]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nio_size=400g\nnumber_ios=60000\n";
+    let request = RunRequest { policy: Some("baseline".to_owned()), ..of_preset(tlc, "steady", None) };
+    let half = Some(30_000);
+    let plain = run(shared, &RunRequest { rest_after: half, ..request.clone() }, job, None, false);
+    let (plain, _) = plain.unwrap_or_else(|problems| panic!("{problems}"));
+    let saving = run(shared, &RunRequest { stop_after: half, ..request.clone() }, job, None, true);
+    let (_, file) = saving.unwrap_or_else(|problems| panic!("{problems}"));
+    let again = RunRequest { precondition: None, skip_commands: 30_000, ..request.clone() };
+    let (exact, _) = run(shared, &again, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
+    let other_seed = RunRequest { seed: 2, ..again.clone() };
+    let (seeded, _) = run(shared, &other_seed, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut slower = again.clone();
+    slower.set.push("buffer.flush_after=7ms".to_owned());
+    let (adopted, _) = run(shared, &slower, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
+    let adopting = RunRequest { policy: Some("all_fast".to_owned()), ..again };
+    let (another, _) = run(shared, &adopting, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
+    let number = |outcome: &Outcome, path: &str| outcome.summary.pointer(path).and_then(Value::as_f64).expect("a number");
+    for (name, outcome) in [("exact", &exact), ("another seed", &seeded), ("another description", &adopted)] {
+        for (path, most) in [("/write_amplification", 1.15), ("/latency/write/p99_9_ns", 1.5)] {
+            let ratio = number(outcome, path) / number(&plain, path);
+            assert!((1.0 / most..most).contains(&ratio), "{name}: {path} is {ratio} times that of the drive that was not saved");
+        }
+    }
+    assert_eq!(exact.summary["starting_state"]["exact"], true);
+    assert!(exact.notes.iter().all(|note| !note.contains("exactly")), "{:?}", exact.notes);
+    let adoptions = [(&adopted, "description differs"), (&another, "saved under the policy `baseline`")];
+    for (outcome, said) in adoptions.into_iter().chain([(&seeded, "other random numbers")]) {
+        assert_eq!(outcome.summary["starting_state"]["exact"], false);
+        assert!(outcome.notes.iter().any(|note| note.contains(said)), "{:?}", outcome.notes);
+    }
+}
+
+#[test]
+fn what_is_skipped_counts_towards_the_jobs_limit_and_the_rest_keeps_its_gaps() {
+    let request = RunRequest::new("tiny", "base = \"tiny\"");
+    let play =
+        |request: &RunRequest, job: &str| run(&Session::default(), request, job, None, false).map(|(outcome, _)| outcome.summary);
+    let count = |summary: &Value| summary["latency"]["all"]["count"].as_u64().expect("a count");
+    let whole = play(&request, MIXED).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(count(&whole), 3000);
+    let rest =
+        play(&RunRequest { skip_commands: 1000, ..request.clone() }, MIXED).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(count(&rest), 2000);
+    let part = RunRequest { skip_commands: 1000, stop_after: Some(50), ..request.clone() };
+    assert_eq!(count(&play(&part, MIXED).unwrap_or_else(|problems| panic!("{problems}"))), 50);
+    let bytes = "[job]\nrw=write\nbs=4k\nsize=1m\nio_size=1m\n";
+    let rest = play(&RunRequest { skip_commands: 200, ..request.clone() }, bytes).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(count(&rest), 56, "of 256");
+    let error = play(&RunRequest { skip_commands: 256, ..request.clone() }, bytes).expect_err("there are no more");
+    assert!(error.to_string().contains("--skip-commands"), "{error}");
+    // A trace of a request a second: the first one that is left comes a second after the start.
+    let trace: String =
+        (0..10).map(|second| format!("{},hm,0,Read,{},4096,0\n", second * 10_000_000u64, second * 4096)).collect();
+    let mut commands = Vec::new();
+    let mut take = |rows: &[drive::CommandRow]| commands.extend(rows.iter().map(|row| (row.submitted.0, row.offset)));
+    let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
+    let behind = RunRequest { skip_commands: 7, workload: Options::default(), ..request };
+    Session::default()
+        .run(&behind, &Input::text("trace", trace), files, None, &mut |_| true)
+        .map_err(Problems::from)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let second = 1_000_000_000;
+    assert_eq!(commands, [(second, 7 * 4096), (2 * second, 8 * 4096), (3 * second, 9 * 4096)]);
+}

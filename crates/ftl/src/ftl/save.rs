@@ -1,0 +1,412 @@
+//! The FTL's part of a saved drive, written at rest.
+//!
+//! The large tables are written as they lie in memory: reverse map, validity, block records, wear, ages, and what the policy declared. Everything else that the
+//! next command can see is an [`Image`]. The map itself is rebuilt, from the reverse map and the waiting units of the write buffer.
+//!
+//! A drive of the same description, policy and seed takes all of it over ([`Ftl::restore`]) and goes on exactly. Any other of the same shape adopts the
+//! data ([`Ftl::take_over`]): which blocks hold what, which are open, being collected or free, and how worn they are.
+
+use crate::collector::Collector;
+use crate::ftl::{Ftl, FtlCounters, HostUnit};
+use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
+use crate::moves::PageMoves;
+use crate::retention::RetentionImage;
+use crate::space::{For, SpaceImage, Target};
+use crate::writes::WritesImage;
+use kit::archive::{read_value, write_value};
+use kit::{Archive, BlockId, CommandId, DieId, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+
+/// What must agree with the description that a saved state is loaded into.
+const NAMES: [&str; 7] = [
+    "blocks",
+    "mapping units per block",
+    "mapping units per program",
+    "blocks per die",
+    "user mapping units",
+    "write modes",
+    "erase modes",
+];
+
+/// Everything that the next command can see of an FTL at rest, but for the large tables.
+#[derive(Serialize, Deserialize)]
+struct Image {
+    counters: FtlCounters,
+    /// The closed blocks of each die, in the order of closing.
+    closed: Vec<Vec<u32>>,
+    space: SpaceImage,
+    retention: RetentionImage,
+    rng: Rng,
+    collectors: Vec<Collector>,
+    moves: PageMoves,
+    writes: WritesImage,
+    idle_ranks: Vec<u64>,
+    idle_since: Vec<SimTime>,
+    idle_armed: [Vec<bool>; 2],
+    next_rank: u32,
+    arrivals: u32,
+    flush_until: u64,
+    unfinished: u64,
+    last_write: SimTime,
+    flush_armed: bool,
+    policy_armed: Option<SimTime>,
+    worn_out: Option<DieId>,
+}
+
+/// What a policy keeps: what it declared, and what [`ModePolicy::state`](crate::policy::ModePolicy::state) lists.
+#[derive(Serialize, Deserialize)]
+struct PolicyImage {
+    bits_per_unit: u8,
+    bits: Vec<u64>,
+    bytes_per_block: u8,
+    bytes: Vec<u8>,
+    own: Vec<u8>,
+}
+
+/// A loaded state: the tables are in the drive, the rest waits to be restored or taken over.
+pub struct Loaded {
+    image: Image,
+    policy: PolicyImage,
+}
+
+impl Ftl {
+    /// The numbers that [`NAMES`] names.
+    fn shape_numbers(&self) -> [u64; NAMES.len()] {
+        let g = &self.store.geometry;
+        let modes = self.parameters.facts.write_modes.len() as u64;
+        let erase_modes = self.parameters.facts.erase_modes.len() as u64;
+        let per_die = g.blocks_per_die.into();
+        [
+            g.block_count.into(),
+            g.units_per_block.into(),
+            g.units_per_stripe.into(),
+            per_die,
+            self.store.user_units,
+            modes,
+            erase_modes,
+        ]
+    }
+
+    /// Writes the state of a drive at rest.
+    pub fn save(&mut self, to: &mut dyn Write) -> std::io::Result<()> {
+        write_value(&self.shape_numbers(), to)?;
+        let store = &self.store;
+        for table in [
+            bytemuck::cast_slice(store.p2l.as_slice()),
+            bytemuck::cast_slice(store.valid.as_slice()),
+            bytemuck::cast_slice(store.blocks.as_slice()),
+            bytemuck::cast_slice(&store.erase_counts),
+            bytemuck::cast_slice(&store.wear),
+            &store.erase_modes,
+            bytemuck::cast_slice::<i64, u8>(&store.first_program),
+        ] {
+            to.write_all(table)?;
+        }
+        write_value(&self.image(), to)?;
+        let mut own = Archive::saving();
+        self.policy.state(&mut own).and_then(|()| own.finish()).map_err(std::io::Error::other).and_then(|own| {
+            let policy = PolicyImage {
+                bits_per_unit: self.bits.bits_per_unit(),
+                bits: self.bits.words().to_vec(),
+                bytes_per_block: self.block_bytes.bytes_per_block(),
+                bytes: self.block_bytes.all().to_vec(),
+                own,
+            };
+            write_value(&policy, to)
+        })
+    }
+
+    /// All fields by name, so that a new one is not forgotten: it is saved, follows from the description, or is empty at rest.
+    fn image(&self) -> Image {
+        let Ftl {
+            // Written as tables.
+            store,
+            // Saved here.
+            counters,
+            space,
+            retention,
+            rng,
+            collectors,
+            moves,
+            writes,
+            idle_ranks,
+            idle_since,
+            idle_armed,
+            next_rank,
+            arrivals,
+            flush_until,
+            unfinished,
+            last_write,
+            flush_armed,
+            policy_armed,
+            worn_out,
+            // The policy and what it declared have an image of their own.
+            policy: _,
+            bits: _,
+            block_bytes: _,
+            // Rules of the description, without state.
+            config: _,
+            parameters: _,
+            needs: _,
+            old_mode: _,
+            read_modes: _,
+            victim: _,
+            wear_rule: _,
+            places: _,
+            rank_of: _,
+            die_at: _,
+            critical: _,
+            low: _,
+            // Empty at rest.
+            stripes,
+            flushes,
+            draining,
+            scratch: _,
+            sink: _,
+        } = self;
+        assert!(flushes.is_empty() && !draining && stripes.iter().all(|stripe| stripe.is_empty()), "the drive is at rest");
+        let dies = (0..store.geometry.die_count).map(DieId);
+        Image {
+            counters: counters.clone(),
+            closed: dies.map(|die| store.closed_blocks(die).map(|block| block.0).collect()).collect(),
+            space: space.image(),
+            retention: retention.image(),
+            rng: rng.clone(),
+            collectors: collectors.clone(),
+            moves: moves.clone(),
+            writes: writes.image(),
+            idle_ranks: idle_ranks.clone(),
+            idle_since: idle_since.clone(),
+            idle_armed: idle_armed.clone(),
+            next_rank: *next_rank,
+            arrivals: *arrivals,
+            flush_until: *flush_until,
+            unfinished: *unfinished,
+            last_write: *last_write,
+            flush_armed: *flush_armed,
+            policy_armed: *policy_armed,
+            worn_out: *worn_out,
+        }
+    }
+
+    /// Reads a state that was saved by a drive of the same shape. The error says what is wrong with it.
+    pub fn load(&mut self, from: &mut dyn Read) -> Result<Loaded, String> {
+        let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
+        let numbers: [u64; NAMES.len()] = read_value(from).map_err(short)?;
+        let expected = self.shape_numbers();
+        if let Some(index) = (0..NAMES.len()).find(|&index| numbers[index] != expected[index]) {
+            return Err(format!("saved by a drive with {} {}; this drive has {}", numbers[index], NAMES[index], expected[index]));
+        }
+        let store = &mut self.store;
+        store.expect_dense_use();
+        for table in [
+            bytemuck::cast_slice_mut(store.p2l.as_mut_slice()),
+            bytemuck::cast_slice_mut(store.valid.as_mut_slice()),
+            bytemuck::cast_slice_mut(store.blocks.as_mut_slice()),
+            bytemuck::cast_slice_mut(&mut store.erase_counts),
+            bytemuck::cast_slice_mut(&mut store.wear),
+            &mut store.erase_modes,
+            bytemuck::cast_slice_mut::<i64, u8>(&mut store.first_program),
+        ] {
+            from.read_exact(table).map_err(short)?;
+        }
+        let image = read_value(from).map_err(short)?;
+        let policy = read_value(from).map_err(short)?;
+        Ok(Loaded { image, policy })
+    }
+
+    /// Goes on exactly as a drive of the same description and policy was saved; `same_seed`: with its random numbers, too.
+    pub fn restore(&mut self, loaded: Loaded, same_seed: bool) -> Result<(), String> {
+        let Loaded { image, policy } = loaded;
+        self.rebuild_map()?;
+        if !self.store.restore_as_it_was(&image.closed) {
+            return Err("its list of used blocks does not agree with its data".to_owned());
+        }
+        self.space.restore(image.space)?;
+        self.retention.restore(image.retention)?;
+        self.writes.restore(&image.writes)?;
+        for unit in image.writes.lists.iter().flatten().filter(|unit| !unit.dropped) {
+            self.store.l2p.set(unit.lpn.index(), SLOT_BASE + unit.slot);
+        }
+        let dies = self.collectors.len();
+        if [image.collectors.len(), image.idle_since.len()] != [dies; 2] || image.idle_ranks.len() != self.idle_ranks.len() {
+            return Err("its dies are not those of this drive".to_owned());
+        }
+        if same_seed {
+            self.rng = image.rng;
+        }
+        (self.collectors, self.moves, self.counters) = (image.collectors, image.moves, image.counters);
+        (self.idle_ranks, self.idle_since, self.idle_armed) = (image.idle_ranks, image.idle_since, image.idle_armed);
+        (self.next_rank, self.arrivals, self.flush_until) = (image.next_rank, image.arrivals, image.flush_until);
+        (self.unfinished, self.last_write, self.flush_armed) = (image.unfinished, image.last_write, image.flush_armed);
+        (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
+        self.restore_policy(policy)
+    }
+
+    fn restore_policy(&mut self, image: PolicyImage) -> Result<(), String> {
+        if !self.restore_declared(&image) {
+            return Err("its declared state is not that of this policy".to_owned());
+        }
+        let mut own = Archive::loading(&image.own);
+        self.policy.state(&mut own)?;
+        own.finish().map(drop)
+    }
+
+    /// What the policy declared, if it is a policy that declares as much.
+    fn restore_declared(&mut self, image: &PolicyImage) -> bool {
+        let same = (image.bits_per_unit, image.bytes_per_block)
+            == (self.bits.bits_per_unit(), self.block_bytes.bytes_per_block())
+            && (image.bits.len(), image.bytes.len()) == (self.bits.words().len(), self.block_bytes.all().len());
+        if same {
+            self.bits.words_mut().copy_from_slice(&image.bits);
+            self.block_bytes.all_mut().copy_from_slice(&image.bytes);
+        }
+        same
+    }
+
+    /// Adopts the data of a drive of the same shape: what blocks hold, which are open, collected and free. Moves under way are forgotten, random streams are
+    /// this drive's own, and the instant `now` of the saved one is the beginning. `same_policy`: it keeps what it declared. Gives the units that waited in the write buffer, in the order of acceptance.
+    pub fn take_over(&mut self, loaded: Loaded, same_policy: bool, now: SimTime) -> Result<Vec<Lpn>, String> {
+        let Loaded { image, policy } = loaded;
+        if same_policy {
+            self.restore_declared(&policy);
+        }
+        self.rebuild_map()?;
+        let victims: Vec<u32> = image
+            .collectors
+            .iter()
+            .filter_map(|collector| collector.victim)
+            .filter(|&victim| self.store.block(victim).state() == BlockState::Victim)
+            .map(|victim| victim.0)
+            .collect();
+        // A block that is being collected goes on being collected, at the place in the order that it would have if it were closed.
+        let die_of = |block: u32| self.store.geometry.die_of(BlockId(block)).index();
+        let closed: Vec<u32> = (0..)
+            .zip(&image.closed)
+            .flat_map(|(die, closed)| victims.iter().filter(move |&&victim| die_of(victim) == die).chain(closed).copied())
+            .collect();
+        let mut open: Vec<(usize, BlockId)> = image.space.open_blocks().collect();
+        // Frontiers of relocations first: what is being collected may need what is left of them.
+        open.sort_by_key(|&(stream, block)| (stream < image.space.host_streams, block));
+        let open_blocks: Vec<u32> = open.iter().map(|(_, block)| block.0).collect();
+        if [&closed, &open_blocks].into_iter().flatten().any(|block| *block >= self.store.geometry.block_count) {
+            return Err("it names a block that the drive does not have".to_owned());
+        }
+        if !self.store.restore_blocks(&closed, &open_blocks) {
+            return Err("its list of used blocks does not agree with its data".to_owned());
+        }
+        self.store.restate_wear();
+        self.space.rebuild(&self.store, &*self.wear_rule);
+        for (stream, block) in open {
+            self.reopen(block, Some(stream).filter(|&stream| stream < image.space.host_streams));
+        }
+        for block in victims.into_iter().map(BlockId) {
+            let die = self.store.geometry.die_of(block);
+            self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
+        }
+        let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
+        self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
+        self.next_rank = image.next_rank % self.rank_of.len() as u32;
+        let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| !unit.dropped).collect();
+        waiting.sort_by_key(|unit| unit.accepted);
+        Ok(waiting.into_iter().map(|unit| unit.lpn).collect())
+    }
+
+    /// An open block goes on as a frontier: of the host stream that it had, if there is one, or of what is relocated in its mode; else it is closed.
+    fn reopen(&mut self, block: BlockId, host_stream: Option<usize>) {
+        let own = host_stream.filter(|&stream| stream < usize::from(self.needs.host_streams));
+        let relocations = self.relocation_stream(ModeId(self.store.block(block).mode()));
+        let mut streams = own.into_iter().chain([relocations]);
+        if !streams.any(|stream| self.space.go_on(&self.store, block, stream)) {
+            self.store.close(block);
+        }
+    }
+
+    /// The map as the reverse map has it.
+    fn rebuild_map(&mut self) -> Result<(), String> {
+        let end = Ppn(self.store.geometry.unit_count() as u32);
+        let mut from = Ppn(0);
+        while let Some(ppn) = self.store.next_valid(from, end) {
+            let lpn = self.store.p2l.get(ppn.index());
+            if u64::from(lpn) >= self.store.user_units {
+                return Err(format!("it maps logical unit {lpn}, which the drive does not have"));
+            }
+            self.store.l2p.set(Lpn(lpn).index(), encode(ppn));
+            from = Ppn(ppn.0 + 1);
+        }
+        let modes = self.parameters.facts.write_modes.len();
+        if self.store.blocks.as_slice().iter().any(|record| usize::from(record.mode()) >= modes) {
+            return Err("it names a write mode that the drive does not have".to_owned());
+        }
+        if self.store.erase_modes.iter().any(|mode| usize::from(*mode) >= self.parameters.facts.erase_modes.len()) {
+            return Err("it names an erase mode that the drive does not have".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Takes units that waited in another drive's write buffer into this one's.
+    pub fn accept_again(&mut self, units: &[Lpn], now: SimTime, out: &mut Outbox) {
+        let counters = self.counters.clone();
+        for &lpn in units {
+            // No command waits for it, and none is named.
+            let unit = HostUnit { command: CommandId(0), lpn, whole: true, last: true, buffered: true };
+            self.write(&unit, now, out);
+        }
+        self.counters = counters;
+    }
+
+    /// Programs units that waited in another drive's write buffer at once, where this one has none: each program on the next die that has room.
+    pub fn program_untimed(&mut self, units: &[Lpn], now: SimTime) {
+        let stripe = self.store.geometry.units_per_stripe;
+        let dies = self.store.geometry.die_count;
+        for (turn, chunk) in (0u32..).zip(units.chunks(stripe as usize)) {
+            let mut dies = (0..dies).map(|step| DieId((turn + step) % dies));
+            let mode = self.policy.mode_of_old_data();
+            let stream = self.relocation_stream(mode);
+            let place = dies.find_map(|die| {
+                let target = Target { die, stream, mode, whom: For::Move, plane: None, level: 0 };
+                self.space.advance(&mut self.store, &target, stripe, now).map(|place| (die, place))
+            });
+            let (die, first) = place.expect("a saved drive has room for what its buffer holds");
+            for (unit, &lpn) in (0..).zip(chunk) {
+                if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
+                    self.store.invalidate(old);
+                }
+                self.store.l2p.set(lpn.index(), encode(Ppn(first.0 + unit)));
+                self.store.place(lpn, Ppn(first.0 + unit));
+            }
+            for padding in chunk.len() as u32..stripe {
+                self.store.p2l.set((first.0 + padding) as usize, PADDING);
+            }
+            let block = self.store.geometry.block_of(first);
+            self.store.blocks[block.index()].programmed += 1;
+            self.space.opened.clear();
+            self.space.settle(&mut self.store, die, stream);
+        }
+    }
+}
+
+impl Store {
+    /// Takes the blocks of a saved drive as their records have them; `closed` has the closed ones of each die, oldest first. False if the two disagree.
+    pub(crate) fn restore_as_it_was(&mut self, closed: &[Vec<u32>]) -> bool {
+        self.valid_by_mode = [0; 16];
+        self.retired.fill(0);
+        let mut listed = 0;
+        for (block, record) in (0..).map(BlockId).zip(self.blocks.as_slice()) {
+            self.valid_by_mode[usize::from(record.mode())] += u64::from(record.valid);
+            self.retired[self.geometry.die_of(block).index()] += u32::from(record.state() == BlockState::Retired);
+            listed += usize::from(record.state() == BlockState::Closed);
+        }
+        let all: Vec<BlockId> = closed.iter().flatten().map(|&block| BlockId(block)).collect();
+        let is_closed = |block: &BlockId| {
+            self.blocks.as_slice().get(block.index()).is_some_and(|record| record.state() == BlockState::Closed)
+        };
+        if listed != all.len() || !all.iter().all(is_closed) {
+            return false;
+        }
+        all.into_iter().for_each(|block| self.list_closed(block));
+        self.restate_wear();
+        true
+    }
+}
