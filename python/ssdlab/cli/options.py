@@ -37,7 +37,7 @@ Out: TypeAlias = Annotated[
     ),
 ]
 Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Replace what is already there: files, results in a folder.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--force", help="Replace what is there: files, folders that ssdlab wrote.", rich_help_panel=_OUTPUT)
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
