@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
+from ssdlab.locks import locked
 from ssdlab.manifest import strangers, write_manifest
 
 #: How many of the files that stand in the way a message names.
@@ -183,7 +184,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
     written by ssdlab.
 
     Raises:
-        InputError: as for :func:`check_new_folder`; nothing has changed.
+        InputError: as for :func:`check_new_folder`, or another process writes there; nothing has changed.
         OSError: it cannot be written; nothing has changed.
     """
     real = check_new_folder(path, force)
@@ -191,7 +192,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
     #: Removed in the end: what is known to be ours.
     spare = [beside]
     try:
-        with _named(path, beside):
+        with locked(path), _named(path, beside):
             beside.mkdir()
             write(beside)
             write_manifest(beside, kind)

@@ -35,21 +35,21 @@ def compare(
     policies = [name.strip() for name in policy.split(",")]
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    options.Targets(out, force, setup.save).check()
-    source = reading.workload(workload)
-    chosen = [policy_file.chosen(name) for name in policies]
-    comparison, interrupted = measured(
-        lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
-        quiet,
-    )
-    if not quiet:
-        remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
-    if out is not None:
-        comparison.save(out, force=force)
-    if json:
-        print_json(comparison.to_dict())
-    else:
-        from ssdlab.cli import views
+    with options.Targets(out, force, setup.save).reserved():
+        source = reading.workload(workload)
+        chosen = [policy_file.chosen(name) for name in policies]
+        comparison, interrupted = measured(
+            lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
+            quiet,
+        )
+        if not quiet:
+            remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
+        if out is not None:
+            comparison.save(out, force=force)
+        if json:
+            print_json(comparison.to_dict())
+        else:
+            from ssdlab.cli import views
 
-        views.show_comparison(standard_output(), comparison)
-    end(interrupted, "the last run is partial")
+            views.show_comparison(standard_output(), comparison)
+        end(interrupted, "the last run is partial")

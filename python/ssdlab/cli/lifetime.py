@@ -100,38 +100,38 @@ def lifetime(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a workload until the drive is worn out."""
-    options.Targets(out, force, setup.save).check()
-    source = reading.workload(workload)
-    result, interrupted = measured(
-        lambda start: lifetimes.lifetime(
-            drive,
-            source,
-            policy,
-            set=setup.settings or (),
-            seed=setup.seed,
-            precondition=setup.precondition,
-            load=setup.load,
-            save=setup.save,
-            until=until,
-            method=method,
-            wear_limit=wear_limit,
-            retention=retention,
-            max_passes=max_passes,
-            intervals=intervals,
-            round_cycles=round_cycles,
-            agreement=agreement,
-            progress=start("lifetime"),
-        ),
-        quiet,
-    )
-    if not quiet:
-        remark_on([result], result.notes)
-    if out is not None:
-        result.save(out, force=force)
-    if json:
-        sys.stdout.write(result.report_json.rstrip("\n") + "\n")
-    else:
-        from ssdlab.cli import lifetime_views
+    with options.Targets(out, force, setup.save).reserved():
+        source = reading.workload(workload)
+        result, interrupted = measured(
+            lambda start: lifetimes.lifetime(
+                drive,
+                source,
+                policy,
+                set=setup.settings or (),
+                seed=setup.seed,
+                precondition=setup.precondition,
+                load=setup.load,
+                save=setup.save,
+                until=until,
+                method=method,
+                wear_limit=wear_limit,
+                retention=retention,
+                max_passes=max_passes,
+                intervals=intervals,
+                round_cycles=round_cycles,
+                agreement=agreement,
+                progress=start("lifetime"),
+            ),
+            quiet,
+        )
+        if not quiet:
+            remark_on([result], result.notes)
+        if out is not None:
+            result.save(out, force=force)
+        if json:
+            sys.stdout.write(result.report_json.rstrip("\n") + "\n")
+        else:
+            from ssdlab.cli import lifetime_views
 
-        lifetime_views.show_lifetime(standard_output(), result)
-    end(interrupted, "the results are those of the life so far")
+            lifetime_views.show_lifetime(standard_output(), result)
+        end(interrupted, "the results are those of the life so far")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -9,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from ssdlab.errors import InputError
+from ssdlab.locks import locked
 from ssdlab.workloads import Workload
 
 _SOURCE = "Workload"
@@ -257,6 +260,23 @@ class Targets:
     timeline: Path | None = None
     log_commands: Path | None = None
 
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Checks that each can be written, and keeps other commands from writing them until the block ends.
+
+        Raises:
+            InputError: one that cannot, two that are the same, or one that another command is about to write.
+        """
+        self.check()
+        files = self._files()
+        with locked(*files) if self.out is None else locked(self.out, *files):
+            # What another command wrote just before it gave its lock back counts as well.
+            self.check()
+            yield
+
+    def _files(self) -> list[Path]:
+        return [path for path in (self.save, self.timeline, self.log_commands) if path is not None]
+
     def check(self) -> None:
         """Whether each can be written.
 
@@ -265,7 +285,7 @@ class Targets:
         """
         from ssdlab.files import check_new_file, check_new_folder
 
-        files = [path for path in (self.save, self.timeline, self.log_commands) if path is not None]
+        files = self._files()
         if self.force and self.out is None and not files:
             raise InputError("--force: replaces what is already there, but no --out, --save or other file is given")
         if self.out is not None:

@@ -64,33 +64,33 @@ def run(
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
     targets = options.Targets(out, force, setup.save, timeline, log_commands)
-    targets.check()
-    policy_like = None if policy is None else policy_file.chosen(policy)
-    source = (replace(reading, format=None) if as_fio else reading).workload(workload)
-    result, interrupted = measured(
-        lambda start: simulate.run(
-            drive,
-            source,
-            policy_like,
-            **setup.arguments(),
-            record_commands=log_commands is not None,
-            record_spans=timeline is not None,
-            progress=start("run"),
-        ),
-        quiet,
-    )
-    if not quiet:
-        remark_on([result], result.notes)
-    _write(result, targets, quiet)
-    if as_fio:
-        print_json(result.fio())
-    elif json:
-        sys.stdout.write(result.summary_json.rstrip("\n") + "\n")
-    else:
-        from ssdlab.cli import views
+    with targets.reserved():
+        policy_like = None if policy is None else policy_file.chosen(policy)
+        source = (replace(reading, format=None) if as_fio else reading).workload(workload)
+        result, interrupted = measured(
+            lambda start: simulate.run(
+                drive,
+                source,
+                policy_like,
+                **setup.arguments(),
+                record_commands=log_commands is not None,
+                record_spans=timeline is not None,
+                progress=start("run"),
+            ),
+            quiet,
+        )
+        if not quiet:
+            remark_on([result], result.notes)
+        _write(result, targets, quiet)
+        if as_fio:
+            print_json(result.fio())
+        elif json:
+            sys.stdout.write(result.summary_json.rstrip("\n") + "\n")
+        else:
+            from ssdlab.cli import views
 
-        views.show_run(standard_output(), result)
-    end(interrupted, "the results are partial")
+            views.show_run(standard_output(), result)
+        end(interrupted, "the results are partial")
 
 
 def _write(result: Result, targets: options.Targets, quiet: bool) -> None:
