@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -18,6 +19,8 @@ from ssdlab.exchange import exchange
 from ssdlab.locks import locked
 from ssdlab.manifest import strangers, write_manifest
 
+#: How the engine says that it cannot write a drive.
+_UNWRITABLE = re.compile(r"--save: the file cannot be written: .*\(os error (\d+)\)")
 #: How many of the files that stand in the way a message names.
 _NAMED = 10
 
@@ -165,6 +168,24 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def new_drive_file(path: Path) -> Iterator[Path]:
+    """As :func:`new_file`, for a drive that the engine saves: that it cannot be written is no fault of the input.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        with new_file(path) as beside:
+            yield beside
+    except InputError as error:
+        found = _UNWRITABLE.fullmatch(str(error))
+        if found is None:
+            raise
+        number = int(found[1])
+        raise OSError(number, os.strerror(number), str(path)) from None
+
+
+@contextmanager
 def _named(path: Path, beside: Path) -> Iterator[None]:
     """An error in writing `beside` is one of `path`: the user gave that name, and knows nothing of the other."""
     try:
@@ -174,7 +195,9 @@ def _named(path: Path, beside: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         if not full and not str(error.filename).startswith(str(beside)):
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        # What pyarrow says of it names functions of its own.
+        said = os.strerror(error.errno) if error.errno else error.strerror
+        raise OSError(error.errno, said, str(path)) from error
 
 
 def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force: bool) -> Path:
@@ -196,7 +219,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
             beside.mkdir()
             write(beside)
             write_manifest(beside, kind)
-            with _undisturbed():
+            with undisturbed():
                 check_new_folder(path, force)
                 if real.exists() and any(real.iterdir()):
                     _exchange_if_ours(beside, path, real, spare)
@@ -228,7 +251,7 @@ def _remove(folders: list[Path]) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Ctrl-C and SIGTERM wait for the end of the block, which must not be left half done."""
     if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
         yield

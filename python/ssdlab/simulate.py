@@ -14,7 +14,7 @@ from ssdlab import _engine, drives, numbers
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted, PolicyError, unknown_name
-from ssdlab.files import existing_file, new_file
+from ssdlab.files import existing_file, new_drive_file
 from ssdlab.guest import Guest
 from ssdlab.policy import Policy
 from ssdlab.results import Result
@@ -143,7 +143,7 @@ def call_engine(
         "text": stream.text,
         "load": None if load is None else existing_file(load),
     }
-    with nullcontext() if save is None else new_file(Path(save)) as saved:
+    with nullcontext() if save is None else new_drive_file(Path(save)) as saved:
         paths["save"] = None if saved is None else str(saved)
         return call(json.dumps(whole), paths, hook)
 

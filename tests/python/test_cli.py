@@ -15,6 +15,7 @@ import pytest
 import typer
 
 import ssdlab
+from ssdlab.cli.keeping import conclude
 from ssdlab.cli.options import Targets
 
 
@@ -155,7 +156,7 @@ def test_ctrl_c_while_writing_leaves_whole_files_only(result, tmp_path, monkeypa
     monkeypatch.setattr(module, "_LARGE", 20_000)
     monkeypatch.setattr("ssdlab.perfetto.write_timeline", interrupted)
     with pytest.raises(typer.Exit) as end:
-        module._write(result, Targets(out, True, None, timeline, log), quiet=False)
+        conclude(lambda: None, module._parts(result, Targets(out, True, None, timeline, log), False), False, "")
     assert end.value.exit_code == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "out", "spans.json"]
     assert timeline.read_text() == "ten years of work"

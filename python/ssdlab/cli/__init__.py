@@ -18,7 +18,7 @@ __all__ = ["app", "main"]
 
 
 class Guarded(TyperGroup):
-    """The one place where errors become exit statuses: 2 bad input, 130 interrupted, 1 a fault of ours."""
+    """The one place where errors become exit statuses: 2 bad input, 130 interrupted, 1 a fault of ours or of the system."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""

@@ -8,9 +8,11 @@ import typer
 
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, standard_output
-from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.console import json_text, print_json, standard_output
+from ssdlab.cli.keeping import conclude, results
+from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
+from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
 
 
@@ -44,12 +46,17 @@ def compare(
         )
         if not quiet:
             remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
+        parts = []
         if out is not None:
-            comparison.save(out, force=force)
-        if json:
-            print_json(comparison.to_dict())
-        else:
-            from ssdlab.cli import views
+            parts.append(results(out, lambda path: comparison.save(path, force=force), lambda: json_text(comparison.to_dict())))
+        conclude(lambda: _show(comparison, json), parts, interrupted, "the last run is partial")
 
-            views.show_comparison(standard_output(), comparison)
-        end(interrupted, "the last run is partial")
+
+def _show(comparison: Comparison, json: bool) -> None:
+    """Prints the comparison in the form that was asked for."""
+    if json:
+        print_json(comparison.to_dict())
+    else:
+        from ssdlab.cli import views
+
+        views.show_comparison(standard_output(), comparison)

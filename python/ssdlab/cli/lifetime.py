@@ -10,7 +10,8 @@ import typer
 from ssdlab import lifetimes
 from ssdlab.cli import options
 from ssdlab.cli.console import standard_output
-from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.keeping import conclude, results
+from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 
 _LIFE = "Life"
@@ -126,12 +127,17 @@ def lifetime(
         )
         if not quiet:
             remark_on([result], result.notes)
+        parts = []
         if out is not None:
-            result.save(out, force=force)
-        if json:
-            sys.stdout.write(result.report_json.rstrip("\n") + "\n")
-        else:
-            from ssdlab.cli import lifetime_views
+            parts.append(results(out, lambda path: result.save(path, force=force), lambda: result.report_json))
+        conclude(lambda: _show(result, json), parts, interrupted, "the results are those of the life so far")
 
-            lifetime_views.show_lifetime(standard_output(), result)
-        end(interrupted, "the results are those of the life so far")
+
+def _show(result: lifetimes.Lifetime, json: bool) -> None:
+    """Prints the life in the form that was asked for."""
+    if json:
+        sys.stdout.write(result.report_json.rstrip("\n") + "\n")
+    else:
+        from ssdlab.cli import lifetime_views
+
+        lifetime_views.show_lifetime(standard_output(), result)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar, cast
 
-import typer
-
 from ssdlab.cli.console import remark
 from ssdlab.cli.progress import progress_bar
 from ssdlab.comparison import Comparison
@@ -53,10 +51,3 @@ def remark_on(runs: Sequence[Result] | Sequence[Lifetime], notes: Iterable[str])
         remark(line)
     setup, wall = sum(run.setup_s for run in runs), sum(run.wall_s for run in runs)
     remark(f"set up in {setup:.2f} s, ran for {wall:.2f} s")
-
-
-def end(interrupted: bool, what: str) -> None:
-    """Ends a command that was interrupted with the exit status for it, saying `what` that means for the results."""
-    if interrupted:
-        remark(f"interrupted: {what}")
-        raise typer.Exit(130)

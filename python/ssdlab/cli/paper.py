@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.console import json_text, print_json, remark, standard_output
+from ssdlab.cli.keeping import results, write_or_keep
 from ssdlab.cli.progress import work_bar
 from ssdlab.errors import InputError, unknown_name
 
@@ -51,6 +52,7 @@ def paper(
     with _reserved(out, force):
         Traces(traces)  # A folder that is not there is said before minutes have passed.
         outcomes: list[Outcome] = []
+        placed = True
         try:
             for name in wanted:
                 with work_bar(name, quiet or json) as progress:
@@ -60,12 +62,20 @@ def paper(
         finally:
             # Also if it ends early: what has been found took minutes.
             if out is not None and outcomes:
-                save(outcomes, out, force=force)
-                if not quiet:
+                part = results(out, lambda path: save(outcomes, path, force=force), lambda: json_text(_document(outcomes)))
+                placed = write_or_keep(part)
+                if placed and not quiet:
                     _say_what_was_written(out, outcomes)
     if json:
-        documents = [outcome.as_json() for outcome in outcomes]
-        print_json(documents[0] if len(documents) == 1 else {"experiments": documents})
+        print_json(_document(outcomes))
+    if not placed:
+        raise typer.Exit(1)
+
+
+def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What the experiments found, as ``--json`` prints it."""
+    documents = [outcome.as_json() for outcome in outcomes]
+    return documents[0] if len(documents) == 1 else {"experiments": documents}
 
 
 def _list(json: bool) -> None:

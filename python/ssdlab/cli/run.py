@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
-from ssdlab.cli.measure import end, measured, remark_on
+from ssdlab.cli.keeping import Part, conclude, results
+from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
 from ssdlab.results import Result
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Rows of a file from which on writing it takes seconds.
 _LARGE = 1_000_000
@@ -81,42 +86,44 @@ def run(
         )
         if not quiet:
             remark_on([result], result.notes)
-        _write(result, targets, quiet)
-        if as_fio:
-            print_json(result.fio())
-        elif json:
-            sys.stdout.write(result.summary_json.rstrip("\n") + "\n")
-        else:
-            from ssdlab.cli import views
-
-            views.show_run(standard_output(), result)
-        end(interrupted, "the results are partial")
+        conclude(lambda: _show(result, as_fio, json), _parts(result, targets, quiet), interrupted, "the results are partial")
 
 
-def _write(result: Result, targets: options.Targets, quiet: bool) -> None:
-    """Writes what was asked for: the folder first, for it is small and holds what matters most.
+def _show(result: Result, as_fio: bool, json: bool) -> None:
+    """Prints the result in the form that was asked for."""
+    if as_fio:
+        print_json(result.fio())
+    elif json:
+        sys.stdout.write(result.summary_json.rstrip("\n") + "\n")
+    else:
+        from ssdlab.cli import views
 
-    Raises:
-        Exit: Ctrl-C; each file is there whole or as it was before.
-    """
+        views.show_run(standard_output(), result)
+
+
+def _parts(result: Result, targets: options.Targets, quiet: bool) -> list[Part]:
+    """What was asked for: the folder first, for it is small and holds what matters most."""
     from ssdlab.commandlog import write_commands
     from ssdlab.files import new_file
     from ssdlab.perfetto import write_timeline
 
+    def writer(table: pa.Table, what: str, write: Callable[[pa.Table, Path, str], None]) -> Callable[[Path], None]:
+        def to(target: Path) -> None:
+            if table.num_rows >= _LARGE and not quiet:
+                remark(f"writing {target}: {table.num_rows:,} {what}")
+            with new_file(target) as path:
+                write(table, path, target.name)
+
+        return to
+
+    parts = []
     if targets.out is not None:
-        result.save(targets.out, force=targets.force)
+        parts.append(results(targets.out, lambda path: result.save(path, force=targets.force), lambda: result.summary_json))
     for target, table, what, write in (
         (targets.log_commands, result.command_table(), "commands", write_commands),
         (targets.timeline, result.span_table(), "operations", write_timeline),
     ):
-        if target is None:
-            continue
-        assert table is not None, f"{what} were recorded"
-        if table.num_rows >= _LARGE and not quiet:
-            remark(f"writing {target}: {table.num_rows:,} {what}")
-        try:
-            with new_file(target) as path:
-                write(table, path, target.name)
-        except KeyboardInterrupt:
-            remark(f"interrupted: {target} was not written")
-            raise typer.Exit(130) from None
+        if target is not None:
+            assert table is not None, f"{what} were recorded"
+            parts.append(Part(target, writer(table, what, write), f"the {what}"))
+    return parts
