@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from ssdlab.cli.console import complain, discard_output, remark, say
+from ssdlab.cli.signals import INTERRUPTED
 from ssdlab.errors import InputError
 from ssdlab.files import undisturbed
 
@@ -48,7 +49,7 @@ def conclude(show: Callable[[], object], parts: Sequence[Part], interrupted: boo
         meaning: What that means for the results.
 
     Raises:
-        Exit: something could not be shown or written (status 1), or there was an interruption (130).
+        Exit: something could not be shown or written (status 1), or there was an interruption.
     """
     heard, unshown, failed = False, None, list[Part]()
     try:
@@ -76,7 +77,7 @@ def conclude(show: Callable[[], object], parts: Sequence[Part], interrupted: boo
     if interrupted:
         remark(f"interrupted: {meaning}")
     if interrupted or heard:
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _write(part: Part, interrupted: bool, failed: list[Part]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import TypeAlias, TypeVar, cast
 
 from ssdlab.cli.console import remark
@@ -21,7 +22,7 @@ Outcome = TypeVar("Outcome", Result, Comparison, Lifetime)
 
 
 def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, bool]:
-    """What `simulation` gives, with its progress shown meanwhile, and whether Ctrl-C cut it short."""
+    """What `simulation` gives, with its progress shown meanwhile, and whether Ctrl-C or SIGTERM cut it short."""
     try:
         with _answering(quiet), progress_bar(quiet) as start:
             return simulation(start), False
@@ -31,18 +32,26 @@ def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outco
 
 @contextmanager
 def _answering(quiet: bool) -> Iterator[None]:
-    """Has Ctrl-C answered at once: the tables of a long run take a while."""
+    """Has signals that end the run answered at once: the tables of a long run take a while."""
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Where the system's handler ends the process, as SIGTERM does unless the entry point took it over, nobody can answer.
+    before = {number: handler for number, handler in found.items() if callable(handler)}
+    answered = False
 
-    def answer(*_: object) -> None:
-        if not quiet:
+    def answer(number: int, frame: FrameType | None) -> None:
+        nonlocal answered
+        if not quiet and not answered:
             remark("interrupted: ending the run, and gathering what it measured")
-        raise KeyboardInterrupt
+        answered = True
+        before[signal.Signals(number)](number, frame)
 
-    before = signal.signal(signal.SIGINT, answer)
+    for number in before:
+        signal.signal(number, answer)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def remark_on(runs: Sequence[Result] | Sequence[Lifetime], notes: Iterable[str]) -> None:
