@@ -55,7 +55,7 @@ class Comparison:
         """Writes a folder: ``compare.json``, ``report.html``, and one result folder per run.
 
         Raises:
-            InputError: the folder exists and is not empty (unless `force`), or cannot be made.
+            InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
         """
         from ssdlab.folder import save_comparison
 

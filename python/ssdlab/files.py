@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
 import shutil
 import signal
 import threading
@@ -13,6 +15,14 @@ from os import PathLike
 from pathlib import Path
 
 from ssdlab.errors import InputError
+from ssdlab.exchange import exchange
+from ssdlab.locks import locked
+from ssdlab.manifest import strangers, write_manifest
+
+#: How the engine says that it cannot write a drive.
+_UNWRITABLE = re.compile(r"--save: the file cannot be written: .*\(os error (\d+)\)")
+#: How many of the files that stand in the way a message names.
+_NAMED = 10
 
 
 def existing_file(path: str | PathLike[str]) -> str:
@@ -59,16 +69,59 @@ def check_new_folder(path: Path, force: bool) -> Path:
     """`path` without symbolic links, if a folder can be written there.
 
     Raises:
-        InputError: it is a file, or not empty (unless `force`), or its own folder is missing or not writable.
+        InputError: it is a file; or not empty, unless `force` and all in it was written by ssdlab; or the working directory, or
+            one that holds it; or its own folder is missing or not writable.
     """
     with _refusing(path):
-        real = path.resolve()
-        if real.exists() and not real.is_dir():
-            raise InputError(f"{path}: a file; expected the name of a folder")
-        if real.is_dir() and not force and any(real.iterdir()):
-            raise InputError(f"{path}: not empty; choose another folder, or replace its results with --force")
+        try:
+            real = path.resolve()
+        except RuntimeError:  # as Python 3.12 and earlier say it
+            raise InputError(f"{path}: cannot be written: a symbolic link that leads to itself") from None
+        if real.exists():
+            _check_replaceable(path, real, force)
         _check_parent(real)
     return real
+
+
+def _check_replaceable(path: Path, real: Path, force: bool) -> None:
+    """Refuses a folder `real`, named `path`, that must not or cannot be replaced as a whole."""
+    if not real.is_dir():
+        raise InputError(f"{path}: a file; expected the name of a folder")
+    holders = _working_directory()
+    for folder in holders:
+        if real.samefile(folder):
+            what = "the working directory" if folder == holders[0] else "it holds the working directory"
+            raise InputError(f"{path}: {what}, which is never replaced; expected another folder, such as results")
+    if real.is_mount():
+        raise InputError(f"{path}: a file system is mounted there, which cannot be replaced; expected a folder in it")
+    if not any(real.iterdir()):
+        return
+    if not force:
+        raise InputError(f"{path}: not empty; choose another folder, or replace its results with --force")
+    _check_ours(path, real)
+    for folder in (real, *(entry for entry in real.rglob("*") if entry.is_dir())):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise InputError(f"{path}: {folder} cannot be removed: {os.strerror(errno.EACCES)}")
+
+
+def _working_directory() -> tuple[Path, ...]:
+    """The working directory and those that hold it; none if it has been removed."""
+    try:
+        working = Path.cwd()
+    except FileNotFoundError:
+        return ()
+    return (working, *working.parents)
+
+
+def _check_ours(path: Path, real: Path) -> None:
+    """Refuses a folder `real`, named `path`, with anything in it that ssdlab did not write there."""
+    found = strangers(real)
+    if found:
+        # A name may hold anything, even the end of a line.
+        shown = ", ".join(name if name.isprintable() else repr(name) for name in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        what = f"{path}: --force replaces results and nothing else, and these are not part of one: {shown}{more}"
+        raise InputError(f"{what}; move them away, or choose another folder")
 
 
 @contextmanager
@@ -96,8 +149,8 @@ def _check_parent(path: Path) -> None:
 
 
 def _beside(path: Path, what: str) -> Path:
-    """A name beside `path`, of this process alone."""
-    return path.with_name(f".{path.name}.{os.getpid()}.{what}")
+    """A name beside `path` that nobody else uses."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{what}")
 
 
 def growing(path: Path) -> Path:
@@ -120,6 +173,24 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def new_drive_file(path: Path) -> Iterator[Path]:
+    """As :func:`new_file`, for a drive that the engine saves: that it cannot be written is no fault of the input.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        with new_file(path) as beside:
+            yield beside
+    except InputError as error:
+        found = _UNWRITABLE.fullmatch(str(error))
+        if found is None:
+            raise
+        number = int(found[1])
+        raise OSError(number, os.strerror(number), str(path)) from None
+
+
+@contextmanager
 def _named(path: Path, beside: Path) -> Iterator[None]:
     """An error in writing `beside` is one of `path`: the user gave that name, and knows nothing of the other."""
     try:
@@ -129,51 +200,77 @@ def _named(path: Path, beside: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         if not full and not str(error.filename).startswith(str(beside)):
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        # What pyarrow says of it names functions of its own.
+        said = os.strerror(error.errno) if error.errno else error.strerror
+        raise OSError(error.errno, said, str(path)) from error
 
 
-def write_folder(path: Path, force: bool, write: Callable[[Path], None], ours: Callable[[Path], bool]) -> Path:
-    """Has `write` fill a folder, which then takes `path`'s place.
+def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force: bool) -> Path:
+    """Has `write` fill a folder of this `kind`, which then, with its manifest, takes `path`'s place.
 
-    Replacing a folder removes only what is `ours` in it: whatever else a person keeps there moves along.
+    At no moment is there less than a whole folder under that name. What was there is removed last, and only if all of it was
+    written by ssdlab.
+
+    Raises:
+        InputError: as for :func:`check_new_folder`, or another process writes there; nothing has changed.
+        OSError: it cannot be written; nothing has changed.
     """
     real = check_new_folder(path, force)
     beside = _beside(real, "new")
+    #: Removed in the end: what is known to be ours.
+    spare = [beside]
     try:
-        with _named(path, beside):
+        with locked(path), _named(path, beside):
             beside.mkdir()
             write(beside)
-        with _undisturbed():
-            _take_place(beside, real, ours)
+            write_manifest(beside, kind)
+            with undisturbed():
+                check_new_folder(path, force)
+                if real.exists() and any(real.iterdir()):
+                    _exchange_if_ours(beside, path, real, spare)
+                else:
+                    beside.rename(real)  # This replaces an empty folder, and none that is filled meanwhile.
+                _remove(spare)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        _remove(spare)
     return path
 
 
-def _take_place(new: Path, real: Path, ours: Callable[[Path], bool]) -> None:
-    """Puts the folder `new` in the place of `real`, with what is not `ours` in there."""
-    old = _beside(real, "old")
-    if real.exists():
-        real.rename(old)
-    new.rename(real)
-    if old.exists():
-        for entry in old.iterdir():
-            if not ours(entry) and not (real / entry.name).exists():
-                entry.rename(real / entry.name)
-        shutil.rmtree(old)
+def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> None:
+    """Exchanges the folders `new` and `real`, named `path`, unless anything in `real` is not ours."""
+    exchange(new, real)
+    spare.remove(new)
+    try:
+        # A last look: nobody else knows the name that it has now.
+        _check_ours(path, new)
+    except BaseException:
+        exchange(new, real)
+        spare.append(new)
+        raise
+    spare.append(new)
+
+
+def _remove(folders: list[Path]) -> None:
+    while folders:
+        shutil.rmtree(folders.pop(), ignore_errors=True)
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block, which must not be left half done."""
-    if threading.current_thread() is not threading.main_thread():  # which alone hears of Ctrl-C
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait for the end of the block, which must not be left half done."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
         yield
         return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    heard: list[int] = []
+    # A handler that is not of Python is none here, and could not be put back.
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in found.items() if handler is not None}
+    for number in before:
+        signal.signal(number, lambda number, _: heard.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in heard:
+            signal.raise_signal(late)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
 from ssdlab.files import write_folder
+from ssdlab.manifest import write_manifest
 from ssdlab.results import Result
 
 if TYPE_CHECKING:
@@ -17,31 +18,24 @@ if TYPE_CHECKING:
 
 __all__ = ["load_comparison", "load_result", "save_comparison", "save_result"]
 
-_RESULT_FILES = (
-    "drive.toml",
-    "workload.toml",
-    "summary.json",
-    "latency.parquet",
-    "timeline.parquet",
-    "report.html",
-)
-_COMPARISON_FILES = ("compare.json", "report.html")
+#: The kind of a result folder in its manifest.
+_RESULT = "result"
 
 
 def save_result(result: Result, folder: str | PathLike[str], *, force: bool = False) -> Path:
     """Writes a result folder and returns its path.
 
     Raises:
-        InputError: it exists and is not empty (unless `force`), or cannot be made.
+        InputError: it exists and is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
     """
-    return write_folder(Path(folder), force, lambda path: _write_result(result, path), _ours)
+    return write_folder(Path(folder), _RESULT, lambda path: _write_result(result, path), force=force)
 
 
 def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, force: bool = False) -> Path:
     """Writes a comparison: ``compare.json``, ``report.html``, and a result folder per run.
 
     Raises:
-        InputError: it exists and is not empty (unless `force`), or cannot be made.
+        InputError: it exists and is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
     """
 
     def write(path: Path) -> None:
@@ -49,11 +43,12 @@ def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, forc
         for name, run in zip(names, comparison.runs, strict=True):
             (path / name).mkdir()
             _write_result(run, path / name)
+            write_manifest(path / name, _RESULT)
         text = json.dumps({**comparison.to_dict(), "folders": names}, indent=2)
         (path / "compare.json").write_text(text + "\n", encoding="utf-8")
         (path / "report.html").write_text(comparison.report(), encoding="utf-8")
 
-    return write_folder(Path(folder), force, write, _ours)
+    return write_folder(Path(folder), "comparison", write, force=force)
 
 
 def load_result(folder: str | PathLike[str]) -> Result:
@@ -121,10 +116,3 @@ def _folder_names(comparison: Comparison) -> list[str]:
         repeats = sum(run.policy == earlier.policy for earlier in comparison.runs[: len(names)])
         names.append(f"{run.policy}-{repeats + 1}" if repeats else run.policy)
     return names
-
-
-def _ours(entry: Path) -> bool:
-    """Whether an entry of a result or comparison folder was written here."""
-    if entry.is_dir():
-        return (entry / "summary.json").is_file()
-    return entry.name in _RESULT_FILES or entry.name in _COMPARISON_FILES

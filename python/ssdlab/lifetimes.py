@@ -115,7 +115,7 @@ class Lifetime:
         """Writes a folder: ``lifetime.json``, ``drive.toml`` and ``workload.toml``.
 
         Raises:
-            InputError: the folder exists and is not empty (unless `force`), or cannot be made.
+            InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
         """
         from ssdlab.files import write_folder
 
@@ -125,7 +125,7 @@ class Lifetime:
             for name, text in zip(_FILES, texts, strict=True):
                 (path / name).write_text(text, encoding="utf-8")
 
-        return write_folder(Path(folder), force, write, lambda entry: entry.name in _FILES)
+        return write_folder(Path(folder), "lifetime", write, force=force)
 
 
 def lifetime(

@@ -20,14 +20,14 @@ __all__ = ["Session"]
 
 
 class Session:
-    """Runs that share what follows from a drive alone and takes time to find out: the scale models of steady states.
+    r"""Runs that share what follows from a drive alone and takes time to find out: the scale models of steady states.
 
     Results are the same as without one; a drive that is run again, under another policy or another load, is set up faster. A
     session may be used from several threads at once. Runs outside a session, and those of two sessions, share nothing.
 
     Example:
         >>> session = Session()
-        >>> job = ssdlab.Workload.from_text("[job]\\nrw=randread\\nnumber_ios=100\\n")
+        >>> job = ssdlab.Workload.from_text("[job]\nrw=randread\nnumber_ios=100\n")
         >>> session.run("tiny", job, precondition="steady").status
         'complete'
     """

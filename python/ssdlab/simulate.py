@@ -14,7 +14,7 @@ from ssdlab import _engine, drives, numbers
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
-from ssdlab.files import existing_file, new_file
+from ssdlab.files import existing_file, new_drive_file
 from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
@@ -111,8 +111,8 @@ def run(
         power_down: For how long the drive is then off, as ``"30d"``; its data ages meanwhile.
         skip_commands: Commands of each job to leave out at its beginning: how a workload goes on with a loaded drive.
         stop_after: Commands of each job after which the host stops.
-        rest_after: Commands of each job after which the drive is brought to rest, as it would be to be saved, and goes on; what is
-            measured begins there.
+        rest_after: Commands of each job after which the drive is brought to rest, as it would be to be saved, and goes on; what
+            is measured begins there.
         session: Runs of one session share what takes time to find out about a drive; by default each run is a session of its own.
         progress: Called about ten times a second with a :class:`Progress`; return ``False`` to stop.
 
@@ -181,7 +181,7 @@ def call_engine(
         "text": stream.text,
         "load": None if load is None else existing_file(load),
     }
-    with nullcontext() if save is None else new_file(Path(save)) as saved:
+    with nullcontext() if save is None else new_drive_file(Path(save)) as saved:
         paths["save"] = None if saved is None else str(saved)
         outcome = call(json.dumps(whole), paths, hook)
         if saved is not None and any(option == "--save" for option, _, _ in outcome.unwritten):

@@ -53,7 +53,6 @@ def refused(done, tmp_path, *words):
         (["run", "tiny", "JOB", "--out", "n" * 250], ["n: its folder", "too long"]),
         (["run", "tiny", "JOB", "--out", "n" * 300], ["n: cannot be written", "too long"]),
         (["run", "tiny", "JOB", "--out", "new", "--save", "new"], ["--out new"]),
-        (["run", "tiny", "JOB", "--out", "..", "--force", "--save", "x"], ["--save x", "inside"]),
         (["run", "tiny", "JOB", "--steady-round", "1s"], ["--steady-round 1s", "--steady-state"]),
         (["compare", "tiny", "JOB", "--policy", "baseline", "--steady-round", "1s"], ["--steady-state"]),
         (["run", "tiny", "JOB", "--seed", str(2**64)], ["seed = 18446744073709551616", "0..=18446744073709551615"]),
@@ -90,13 +89,22 @@ def test_a_folder_that_is_not_empty_is_kept(cli, job, tmp_path):
 
 def test_force_replaces_results_and_nothing_else(cli, job, tmp_path):
     out = tmp_path / "out"
-    out.mkdir()
+    assert cli("run", "tiny", job, "--out", out).returncode == 0
     (out / "thesis.tex").write_text("ten years of work")
+    before = (out / "summary.json").read_text()
+    refused(cli("run", "tiny", job, "--out", out, "--force"), tmp_path, "thesis.tex;", "move them away")
+    assert (out / "summary.json").read_text() == before
+    (out / "thesis.tex").rename(tmp_path / "thesis.tex")
     (out / "summary.json").write_text("old")
     assert cli("run", "tiny", job, "--out", out, "--force").returncode == 0
-    assert (out / "thesis.tex").read_text() == "ten years of work"
     assert ssdlab.load_result(out).status == "complete"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "mixed.fio", "out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "mixed.fio", "out", "thesis.tex"]
+
+
+def test_a_drive_is_not_saved_in_the_folder_of_results(cli, job, tmp_path):
+    (tmp_path / "out").mkdir()
+    done = cli("run", "tiny", job, "--out", tmp_path / "out", "--save", tmp_path / "out" / "x")
+    refused(done, tmp_path, "out/x: inside")
 
 
 def test_force_replaces_files(cli, job, tmp_path):

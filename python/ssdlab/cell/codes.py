@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +15,7 @@ from ssdlab.cell.pool import ProgressHook, share_out
 from ssdlab.cell.question import CellLike, CodeLike, Numbers, array, ask, listed
 from ssdlab.errors import InputError, Interrupted
 from ssdlab.files import check_new_file, existing_file, new_file
+from ssdlab.locks import locked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,11 +226,13 @@ def code(
     target = None if out is None else Path(out)
     if target is not None:
         check_new_file(target, force=True)
-        if target.exists() and not force:
+    # Two that take up one file would each save what they counted, and lose what the other did.
+    with nullcontext() if target is None else locked(target):
+        if target is not None and target.exists() and not force:
             fresh = _taken_up(fresh, target)
-    measured, interrupted = _measured(fresh, threads, progress)
-    if target is not None:
-        measured.save(target, force=True)
+        measured, interrupted = _measured(fresh, threads, progress)
+        if target is not None:
+            measured.save(target, force=True)
     if interrupted:
         raise Interrupted(measured)
     return measured

@@ -27,8 +27,9 @@ def share_out(
     Ctrl-C drops the pieces that have not begun and waits for those that have.
     """
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        futures = [pool.submit(work, piece) for piece in pieces]
         try:
+            # Inside as well: there may be so many that they take a while.
+            futures = [pool.submit(work, piece) for piece in pieces]
             for future in as_completed(futures):
                 found = future.result()
                 if done is not None:

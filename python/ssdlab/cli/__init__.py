@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import traceback
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ssdlab.cli import cell, check, compare, history, lifetime, paper, presets, report, run, schema, show, trace
+from ssdlab.cli import cell, check, compare, history, lifetime, paper, presets, report, run, schema, show, signals, trace
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
@@ -18,7 +17,7 @@ __all__ = ["app", "main"]
 
 
 class Guarded(TyperGroup):
-    """The one place where errors become exit statuses: 2 bad input, 130 interrupted, 1 a fault of ours."""
+    """The one place where errors become exit statuses: 2 bad input, 130 interrupted, 1 a fault of ours or of the system."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
@@ -29,7 +28,7 @@ class Guarded(TyperGroup):
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             remark("interrupted: there is no result")
-            raise typer.Exit(130) from None
+            raise typer.Exit(signals.INTERRUPTED) from None
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -95,6 +94,12 @@ def _options(
 
 def main() -> None:
     """The entry point."""
-    # A shell may start its background jobs with Ctrl-C ignored; a run must end cleanly all the same.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(app(prog_name="ssdlab"))
+    with signals.installed():
+        status: str | int | None
+        try:
+            status = app(prog_name="ssdlab")
+        except SystemExit as end:
+            status = end.code
+        except KeyboardInterrupt:
+            status = signals.INTERRUPTED
+        sys.exit(signals.exit_status(status))

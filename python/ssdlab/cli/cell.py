@@ -13,6 +13,7 @@ from ssdlab.cell.pool import interruptible
 from ssdlab.cli import asking, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
+from ssdlab.cli.signals import INTERRUPTED
 from ssdlab.cli.spread import spread
 from ssdlab.errors import Interrupted
 
@@ -252,7 +253,7 @@ def code(
                 remark(f"wrote {path}")
     if interrupted:
         remark("interrupted: the measurement is partial")
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _condition(**texts: str | None) -> dict[str, Any]:

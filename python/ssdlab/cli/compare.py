@@ -8,9 +8,11 @@ import typer
 
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.console import json_text, print_json, standard_output
+from ssdlab.cli.keeping import conclude, results
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
+from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
 
 
@@ -35,21 +37,26 @@ def compare(
     policies = [name.strip() for name in policy.split(",")]
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    options.Targets(out, force, setup.save).check()
-    source = reading.workload(workload)
-    chosen = [policy_file.chosen(name) for name in policies]
-    comparison, ending = measured(
-        lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
-        quiet,
-    )
-    if not quiet:
-        remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
-    if out is not None:
-        comparison.save(out, force=force)
+    with options.Targets(out, force, setup.save).reserved():
+        source = reading.workload(workload)
+        chosen = [policy_file.chosen(name) for name in policies]
+        comparison, ending = measured(
+            lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
+            quiet,
+        )
+        if not quiet:
+            remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
+        parts = []
+        if out is not None:
+            parts.append(results(out, lambda path: comparison.save(path, force=force), lambda: json_text(comparison.to_dict())))
+        conclude(lambda: _show(comparison, json), parts, ending, "the last run is partial")
+
+
+def _show(comparison: Comparison, json: bool) -> None:
+    """Prints the comparison in the form that was asked for."""
     if json:
         print_json(comparison.to_dict())
     else:
         from ssdlab.cli import views
 
         views.show_comparison(standard_output(), comparison)
-    ending.close("the last run is partial")

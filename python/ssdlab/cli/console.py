@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,15 +23,35 @@ def standard_output() -> Console:
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json_text(document))
+
+
+def json_text(document: Any) -> str:
+    """A JSON document as it is printed."""
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def complain(message: str) -> None:
     """An error, on standard error."""
     lines = message.splitlines() or [""]
-    sys.stderr.write("".join(f"ssdlab: error: {line}\n" for line in lines))
+    say("".join(f"ssdlab: error: {line}\n" for line in lines))
 
 
 def remark(message: str) -> None:
     """Something to know, on standard error."""
-    sys.stderr.write(f"ssdlab: {message}\n")
+    say(f"ssdlab: {message}\n")
+
+
+def say(text: str) -> None:
+    """Puts `text` on standard error. A full disk under it must not cost the results: what it does not take is lost."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        discard_output(sys.stderr)
+
+
+def discard_output(stream: TextIO) -> None:
+    """Drops what `stream` could not take and all that comes: at the end Python would try again, and fail."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

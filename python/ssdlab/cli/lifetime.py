@@ -10,6 +10,7 @@ import typer
 from ssdlab import lifetimes
 from ssdlab.cli import options
 from ssdlab.cli.console import standard_output
+from ssdlab.cli.keeping import conclude, results
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 
@@ -100,38 +101,43 @@ def lifetime(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a workload until the drive is worn out."""
-    options.Targets(out, force, setup.save).check()
-    source = reading.workload(workload)
-    result, ending = measured(
-        lambda start: lifetimes.lifetime(
-            drive,
-            source,
-            policy,
-            set=setup.settings or (),
-            seed=setup.seed,
-            precondition=setup.precondition,
-            load=setup.load,
-            save=setup.save,
-            until=until,
-            method=method,
-            wear_limit=wear_limit,
-            retention=retention,
-            max_passes=max_passes,
-            intervals=intervals,
-            round_cycles=round_cycles,
-            agreement=agreement,
-            progress=start("lifetime"),
-        ),
-        quiet,
-    )
-    if not quiet:
-        remark_on([result], result.notes)
-    if out is not None:
-        result.save(out, force=force)
+    with options.Targets(out, force, setup.save).reserved():
+        source = reading.workload(workload)
+        result, ending = measured(
+            lambda start: lifetimes.lifetime(
+                drive,
+                source,
+                policy,
+                set=setup.settings or (),
+                seed=setup.seed,
+                precondition=setup.precondition,
+                load=setup.load,
+                save=setup.save,
+                until=until,
+                method=method,
+                wear_limit=wear_limit,
+                retention=retention,
+                max_passes=max_passes,
+                intervals=intervals,
+                round_cycles=round_cycles,
+                agreement=agreement,
+                progress=start("lifetime"),
+            ),
+            quiet,
+        )
+        if not quiet:
+            remark_on([result], result.notes)
+        parts = []
+        if out is not None:
+            parts.append(results(out, lambda path: result.save(path, force=force), lambda: result.report_json))
+        conclude(lambda: _show(result, json), parts, ending, "the results are those of the life so far")
+
+
+def _show(result: lifetimes.Lifetime, json: bool) -> None:
+    """Prints the life in the form that was asked for."""
     if json:
         sys.stdout.write(result.report_json.rstrip("\n") + "\n")
     else:
         from ssdlab.cli import lifetime_views
 
         lifetime_views.show_lifetime(standard_output(), result)
-    ending.close("the results are those of the life so far")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from types import FrameType
 from typing import TypeAlias, TypeVar, cast
 
-import typer
-
-from ssdlab.cli.console import complain, remark
+from ssdlab.cli.console import remark
+from ssdlab.cli.keeping import Ending
 from ssdlab.cli.progress import progress_bar
 from ssdlab.comparison import Comparison
 from ssdlab.errors import Interrupted, NotWrittenError
@@ -31,43 +30,31 @@ def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outco
     except Interrupted as stopped:
         return cast(Outcome, stopped.result), Ending(interrupted=True)
     except NotWrittenError as failed:
-        return cast(Outcome, failed.result), Ending(not_written=failed)
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a simulation ended."""
-
-    #: Ctrl-C cut it short.
-    interrupted: bool = False
-    #: Files that it was to write meanwhile.
-    not_written: NotWrittenError | None = None
-
-    def close(self, what: str) -> None:
-        """Ends the command with the exit status for it; `what` an interruption means for the results."""
-        if self.not_written is not None:
-            for name, error in self.not_written.files:
-                complain(f"{name}: {error.strerror}; it was not written, everything else was")
-            raise typer.Exit(1)
-        if self.interrupted:
-            remark(f"interrupted: {what}")
-            raise typer.Exit(130)
+        return cast(Outcome, failed.result), Ending(not_written=failed.files)
 
 
 @contextmanager
 def _answering(quiet: bool) -> Iterator[None]:
-    """Has Ctrl-C answered at once: the tables of a long run take a while."""
+    """Has signals that end the run answered at once: the tables of a long run take a while."""
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Where the system's handler ends the process, as SIGTERM does unless the entry point took it over, nobody can answer.
+    before = {number: handler for number, handler in found.items() if callable(handler)}
+    answered = False
 
-    def answer(*_: object) -> None:
-        if not quiet:
+    def answer(number: int, frame: FrameType | None) -> None:
+        nonlocal answered
+        if not quiet and not answered:
             remark("interrupted: ending the run, and gathering what it measured")
-        raise KeyboardInterrupt
+        answered = True
+        before[signal.Signals(number)](number, frame)
 
-    before = signal.signal(signal.SIGINT, answer)
+    for number in before:
+        signal.signal(number, answer)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def remark_on(runs: Sequence[Result] | Sequence[Lifetime], notes: Iterable[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -9,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from ssdlab.errors import InputError
+from ssdlab.locks import locked
 from ssdlab.workloads import Workload
 
 _SOURCE = "Workload"
@@ -37,7 +40,7 @@ Out: TypeAlias = Annotated[
     ),
 ]
 Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Replace what is already there: files, results in a folder.", rich_help_panel=_OUTPUT)
+    bool, typer.Option("--force", help="Replace what is there: files, folders that ssdlab wrote.", rich_help_panel=_OUTPUT)
 ]
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
@@ -115,9 +118,7 @@ class Setup:
     ] = 0
     stop_after: Annotated[
         int | None,
-        typer.Option(
-            "--stop-after", metavar="N", min=1, help="Stop after N commands of each job.", rich_help_panel=_START
-        ),
+        typer.Option("--stop-after", metavar="N", min=1, help="Stop after N commands of each job.", rich_help_panel=_START),
     ] = None
     rest_after: Annotated[
         int | None,
@@ -289,6 +290,23 @@ class Targets:
         """The files that grow while the run goes on."""
         return [path for path in (self.log_commands, self.timeline, self.history) if path is not None]
 
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Checks that each can be written, and keeps other commands from writing them until the block ends.
+
+        Raises:
+            InputError: one that cannot, two that are the same, or one that another command is about to write.
+        """
+        self.check()
+        files = self._files()
+        with locked(*files) if self.out is None else locked(self.out, *files):
+            # What another command wrote just before it gave its lock back counts as well.
+            self.check()
+            yield
+
+    def _files(self) -> list[Path]:
+        return [*([] if self.save is None else [self.save]), *self.streamed()]
+
     def check(self) -> None:
         """Whether each can be written.
 
@@ -297,7 +315,7 @@ class Targets:
         """
         from ssdlab.files import check_new_file, check_new_folder
 
-        files = [*([] if self.save is None else [self.save]), *self.streamed()]
+        files = self._files()
         if self.force and self.out is None and not files:
             raise InputError("--force: replaces what is already there, but no --out, --save or other file is given")
         if self.out is not None:

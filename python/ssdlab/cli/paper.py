@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ssdlab.cli import options
-from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.console import json_text, print_json, remark, standard_output
+from ssdlab.cli.keeping import results, write_or_keep
 from ssdlab.cli.progress import work_bar
 from ssdlab.errors import InputError, unknown_name
 
@@ -47,24 +49,33 @@ def paper(
         _list(json)
         return
     wanted = _wanted(names, [*papers.EXPERIMENTS])
-    _check(out, force)
-    Traces(traces)  # A folder that is not there is said before minutes have passed.
-    outcomes: list[Outcome] = []
-    try:
-        for name in wanted:
-            with work_bar(name, quiet or json) as progress:
-                outcomes.append(papers.run(name, quick, traces, progress))
-            if not json:
-                _show(standard_output(), outcomes[-1])
-    finally:
-        # Also if it ends early: what has been found took minutes.
-        if out is not None and outcomes:
-            save(outcomes, out, force=force)
-            if not quiet:
-                _say_what_was_written(out, outcomes)
+    with _reserved(out, force):
+        Traces(traces)  # A folder that is not there is said before minutes have passed.
+        outcomes: list[Outcome] = []
+        placed = True
+        try:
+            for name in wanted:
+                with work_bar(name, quiet or json) as progress:
+                    outcomes.append(papers.run(name, quick, traces, progress))
+                if not json:
+                    _show(standard_output(), outcomes[-1])
+        finally:
+            # Also if it ends early: what has been found took minutes.
+            if out is not None and outcomes:
+                part = results(out, lambda path: save(outcomes, path, force=force), lambda: json_text(_document(outcomes)))
+                placed = write_or_keep(part)
+                if placed and not quiet:
+                    _say_what_was_written(out, outcomes)
     if json:
-        documents = [outcome.as_json() for outcome in outcomes]
-        print_json(documents[0] if len(documents) == 1 else {"experiments": documents})
+        print_json(_document(outcomes))
+    if not placed:
+        raise typer.Exit(1)
+
+
+def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What the experiments found, as ``--json`` prints it."""
+    documents = [outcome.as_json() for outcome in outcomes]
+    return documents[0] if len(documents) == 1 else {"experiments": documents}
 
 
 def _list(json: bool) -> None:
@@ -92,12 +103,9 @@ def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
     return known if "all" in names else [*dict.fromkeys(names)]
 
 
-def _check(out: Path | None, force: bool) -> None:
-    """Refuses a folder that could not be written, before anything has run."""
-    from ssdlab.files import check_new_folder
-
-    if out is not None:
-        check_new_folder(out, force)
+def _reserved(out: Path | None, force: bool) -> AbstractContextManager[None]:
+    """Refuses a folder that could not be written before anything has run, and keeps others from writing it meanwhile."""
+    return nullcontext() if out is None else options.Targets(out, force, None).reserved()
 
 
 def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:

@@ -12,10 +12,12 @@ import typer
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.keeping import conclude, results
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.progress import watch_size
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
+from ssdlab.results import Result
 
 
 @spread()
@@ -83,28 +85,34 @@ def run(
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
     targets = options.Targets(out, force, setup.save, timeline, log_commands, history)
-    targets.check()
-    policy_like = None if policy is None else policy_file.chosen(policy)
-    source = (replace(reading, format=None) if as_fio else reading).workload(workload)
-    result, ending = measured(
-        lambda start: simulate.run(
-            drive,
-            source,
-            policy_like,
-            **setup.arguments(),
-            log_commands=log_commands,
-            timeline=timeline,
-            timeline_from=timeline_from,
-            timeline_for=timeline_for,
-            history=history,
-            progress=watch_size(start("run"), targets.streamed(), timeline, quiet),
-        ),
-        quiet,
-    )
-    if not quiet:
-        remark_on([result], result.notes)
-    if out is not None:
-        result.save(out, force=force)
+    with targets.reserved():
+        policy_like = None if policy is None else policy_file.chosen(policy)
+        source = (replace(reading, format=None) if as_fio else reading).workload(workload)
+        result, ending = measured(
+            lambda start: simulate.run(
+                drive,
+                source,
+                policy_like,
+                **setup.arguments(),
+                log_commands=log_commands,
+                timeline=timeline,
+                timeline_from=timeline_from,
+                timeline_for=timeline_for,
+                history=history,
+                progress=watch_size(start("run"), targets.streamed(), timeline, quiet),
+            ),
+            quiet,
+        )
+        if not quiet:
+            remark_on([result], result.notes)
+        parts = []
+        if out is not None:
+            parts.append(results(out, lambda path: result.save(path, force=force), lambda: result.summary_json))
+        conclude(lambda: _show(result, as_fio, json), parts, ending, "the results are partial")
+
+
+def _show(result: Result, as_fio: bool, json: bool) -> None:
+    """Prints the result in the form that was asked for."""
     if as_fio:
         print_json(result.fio())
     elif json:
@@ -113,4 +121,3 @@ def run(
         from ssdlab.cli import views
 
         views.show_run(standard_output(), result)
-    ending.close("the results are partial")

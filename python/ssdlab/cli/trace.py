@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from ssdlab.cell.pool import interruptible
 from ssdlab.cli import analyses, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.spread import spread
@@ -35,7 +36,7 @@ def info(
     """Show what is in a trace: requests, bytes, time span, footprint, streams."""
     from ssdlab import traces
 
-    facts = traces.trace_info(reading.workload(file))
+    facts = interruptible(lambda: traces.trace_info(reading.workload(file)))
     if json:
         print_json(facts)
     else:
@@ -67,7 +68,7 @@ def convert(
     if out.suffix in (".gz", ".zst"):
         raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
-        written = traces.trace_convert(reading.workload(file), path, to)
+        written = interruptible(lambda: traces.trace_convert(reading.workload(file), path, to))
     if json:
         print_json(written)
     else:
@@ -92,7 +93,7 @@ def fit(
         _check_target(out, file, force)
     elif force:
         raise InputError("--force: replaces the file of --out, which is not given")
-    look_alike = traces.trace_fit(reading.workload(file))
+    look_alike = interruptible(lambda: traces.trace_fit(reading.workload(file)))
     if out is not None:
         with new_file(out) as path:
             path.write_text(look_alike.toml, encoding="utf-8")

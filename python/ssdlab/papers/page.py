@@ -29,7 +29,7 @@ def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: boo
     Without matplotlib there are no pictures.
 
     Raises:
-        InputError: the folder exists and is not empty (unless `force`), or cannot be made.
+        InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
     """
 
     def write(path: Path) -> None:
@@ -47,7 +47,7 @@ def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: boo
         for table in tables:
             _write_table(table, path / _TABLES / f"{table.name}.csv")
 
-    return write_folder(Path(folder), force, write, lambda entry: entry.name in (_PAGE, _DOCUMENT, _PICTURES, _TABLES))
+    return write_folder(Path(folder), "papers", write, force=force)
 
 
 def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:

@@ -196,7 +196,7 @@ impl View {
     }
 
     fn block_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        look(|view| block_of(view, block).map(|block| self.names.write.name(py, view.store.block(block).mode)))
+        look(|view| block_of(view, block).map(|block| self.names.write.name(py, view.store.block(block).mode())))
     }
 
     fn block_valid(&self, block: i64) -> PyResult<u16> {

@@ -12,9 +12,9 @@ from ssdlab.analyses import Access, access
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.papers.agcr.loads import is_of_the_paper, length, loads, note_of
 from ssdlab.papers.entry import Entry, Picture, Table
+from ssdlab.papers.session import run as simulate
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
-from ssdlab.papers.session import run as simulate
 from ssdlab.units import percent
 from ssdlab.workloads import Workload
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from ssdlab.drives import Drive, describe
-from ssdlab.papers.session import lifetime
 from ssdlab.papers.autoftl.runs import CONFIGURATIONS, MOBILE, Case, Configuration, Life
 from ssdlab.papers.entry import Entry
+from ssdlab.papers.session import lifetime
 from ssdlab.papers.setting import Setting
 from ssdlab.units import percent
 

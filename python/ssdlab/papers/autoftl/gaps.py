@@ -9,8 +9,8 @@ import numpy as np
 
 from ssdlab.papers.autoftl.runs import ENTERPRISE, MOBILE, Case, cases
 from ssdlab.papers.entry import Entry, Table
-from ssdlab.papers.setting import Setting
 from ssdlab.papers.session import run as simulate
+from ssdlab.papers.setting import Setting
 from ssdlab.traces import gaps
 from ssdlab.units import percent
 from ssdlab.workloads import Workload

@@ -8,9 +8,9 @@ from typing import Any
 
 from ssdlab.lifetimes import Lifetime
 from ssdlab.papers.session import lifetime
+from ssdlab.papers.session import run as simulate
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
-from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import Workload
 
 #: autoFTL, and what it is without slow erases.

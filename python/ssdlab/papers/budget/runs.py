@@ -10,9 +10,9 @@ from typing import Any, Final
 from ssdlab.drives import Drive
 from ssdlab.papers.budget.tables import PAGES, WEARS, drive, modes_of
 from ssdlab.papers.scaling import scale_to
+from ssdlab.papers.session import run as simulate
 from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
-from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import Workload
 
 #: Erases that a run without any counts as: fewer than one happened.

@@ -15,8 +15,8 @@ from typing import Any
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.drives import Drive, check
 from ssdlab.papers.entry import Entry, Picture, Table
-from ssdlab.papers.setting import Setting
 from ssdlab.papers.session import run
+from ssdlab.papers.setting import Setting
 from ssdlab.units import count, duration, percent
 
 _HOUR = 3_600.0

@@ -9,8 +9,8 @@ from typing import Any
 
 from ssdlab.drives import DriveLike
 from ssdlab.papers.retention.loads import weeks_of
-from ssdlab.papers.traces import Load
 from ssdlab.papers.session import run as simulate
+from ssdlab.papers.traces import Load
 from ssdlab.units import duration
 from ssdlab.workloads import Workload, WorkloadLike
 

@@ -1,0 +1,246 @@
+"""A run whose results cannot be written: they are shown, and kept elsewhere where that is possible."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+import ssdlab
+from ssdlab import papers
+from ssdlab.cli import keeping
+from ssdlab.cli.options import Targets
+
+LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
+#: Commands that may be interrupted, and what they print.
+LONG_COMMANDS = {
+    "run": (["run", "tiny", "LONG"], lambda document: document["status"]),
+    "compare": (["compare", "tiny", "LONG", "--policy", "baseline"], lambda document: document["runs"][0]["status"]),
+    "lifetime": (["lifetime", "tiny", "LONG", "--wear-limit", "4000000"], lambda document: document["status"]),
+}
+
+
+def limit_files(size: int):
+    """Has files end at `size` bytes in the process to come, as on a full disk."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch) -> Path:
+    """The temporary folder of the commands."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "lifetime"])
+def test_without_room_anywhere_the_summary_is_in_the_terminal(cli, job, temporary, tmp_path, command):
+    given = {
+        "run": ("run", "tiny", job),
+        "compare": ("compare", "tiny", job, "--policy", "baseline,ofwar"),
+        "lifetime": ("lifetime", "tiny", job, "--max-passes", "1"),
+    }[command]
+    done = cli(*given, "--out", "out", preexec_fn=limit_files(1000))
+    assert done.returncode == 1
+    assert "write amplification" in done.stdout
+    said, document = done.stderr.split("\n{", 1)
+    assert "ssdlab: error: out: File too large\n" in said
+    assert "the same command gives the same bytes again" in said
+    assert "wall_s" in json.loads("{" + document)["runs"][0] if command == "compare" else json.loads("{" + document)
+    assert [*temporary.iterdir(), *(tmp_path / "here").iterdir()] == []
+
+
+@pytest.mark.parametrize("command", LONG_COMMANDS)
+def test_what_cannot_be_put_in_place_is_kept(temporary, tmp_path, command):
+    (tmp_path / "long.fio").write_text(LONG)
+    (tmp_path / "gone").mkdir()
+    out = tmp_path / "gone" / "my out"
+    arguments, status = LONG_COMMANDS[command]
+    arguments = [str(tmp_path / "long.fio") if word == "LONG" else word for word in arguments]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "ssdlab", *arguments, "--json", "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(2.5)
+    shutil.rmtree(tmp_path / "gone")
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert status(json.loads(stdout)) == "partial"
+    (kept,) = temporary.glob("ssdlab-*/my out")
+    assert (kept / "manifest.json").is_file()
+    assert f"{out}: its folder {out.parent} does not exist" in stderr
+    assert f"the results are kept in {kept}" in stderr
+    assert "the same bytes" not in stderr
+    # The line that puts them in place does.
+    out.parent.mkdir()
+    line = next(line for line in stderr.splitlines() if " mv " in line)
+    subprocess.run(shlex.split(line[line.index("mv ") :]), check=True)
+    assert (out / "manifest.json").is_file()
+    if command == "run":
+        assert ssdlab.load_result(out).status == "partial"
+
+
+@pytest.fixture
+def write(result, temporary, capsys):
+    """Shows and writes the results of a run as the command does; the exit status, and what is said."""
+    module = sys.modules["ssdlab.cli.run"]
+
+    def call(targets: Targets, show=lambda: None) -> tuple[int, str]:
+        status = 0
+        try:
+            keeping.conclude(show, module._parts(result, targets, False), False, "")
+        except typer.Exit as end:
+            status = end.exit_code
+        return status, capsys.readouterr().err
+
+    return call
+
+
+@pytest.fixture
+def tiny_disk(tmp_path):
+    """A file system with room for half a folder, where one can be mounted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if (
+        not shutil.which("mount")
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], capture_output=True).returncode
+    ):
+        pytest.skip("no file system can be mounted here")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_a_full_disk_keeps_the_old_folder_and_the_new_results(write, result, tiny_disk, temporary):
+    (tiny_disk / "log.csv").write_text("old")
+    status, said = write(Targets(tiny_disk / "out", True, None, None, tiny_disk / "log.csv"))
+    assert status == 1
+    assert f"error: {tiny_disk}/out: No space left on device\n" in said
+    assert f"error: {tiny_disk}/log.csv: No space left on device\n" in said
+    (kept,) = temporary.glob("ssdlab-*/out")
+    assert ssdlab.load_result(kept).summary == result.summary
+    assert len([*temporary.glob("ssdlab-*/log.csv")]) == 1
+    assert [path.name for path in tiny_disk.iterdir()] == ["log.csv"]
+    assert (tiny_disk / "log.csv").read_text() == "old"
+
+
+def test_a_note_that_appears_during_the_run_stays(write, result, temporary, tmp_path):
+    out = result.save(tmp_path / "out")
+    (out / "notes.txt").write_text("ten years of work")
+    status, said = write(Targets(out, True, None))
+    assert status == 1
+    assert "notes.txt;" in said
+    (kept,) = temporary.glob("ssdlab-*/out")
+    assert f"when {out} has been moved away: mv {kept} {out}" in said
+    assert ssdlab.load_result(kept).summary == result.summary
+
+
+def test_a_log_that_is_too_large_is_said_and_the_rest_is_written(cli, temporary, tmp_path):
+    job = tmp_path / "job.fio"
+    job.write_text("[job]\nrw=randrw\nbs=4k\niodepth=8\ntime_based=1\nruntime=10s\nnorandommap=1\n")
+    arguments = ("--out", "out", "--log-commands", "log.csv", "--timeline", "spans.json.gz")
+    done = cli("run", "tiny", job, *arguments, preexec_fn=limit_files(9_000_000))
+    assert done.returncode == 1
+    assert "ssdlab: error: log.csv: File too large\n" in done.stderr
+    assert "the commands could not be kept elsewhere either" in done.stderr
+    assert '"wall_s"' not in done.stderr
+    assert ssdlab.load_result(tmp_path / "here" / "out").status == "complete"
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["out", "spans.json.gz"]
+    assert [*temporary.iterdir()] == []
+
+
+def test_a_drive_that_cannot_be_saved_is_one_line(cli, job, tmp_path):
+    for kind in ("none", "random"):
+        done = cli("run", "tiny", job, "--precondition", kind, "--save", "aged", "--quiet", preexec_fn=limit_files(1000))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == "ssdlab: error: aged: File too large\n"
+    assert [*(tmp_path / "here").iterdir()] == []
+    with pytest.raises(ssdlab.InputError):
+        ssdlab.run("tiny", job, save=tmp_path / "none" / "aged")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_results_are_written_although_they_cannot_be_shown(cli, job, tmp_path, options):
+    command = shlex.join([str(Path(sys.executable).with_name("ssdlab")), "run", "tiny", str(job), *options, "--quiet"])
+    full = subprocess.run(f"{command} --out full > /dev/full", shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert (full.returncode, full.stderr) == (1, "ssdlab: error: standard output: No space left on device\n")
+    assert ssdlab.load_result(tmp_path / "full").status == "complete"
+    script = f"set -o pipefail; {command} --out closed | true"
+    closed = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (closed.returncode, closed.stderr) == (1, "")
+    assert ssdlab.load_result(tmp_path / "closed").status == "complete"
+
+
+def test_results_are_written_although_nothing_can_be_said(cli, job, tmp_path):
+    with Path("/dev/full").open("w") as full:
+        command = [str(Path(sys.executable).with_name("ssdlab")), "run", "tiny", str(job), "--out", str(tmp_path / "out")]
+        assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full).returncode == 0
+    assert ssdlab.load_result(tmp_path / "out").status == "complete"
+
+
+def test_results_are_written_although_showing_them_is_interrupted(write, tmp_path):
+    def show() -> None:
+        raise KeyboardInterrupt
+
+    status, said = write(Targets(tmp_path / "out", False, None, None, tmp_path / "log.csv"), show)
+    assert status == 130
+    assert f"interrupted: {tmp_path}/log.csv was not written" in said
+    assert ssdlab.load_result(tmp_path / "out").status == "complete"
+    assert not (tmp_path / "log.csv").exists()
+
+
+def test_results_are_written_although_showing_them_fails(cli, write, job, tmp_path, monkeypatch):
+    def show() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write(Targets(tmp_path / "one", False, None), show)
+    assert ssdlab.load_result(tmp_path / "one").status == "complete"
+    # A terminal without the letters of the table.
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    assert cli("run", "tiny", job, "--out", tmp_path / "two").returncode == 1
+    assert ssdlab.load_result(tmp_path / "two").status == "complete"
+
+
+def test_ctrl_c_waits_for_the_folder_and_ends_the_logs(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(ssdlab.Result, "report", lambda self: signal.raise_signal(signal.SIGINT) or "a page")
+    status, said = write(Targets(tmp_path / "out", False, None, tmp_path / "spans.json", tmp_path / "log.csv"))
+    assert status == 130
+    assert ssdlab.load_result(tmp_path / "out").status == "complete"
+    assert "log.csv was not written" in said
+    assert "spans.json was not written" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "temporary"]
+
+
+def test_experiments_that_cannot_be_written_are_kept(temporary, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from ssdlab.cli import app
+
+    def small(setting):
+        """Does little."""
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "notes.txt").write_text("ten years of work")
+        yield papers.Entry(work="W", where="1", what="it", published="1", standing="stated", ours=1.0, shown="1")
+
+    monkeypatch.setattr(papers, "EXPERIMENTS", {"small": small})
+    done = CliRunner().invoke(app, ["paper", "small", "--json", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["experiment"] == "small"
+    (kept,) = temporary.glob("ssdlab-*/out")
+    assert (kept / "RESULTS.md").is_file()
+    assert f"the results are kept in {kept}" in done.stderr

@@ -1,0 +1,161 @@
+"""SIGTERM, as batch schedulers send it, ends a command as Ctrl-C does: with what it has, and exit status 143."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+from ssdlab import cell
+from ssdlab.manifest import strangers
+
+LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
+TERM, INT = signal.SIGTERM, signal.SIGINT
+
+#: Commands that take long; what of their document says that they ended early, and how.
+PARTIAL = {
+    "run": (["run", "tiny", "LONG"], lambda found: found["status"]),
+    "compare": (["compare", "tiny", "LONG", "--policy", "baseline,ofwar"], lambda found: found["runs"][-1]["status"]),
+    "lifetime": (["lifetime", "tiny", "LONG", "--wear-limit", "4000000"], lambda found: found["status"]),
+    "code": (
+        ["cell", "code", "--code", "ldpc-256B/1KiB", "--rber", "0.005,0.024", "--frames", "100000000"],
+        lambda found: found["status"],
+    ),
+}
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts `ssdlab ARGUMENTS`, waits until it is at work, and gives what sends it signals and says how it ended."""
+    (tmp_path / "long.fio").write_text(LONG)
+
+    def call(*arguments: str, wait: float = 1.5, prefix: tuple[str, ...] = ()):
+        words = [str(tmp_path / "long.fio") if word == "LONG" else word for word in arguments]
+        command = [*prefix, sys.executable, "-m", "ssdlab", *words]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+        # The signals are taken over before the names are locked.
+        for _ in range(600):
+            if "--out" not in arguments or (tmp_path / ".out.lock").exists():
+                break
+            time.sleep(0.05)
+        time.sleep(wait if "--out" in arguments else 2 * wait)
+
+        def end(*signals: int, pause: float = 0.0) -> tuple[int, str, str]:
+            for number in signals:
+                if running.poll() is None:
+                    running.send_signal(number)
+                time.sleep(pause)
+            stdout, stderr = running.communicate(timeout=60)
+            assert "Traceback" not in stderr
+            return running.returncode, stdout, stderr
+
+        return end
+
+    return call
+
+
+@pytest.mark.parametrize("command", PARTIAL)
+def test_sigterm_ends_a_command_with_what_it_has(start, tmp_path, command):
+    arguments, status = PARTIAL[command]
+    code, stdout, stderr = start(*arguments, "--json", "--out", "out")(TERM)
+    assert code == 143, stderr
+    assert "interrupted: " in stderr
+    assert "partial" in stderr or "so far" in stderr
+    assert status(json.loads(stdout)) == "partial"
+    if command == "code":
+        assert cell.load_code(tmp_path / "out").status == "partial"
+    else:
+        assert strangers(tmp_path / "out") == []
+    if command == "run":
+        assert ssdlab.load_result(tmp_path / "out").status == "partial"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.fio", "out"]
+
+
+def test_sigterm_ends_a_command_that_has_nothing(start):
+    code, stdout, stderr = start("cell", "monte-carlo", "--cell", "ofwar-mlc", "--cells", "1000000000000")(TERM)
+    assert (code, stdout, stderr) == (143, "", "ssdlab: interrupted: there is no result\n")
+
+
+@pytest.mark.parametrize(
+    ("signals", "pause", "status"), [([TERM, TERM], 0.0, 143), ([TERM] * 20, 0.02, 143), ([INT, TERM, TERM], 0.02, 130)]
+)
+def test_a_sigterm_while_a_run_ends_changes_nothing(start, tmp_path, signals, pause, status):
+    """`timeout` sends it to the process and to its group, LSF after an interrupt."""
+    code, stdout, stderr = start("run", "tiny", "LONG", "--json", "--out", "out")(*signals, pause=pause)
+    assert code in (status, -TERM), stderr  # the process had all but ended
+    assert json.loads(stdout)["status"] == "partial"
+    assert ssdlab.load_result(tmp_path / "out").status == "partial"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.fio", "out"]
+
+
+@pytest.mark.parametrize(("first", "pause"), [(INT, 0.01), (TERM, 0.1), (INT, 0.4)])
+def test_a_second_ctrl_c_leaves_nothing_half_written(start, tmp_path, first, pause):
+    code, _, _ = start("run", "tiny", "LONG", "--out", "out", "--log-commands", "log.csv", wait=0.5)(first, INT, pause=pause)
+    assert code in (128 + first, 130)  # of two that come at once Python hears the interrupt first
+    left = {path.name for path in tmp_path.iterdir()} - {"long.fio"}
+    assert left <= {"out", "log.csv"}
+    if "out" in left:
+        assert ssdlab.load_result(tmp_path / "out").status == "partial"
+    if "log.csv" in left:
+        assert (tmp_path / "log.csv").read_text().endswith("\n")
+
+
+def test_an_ignored_sigterm_stays_ignored(start):
+    end = start("run", "tiny", "LONG", "--json", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
+    code, stdout, _ = end(TERM, INT, pause=0.5)
+    assert (code, json.loads(stdout)["status"]) == (130, "partial")
+
+
+def test_the_library_leaves_signals_alone():
+    program = (
+        "import signal, ssdlab, ssdlab.cli\n"
+        "before = signal.getsignal(signal.SIGTERM)\n"
+        "ssdlab.run('tiny', ssdlab.Workload.from_text('[one]\\nrw=randread\\nbs=4k\\nnumber_ios=100\\n'))\n"
+        "assert before == signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_sigterm_waits_for_a_folder_that_the_library_writes(result, tmp_path):
+    folder = result.save(tmp_path / "out")
+    program = f"""
+import signal, ssdlab, ssdlab.files
+swap = ssdlab.files.exchange
+ssdlab.files.exchange = lambda one, other: (swap(one, other), signal.raise_signal(signal.SIGTERM))
+ssdlab.load_result({str(folder)!r}).save({str(folder)!r}, force=True)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -TERM
+    assert strangers(folder) == []
+    assert ssdlab.load_result(folder).summary == result.summary
+    assert {path.name for path in tmp_path.iterdir()} <= {"out", ".out.lock"}
+
+
+@pytest.mark.parametrize("command", [("info",), ("fit",), ("convert", "--to", "spc", "--out", "x.spc")])
+def test_a_trace_is_read_aside_so_that_signals_are_heard(examples, tmp_path, monkeypatch, command):
+    """The engine hears of none while it reads."""
+    from typer.testing import CliRunner
+
+    from ssdlab import _engine
+    from ssdlab.cli import app
+
+    read = getattr(_engine, f"trace_{command[0]}")
+    threads = []
+
+    def watched(*arguments: object) -> object:
+        threads.append(threading.current_thread())
+        return read(*arguments)
+
+    monkeypatch.setattr(_engine, read.__name__, watched)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["trace", command[0], str(examples / "trace.csv.gz"), *command[1:]])
+    assert done.exit_code == 0, done.stderr
+    assert threads
+    assert threading.main_thread() not in threads
+    assert {path.name for path in Path().iterdir()} <= {"x.spc"}
