@@ -75,8 +75,10 @@ def check_new_folder(path: Path, force: bool) -> Path:
     with _refusing(path):
         try:
             real = path.resolve()
-        except RuntimeError:  # as Python 3.12 and earlier say it
-            raise InputError(f"{path}: cannot be written: a symbolic link that leads to itself") from None
+        except RuntimeError:  # Python 3.13 and later say nothing of it.
+            real = path
+        if real.is_symlink():
+            raise InputError(f"{path}: cannot be written: a symbolic link that leads to itself")
         if real.exists():
             _check_replaceable(path, real, force)
         _check_parent(real)
