@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import secrets
@@ -10,7 +11,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
@@ -155,16 +156,20 @@ def _beside(path: Path, what: str) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{what}")
 
 
-def growing(path: Path) -> Path:
-    """Where what :func:`new_file` gives for `path` is while it is written."""
-    return _beside(path, "new")
+def size_so_far(path: Path) -> int:
+    """Bytes of what is being written beside `path` to take its place."""
+    sizes = [0]
+    for beside in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        with suppress(OSError):
+            sizes.append(beside.stat().st_size)
+    return max(sizes)
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """A name beside `path` to write to. What is there afterwards takes `path`'s place, whole or not at all."""
     check_new_file(path, force=True)
-    beside = growing(path)
+    beside = _beside(path, "new")
     try:
         with _named(path, beside):
             yield beside

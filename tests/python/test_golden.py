@@ -44,7 +44,7 @@ def test_the_release_build_gives_the_blessed_results(run: dict[str, object]) -> 
         "drive": {"name": "golden", "text": 'base = "tiny"'},
         "set": run["set"],
         "seed": 1,
-        "record": {"history": True},
+        "history": True,
     }
     outcome = _engine.run(json.dumps(request), {"workload": None, "text": run["workload"], "load": None, "save": None}, None)
     summary = json.loads(outcome.summary_json)

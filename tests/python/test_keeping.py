@@ -98,12 +98,12 @@ def test_what_cannot_be_put_in_place_is_kept(temporary, tmp_path, command):
 @pytest.fixture
 def write(result, temporary, capsys):
     """Shows and writes the results of a run as the command does; the exit status, and what is said."""
-    module = sys.modules["ssdlab.cli.run"]
 
     def call(targets: Targets, show=lambda: None) -> tuple[int, str]:
         status = 0
         try:
-            keeping.conclude(show, module._parts(result, targets, False), False, "")
+            part = keeping.results(targets.out, lambda path: result.save(path, force=targets.force), lambda: result.summary_json)
+            keeping.conclude(show, [part], keeping.Ending(), "")
         except typer.Exit as end:
             status = end.exit_code
         return status, capsys.readouterr().err
@@ -126,16 +126,14 @@ def tiny_disk(tmp_path):
 
 
 def test_a_full_disk_keeps_the_old_folder_and_the_new_results(write, result, tiny_disk, temporary):
-    (tiny_disk / "log.csv").write_text("old")
-    status, said = write(Targets(tiny_disk / "out", True, None, None, tiny_disk / "log.csv"))
+    (tiny_disk / "notes.txt").write_text("old")
+    status, said = write(Targets(tiny_disk / "out", True, None))
     assert status == 1
     assert f"error: {tiny_disk}/out: No space left on device\n" in said
-    assert f"error: {tiny_disk}/log.csv: No space left on device\n" in said
     (kept,) = temporary.glob("ssdlab-*/out")
     assert ssdlab.load_result(kept).summary == result.summary
-    assert len([*temporary.glob("ssdlab-*/log.csv")]) == 1
-    assert [path.name for path in tiny_disk.iterdir()] == ["log.csv"]
-    assert (tiny_disk / "log.csv").read_text() == "old"
+    assert [path.name for path in tiny_disk.iterdir()] == ["notes.txt"]
+    assert (tiny_disk / "notes.txt").read_text() == "old"
 
 
 def test_a_note_that_appears_during_the_run_stays(write, result, temporary, tmp_path):
@@ -155,8 +153,7 @@ def test_a_log_that_is_too_large_is_said_and_the_rest_is_written(cli, temporary,
     arguments = ("--out", "out", "--log-commands", "log.csv", "--timeline", "spans.json.gz")
     done = cli("run", "tiny", job, *arguments, preexec_fn=limit_files(9_000_000))
     assert done.returncode == 1
-    assert "ssdlab: error: log.csv: File too large\n" in done.stderr
-    assert "the commands could not be kept elsewhere either" in done.stderr
+    assert "ssdlab: error: log.csv: File too large; it was not written" in done.stderr
     assert '"wall_s"' not in done.stderr
     assert ssdlab.load_result(tmp_path / "here" / "out").status == "complete"
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["out", "spans.json.gz"]
@@ -166,8 +163,9 @@ def test_a_log_that_is_too_large_is_said_and_the_rest_is_written(cli, temporary,
 def test_a_drive_that_cannot_be_saved_is_one_line(cli, job, tmp_path):
     for kind in ("none", "random"):
         done = cli("run", "tiny", job, "--precondition", kind, "--save", "aged", "--quiet", preexec_fn=limit_files(1000))
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == "ssdlab: error: aged: File too large\n"
+        assert done.returncode == 1
+        assert "write amplification" in done.stdout, "what was measured is shown all the same"
+        assert done.stderr == "ssdlab: error: aged: File too large; it was not written, and cost the run nothing else\n"
     assert [*(tmp_path / "here").iterdir()] == []
     with pytest.raises(ssdlab.InputError):
         ssdlab.run("tiny", job, save=tmp_path / "none" / "aged")
@@ -196,11 +194,9 @@ def test_results_are_written_although_showing_them_is_interrupted(write, tmp_pat
     def show() -> None:
         raise KeyboardInterrupt
 
-    status, said = write(Targets(tmp_path / "out", False, None, None, tmp_path / "log.csv"), show)
+    status, _ = write(Targets(tmp_path / "out", False, None), show)
     assert status == 130
-    assert f"interrupted: {tmp_path}/log.csv was not written" in said
     assert ssdlab.load_result(tmp_path / "out").status == "complete"
-    assert not (tmp_path / "log.csv").exists()
 
 
 def test_results_are_written_although_showing_them_fails(cli, write, job, tmp_path, monkeypatch):
@@ -216,13 +212,11 @@ def test_results_are_written_although_showing_them_fails(cli, write, job, tmp_pa
     assert ssdlab.load_result(tmp_path / "two").status == "complete"
 
 
-def test_ctrl_c_waits_for_the_folder_and_ends_the_logs(write, tmp_path, monkeypatch):
+def test_ctrl_c_waits_for_the_folder(write, tmp_path, monkeypatch):
     monkeypatch.setattr(ssdlab.Result, "report", lambda self: signal.raise_signal(signal.SIGINT) or "a page")
-    status, said = write(Targets(tmp_path / "out", False, None, tmp_path / "spans.json", tmp_path / "log.csv"))
+    status, _ = write(Targets(tmp_path / "out", False, None))
     assert status == 130
     assert ssdlab.load_result(tmp_path / "out").status == "complete"
-    assert "log.csv was not written" in said
-    assert "spans.json was not written" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "temporary"]
 
 

@@ -225,7 +225,7 @@ def test_what_is_written_is_not_held(tmp_path):
     assert many - few < 40 * 1024, f"{few} KiB for 150,000 commands, {many} KiB for 450,000"
 
 
-def test_a_large_file_is_remarked_on_once(tmp_path, monkeypatch, capsys):
+def test_a_large_file_is_remarked_on_once(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(progress, "LARGE_BYTES", 1 << 20)
     monkeypatch.setattr("time.monotonic", iter(range(100)).__next__)
     path = tmp_path / "t"
@@ -233,11 +233,11 @@ def test_a_large_file_is_remarked_on_once(tmp_path, monkeypatch, capsys):
     assert watch is not None
     now = ssdlab.Progress("run", 1, 7_000, None)
     watch(now)
-    assert capsys.readouterr().err == ""
-    progress.growing(path).write_bytes(bytes(1 << 20))
+    assert capfd.readouterr().err == ""
+    (tmp_path / ".t.1234.new").write_bytes(bytes(1 << 20))
     for _ in range(3):
         watch(now)
-    said = capsys.readouterr().err
+    said = capfd.readouterr().err
     assert said.count("\n") == 1
     assert "1 MiB after 7,000 commands" in said
     assert "--timeline-from" in said

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ssdlab.cell.pool import ProgressHook as WorkHook
 from ssdlab.cli.console import remark
-from ssdlab.files import growing
+from ssdlab.files import size_so_far
 from ssdlab.simulate import Progress, ProgressHook
 
 _STAGES = {
@@ -66,7 +66,7 @@ def watch_size(hook: ProgressHook | None, files: Sequence[Path], timeline: Path 
     """`hook`, and a remark when one of the `files` that the run writes meanwhile becomes large."""
     if quiet or not files:
         return hook
-    unremarked = {path: growing(path) for path in files}
+    unremarked = list(files)
     next_look = 0.0
 
     def report(progress: Progress) -> bool | None:
@@ -74,20 +74,13 @@ def watch_size(hook: ProgressHook | None, files: Sequence[Path], timeline: Path 
         now = time.monotonic()
         if now >= next_look:
             next_look = now + 1.0
-            for path in [path for path, beside in unremarked.items() if _size(beside) >= LARGE_BYTES]:
-                del unremarked[path]
+            for path in [path for path in unremarked if size_so_far(path) >= LARGE_BYTES]:
+                unremarked.remove(path)
                 hint = "; --timeline-from and --timeline-for write a part of it" if path == timeline else ""
                 remark(f"{path}: {LARGE_BYTES >> 20} MiB after {progress.commands:,} commands, and growing{hint}")
         return None if hook is None else hook(progress)
 
     return report
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 class _Rate:
