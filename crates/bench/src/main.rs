@@ -5,7 +5,7 @@
 
 mod laboratory;
 
-use drive::session::{Files, RunRequest, run};
+use drive::session::{Files, RunRequest, Session, run};
 use serde_json::{Value, json};
 use workload::{Input, Options};
 
@@ -24,6 +24,16 @@ const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 
 /// A drive with three write modes and three read modes, at no policy and with one that decides for each page: what that costs.
 const REGULATED: &[&str] = &["policy.kind=agcr", "state.precondition=steady"];
 const UNREGULATED: &[&str] = &["policy.kind=baseline", "state.precondition=steady"];
+
+/// A host link that takes time, and nothing else that the ideal drive has not.
+const PLAIN: &[&str] = &["host.interface={ kind='plain', queue_depth=1024, command_time='500ns', bandwidth='7150MB/s' }"];
+/// A drive with a link, a write buffer, multi-plane programs and suspension, under no policy.
+const BUFFERED: &[&str] = &["policy.kind=baseline", "state.precondition=steady"];
+const NOT_SUSPENDED: &[&str] = &[
+    "policy.kind=baseline",
+    "state.precondition=steady",
+    "flash.suspension={ program=false, erase=false, suspend_time='20us', resume_time='20us', least_remaining='200us', most=8 }",
+];
 
 const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -67,6 +77,42 @@ const SCENARIOS: &[Scenario] = &[
         preset: "ideal-512g",
         set: &[],
         job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "plain-read-qd32",
+        preset: "ideal-512g",
+        set: PLAIN,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "plain-write-qd32",
+        preset: "ideal-512g",
+        set: PLAIN,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "tlc-1tb-read-qd32",
+        preset: "tlc-1tb",
+        set: BUFFERED,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "tlc-1tb-write-qd32",
+        preset: "tlc-1tb",
+        set: BUFFERED,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "tlc-1tb-mixed-70-30-qd32",
+        preset: "tlc-1tb",
+        set: BUFFERED,
+        job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "tlc-1tb-mixed-70-30-qd32-not-suspended",
+        preset: "tlc-1tb",
+        set: NOT_SUSPENDED,
+        job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
     },
     Scenario {
         name: "agcr-64g-read-qd32",
@@ -139,6 +185,47 @@ fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
     }))
 }
 
+/// What a run costs before its first event.
+const START_UP: [&str; 2] = ["start-up", "start-up-alone"];
+
+/// Runs of [`measure_start_up`].
+const STARTS: u64 = 200;
+
+/// What one of many runs of a small drive costs before its first event: reading the description, solving its modes, laying out the steady state. Its
+/// `commands` are runs, of one read each, in a session that they share, or each in its own.
+fn measure_start_up(name: &str) -> Result<Value, kit::Problems> {
+    let preset = drive::presets::find("ofwar-64g").expect("a preset of the list");
+    let input = Input::text("read", "[read]\nrw=randread\nbs=4k\nnumber_ios=1\n");
+    let shared = Session::default();
+    let own = name.ends_with("-alone");
+    let clock = std::time::SystemTime::now();
+    let mut sum = 0u64;
+    for turn in 0..STARTS {
+        let request = RunRequest {
+            set: vec!["flash.blocks_per_plane=64".to_owned(), "flash.channels=2".to_owned()],
+            precondition: Some("steady".to_owned()),
+            // As in a sweep: the same drive, under one policy and another.
+            policy: Some(if turn % 2 == 0 { "baseline" } else { "ofwar" }.to_owned()),
+            ..RunRequest::new(preset.name, preset.text)
+        };
+        let alone = Session::default();
+        let session = if own { &alone } else { &shared };
+        let outcome = session.run(&request, &input, Files::default(), None, &mut |_| true).map_err(kit::Problems::from)?;
+        sum = sum.wrapping_mul(31).wrapping_add(hash(&outcome.summary));
+    }
+    let wall_s = clock.elapsed().map_or(f64::NAN, |elapsed| elapsed.as_secs_f64());
+    Ok(json!({
+        "scenario": name,
+        "commands_per_s": (STARTS as f64 / wall_s * 10.0).round() / 10.0,
+        "flash_operations_per_s": 0,
+        "wall_s": wall_s,
+        "setup_s": wall_s / STARTS as f64,
+        "commands": STARTS,
+        "peak_memory_mib": peak_memory_kib() / 1024,
+        "hash": format!("{sum:016x}"),
+    }))
+}
+
 /// FNV-1a over the summary without `wall_s`.
 fn hash(summary: &Value) -> u64 {
     let mut rest = summary.clone();
@@ -208,7 +295,7 @@ fn measure_laboratory(name: &str) -> Result<Value, kit::Problems> {
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let names: Vec<&str> =
-        SCENARIOS.iter().map(|scenario| scenario.name).chain(TRACE_SCENARIOS).chain(laboratory::NAMES).collect();
+        SCENARIOS.iter().map(|scenario| scenario.name).chain(START_UP).chain(TRACE_SCENARIOS).chain(laboratory::NAMES).collect();
     if wanted == ["--list"] {
         println!("{}", names.join("\n"));
         return;
@@ -220,6 +307,7 @@ fn main() {
     for name in names.into_iter().filter(|name| wanted.is_empty() || wanted.iter().any(|known| known == name)) {
         let line = match SCENARIOS.iter().find(|scenario| scenario.name == name) {
             Some(scenario) => measure(scenario),
+            None if START_UP.contains(&name) => measure_start_up(name),
             None if TRACE_SCENARIOS.contains(&name) => measure_trace(name),
             None => measure_laboratory(name),
         };
