@@ -274,9 +274,8 @@ def describe(name: str, text: str, sets: list[str]) -> str: ...
 def run(
     request_json: str,
     paths: dict[str, Any],
-    progress: Callable[[dict[str, Any]], bool] | None,
+    hooks: dict[str, Callable[[Any], Any] | None],
     guest: tuple[str, _Guest] | None = None,
-    takers: dict[str, Callable[[Columns], None] | None] | None = None,
     session: Session | None = None,
 ) -> Outcome: ...
 def read_timeline(path: str) -> Columns: ...

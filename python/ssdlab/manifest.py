@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ssdlab import _engine
 from ssdlab.errors import InputError
 
 MANIFEST = "manifest.json"
@@ -28,14 +29,12 @@ _SHOWN = re.compile(r"\]\(((?:pictures|tables)/[^/)]+)\)")
 
 def write_manifest(folder: Path, kind: str) -> None:
     """Writes into `folder`, a folder of this `kind`, the names of all its files, the manifest's own among them."""
-    from importlib.metadata import version
-
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
     document = {
         "written_by": "ssdlab",
         "kind": kind,
         "format": FORMAT,
-        "version": version("ssdlab"),
+        "version": _engine.build(),
         "files": sorted({*names, MANIFEST}),
     }
     (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

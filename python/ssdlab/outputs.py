@@ -101,11 +101,11 @@ class Outputs:
 
         def call(request_json: str, paths: dict[str, Any], hook: Any) -> _engine.Outcome:
             files = {name: (str(self._beside[name]), path.name) for name, path in self._named.items()}
-            takers = {"commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
+            hooks = {"progress": hook, "commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
             python = None if guest is None else (guest.name, guest)
             try:
                 shared = None if session is None else session.engine
-                return _engine.run(request_json, {**paths, **files}, hook, python, takers, shared)
+                return _engine.run(request_json, {**paths, **files}, hooks, python, shared)
             except PolicyError as error:
                 if guest is None:
                     raise

@@ -65,13 +65,15 @@ pub struct Paths {
     history: Option<(String, String)>,
 }
 
-/// Python functions that take rows while a run goes on, as columns.
-#[derive(FromPyObject, Default)]
+/// Python functions that are called while a run goes on.
+#[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Takers {
-    /// Every command.
+pub struct Hooks {
+    /// Takes the progress.
+    progress: Option<Py<PyAny>>,
+    /// Takes every command, as columns.
     commands: Option<Py<PyAny>>,
-    /// What channels and dies did.
+    /// Takes what channels and dies did, as columns.
     spans: Option<Py<PyAny>>,
 }
 
@@ -121,19 +123,18 @@ fn not_written(all: impl IntoIterator<Item = Unwritten>) -> Vec<NotWritten> {
 
 /// Runs a workload on a drive, under a policy of the list or a `guest`: its name, and what [`policy::make`] takes.
 #[pyfunction]
-#[pyo3(signature = (request_json, paths, progress, guest=None, takers=None, session=None))]
+#[pyo3(signature = (request_json, paths, hooks, guest=None, session=None))]
 pub fn run(
     py: Python<'_>,
     request_json: &str,
     paths: Paths,
-    progress: Option<Py<PyAny>>,
+    hooks: Hooks,
     guest: Option<(String, Py<PyAny>)>,
-    takers: Option<Takers>,
     session: Option<Py<Session>>,
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
+    let Hooks { progress, commands, spans } = hooks;
     let watch = Watch { progress, raised: Raised::default(), held: guest.is_some() };
-    let Takers { commands, spans } = takers.unwrap_or_default();
     let (mut outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         let guest = guest.as_ref().map(|(name, python)| Guest {
             name: name.clone(),

@@ -127,8 +127,13 @@ struct Plan {
     agreement: f64,
 }
 
-/// Makes an empty drive of a description.
-pub type Make<'a> = &'a dyn Fn(&Description) -> std::io::Result<Drive>;
+/// A description, and what makes an empty drive of it.
+pub struct Drives<'a> {
+    /// The drives' description, before the wear limit is set in it.
+    pub description: Description,
+    /// Makes one, empty.
+    pub make: &'a dyn Fn(&Description) -> std::io::Result<Drive>,
+}
 
 /// Runs a workload on a drive to the drive's end. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly
 /// with partial results. Bad input is reported before time 0.
@@ -144,19 +149,20 @@ pub fn lifetime(
         return Err(Problems::one("policy.kind", "clairvoyant foresees one pass, and a life has many: expected another policy"));
     }
     let seed = request.seed;
-    lifetime_of(shared, request, description, &|description| Drive::new(description, seed), input, files, progress)
+    let drives = Drives { description, make: &|description| Drive::new(description, seed) };
+    lifetime_of(shared, request, drives, input, files, progress)
 }
 
-/// The same on the drives that `make` makes of a description.
+/// The same on drives of a given description and maker.
 pub fn lifetime_of(
     shared: &Session,
     request: &LifetimeRequest,
-    mut description: Description,
-    make: Make<'_>,
+    drives: Drives<'_>,
     input: &Input,
     mut files: Files<'_>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
+    let Drives { mut description, make } = drives;
     if files.load.is_some() && request.precondition.is_some() {
         return Err(Problems::one("--precondition", session::LOADED));
     }

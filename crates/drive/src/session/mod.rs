@@ -749,3 +749,34 @@ impl<'a> Watch<'a> {
         self.go_on
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_share_scale_models_within_their_session_and_nowhere_else() {
+        let (shared, other) = (Session::default(), Session::default());
+        let run = |session: &Session, policy: &str, seed: u64| {
+            let request = RunRequest {
+                policy: Some(policy.to_owned()),
+                precondition: Some("steady".to_owned()),
+                seed,
+                ..RunRequest::new("tiny", "base = \"tiny\"")
+            };
+            let input = Input::text("job", "[job]\nrw=randwrite\nbs=4k\nnumber_ios=100\n");
+            let outcome = session.run(&request, &input, Files::default(), None, &mut |_| true).map_err(Problems::from);
+            let mut summary = outcome.unwrap_or_else(|problems| panic!("{problems}")).summary;
+            summary["wall_s"] = Value::Null;
+            summary
+        };
+        let first = run(&shared, "baseline", 1);
+        run(&shared, "ofwar", 1);
+        assert_eq!((shared.models.len(), other.models.len()), (1, 0), "one drive, one model");
+        run(&shared, "baseline", 2);
+        assert_eq!(shared.models.len(), 2, "another seed is another model");
+        assert_eq!(run(&shared, "baseline", 1), first, "what is shared changes no result");
+        assert_eq!(run(&other, "baseline", 1), first);
+        assert_eq!(other.models.len(), 1);
+    }
+}

@@ -1,7 +1,7 @@
 //! Lives of small drives: to their end, and extrapolated.
 
 use crate::common::with;
-use drive::lifetime::{LifetimeOutcome, LifetimeRequest, lifetime, lifetime_of};
+use drive::lifetime::{Drives, LifetimeOutcome, LifetimeRequest, lifetime, lifetime_of};
 use drive::session::{Files, Progress, RunRequest, Session};
 use drive::{Description, Drive};
 use ftl::policy::{Collection, Dispatch, ModePolicy, Moving, Needs, View, WriteAnswer};
@@ -139,7 +139,14 @@ fn extrapolation_meets_the_full_run_where_the_policy_chooses_among_erases() {
             Ok(Drive::with_ftl(description, ftl, 1))
         };
         let input = Input::text("job", RANDOM.replace("iodepth=4", "iodepth=8\nthinktime=3000"));
-        let outcome = lifetime_of(&Session::default(), &request, description, &make, &input, Files::default(), &mut |_| true);
+        let outcome = lifetime_of(
+            &Session::default(),
+            &request,
+            Drives { description, make: &make },
+            &input,
+            Files::default(),
+            &mut |_| true,
+        );
         outcome.unwrap_or_else(|problems| panic!("{problems}")).report
     };
     let (full, extrapolated) = (live("full"), live("extrapolate"));
@@ -192,7 +199,8 @@ fn levelling_evens_out_effective_wear_and_not_erases() {
     };
     let request = request(modes, &[], json!({"wear_limit": 200.0}));
     let input = Input::text("job", RANDOM);
-    let outcome = lifetime_of(&Session::default(), &request, description, &make, &input, Files::default(), &mut |_| true);
+    let outcome =
+        lifetime_of(&Session::default(), &request, Drives { description, make: &make }, &input, Files::default(), &mut |_| true);
     let report = outcome.unwrap_or_else(|problems| panic!("{problems}")).report;
     let (least, most) = (number(&report, "effective_wear_min"), number(&report, "effective_wear_max"));
     // Levelled by erases they would be 0.7 apart.
