@@ -2,7 +2,7 @@
 
 use crate::description::Description;
 use crate::session::RunRequest;
-use kit::{Nanos, Problems};
+use kit::{Nanos, Problems, SimTime};
 
 /// The longest that a drive may be off \[ns\]: a century. Ages are counted in 63 bits.
 const LONGEST: Nanos = Nanos(100 * 31_557_600 * 1_000_000_000);
@@ -16,6 +16,16 @@ pub(crate) struct PowerCut {
 }
 
 impl PowerCut {
+    /// When power fails in a run that starts at `start`.
+    pub fn instant(&self, start: SimTime) -> Result<SimTime, Problems> {
+        if start + self.after + self.down > SimTime::LAST {
+            let complaint =
+                "power comes back later than 292 years after the drive's time 0, where its clock ends: expected a shorter time";
+            return Err(Problems::one("--power-down", complaint));
+        }
+        Ok(start + self.after)
+    }
+
     /// What a request asks for, or everything that is wrong with it.
     pub fn of(request: &RunRequest, description: &Description) -> Result<Option<PowerCut>, Problems> {
         let mut problems = Problems::default();
@@ -55,4 +65,18 @@ fn span(option: &str, text: Option<&str>, problems: &mut Problems) -> Option<Nan
     };
     problems.add(option, complaint);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_comes_back_before_the_clock_ends() {
+        let cut = PowerCut { after: Nanos::SECOND, down: LONGEST };
+        let latest = SimTime(SimTime::LAST.0 - LONGEST.0 - 1_000_000_000);
+        assert_eq!(cut.instant(latest).ok(), Some(latest + Nanos::SECOND));
+        let told = cut.instant(latest + Nanos(1)).err().expect("it is too late").to_string();
+        assert!(told.starts_with("--power-down: power comes back later than 292 years"), "{told}");
+    }
 }

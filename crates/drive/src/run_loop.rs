@@ -400,7 +400,11 @@ impl RunLoop {
                 wake = earlier(wake, at);
             }
         }
-        Ok(wake)
+        // Before it power may fail, and then nothing is submitted.
+        match wake.map(|at| at.min(self.power_fails)) {
+            Some(at) if at > SimTime::LAST => Err(clock_ends()),
+            _ => Ok(wake),
+        }
     }
 
     /// Submits what one job may submit now, or, in an open loop, up to its next arrival.
@@ -438,6 +442,9 @@ impl RunLoop {
             }
             if at > self.power_fails {
                 return Ok(Some(self.power_fails));
+            }
+            if at > SimTime::LAST {
+                return Err(clock_ends());
             }
             if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
                 return Ok(Some(running.last_submission));
@@ -525,6 +532,11 @@ fn time_stands_still(at: SimTime) -> Problems {
          or a host interface that takes time",
         at.0
     );
+    Problems::one("workload", complaint)
+}
+
+fn clock_ends() -> Problems {
+    let complaint = "a command comes later than 292 years after the drive's time 0, where its clock ends: expected shorter delays or think times, or a limit (runtime, number_ios)";
     Problems::one("workload", complaint)
 }
 

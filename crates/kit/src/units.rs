@@ -33,6 +33,8 @@ pub struct TransferRate(pub u64);
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
+    /// The last instant at which a run may do something: 292 years. Spans that are added to it stay below [`SimTime::FOREVER`].
+    pub const LAST: SimTime = SimTime(1 << 63);
     /// Later than any instant a run reaches.
     pub const FOREVER: SimTime = SimTime(u64::MAX);
 

@@ -236,6 +236,9 @@ impl Drive {
         if !fits {
             return Err("its dies or its write buffer are not those of this drive".to_owned());
         }
+        if image.now > SimTime::LAST {
+            return Err("its clock stands later than 292 years, where clocks end".to_owned());
+        }
         self.now = image.now;
         (signals.last_host_activity, signals.idle_since) = (image.last_host_activity, image.idle_since);
         signals.channel_idle_since = image.channel_idle_since;

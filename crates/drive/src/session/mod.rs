@@ -451,7 +451,7 @@ impl Run<'_, '_> {
         self.foresee(asked.main_part())?;
         let mut run_loop = RunLoop::of(workload, asked.main_part())?;
         run_loop.round = asked.round.map(Nanos);
-        run_loop.power_fails = asked.power_cut.map_or(SimTime::FOREVER, |cut| self.drive.now() + cut.after);
+        run_loop.power_fails = asked.power_cut.map_or(Ok(SimTime::FOREVER), |cut| cut.instant(self.drive.now()))?;
         let mut search = asked.round.map(|round| Search::new(round, self.drive.now()));
         let loop_start = self.watch.seconds();
         let mut stopped_early = false;

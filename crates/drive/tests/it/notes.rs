@@ -109,3 +109,15 @@ fn a_loaded_drive_has_a_state_already() {
     let problems = run(&request, &input, files, &mut |_| true).map(drop).expect_err("two states");
     assert!(problems.to_string().contains("expected only one of --load, --precondition"), "{problems}");
 }
+
+#[test]
+fn a_clock_has_an_end() {
+    let run = |times: &str| session(TINY, &[], None, &format!("[a]\nrw=randwrite\nbs=4k\n{times}\n"));
+    // A hundred years between two writes: the third is at 200 years, the fourth would be at 300.
+    for pace in ["startdelay=1s\nthinktime=36500d", "thinktime=36500d"] {
+        assert!(run(&format!("{pace}\nnumber_ios=3")).is_ok());
+        let told = run(&format!("{pace}\nnumber_ios=4")).map(drop).expect_err("it is too late").to_string();
+        assert!(told.starts_with("workload: a command comes later than 292 years"), "{told}");
+    }
+    assert!(run("thinktime=36500d\nnumber_ios=4\nruntime=1d").is_ok(), "what comes later than the runtime is not asked for");
+}
