@@ -265,19 +265,39 @@ def _remove(folders: list[Path]) -> None:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ctrl-C and SIGTERM wait for the end of the block, which must not be left half done."""
-    if threading.current_thread() is not threading.main_thread():  # which alone hears of signals
+    with deferred():
         yield
-        return
+
+
+@contextmanager
+def deferred() -> Iterator[Callable[[], None]]:
+    """Ctrl-C and SIGTERM wait until what this gives is called, or for the end of the block."""
     heard: list[int] = []
-    # A handler that is not of Python is none here, and could not be put back.
-    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Only the main thread hears of signals. A handler that is not of Python is none here, and could not be put back.
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    found = {number: signal.getsignal(number) for number in numbers}
     before = {number: handler for number, handler in found.items() if handler is not None}
-    for number in before:
-        signal.signal(number, lambda number, _: heard.append(number))
+
+    def wait() -> None:
+        for number in before:
+            signal.signal(number, lambda number, _: heard.append(number))
+
+    def deliver() -> None:
+        if not heard:
+            return
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        try:
+            while heard:
+                signal.raise_signal(heard.pop(0))
+        finally:
+            wait()
+
+    wait()
     try:
-        yield
+        yield deliver
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for late in heard:
-            signal.raise_signal(late)
+        while heard:
+            signal.raise_signal(heard.pop(0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab import _engine
 from ssdlab.commandlog import FORMATS, CommandLog
 from ssdlab.errors import InputError, PolicyError
-from ssdlab.files import new_file
+from ssdlab.files import deferred, new_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,11 +101,20 @@ class Outputs:
 
         def call(request_json: str, paths: dict[str, Any], hook: Any) -> _engine.Outcome:
             files = {name: (str(self._beside[name]), path.name) for name, path in self._named.items()}
-            hooks = {"progress": hook, "commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
+            takers = {"commands": self._taker(self.commands, self._log), "spans": self._taker(self.spans, None)}
             python = None if guest is None else (guest.name, guest)
+            shared = None if session is None else session.engine
             try:
-                shared = None if session is None else session.engine
-                return _engine.run(request_json, {**paths, **files}, hooks, python, shared)
+                if not any(takers.values()):
+                    return _engine.run(request_json, {**paths, **files}, {"progress": hook, **takers}, python, shared)
+                # A signal ends the run, and not the writing of a batch.
+                with deferred() as deliver:
+
+                    def progress(now: Any) -> bool:
+                        deliver()
+                        return True if hook is None else bool(hook(now))
+
+                    return _engine.run(request_json, {**paths, **files}, {"progress": progress, **takers}, python, shared)
             except PolicyError as error:
                 if guest is None:
                     raise

@@ -159,3 +159,12 @@ def test_a_trace_is_read_aside_so_that_signals_are_heard(examples, tmp_path, mon
     assert threads
     assert threading.main_thread() not in threads
     assert {path.name for path in Path().iterdir()} <= {"x.spc"}
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.parquet"])
+@pytest.mark.parametrize(("number", "wait"), [(TERM, 0.6), (INT, 0.75)])
+def test_a_log_ends_with_the_last_command_that_is_counted(start, tmp_path, name, number, wait):
+    status, stdout, _ = start("run", "tiny", "LONG", "--log-commands", name, "--json", wait=wait)(number)
+    counted = sum(json.loads(stdout)["commands"].values())
+    assert status == 128 + number and counted > 0
+    assert len(ssdlab.read_commands(tmp_path / name)) == counted

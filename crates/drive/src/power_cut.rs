@@ -20,7 +20,7 @@ impl PowerCut {
     pub fn instant(&self, start: SimTime) -> Result<SimTime, Problems> {
         if start + self.after + self.down > SimTime::LAST {
             let complaint =
-                "power comes back later than 292 years after the drive's time 0, where its clock ends: expected a shorter time";
+                "power comes back later than 250 years after the drive's time 0, where its clock ends: expected a shorter time";
             return Err(Problems::one("--power-down", complaint));
         }
         Ok(start + self.after)
@@ -76,7 +76,7 @@ mod tests {
         let cut = PowerCut { after: Nanos::SECOND, down: LONGEST };
         let latest = SimTime(SimTime::LAST.0 - LONGEST.0 - 1_000_000_000);
         assert_eq!(cut.instant(latest).ok(), Some(latest + Nanos::SECOND));
-        let told = cut.instant(latest + Nanos(1)).err().expect("it is too late").to_string();
-        assert!(told.starts_with("--power-down: power comes back later than 292 years"), "{told}");
+        let told = cut.instant(latest + Nanos(1)).expect_err("it is too late").to_string();
+        assert!(told.starts_with("--power-down: power comes back later than 250 years"), "{told}");
     }
 }

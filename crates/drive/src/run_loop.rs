@@ -536,7 +536,7 @@ fn time_stands_still(at: SimTime) -> Problems {
 }
 
 fn clock_ends() -> Problems {
-    let complaint = "a command comes later than 292 years after the drive's time 0, where its clock ends: expected shorter delays or think times, or a limit (runtime, number_ios)";
+    let complaint = "a command comes later than 250 years after the drive's time 0, where its clock ends: expected shorter delays or think times, or a limit (runtime, number_ios)";
     Problems::one("workload", complaint)
 }
 

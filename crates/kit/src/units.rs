@@ -33,8 +33,8 @@ pub struct TransferRate(pub u64);
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
-    /// The last instant at which a run may do something: 292 years. Spans that are added to it stay below [`SimTime::FOREVER`].
-    pub const LAST: SimTime = SimTime(1 << 63);
+    /// The last instant at which something may begin: 250 years of 365.25 days. An instant fits a signed number up to 292 years, and moves that are due need some of the rest.
+    pub const LAST: SimTime = SimTime(250 * 31_557_600 * 1_000_000_000);
     /// Later than any instant a run reaches.
     pub const FOREVER: SimTime = SimTime(u64::MAX);
 

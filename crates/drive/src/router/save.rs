@@ -203,6 +203,9 @@ impl Drive {
         if u32::from_le_bytes(known) != sum.finalize() {
             return Err("its checksum does not agree with its content: it has been changed since it was saved".to_owned());
         }
+        if inner.read(&mut [0u8; 1]).map_err(short)? > 0 {
+            return Err("it goes on after its end: it has been changed since it was saved".to_owned());
+        }
         let mut notes = Vec::new();
         if header.build != BUILD {
             notes.push(format!(
@@ -237,7 +240,7 @@ impl Drive {
             return Err("its dies or its write buffer are not those of this drive".to_owned());
         }
         if image.now > SimTime::LAST {
-            return Err("its clock stands later than 292 years, where clocks end".to_owned());
+            return Err("its clock stands later than 250 years, where clocks end".to_owned());
         }
         self.now = image.now;
         (signals.last_host_activity, signals.idle_since) = (image.last_host_activity, image.idle_since);
