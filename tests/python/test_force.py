@@ -322,3 +322,18 @@ def test_folders_are_read_with_and_without_a_manifest(saved):
         for manifest in folder.rglob("manifest.json"):
             manifest.unlink()
     assert (ssdlab.load_result(saved["result"]).summary, ssdlab.load_comparison(saved["comparison"]).to_dict()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("run",), ("compare", "--policy", "baseline,ofwar"), ("lifetime",), ("run", "--log-commands", "job.csv", "--history")],
+)
+def test_what_a_run_reads_is_not_replaced(cli, job, tmp_path, command):
+    name, *options = command
+    done = cli(name, "tiny", job, *options, *([] if options[-1:] == ["--history"] else ["--save"]), job, "--force")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"ssdlab: error: {job}: the run reads this file; choose another name to write\n"
+    # A drive may be saved in place of the one that it was.
+    first = cli("run", "tiny", job, "--save", "aged")
+    again = cli("run", "tiny", job, "--load", "aged", "--save", "aged", "--force")
+    assert (first.returncode, again.returncode) == (0, 0)

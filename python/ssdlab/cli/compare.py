@@ -37,7 +37,7 @@ def compare(
     policies = [name.strip() for name in policy.split(",")]
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    with options.Targets(out, force, setup.save).reserved():
+    with options.Targets(out, force, setup.save, reads=(drive, workload, *policies)).reserved():
         source = reading.workload(workload)
         chosen = [policy_file.chosen(name) for name in policies]
         comparison, ending = measured(

@@ -101,7 +101,7 @@ def lifetime(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a workload until the drive is worn out."""
-    with options.Targets(out, force, setup.save).reserved():
+    with options.Targets(out, force, setup.save, reads=(drive, workload, policy)).reserved():
         source = reading.workload(workload)
         result, ending = measured(
             lambda start: lifetimes.lifetime(

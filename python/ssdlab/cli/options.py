@@ -285,6 +285,8 @@ class Targets:
     timeline: Path | None = None
     log_commands: Path | None = None
     history: Path | None = None
+    #: What the run reads: its drive, workload and policy, which may be names that are no file's.
+    reads: tuple[str | None, ...] = ()
 
     def streamed(self) -> list[Path]:
         """The files that grow while the run goes on."""
@@ -311,7 +313,8 @@ class Targets:
         """Whether each can be written.
 
         Raises:
-            InputError: one that cannot, or two that are the same.
+            InputError: one that cannot, two that are the same, or one that the run reads; but the drive of --load may
+                be saved in its place.
         """
         from ssdlab.files import check_new_file, check_new_folder
 
@@ -322,6 +325,8 @@ class Targets:
             check_new_folder(self.out, self.force)
         for path in files:
             check_new_file(path, self.force)
+            if any(read is not None and Path(read).exists() and path.exists() and path.samefile(read) for read in self.reads):
+                raise InputError(f"{path}: the run reads this file; choose another name to write")
         if len({path.resolve() for path in files}) < len(files):
             raise InputError("--save, --log-commands, --timeline, --history: two of them name the same file")
         if self.out is not None and self.out.resolve() in (path.resolve() for path in files):

@@ -84,7 +84,7 @@ def run(
     as_fio = reading.format == "fio"
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
-    targets = options.Targets(out, force, setup.save, timeline, log_commands, history)
+    targets = options.Targets(out, force, setup.save, timeline, log_commands, history, reads=(drive, workload, policy))
     with targets.reserved():
         policy_like = None if policy is None else policy_file.chosen(policy)
         source = (replace(reading, format=None) if as_fio else reading).workload(workload)
