@@ -325,12 +325,16 @@ def test_folders_are_read_with_and_without_a_manifest(saved):
 
 
 @pytest.mark.parametrize(
-    "command",
-    [("run",), ("compare", "--policy", "baseline,ofwar"), ("lifetime",), ("run", "--log-commands", "job.csv", "--history")],
+    ("command", "options"),
+    [
+        ("run", ["--save"]),
+        ("run", ["--timeline"]),
+        ("compare", ["--policy", "baseline,ofwar", "--save"]),
+        ("lifetime", ["--save"]),
+    ],
 )
-def test_what_a_run_reads_is_not_replaced(cli, job, tmp_path, command):
-    name, *options = command
-    done = cli(name, "tiny", job, *options, *([] if options[-1:] == ["--history"] else ["--save"]), job, "--force")
+def test_what_a_run_reads_is_not_replaced(cli, job, command, options):
+    done = cli(command, "tiny", job, *options, job, "--force")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"ssdlab: error: {job}: the run reads this file; choose another name to write\n"
     # A drive may be saved in place of the one that it was.
