@@ -1,10 +1,10 @@
 //! Files that runs wrote while they went on, read again.
 
 use crate::columns::Columns;
-use crate::errors::refuse_at;
+use crate::errors::{refuse, refuse_at};
 use crate::interpreter::released;
 use crate::traces::file;
-use drive::export::history::{self, Parting};
+use drive::export::history::{self, Parting, Text};
 use drive::export::timeline::{SpanRead, TimelineReader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,8 +35,9 @@ pub fn read_timeline(py: Python<'_>, path: &str) -> PyResult<Py<PyDict>> {
 pub fn compare_histories(py: Python<'_>, first: &str, second: &str) -> PyResult<Compared> {
     let open = |path| opened(path).map(BufReader::new).map_err(|error| refuse_at(path, error));
     let (mut one, mut other) = (open(first)?, open(second)?);
-    let compared = released(py, || history::compare(&mut one, &mut other));
-    let (entries, parting) = compared.map_err(|error| refuse_at(&format!("{first}, {second}"), error))?;
+    let compared =
+        released(py, || history::compare(Text { name: first, from: &mut one }, Text { name: second, from: &mut other }));
+    let (entries, parting) = compared.map_err(refuse)?;
     Ok((entries, parting.map(|Parting { line, before, first, second }| (line, before, first, second))))
 }
 

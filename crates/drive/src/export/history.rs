@@ -2,7 +2,7 @@
 
 use crate::description::Description;
 use kit::history::{Entry, EntryKind};
-use kit::{ModeId, OperationKind, Reason};
+use kit::{ModeId, OperationKind, Problems, Reason};
 use std::collections::VecDeque;
 use std::io::{BufRead, Result, Write};
 
@@ -106,15 +106,25 @@ pub struct Parting {
     pub second: Vec<String>,
 }
 
+/// A history that is read: its name, and its text.
+pub struct Text<'a> {
+    /// What complaints call it.
+    pub name: &'a str,
+    /// Where it comes from.
+    pub from: &'a mut dyn BufRead,
+}
+
 /// Compares two histories line by line. Gives the number of entries up to the end or the first difference, and that difference.
-pub fn compare(first: &mut dyn BufRead, second: &mut dyn BufRead) -> Result<(u64, Option<Parting>)> {
-    let mut before: VecDeque<String> = VecDeque::with_capacity(NEIGHBOURS);
-    let mut line = 0u64;
+pub fn compare(mut first: Text<'_>, mut second: Text<'_>) -> std::result::Result<(u64, Option<Parting>), Problems> {
+    first.begin()?;
+    second.begin()?;
+    let mut before: VecDeque<String> = VecDeque::from([COLUMNS.to_owned()]);
+    let mut line = 1u64;
     loop {
-        let (one, other) = (next_line(first)?, next_line(second)?);
+        let (one, other) = (first.next_line()?, second.next_line()?);
         line += 1;
         match (one, other) {
-            (None, None) => return Ok((line.saturating_sub(2), None)),
+            (None, None) => return Ok((line - 2, None)),
             (Some(one), Some(other)) if one == other => {
                 if before.len() == NEIGHBOURS {
                     before.pop_front();
@@ -122,28 +132,40 @@ pub fn compare(first: &mut dyn BufRead, second: &mut dyn BufRead) -> Result<(u64
                 before.push_back(one);
             }
             (one, other) => {
-                let parting = Parting { line, before: before.into(), first: rest(one, first)?, second: rest(other, second)? };
-                return Ok((line.saturating_sub(2), Some(parting)));
+                let parting = Parting { line, before: before.into(), first: first.rest(one)?, second: second.rest(other)? };
+                return Ok((line - 2, Some(parting)));
             }
         }
     }
 }
 
-fn next_line(from: &mut dyn BufRead) -> Result<Option<String>> {
-    let mut line = String::new();
-    let read = from.read_line(&mut line)?;
-    line.truncate(line.trim_end_matches(['\n', '\r']).len());
-    Ok((read > 0).then_some(line))
-}
-
-/// A line and those after it, a few in all.
-fn rest(line: Option<String>, from: &mut dyn BufRead) -> Result<Vec<String>> {
-    let mut lines: Vec<String> = line.into_iter().collect();
-    while !lines.is_empty() && lines.len() < NEIGHBOURS {
-        let Some(next) = next_line(from)? else { break };
-        lines.push(next);
+impl Text<'_> {
+    fn begin(&mut self) -> std::result::Result<(), Problems> {
+        if self.next_line()?.as_deref() == Some(COLUMNS) {
+            return Ok(());
+        }
+        Err(Problems::one(self.name, format!("it is no history: expected `{COLUMNS}` in its first line")))
     }
-    Ok(lines)
+
+    fn next_line(&mut self) -> std::result::Result<Option<String>, Problems> {
+        let mut line = String::new();
+        let read = self.from.read_line(&mut line).map_err(|error| Problems::one(self.name, error.to_string()))?;
+        if read > 0 && !line.ends_with('\n') {
+            return Err(Problems::one(self.name, "its last line has no end: expected a whole history"));
+        }
+        line.truncate(line.trim_end_matches(['\n', '\r']).len());
+        Ok((read > 0).then_some(line))
+    }
+
+    /// A line and those after it, a few in all.
+    fn rest(&mut self, line: Option<String>) -> std::result::Result<Vec<String>, Problems> {
+        let mut lines: Vec<String> = line.into_iter().collect();
+        while !lines.is_empty() && lines.len() < NEIGHBOURS {
+            let Some(next) = self.next_line()? else { break };
+            lines.push(next);
+        }
+        Ok(lines)
+    }
 }
 
 #[cfg(test)]
@@ -177,7 +199,11 @@ mod tests {
 
     #[test]
     fn two_histories_part_at_the_first_line_that_differs() {
-        let part = |a: &str, b: &str| compare(&mut a.as_bytes(), &mut b.as_bytes()).expect("memory");
+        let compared = |a: &str, b: &str| {
+            let (a, b) = (a.replace("h\n", &format!("{COLUMNS}\n")), b.replace("h\n", &format!("{COLUMNS}\n")));
+            compare(Text { name: "a", from: &mut a.as_bytes() }, Text { name: "b", from: &mut b.as_bytes() })
+        };
+        let part = |a: &str, b: &str| compared(a, b).expect("both are histories");
         assert_eq!(part("h\n1\n2\n", "h\n1\n2\n"), (2, None));
         let (entries, parting) = part("h\n1\n2\n3\n4\n5\n6\n7\n8\n", "h\n1\n2\n3\n4\nx\n6\n");
         let parting = parting.expect("they differ");
@@ -192,5 +218,13 @@ mod tests {
         );
         let shorter = part("h\n1\n", "h\n1\n2\n").1.expect("one is shorter");
         assert_eq!((shorter.line, shorter.first.len(), shorter.second), (3, 0, vec!["2".to_owned()]));
+        for (a, b, complaint) in [
+            ("h\n", "", "b: it is no history"),
+            ("x\n", "x\n", "a: it is no history"),
+            ("h\n1\n2", "h\n1\n2", "a: its last line has no end"),
+        ] {
+            let told = compared(a, b).expect_err("one is no history").to_string();
+            assert!(told.starts_with(complaint), "{told}");
+        }
     }
 }
