@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def test_a_manifest_names_every_file(saved):
             "written_by": "ssdlab",
             "kind": kind,
             "format": 1,
-            "version": version("ssdlab"),
+            "version": ssdlab.__version__,
             "files": files_in(folder),
         }
         assert "manifest.json" in manifest["files"]

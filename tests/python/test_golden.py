@@ -46,7 +46,8 @@ def test_the_release_build_gives_the_blessed_results(run: dict[str, object]) -> 
         "seed": 1,
         "history": True,
     }
-    outcome = _engine.run(json.dumps(request), {"workload": None, "text": run["workload"], "load": None, "save": None}, None)
+    paths = {"workload": None, "text": run["workload"], "load": None, "save": None}
+    outcome = _engine.run(json.dumps(request), paths, {"progress": None, "commands": None, "spans": None})
     summary = json.loads(outcome.summary_json)
     for key in ("wall_s", "drive", "workload"):
         del summary[key]
