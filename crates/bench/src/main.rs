@@ -185,13 +185,13 @@ fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
     }))
 }
 
-/// What a run costs before its first event.
+/// The cost of a run before its first event.
 const START_UP: [&str; 2] = ["start-up", "start-up-alone"];
 
 /// Runs of [`measure_start_up`].
 const STARTS: u64 = 200;
 
-/// What one of many runs of a small drive costs before its first event: reading the description, solving its modes, laying out the steady state. Its
+/// The cost of one of many runs of a small drive before its first event: reading the description, solving its modes, laying out the steady state. Its
 /// `commands` are runs, of one read each, in a session that they share, or each in its own.
 fn measure_start_up(name: &str) -> Result<Value, kit::Problems> {
     let preset = drive::presets::find("ofwar-64g").expect("a preset of the list");

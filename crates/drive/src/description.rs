@@ -15,7 +15,7 @@ pub(crate) use derive::cell_part;
 
 use flash::FlashConfig;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
-use ftl::{Ftl, FtlConfig, Parameters};
+use ftl::{Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
 use host::{BufferConfig, BufferPolicy, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
@@ -64,6 +64,19 @@ pub struct StateConfig {
     /// The run ends with a graceful shutdown: the buffer is programmed and the policy moves what it must.
     #[serde(default)]
     pub graceful_shutdown: bool,
+}
+
+impl StateConfig {
+    /// How the FTL makes this state.
+    pub fn preconditioned(&self) -> Preconditioned {
+        let method = match self.precondition {
+            PreconditionMethod::None => Precondition::None,
+            PreconditionMethod::Fill => Precondition::Fill,
+            PreconditionMethod::Random => Precondition::Random { passes: self.overwrite_passes },
+            PreconditionMethod::Steady => Precondition::Steady,
+        };
+        Preconditioned { method, age: self.age, pe_cycles: self.pe_cycles }
+    }
 }
 
 fn two() -> u32 {

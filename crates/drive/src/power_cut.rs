@@ -19,8 +19,10 @@ impl PowerCut {
     /// When power fails in a run that starts at `start`.
     pub fn instant(&self, start: SimTime) -> Result<SimTime, Problems> {
         if start + self.after + self.down > SimTime::LAST {
-            let complaint =
-                "power comes back later than 250 years after the drive's time 0, where its clock ends: expected a shorter time";
+            let complaint = format!(
+                "power comes back more than {} years after the drive's time 0, all that its clock can keep: expected a shorter time",
+                SimTime::LAST.years()
+            );
             return Err(Problems::one("--power-down", complaint));
         }
         Ok(start + self.after)
@@ -77,6 +79,6 @@ mod tests {
         let latest = SimTime(SimTime::LAST.0 - LONGEST.0 - 1_000_000_000);
         assert_eq!(cut.instant(latest).ok(), Some(latest + Nanos::SECOND));
         let told = cut.instant(latest + Nanos(1)).expect_err("it is too late").to_string();
-        assert!(told.starts_with("--power-down: power comes back later than 250 years"), "{told}");
+        assert!(told.starts_with("--power-down: power comes back more than 280 years"), "{told}");
     }
 }

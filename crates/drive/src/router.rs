@@ -203,7 +203,7 @@ impl Drive {
         &mut self.out.journal
     }
 
-    /// What happens physically, if enabled: for comparing runs.
+    /// The physical history, if enabled: for comparing runs.
     pub fn history(&mut self) -> &mut kit::History {
         &mut self.out.history
     }

@@ -22,6 +22,8 @@ pub enum End {
     Stopped,
     /// The host has stopped for a power failure, and nothing is in flight.
     PowerFails,
+    /// The drive's clock has come to its end, [`SimTime::LAST`], and the workload has not.
+    OutOfTime,
 }
 
 /// The part of a workload that is played: of each job the commands behind the first `skip`, and of those not more than `stop_after`.
@@ -204,9 +206,11 @@ impl RunLoop {
                 running.fetch()?;
             }
             if run_loop.jobs.iter().all(|running| running.exhausted) {
-                let complaint =
-                    format!("{}: no job of the workload has as many commands: nothing is left to be played", part.skip);
-                return Err(Problems::one("--skip-commands", complaint));
+                let complaint = format!(
+                    "no job has more than the {} commands that --skip-commands and --rest-after take: nothing is left to be measured",
+                    part.skip
+                );
+                return Err(Problems::one("workload", complaint));
             }
         }
         if let Some(most) = part.stop_after {
@@ -250,7 +254,8 @@ impl RunLoop {
         let mut wake = self.submit_due(drive)?;
         while !self.is_over(wake, drive) {
             // Up to the next submission that a clock decides, the drive runs by itself.
-            drive.advance_into(wake.unwrap_or(SimTime::FOREVER).min(self.power_fails), &mut done);
+            let until = wake.unwrap_or(SimTime::FOREVER).min(self.power_fails);
+            drive.advance_into(if until < SimTime::FOREVER { until.min(SimTime::LAST) } else { until }, &mut done);
             let is_quiet = done.is_empty() && wake.is_none_or(|at| drive.now() < at);
             assert!(
                 !is_quiet || drive.next_event().is_some(),
@@ -261,6 +266,10 @@ impl RunLoop {
             if drive.now() >= self.power_fails {
                 self.completed = completed;
                 return self.stop(&done, drive, go_on);
+            }
+            if drive.now() >= SimTime::LAST {
+                self.completed = completed;
+                return Ok(End::OutOfTime);
             }
             if drive.now() > instant {
                 (instant, completed_before) = (drive.now(), completed);
@@ -400,11 +409,7 @@ impl RunLoop {
                 wake = earlier(wake, at);
             }
         }
-        // Before it power may fail, and then nothing is submitted.
-        match wake.map(|at| at.min(self.power_fails)) {
-            Some(at) if at > SimTime::LAST => Err(clock_ends()),
-            _ => Ok(wake),
-        }
+        Ok(wake)
     }
 
     /// Submits what one job may submit now, or, in an open loop, up to its next arrival.
@@ -444,7 +449,7 @@ impl RunLoop {
                 return Ok(Some(self.power_fails));
             }
             if at > SimTime::LAST {
-                return Err(clock_ends());
+                return Ok(Some(at));
             }
             if running.submitted > 0 && running.last_submission > now && at > running.last_submission {
                 return Ok(Some(running.last_submission));
@@ -532,11 +537,6 @@ fn time_stands_still(at: SimTime) -> Problems {
          or a host interface that takes time",
         at.0
     );
-    Problems::one("workload", complaint)
-}
-
-fn clock_ends() -> Problems {
-    let complaint = "a command comes later than 250 years after the drive's time 0, where its clock ends: expected shorter delays or think times, or a limit (runtime, number_ios)";
     Problems::one("workload", complaint)
 }
 

@@ -33,10 +33,15 @@ pub struct TransferRate(pub u64);
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
-    /// The last instant at which something may begin: 250 years of 365.25 days. An instant fits a signed number up to 292 years, and moves that are due need some of the rest.
-    pub const LAST: SimTime = SimTime(250 * 31_557_600 * 1_000_000_000);
+    /// The longest simulated time of a drive: 280 years of 365.25 days. Ages of blocks are kept in signed nanoseconds, which hold 292.
+    pub const LAST: SimTime = SimTime(280 * 31_557_600 * 1_000_000_000);
     /// Later than any instant a run reaches.
     pub const FOREVER: SimTime = SimTime(u64::MAX);
+
+    /// Whole years of 365.25 days since [`SimTime::ZERO`].
+    pub fn years(self) -> u64 {
+        self.0 / (31_557_600 * 1_000_000_000)
+    }
 
     /// The span since `earlier`, which must not be later than `self`.
     #[inline]

@@ -2,8 +2,8 @@
 
 use crate::oracle::{Oracle, Violation, ensure};
 use drive::{Description, Drive, Identity, PowerFailure};
+use ftl::ScaleModels;
 use ftl::policy::ModePolicy;
-use ftl::{Precondition, Preconditioned, ScaleModels};
 use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 
 /// Instants without a completion, while commands are in flight, after which the drive is taken to have stalled.
@@ -36,15 +36,7 @@ pub struct Rig<'a> {
 
 /// Brings a new drive to the starting state that its description asks for.
 pub fn prepare(drive: &mut Drive, description: &Description) {
-    use drive::description::PreconditionMethod;
-    let state = &description.state;
-    let method = match state.precondition {
-        PreconditionMethod::None => Precondition::None,
-        PreconditionMethod::Fill => Precondition::Fill,
-        PreconditionMethod::Random => Precondition::Random { passes: state.overwrite_passes },
-        PreconditionMethod::Steady => Precondition::Steady,
-    };
-    let how = Preconditioned { method, age: state.age, pe_cycles: state.pe_cycles };
+    let how = description.state.preconditioned();
     let done =
         drive.ftl_mut().precondition(&how, &ScaleModels::default(), &mut |_| true).expect("a small drive fits into memory");
     assert!(done, "nobody interrupted it");

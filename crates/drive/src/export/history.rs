@@ -87,7 +87,7 @@ impl<W: Write> HistoryWriter<W> {
         }
     }
 
-    /// What was written to.
+    /// The writer underneath.
     pub fn into_inner(self) -> W {
         self.to
     }
@@ -108,9 +108,9 @@ pub struct Parting {
 
 /// A history that is read: its name, and its text.
 pub struct Text<'a> {
-    /// What complaints call it.
+    /// Its file name, for error messages.
     pub name: &'a str,
-    /// Where it comes from.
+    /// The reader of its uncompressed text.
     pub from: &'a mut dyn BufRead,
 }
 

@@ -1,4 +1,4 @@
-//! What a run writes while it goes on: its physical history and the timeline of dies and channels, as files.
+//! Files that a run writes while it goes on: its physical history, and the timeline of dies and channels.
 
 pub mod history;
 pub mod timeline;

@@ -120,7 +120,7 @@ impl<W: Write> TimelineWriter<W> {
         self.to.write_all(&self.packet)
     }
 
-    /// What was written to.
+    /// The writer underneath.
     pub fn into_inner(self) -> W {
         self.to
     }
@@ -157,7 +157,9 @@ impl<R: Read> TimelineReader<R> {
     /// The next span; none at the end.
     pub fn next_span(&mut self) -> Result<Option<SpanRead>> {
         loop {
-            let Some(packet) = self.next_packet()? else { return Ok(None) };
+            let Some(packet) = self.next_packet()? else {
+                return if self.tracks.is_empty() { Err(damaged("it has no tracks")) } else { Ok(None) };
+            };
             if let Some(TrackDescriptor { uuid: Some(uuid), name: Some(name), .. }) = packet.track_descriptor {
                 self.tracks.insert(uuid, name);
             } else if let Some(event) = packet.track_event {
@@ -246,7 +248,7 @@ mod tests {
                 expected("die 2", "lazy erase", "host", 7, 7)
             ]
         );
-        for cut in [1, bytes.len() / 2, bytes.len() - 1] {
+        for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
             let mut reader = TimelineReader::new(&bytes[..cut]);
             let ended = std::iter::from_fn(|| reader.next_span().transpose()).any(|span| span.is_err());
             assert!(ended, "a file that ends at byte {cut} is refused");

@@ -2,11 +2,11 @@
 
 use super::limit::last_words;
 use super::passes::{Passes, Tally};
-use super::{Interval, LONGEST_NS, Life, Plan, mean_wear_of};
+use super::{Interval, Life, Plan, mean_wear_of};
 use crate::router::Drive;
 use crate::run_loop::End;
 use crate::session::Watch;
-use kit::Problems;
+use kit::{Problems, SimTime};
 
 /// Rows that are kept of the passes; when they are full, pairs become one.
 const ROWS: usize = 1024;
@@ -85,14 +85,16 @@ pub(super) fn full(plan: &Plan, mut drive: Drive, passes: &mut Passes<'_>, watch
         let before = Tally::of(&drive);
         let end = passes.run(&mut drive, &mut |drive, completed| {
             crossings.look(drive);
-            ended_by = plan.limit.reached(drive).or((drive.now().0 > LONGEST_NS).then_some("time"));
+            ended_by = plan.limit.reached(drive);
             go_on = watch.tell("lifetime", drive.now().0, before.commands as u64 + completed, Some(plan.limit.share(drive)));
             go_on && ended_by.is_none()
         })?;
         let tally = Tally::of(&drive).since(&before);
         rows.push(Row { passes: 1, wear: mean_wear_of(&drive), tally });
-        if end == End::Complete {
-            passes.check(&tally, blocks)?;
+        match end {
+            End::Complete => passes.check(&tally, blocks)?,
+            End::OutOfTime => ended_by = ended_by.or(Some("time")),
+            End::Stopped | End::PowerFails => {}
         }
         if ended_by.is_none() && plan.max_passes.is_some_and(|most| passes.begun >= most) {
             ended_by = Some("max_passes");
@@ -106,7 +108,7 @@ pub(super) fn full(plan: &Plan, mut drive: Drive, passes: &mut Passes<'_>, watch
 fn too_long() -> String {
     format!(
         "the run was ended after {} years of simulated time, all that it can keep: --method extrapolate has no such end",
-        LONGEST_NS / super::report::YEAR_NS
+        SimTime::LAST.years()
     )
 }
 

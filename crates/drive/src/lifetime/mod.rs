@@ -30,8 +30,6 @@ const ROUND_CYCLES: f64 = 4.0;
 const ROUND_ERASES: f64 = 4096.0;
 /// By which share two rounds may differ and agree, unless a request says otherwise.
 const AGREEMENT: f64 = 0.01;
-/// The longest simulated time: ages of blocks are kept in signed nanoseconds, which hold 292 years.
-const LONGEST_NS: u64 = 280 * report::YEAR_NS;
 
 /// A lifetime run, as the command line and Python ask for it.
 #[derive(Clone, Debug, Deserialize)]

@@ -40,7 +40,7 @@ impl<'a> Passes<'a> {
         let next = workload.period.map(|period| drive.now() + period);
         let end = RunLoop::new(workload).run(drive, &mut |drive, completed| go_on(drive, completed))?;
         if end == End::Complete {
-            wait_until(drive, next.unwrap_or(SimTime::ZERO));
+            wait_until(drive, next.unwrap_or(SimTime::ZERO).min(SimTime::LAST));
         }
         Ok(end)
     }

@@ -1,16 +1,16 @@
 //! A life from one steady round in each interval of wear.
 
 use super::passes::{Passes, Tally};
-use super::{Interval, LONGEST_NS, Life, Plan, mean_wear_of};
+use super::{Interval, Life, Plan, mean_wear_of};
 use crate::router::{Drive, Identity};
 use crate::run_loop::End;
 use crate::session::Watch;
-use kit::{BlockId, Problems};
+use kit::{BlockId, Problems, SimTime};
 
 /// Rounds in an interval at most: what has not settled by then is taken as it is, and said.
 const ROUNDS: u32 = 20;
 
-/// What makes an empty drive, and which drive it is.
+/// The maker of an empty drive, and the identity under which it is saved.
 type Fresh<'a> = (&'a dyn Fn() -> Result<Drive, Problems>, &'a Identity);
 
 /// One interval after another.
@@ -124,12 +124,11 @@ impl Ageing<'_, '_> {
                 // Most intervals take two rounds.
                 let share = (f64::from(rounds) + (erases / wanted).min(1.0)) / f64::from(rounds + 1).max(2.0);
                 let fraction = (interval as f64 + share) / intervals;
-                let go_on = watch.tell("lifetime", drive.now().0, commands as u64 + completed, Some(fraction));
-                go_on && drive.now().0 <= LONGEST_NS
+                watch.tell("lifetime", drive.now().0, commands as u64 + completed, Some(fraction))
             })?;
             let now = Tally::of(drive);
             self.commands += now.commands - before.commands;
-            if drive.now().0 > LONGEST_NS {
+            if end == End::OutOfTime {
                 return Err(too_slow(wanted / self.blocks));
             }
             if end == End::Stopped {
@@ -158,7 +157,7 @@ fn too_slow(cycles: f64) -> Problems {
         "--round-cycles",
         format!(
             "{cycles}: the workload writes so little that a round takes more than {} years: expected fewer cycles",
-            LONGEST_NS / super::report::YEAR_NS
+            SimTime::LAST.years()
         ),
     )
 }

@@ -240,7 +240,7 @@ impl Drive {
             return Err("its dies or its write buffer are not those of this drive".to_owned());
         }
         if image.now > SimTime::LAST {
-            return Err("its clock stands later than 250 years, where clocks end".to_owned());
+            return Err(format!("its clock stands at {} years: expected at most {}", image.now.years(), SimTime::LAST.years()));
         }
         self.now = image.now;
         (signals.last_host_activity, signals.idle_since) = (image.last_host_activity, image.idle_since);

@@ -415,6 +415,7 @@ impl Run<'_, '_> {
             may_go_on(drive) && watch.tell("run", drive.now().0, completed, None)
         })?;
         failure(&self.drive)?;
+        in_time(end)?;
         if end != End::Complete {
             return Ok(false);
         }
@@ -475,6 +476,7 @@ impl Run<'_, '_> {
             None => None,
         };
         failure(drive)?;
+        in_time(end)?;
         let workload_end = drive.now();
         let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
         let wall_s = watch.seconds() - loop_start;
@@ -483,6 +485,19 @@ impl Run<'_, '_> {
         failure(&self.drive)?;
         Ok(Played { run_loop, search, end, complete, toll, workload_end, utilisation, shutdown_ns, wall_s })
     }
+}
+
+/// Refuses a workload that outlasts the drive's clock.
+fn in_time(end: End) -> Result<(), Problems> {
+    if end != End::OutOfTime {
+        return Ok(());
+    }
+    let complaint = format!(
+        "it goes on more than {} years after the drive's time 0, all that its clock can keep: expected shorter delays or think times, \
+         or a limit (runtime, number_ios)",
+        SimTime::LAST.years()
+    );
+    Err(Problems::one("workload", complaint))
 }
 
 /// Whether nothing in the drive ends the run.
@@ -590,8 +605,7 @@ fn foresee(description: &Description, mut run_loop: RunLoop, seed: u64, watch: &
     let does_not_fit =
         |error| Problems::one("clairvoyant", format!("the run that is recorded does not fit into memory: {error}"));
     let mut drive = Drive::new(&description, seed).map_err(does_not_fit)?;
-    let filled =
-        Preconditioned { method: Precondition::Fill, age: description.state.age, pe_cycles: description.state.pe_cycles };
+    let filled = Preconditioned { method: Precondition::Fill, ..description.state.preconditioned() };
     drive.ftl_mut().precondition(&filled, &ScaleModels::default(), &mut |_| true).map_err(does_not_fit)?;
     drive.adopt();
     drive.statistics.log = Some(Vec::new());
@@ -648,16 +662,9 @@ pub(crate) fn prepare(
         let facts = json!({"method": "load", "file": name, "exact": resumed.exact});
         return Ok(Start { facts, notes, is_loaded: true, is_exact: resumed.keeps_policy });
     }
-    let method = match state.precondition {
-        PreconditionMethod::None => Precondition::None,
-        PreconditionMethod::Fill => Precondition::Fill,
-        PreconditionMethod::Random => Precondition::Random { passes: state.overwrite_passes },
-        PreconditionMethod::Steady => Precondition::Steady,
-    };
-    let how = Preconditioned { method, age: state.age, pe_cycles: state.pe_cycles };
     let done = drive
         .ftl_mut()
-        .precondition(&how, models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
+        .precondition(&state.preconditioned(), models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
         .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
     if !done {
         return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));

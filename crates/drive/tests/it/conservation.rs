@@ -109,6 +109,8 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
         damaged[at] ^= 1 << rng.below(8);
         assert!(load(&damaged).is_err(), "a bit of byte {at} of {} was flipped", file.len());
     }
+    let longer = load(&[&file[..], b"x"].concat()).expect_err("it has been changed");
+    assert!(longer.contains("goes on after its end"), "{longer}");
     let old = load(b"ssdlab04 and so on").expect_err("another version");
     assert!(old.contains("version 04") && old.contains("expected version 05"), "{old}");
     assert_eq!(load(b"PK\x03\x04 and so on"), Err("not a saved drive".to_owned()));

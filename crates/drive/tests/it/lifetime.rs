@@ -341,6 +341,19 @@ fn lives_are_the_same_twice_and_stop_when_asked() {
 }
 
 #[test]
+fn a_life_ends_where_the_clock_ends() {
+    // Two commands in a century, so that three passes begin in 280 years, and nothing is worn.
+    let slow = "[job]\nrw=randwrite\nthinktime=18262d\nnumber_ios=2\n";
+    let full = live(&request(TWO_CLASSES, &[], json!({})), slow).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(full.report["ended_by"], "time");
+    let years = number(&full.report, "years_at_workload_rate");
+    assert!((200.0..=280.0).contains(&years), "{years}");
+    assert!(full.notes.iter().any(|note| note.contains("280 years")), "{:?}", full.notes);
+    let told = refused(TWO_CLASSES, &[], json!({"method": "extrapolate"}), slow);
+    assert!(told.starts_with("--round-cycles: ") && told.contains("takes more than 280 years"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_lived_is_refused() {
     let refused_with = |more: Value| refused(TWO_CLASSES, &[], more, RANDOM);
     let both = refused_with(json!({"until": "mean_ware", "method": "fast", "intervals": 0}));

@@ -219,8 +219,11 @@ fn what_is_skipped_counts_towards_the_jobs_limit_and_the_rest_keeps_its_gaps() {
     let bytes = "[job]\nrw=write\nbs=4k\nsize=1m\nio_size=1m\n";
     let rest = play(&RunRequest { skip_commands: 200, ..request.clone() }, bytes).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(count(&rest), 56, "of 256");
-    let error = play(&RunRequest { skip_commands: 256, ..request.clone() }, bytes).expect_err("there are no more");
-    assert!(error.to_string().contains("--skip-commands"), "{error}");
+    let rested = RunRequest { skip_commands: 56, rest_after: Some(200), ..request.clone() };
+    for all in [RunRequest { skip_commands: 256, ..request.clone() }, rested] {
+        let error = play(&all, bytes).expect_err("there are no more").to_string();
+        assert!(error.starts_with("workload: no job has more than the 256 commands that --skip-commands and"), "{error}");
+    }
     // A trace of a request a second: the first one that is left comes a second after the start.
     let trace: String =
         (0..10).map(|second| format!("{},hm,0,Read,{},4096,0\n", second * 10_000_000u64, second * 4096)).collect();
