@@ -73,14 +73,11 @@ pub struct ScaledCell {
     pub nominal_step: f64,
 }
 
-/// A year of 365.25 days \[ns\].
-const YEAR_NS: f64 = 8766.0 * 3.6e12;
-
 impl ScaledCell {
     /// The share of the retention margin that wear and age use.
     pub fn margin_used(&self, wear: f64, age: Nanos) -> f64 {
         let unit = self.retention_unit.0 as f64;
-        wear / self.rated_wear * libm::log1p(age.0 as f64 / unit) / libm::log1p(YEAR_NS / unit)
+        wear / self.rated_wear * libm::log1p(age.0 as f64 / unit) / libm::log1p(Nanos::YEAR.0 as f64 / unit)
     }
 
     /// What is spent of the window beyond what the step has made room for \[V\].
@@ -240,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_rated_point_meets_the_limit_and_every_mode_of_the_table_does() {
-        let year = Nanos(YEAR_NS as u64);
+        let year = Nanos::YEAR;
         let rate = |step: f64, erase_shift: f64, pe_cycles: f64| {
             cell().estimate(&Condition { step, erase_shift, pe_cycles, age: year, reads: 0.0 }).worst()
         };

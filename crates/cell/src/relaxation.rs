@@ -9,8 +9,6 @@ use kit::Nanos;
 use kit::bisect::last_holding;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// A year of 365.25 days \[ns\].
-const YEAR_NS: f64 = 8766.0 * 3.6e12;
 /// Wrong bits for each cell beyond a reference: of four levels three have a lower neighbour and three an upper one.
 const BITS_PER_TAIL: f64 = 0.75;
 const HALVINGS: u32 = 60;
@@ -47,13 +45,13 @@ impl PowerLaw {
 
     /// The error rate at an age.
     pub fn at(&self, age: Nanos) -> f64 {
-        self.written + self.lost * libm::pow(age.0 as f64 / YEAR_NS, self.exponent)
+        self.written + self.lost * libm::pow(age.as_years_f64(), self.exponent)
     }
 
     /// How long data stays within `limit`; none if not even fresh data does.
     pub fn longest(&self, limit: f64) -> Option<Nanos> {
         (limit >= self.written)
-            .then(|| Nanos((libm::pow((limit - self.written) / self.lost, 1.0 / self.exponent) * YEAR_NS) as u64))
+            .then(|| Nanos((libm::pow((limit - self.written) / self.lost, 1.0 / self.exponent) * Nanos::YEAR.0 as f64) as u64))
     }
 }
 
@@ -142,7 +140,7 @@ mod tests {
     use super::*;
 
     fn years(years: f64) -> Nanos {
-        Nanos((years * YEAR_NS) as u64)
+        Nanos((years * Nanos::YEAR.0 as f64) as u64)
     }
 
     const TWO_WEEKS: f64 = 14.0 / 365.25;
@@ -166,7 +164,7 @@ mod tests {
     #[test]
     fn bch_lasts_two_weeks_where_ldpc_lasts_a_year() {
         let law = PowerLaw::needs_ldpc();
-        let weeks = |limit: f64| law.longest(limit).expect("fresh data is correctable").0 as f64 / YEAR_NS * 365.25 / 7.0;
+        let weeks = |limit: f64| law.longest(limit).expect("fresh data is correctable").as_years_f64() * 365.25 / 7.0;
         assert!((weeks(BCH) - 2.0).abs() < 0.05, "{}", weeks(BCH));
         assert!((weeks(2.2e-2) - 365.25 / 7.0).abs() < 0.01);
         assert_eq!(law.longest(1e-5), None);
@@ -199,7 +197,7 @@ mod tests {
     #[test]
     fn the_guarantee_of_the_standard_holds_at_both_ends() {
         let law = PowerLaw::within_bch();
-        let years = |share: f64| law.worn(share).longest(BCH).expect("fresh data is correctable").0 as f64 / YEAR_NS;
+        let years = |share: f64| law.worn(share).longest(BCH).expect("fresh data is correctable").as_years_f64();
         assert!((years(1.0) - 1.0).abs() < 0.01 && (years(0.1) - 10.0).abs() < 0.1, "{} {}", years(1.0), years(0.1));
     }
 }

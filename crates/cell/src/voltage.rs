@@ -93,8 +93,7 @@ pub fn nominal() -> VoltageModel {
 }
 
 const HOUR_NS: u64 = 3_600_000_000_000;
-/// Ten years of 365.25 days.
-const TEN_YEARS_NS: f64 = 87_660.0 * HOUR_NS as f64;
+const TEN_YEARS_NS: f64 = 10.0 * Nanos::YEAR.0 as f64;
 /// Places and weights of the integration over a coupling ratio within its bound (Gauss and Legendre, five points): what is integrated is smooth there.
 const COUPLING_POINTS: [(f64, f64); 5] = [
     (-0.906_179_845_938_664, 0.236_926_885_056_189_1),

@@ -5,7 +5,7 @@ use crate::session::RunRequest;
 use kit::{Nanos, Problems, SimTime};
 
 /// The longest that a drive may be off \[ns\]: a century. Ages are counted in 63 bits.
-const LONGEST: Nanos = Nanos(100 * 31_557_600 * 1_000_000_000);
+const LONGEST: Nanos = Nanos(100 * Nanos::YEAR.0);
 
 /// When power fails, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

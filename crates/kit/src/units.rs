@@ -33,14 +33,14 @@ pub struct TransferRate(pub u64);
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
-    /// The longest simulated time of a drive: 280 years of 365.25 days. Ages of blocks are kept in signed nanoseconds, which hold 292.
-    pub const LAST: SimTime = SimTime(280 * 31_557_600 * 1_000_000_000);
+    /// The longest simulated time of a drive: 280 years ([`Nanos::YEAR`]). Ages of blocks are kept in signed nanoseconds, which hold 292.
+    pub const LAST: SimTime = SimTime(280 * Nanos::YEAR.0);
     /// Later than any instant a run reaches.
     pub const FOREVER: SimTime = SimTime(u64::MAX);
 
-    /// Whole years of 365.25 days since [`SimTime::ZERO`].
+    /// Whole years ([`Nanos::YEAR`]) since [`SimTime::ZERO`].
     pub fn years(self) -> u64 {
-        self.0 / (31_557_600 * 1_000_000_000)
+        self.0 / Nanos::YEAR.0
     }
 
     /// The span since `earlier`, which must not be later than `self`.
@@ -64,10 +64,17 @@ impl Nanos {
     pub const ZERO: Nanos = Nanos(0);
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
+    /// A year of 365.25 days, in which results are stated; the unit `y` of a description is one of 365 days.
+    pub const YEAR: Nanos = Nanos(31_557_600 * Nanos::SECOND.0);
 
     /// The span in seconds, rounded to the nearest representable double.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
+    }
+
+    /// The span in years ([`Nanos::YEAR`]), rounded to the nearest representable double.
+    pub fn as_years_f64(self) -> f64 {
+        self.0 as f64 / Nanos::YEAR.0 as f64
     }
 }
 

@@ -5,14 +5,12 @@ use super::passes::Tally;
 use super::{Interval, Life, LifetimeRequest, Method, Plan};
 use crate::description::Description;
 use crate::router::Drive;
-use kit::BlockId;
+use kit::{BlockId, Nanos};
 use serde_json::{Map, Value, json};
 use workload::Input;
 
 /// Version of the document's form.
 const SCHEMA_VERSION: u32 = 1;
-/// A year of 365.25 days \[ns\].
-pub(super) const YEAR_NS: u64 = 31_557_600_000_000_000;
 
 /// The drive when its life began.
 pub(super) struct Start {
@@ -86,7 +84,7 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
         "host_bytes_written": whole(total.written_bytes),
         "drive_writes": total.written_bytes / start.user_bytes as f64,
         "passes": life.passes,
-        "years_at_workload_rate": total.ns / YEAR_NS as f64,
+        "years_at_workload_rate": total.ns / Nanos::YEAR.0 as f64,
         "simulated_ns": whole(total.ns),
         "wall_s": wall_s,
     });
@@ -157,7 +155,7 @@ fn interval(description: &Description, interval: &Interval) -> Value {
         "host_bytes_written": whole(tally.written_bytes),
         "write_amplification": ratio(tally.programmed_units, tally.host_units),
         "write_latency_mean_ns": ratio(tally.write_ns, tally.writes),
-        "years": tally.ns / YEAR_NS as f64,
+        "years": tally.ns / Nanos::YEAR.0 as f64,
         "erases": whole(tally.erases),
         "lazy_erases": whole(tally.lazy_erases),
         "erase_modes": erase_modes(description, tally),
