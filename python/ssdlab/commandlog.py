@@ -7,13 +7,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.errors import InputError
+
 if TYPE_CHECKING:
     from ssdlab._engine import Columns
 
-__all__ = ["FORMATS", "CommandLog"]
+__all__ = ["FORMATS", "CommandLog", "check_name"]
 
 #: The formats, by the end of a name.
 FORMATS = (".parquet", ".csv", ".csv.gz")
+
+
+def check_name(path: Path) -> None:
+    """Refuses a name that says of no format."""
+    if not path.name.endswith(FORMATS):
+        raise InputError(f"--log-commands {path}: expected a name in {', '.join(FORMATS)}")
 
 
 class CommandLog:

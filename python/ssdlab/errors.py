@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab._engine import InputError, PolicyError
@@ -16,20 +17,27 @@ __all__ = ["InputError", "Interrupted", "NotWrittenError", "PolicyError", "close
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run or a measurement. What it had measured so far is in :attr:`result`, marked ``partial``."""
+    """Ctrl-C ended a run or a measurement. What it had measured so far is in :attr:`result`, marked ``partial``.
 
-    def __init__(self, result: Result | Comparison | Lifetime | CodeMeasurement) -> None:
+    A signal that comes while a run ends leaves its result ``complete``.
+    """
+
+    def __init__(
+        self, result: Result | Comparison | Lifetime | CodeMeasurement, files: Sequence[tuple[str, OSError]] = ()
+    ) -> None:
         super().__init__("interrupted; the partial result is in `.result`")
         self.result = result
+        #: Files that could not be written, each with what the system said.
+        self.files = list(files)
 
 
 class NotWrittenError(OSError):
     """A file that a run was to write could not be written. What the run measured is in :attr:`result`."""
 
-    def __init__(self, files: list[tuple[str, OSError]], result: Result | Lifetime) -> None:
+    def __init__(self, files: Sequence[tuple[str, OSError]], result: Result | Comparison | Lifetime) -> None:
         super().__init__("; ".join(f"{name}: {error.strerror}" for name, error in files))
         #: Each file with what the system said.
-        self.files = files
+        self.files = list(files)
         self.result = result
 
 

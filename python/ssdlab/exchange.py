@@ -33,10 +33,14 @@ def exchange(one: Path, other: Path) -> None:
     other.rename(aside)
     try:
         one.rename(other)
+        try:
+            aside.rename(one)
+        except BaseException:
+            other.rename(one)
+            raise
     except BaseException:
         aside.rename(other)
         raise
-    aside.rename(one)
 
 
 def _at_once(one: Path, other: Path) -> bool:

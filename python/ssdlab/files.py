@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -14,14 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 from ssdlab.errors import InputError
 from ssdlab.exchange import exchange
 from ssdlab.locks import locked
 from ssdlab.manifest import strangers, write_manifest
 
-#: How the engine says that it cannot write a drive.
-_UNWRITABLE = re.compile(r"--save: the file cannot be written: .*\(os error (\d+)\)")
+#: Files that could not be written, and why.
+FailedFiles: TypeAlias = list[tuple[str, OSError]]
+
 #: How many of the files that stand in the way a message names.
 _NAMED = 10
 
@@ -173,28 +174,32 @@ def new_file(path: Path) -> Iterator[Path]:
     try:
         with _named(path, beside):
             yield beside
-            if beside.exists():
-                beside.replace(path)
+            beside.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager
-def new_drive_file(path: Path) -> Iterator[Path]:
-    """As :func:`new_file`, for a drive that the engine saves: that it cannot be written is no fault of the input.
+def new_run_file(path: Path, failed: FailedFiles) -> Iterator[Path]:
+    """As :func:`new_file`, for a file that a run writes: where that fails, it costs the run nothing else.
 
-    Raises:
-        OSError: it cannot be written.
+    Args:
+        path: The file.
+        failed: Gets `path` if it cannot be put in place. If the block has added it, what was written is dropped.
     """
+    check_new_file(path, force=True)
+    beside = _beside(path, "new")
     try:
-        with new_file(path) as beside:
-            yield beside
-    except InputError as error:
-        found = _UNWRITABLE.fullmatch(str(error))
-        if found is None:
-            raise
-        number = int(found[1])
-        raise OSError(number, os.strerror(number), str(path)) from None
+        yield beside
+        if str(path) not in (name for name, _ in failed):
+            try:
+                beside.replace(path)
+            except OSError as error:
+                failed.append((str(path), error))
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -204,7 +209,7 @@ def _named(path: Path, beside: Path) -> Iterator[None]:
         yield
     except OSError as error:
         # A full disk is reported without a name.
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         if not full and not str(error.filename).startswith(str(beside)):
             raise
         # What pyarrow says of it names functions of its own.
@@ -233,7 +238,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
             write_manifest(beside, kind)
             with undisturbed():
                 check_new_folder(path, force)
-                if real.exists() and any(real.iterdir()):
+                if force and real.exists() and any(real.iterdir()):
                     _exchange_if_ours(beside, path, real, spare)
                 else:
                     beside.rename(real)  # This replaces an empty folder, and none that is filled meanwhile.
@@ -244,7 +249,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
 
 
 def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> None:
-    """Exchanges the folders `new` and `real`, named `path`, unless anything in `real` is not ours."""
+    """Exchanges the folders `new` and `real`, named `path`; undoes it if `real` held a file that ssdlab did not write."""
     exchange(new, real)
     spare.remove(new)
     try:
@@ -265,37 +270,15 @@ def _remove(folders: list[Path]) -> None:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ctrl-C and SIGTERM wait for the end of the block, which must not be left half done."""
-    with deferred():
-        yield
-
-
-@contextmanager
-def deferred() -> Iterator[Callable[[], None]]:
-    """Ctrl-C and SIGTERM wait until what this gives is called, or for the end of the block."""
     heard: list[int] = []
     # Only the main thread hears of signals. A handler that is not of Python is none here, and could not be put back.
     numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     found = {number: signal.getsignal(number) for number in numbers}
     before = {number: handler for number, handler in found.items() if handler is not None}
-
-    def wait() -> None:
+    try:
         for number in before:
             signal.signal(number, lambda number, _: heard.append(number))
-
-    def deliver() -> None:
-        if not heard:
-            return
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        try:
-            while heard:
-                signal.raise_signal(heard.pop(0))
-        finally:
-            wait()
-
-    wait()
-    try:
-        yield deliver
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab import _engine, numbers
 from ssdlab.drives import DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
-from ssdlab.outputs import not_written
+from ssdlab.files import FailedFiles, write_folder
 from ssdlab.sessions import Session
 from ssdlab.simulate import EngineHook, ProgressHook, call_engine
 from ssdlab.workloads import WorkloadLike
@@ -117,8 +117,6 @@ class Lifetime:
         Raises:
             InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
         """
-        from ssdlab.files import write_folder
-
         texts = (self.drive_toml, self.workload_toml, self.report_json)
 
         def write(path: Path) -> None:
@@ -179,6 +177,7 @@ def lifetime(
     Raises:
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
+        NotWrittenError: the drive could not be saved; the result is in its ``result``.
     """
     if policy is not None and (not isinstance(policy, str) or ".py" in policy):
         # One life may take several drives, and passes over them that are compared: a policy's object would have to be copied
@@ -209,10 +208,13 @@ def lifetime(
     def call(request_json: str, paths: dict[str, Any], hook: EngineHook | None) -> _engine.Lived:
         return _engine.lifetime(request_json, paths, hook, shared)
 
-    lived = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
+    failed: FailedFiles = []
+    lived = call_engine(
+        call, request, drive, workload, set=set, seed=seed, load=load, save=save, failed=failed, progress=progress
+    )
     result = Lifetime.from_engine(lived)
     if lived.interrupted:
-        raise Interrupted(result)
-    if lived.unwritten:
-        raise NotWrittenError(not_written(lived.unwritten, {"--save": save}), result)
+        raise Interrupted(result, failed)
+    if failed:
+        raise NotWrittenError(failed, result)
     return result

@@ -119,7 +119,7 @@ def _is_there(descriptor: int, lock: Path) -> bool:
 
 
 def _who() -> str:
-    """This process, in words for those who wait for it."""
+    """This process, its host, the time and its command, as a command that is refused shows them."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
     command = shlex.join([name, *sys.argv[1:]])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from typing import TYPE_CHECKING
 
 from ssdlab import _engine
 from ssdlab.commandlog import FORMATS
@@ -26,16 +26,16 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
         InputError: the file cannot be read, or is none of them.
     """
     import pyarrow as pa
+    import pyarrow.csv as csv
+    import pyarrow.parquet as parquet
 
     name = existing_file(path)
     if not name.endswith(FORMATS):
         raise InputError(f"{name}: expected a name in {', '.join(FORMATS)}")
     try:
-        if name.endswith(".parquet"):
-            import pyarrow.parquet as parquet
-
-            return parquet.read_table(name)
-        return _read_csv(name)
+        table = parquet.read_table(name) if name.endswith(".parquet") else csv.read_csv(name)
+        types = {column: pa.string() if column == "op" else pa.uint64() for column in table.column_names}
+        return table.cast(pa.schema(types))
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{name}: not a log of commands: {error}") from None
 
@@ -58,30 +58,24 @@ def read_history(path: str | PathLike[str]) -> pa.Table:
         InputError: the file cannot be read, or is no history.
     """
     import pyarrow as pa
-
-    name = existing_file(path)
-    try:
-        table = _read_csv(name)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{name}: not a history: {error}") from None
-    if table.column_names[:2] != ["time_ns", "event"]:
-        raise InputError(f"{name}: not a history: its columns are {', '.join(table.column_names)}")
-    return table
-
-
-def _read_csv(name: str) -> pa.Table:
-    import pyarrow as pa
     import pyarrow.csv as csv
 
-    packings = {".gz": "gzip", ".zst": "zstd"}
-    packing: Any = next((packing for end, packing in packings.items() if name.endswith(end)), None)
-    source: Any = name if packing is None else pa.input_stream(name, compression=packing)
-    return csv.read_csv(source)
+    texts = ("event", "mode", "reason")
+    columns = ("time_ns", "event", "die", "place", "mode", "reason", "job")
+    types = {column: pa.string() if column in texts else pa.uint64() for column in columns}
+    name = existing_file(path)
+    try:
+        table = csv.read_csv(name)
+        if table.column_names != [*types]:
+            raise InputError(f"{name}: not a history: its columns are {', '.join(table.column_names)}")
+        return table.cast(pa.schema(types))
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{name}: not a history: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryDifference:
-    """Where two histories part."""
+    """The first difference between two histories."""
 
     #: The line of the first entry that differs; the heading is line 1.
     line: int
@@ -99,10 +93,9 @@ def compare_histories(first: str | PathLike[str], second: str | PathLike[str]) -
     Raises:
         InputError: a file that cannot be read.
     """
-    paths = [existing_file(fspath(path)) for path in (first, second)]
-    entries, parting = _engine.compare_histories(*paths)
-    if parting is None:
+    paths = [existing_file(path) for path in (first, second)]
+    entries, difference = _engine.compare_histories(*paths)
+    if difference is None:
         return entries, None
-    line, *lines = parting
-    texts: list[Any] = [tuple(part) for part in lines]
-    return entries, HistoryDifference(line, *texts)
+    line, *lines = difference
+    return entries, HistoryDifference(line, *map(tuple, lines))

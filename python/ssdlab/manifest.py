@@ -1,6 +1,6 @@
 """Which files of a folder ssdlab wrote: ``manifest.json`` in it says so, and ``--force`` removes no other.
 
-The manifest is made of the folder's content alone, so that equal folders have equal manifests.
+It is made of the folder's content and the version of ssdlab alone: of one version, equal folders have equal manifests.
 """
 
 from __future__ import annotations

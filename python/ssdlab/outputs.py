@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from os import PathLike
@@ -9,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine
-from ssdlab.commandlog import FORMATS, CommandLog
-from ssdlab.errors import InputError, PolicyError
-from ssdlab.files import deferred, new_file
+from ssdlab.commandlog import CommandLog, check_name
+from ssdlab.errors import PolicyError
+from ssdlab.files import FailedFiles, new_run_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,13 +55,14 @@ class Outputs:
         log_commands: str | PathLike[str] | None,
         timeline: str | PathLike[str] | None,
         history: str | PathLike[str] | None,
+        failed: FailedFiles,
     ) -> None:
+        """`failed` gets the files that could not be written."""
         #: Commands in memory.
         self.commands = Kept(record_commands)
         #: Spans in memory.
         self.spans = Kept(record_spans)
-        #: What could not be written here: the file, and why.
-        self.failed: list[tuple[str, OSError]] = []
+        self._failed = failed
         self._named = {name: Path(path) for name, path in (("timeline", timeline), ("history", history)) if path is not None}
         self._log_commands = None if log_commands is None else Path(log_commands)
         self._log: CommandLog | None = None
@@ -70,12 +72,11 @@ class Outputs:
     def __enter__(self) -> Outputs:
         with ExitStack() as opening:
             if self._log_commands is not None:
-                if not self._log_commands.name.endswith(FORMATS):
-                    raise InputError(f"--log-commands {self._log_commands}: expected a name in {', '.join(FORMATS)}")
-                self._beside["log_commands"] = opening.enter_context(new_file(self._log_commands))
+                check_name(self._log_commands)
+                self._beside["log_commands"] = opening.enter_context(new_run_file(self._log_commands, self._failed))
                 self._log = CommandLog(self._beside["log_commands"], self._log_commands.name)
             for name, path in self._named.items():
-                self._beside[name] = opening.enter_context(new_file(path))
+                self._beside[name] = opening.enter_context(new_run_file(path, self._failed))
             self._files = opening.pop_all()
         return self
 
@@ -84,17 +85,13 @@ class Outputs:
             self._log.close()
         self._files.__exit__(*raised)
 
-    def end(self, unwritten: Iterable[tuple[str, int | None, str]]) -> None:
-        """The run is over: files end, and what could not be written does not take anything's place."""
+    def _end(self, outcome: _engine.Outcome) -> None:
+        """The run is over."""
         if self._log is not None:
             self._log.close()
             if self._log.error is not None:
-                self.failed.append((str(self._log_commands), self._log.error))
-                self._beside["log_commands"].unlink(missing_ok=True)
-        for option, _, _ in unwritten:
-            beside = self._beside.get(option.removeprefix("--"))
-            if beside is not None:
-                beside.unlink(missing_ok=True)
+                self._failed.append((str(self._log_commands), self._log.error))
+        self._failed += not_written(outcome.unwritten, {f"--{name}": path for name, path in self._named.items()})
 
     def call(self, guest: Guest | None, session: Session | None) -> Callable[..., _engine.Outcome]:
         """The engine's run in a session, with these outputs; what goes wrong in a policy in Python is explained."""
@@ -105,26 +102,19 @@ class Outputs:
             python = None if guest is None else (guest.name, guest)
             shared = None if session is None else session.engine
             try:
-                if not any(takers.values()):
-                    return _engine.run(request_json, {**paths, **files}, {"progress": hook, **takers}, python, shared)
-                # A signal ends the run, and not the writing of a batch.
-                with deferred() as deliver:
-
-                    def progress(now: Any) -> bool:
-                        deliver()
-                        return True if hook is None else bool(hook(now))
-
-                    return _engine.run(request_json, {**paths, **files}, {"progress": progress, **takers}, python, shared)
+                outcome = _engine.run(request_json, {**paths, **files}, {"progress": hook, **takers}, python, shared)
             except PolicyError as error:
                 if guest is None:
                     raise
                 raise guest.explained(error) from error.__cause__
+            self._end(outcome)
+            return outcome
 
         return call
 
     @staticmethod
     def _taker(kept: Kept, log: CommandLog | None) -> Callable[[_engine.Columns], None] | None:
-        """Who takes rows; ``None`` if nobody does."""
+        """The function that takes each batch of rows; ``None`` if they are not wanted."""
         takers = ([kept.take] if kept.batches is not None else []) + ([log.take] if log is not None else [])
 
         def take(columns: _engine.Columns) -> None:
@@ -134,14 +124,10 @@ class Outputs:
         return take if takers else None
 
 
-def not_written(
-    unwritten: Iterable[tuple[str, int | None, str]], files: Mapping[str, str | PathLike[str] | None]
-) -> list[tuple[str, OSError]]:
-    """Files that the engine could not write, and why; `files` has the file of each option."""
-    import os
-
-    found = []
-    for option, number, said in unwritten:
-        reason = os.strerror(number) if number is not None else said
-        found.append((str(files[option]), OSError(number or 0, reason)))
-    return found
+def not_written(unwritten: Iterable[tuple[str, int | None, str]], files: Mapping[str, Path]) -> FailedFiles:
+    """Those of `files`, each under its option, that the engine could not write, and why."""
+    return [
+        (str(files[option]), OSError(number or 0, said if number is None else os.strerror(number)))
+        for option, number, said in unwritten
+        if option in files
+    ]

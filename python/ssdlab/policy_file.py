@@ -14,7 +14,13 @@ from ssdlab.files import existing_file
 from ssdlab.guest import shown_file
 from ssdlab.policy import Policy
 
-__all__ = ["chosen", "load"]
+__all__ = ["chosen", "load", "split"]
+
+
+def split(text: str) -> tuple[str, str | None]:
+    """The file and the class that ``FILE.py:CLASS`` names; a text of another form as it is, and no class."""
+    file, colon, name = text.rpartition(":")
+    return (file, name) if colon and file.endswith(".py") else (text, None)
 
 
 def chosen(text: str) -> str | type[Policy]:
@@ -23,10 +29,8 @@ def chosen(text: str) -> str | type[Policy]:
     Raises:
         InputError: as for :func:`load`.
     """
-    file, colon, name = text.rpartition(":")
-    if colon and file.endswith(".py"):
-        return load(file, name)
-    return load(text) if text.endswith(".py") else text
+    file, name = split(text)
+    return load(file, name) if file.endswith(".py") else text
 
 
 def load(file: str, name: str | None = None) -> type[Policy]:

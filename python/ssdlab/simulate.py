@@ -14,7 +14,7 @@ from ssdlab import _engine, drives, numbers
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Settings
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
-from ssdlab.files import existing_file, new_drive_file
+from ssdlab.files import FailedFiles, existing_file, new_run_file
 from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
@@ -32,7 +32,7 @@ PolicyLike: TypeAlias = str | Policy | type[Policy]
 class Progress:
     """How far a run has come."""
 
-    #: ``precondition``, ``run``, ``lifetime``, ``shutdown`` or ``save``.
+    #: ``foresee``, ``precondition``, ``run``, ``lifetime``, ``shutdown`` or ``save``.
     stage: str
     #: Simulated time, in nanoseconds.
     simulated_ns: int
@@ -140,15 +140,15 @@ def run(
         "stop_after": None if stop_after is None else numbers.whole("--stop-after", stop_after, 63),
         "rest_after": None if rest_after is None else numbers.whole("--rest-after", rest_after, 63),
     }
-    outputs = Outputs(record_commands, record_spans, log_commands, timeline, history)
-    with outputs:
+    failed: FailedFiles = []
+    with Outputs(record_commands, record_spans, log_commands, timeline, history, failed) as outputs:
         call = outputs.call(guest, session)
-        outcome = call_engine(call, request, drive, workload, set=set, seed=seed, load=load, save=save, progress=progress)
-        outputs.end(outcome.unwritten)
+        outcome = call_engine(
+            call, request, drive, workload, set=set, seed=seed, load=load, save=save, failed=failed, progress=progress
+        )
     result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
     if outcome.interrupted:
-        raise Interrupted(result)
-    failed = outputs.failed + not_written(outcome.unwritten, {"--save": save, "--timeline": timeline, "--history": history})
+        raise Interrupted(result, failed)
     if failed:
         raise NotWrittenError(failed, result)
     return result
@@ -164,9 +164,13 @@ def call_engine(
     seed: int,
     load: str | PathLike[str] | None,
     save: str | PathLike[str] | None,
+    failed: FailedFiles,
     progress: ProgressHook | None,
 ) -> Outcome:
-    """What `call` of the engine makes of a request and what every run takes: a drive, a workload, files, a hook."""
+    """What `call` of the engine makes of a request and what every run takes: a drive, a workload, files, a hook.
+
+    `failed` gets the file of a drive that could not be saved.
+    """
     source, stream = Drive.open(drive), Workload.open(workload)
     whole = {
         "drive": {"name": source.name, "text": source.text},
@@ -181,11 +185,10 @@ def call_engine(
         "text": stream.text,
         "load": None if load is None else existing_file(load),
     }
-    with nullcontext() if save is None else new_drive_file(Path(save)) as saved:
+    with nullcontext() if save is None else new_run_file(Path(save), failed) as saved:
         paths["save"] = None if saved is None else str(saved)
         outcome = call(json.dumps(whole), paths, hook)
-        if saved is not None and any(option == "--save" for option, _, _ in outcome.unwritten):
-            saved.unlink(missing_ok=True)
+        failed += not_written(outcome.unwritten, {} if save is None else {"--save": Path(save)})
         return outcome
 
 
@@ -210,7 +213,8 @@ def compare(
 
     Raises:
         InputError: everything that is wrong with the input, one line each.
-        Interrupted: Ctrl-C; the runs so far, the last one partial, are in its ``result``.
+        Interrupted: Ctrl-C; the runs so far, the last one perhaps partial, are in its ``result``.
+        NotWrittenError: the drive could not be saved; the comparison is in its ``result``.
     """
     single = [name for name in ("log_commands", "timeline", "history") if options.get(name) is not None]
     if single:
@@ -223,15 +227,32 @@ def compare(
         if isinstance(policy, str) and policy not in known:
             raise unknown_name("policy", policy, known)
         names.append(policy if isinstance(policy, str) else Guest(policy).name)
+    # A policy that cannot run this drive is refused before the first has run.
+    settings = drives.setting_lines(options.get("set", ()))
+    for name in (policy for policy in policies if isinstance(policy, str)):
+        drives.check(drive, set=[*settings, f"policy.kind={name}"])
     runs: list[Result] = []
+    failed: FailedFiles = []
     options.setdefault("session", Session())
     for index, (policy, name) in enumerate(zip(policies, names, strict=True)):
         hook = None if progress is None else progress(name)
         try:
             runs.append(run(drive, workload, policy, save=save if index == 0 else None, progress=hook, **options))
-        except Interrupted as stopped:
-            raise Interrupted(Comparison([*runs, cast(Result, stopped.result)])) from None
-    return Comparison(runs)
+        except NotWrittenError as unwritten:
+            runs.append(cast(Result, unwritten.result))
+            failed += unwritten.files
+        except KeyboardInterrupt as stopped:
+            # It may come before a run has begun.
+            if isinstance(stopped, Interrupted):
+                runs.append(cast(Result, stopped.result))
+                failed += stopped.files
+            if not runs:
+                raise
+            raise Interrupted(Comparison(runs), failed) from None
+    comparison = Comparison(runs)
+    if failed:
+        raise NotWrittenError(failed, comparison)
+    return comparison
 
 
 def _hook(progress: ProgressHook) -> Callable[[dict[str, Any]], bool]:

@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ iodepth=8
 number_ios=20000
 norandommap=1
 """
+
+#: A job that ends when it is interrupted.
+LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
 
 #: The command as it was installed.
 SSDLAB = str(Path(sys.executable).with_name("ssdlab"))
@@ -67,6 +71,30 @@ def cli(tmp_path: Path) -> Command:
         )
 
     return call
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts `ssdlab ARGUMENTS`, in which ``LONG`` is a long job; gives it once it holds `lock`, and kills it in the end."""
+    started: list[subprocess.Popen[str]] = []
+    (tmp_path / "long.fio").write_text(LONG)
+
+    def call(*arguments: object, lock: Path | None = None, prefix: tuple[str, ...] = (), **options: object):
+        words = [str(tmp_path / "long.fio") if word == "LONG" else str(word) for word in arguments]
+        command = [*prefix, sys.executable, "-m", "ssdlab", *words]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": tmp_path}
+        running = subprocess.Popen(command, **{**pipes, **options})
+        started.append(running)
+        for _ in range(600):
+            if lock is None or (lock.exists() and lock.read_text()):
+                return running
+            time.sleep(0.05)
+        raise AssertionError(f"{lock}: it did not appear")
+
+    yield call
+    for running in started:
+        running.kill()
+        running.communicate()
 
 
 @pytest.fixture(scope="session")

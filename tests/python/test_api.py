@@ -17,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ssdlab
+from conftest import LONG
 from ssdlab import toml
-
-LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
 
 
 def test_numbers_are_typed(result):

@@ -122,30 +122,23 @@ def test_an_aged_drive_is_saved_and_loaded(cli, job, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aged.state", "here", "mixed.fio"]
 
 
-def test_ctrl_c_ends_a_run_cleanly_and_marks_it(tmp_path):
-    job = tmp_path / "long.fio"
-    job.write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n")
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "ssdlab", "run", "tiny", str(job), "--json", "--out", str(out)]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.0)
+def test_ctrl_c_ends_a_run_cleanly_and_marks_it(start, tmp_path):
+    running = start("run", "tiny", "LONG", "--json", "--out", "out", lock=tmp_path / ".out.lock")
+    time.sleep(1.5)
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "ending the run" in stderr
     assert json.loads(stdout)["status"] == "partial"
-    assert ssdlab.load_result(out).status == "partial"
+    assert ssdlab.load_result(tmp_path / "out").status == "partial"
 
 
-def test_ctrl_c_leaves_whole_files_with_what_was_measured(tmp_path):
-    job = tmp_path / "long.fio"
-    job.write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n")
+def test_ctrl_c_leaves_whole_files_with_what_was_measured(start, tmp_path):
     log, spans, history = (tmp_path / name for name in ("log.parquet", "spans.gz", "history.csv.zst"))
-    options = ["--log-commands", str(log), "--timeline", str(spans), "--history", str(history)]
-    command = [sys.executable, "-m", "ssdlab", "run", "tiny", str(job), "--json", *options]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
+    options = ("--log-commands", log, "--timeline", spans, "--history", history)
+    running = start("run", "tiny", "LONG", "--json", *options, lock=tmp_path / ".history.csv.zst.lock")
+    time.sleep(1.5)
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130, stderr

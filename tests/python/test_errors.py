@@ -101,14 +101,17 @@ def test_force_replaces_results_and_nothing_else(cli, job, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "mixed.fio", "out", "thesis.tex"]
 
 
-def test_a_drive_is_not_saved_in_the_folder_of_results(cli, job, tmp_path):
+@pytest.mark.parametrize(
+    ("option", "name"), [("--save", "x"), ("--timeline", "t.gz"), ("--log-commands", "l.csv"), ("--history", "h.csv")]
+)
+def test_no_file_is_written_into_the_folder_of_results(cli, job, tmp_path, option, name):
     (tmp_path / "out").mkdir()
-    done = cli("run", "tiny", job, "--out", tmp_path / "out", "--save", tmp_path / "out" / "x")
-    refused(done, tmp_path, "out/x: inside")
+    done = cli("run", "tiny", job, "--out", tmp_path / "out", option, tmp_path / "out" / name)
+    refused(done, tmp_path, f"out/{name}: inside")
 
 
 def test_force_replaces_files(cli, job, tmp_path):
-    log, timeline, aged = (tmp_path / name for name in ("log.csv", "spans.json", "aged.ssd"))
+    log, timeline, aged = (tmp_path / name for name in ("log.csv", "spans.pftrace", "aged.ssd"))
     options = ("--log-commands", log, "--timeline", timeline, "--save", aged)
     for path in (log, timeline, aged):
         path.write_text("ten years of work")

@@ -279,23 +279,25 @@ def test_this_system_exchanges_at_once(tmp_path):
     assert exchange._at_once(tmp_path / "one", tmp_path / "other")
 
 
-def test_an_exchange_that_fails_is_undone(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["the new folder", "the old folder"])
+def test_an_exchange_that_fails_is_undone(tmp_path, monkeypatch, step):
     one, other = tmp_path / "one", tmp_path / "other"
     one.mkdir()
     other.mkdir()
+    (one / "new").touch()
     (other / "old").touch()
     monkeypatch.setattr(exchange, "_at_once", lambda one, other: False)
     rename = Path.rename
 
     def failing(self: Path, target: Path) -> Path:
-        if self == one:
+        if (self, target.name) == (one, "other") if step == "the new folder" else target == one and self.name.endswith(".old"):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(self))
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match="error"):
         exchange.exchange(one, other)
-    assert files_in(tmp_path) == ["other/old"]
+    assert files_in(tmp_path) == ["one/new", "other/old"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -336,7 +338,27 @@ def test_what_a_run_reads_is_not_replaced(cli, job, command, options):
     done = cli(command, "tiny", job, *options, job, "--force")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"ssdlab: error: {job}: the run reads this file; choose another name to write\n"
-    # A drive may be saved in place of the one that it was.
-    first = cli("run", "tiny", job, "--save", "aged")
-    again = cli("run", "tiny", job, "--load", "aged", "--save", "aged", "--force")
-    assert (first.returncode, again.returncode) == (0, 0)
+
+
+def test_a_drive_is_saved_in_the_place_of_the_one_that_it_was_and_nothing_else_is(cli, job, tmp_path):
+    assert cli("run", "tiny", job, "--save", "aged.csv").returncode == 0
+    before = (tmp_path / "here" / "aged.csv").read_bytes()
+    for option in ("--timeline", "--log-commands", "--history"):
+        done = cli("run", "tiny", job, "--load", "aged.csv", option, "aged.csv", "--force")
+        assert (done.returncode, "aged.csv: the run reads this file" in done.stderr) == (2, True)
+    assert (tmp_path / "here" / "aged.csv").read_bytes() == before
+    assert cli("run", "tiny", job, "--load", "aged.csv", "--save", "aged.csv", "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "policy"), [("run", "mine.py"), ("run", "mine.py:Mine"), ("compare", "baseline,mine.py:Mine")]
+)
+def test_a_policy_is_not_replaced(cli, job, tmp_path, command, policy):
+    mine = tmp_path / "here" / "mine.py"
+    mine.write_text("import ssdlab\nclass Mine(ssdlab.Policy): pass\n")
+    done = cli(command, "tiny", job, "--policy", policy, "--save", "mine.py", "--force")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "ssdlab: error: mine.py: the run reads this file; choose another name to write\n",
+    )
+    assert "class Mine" in mine.read_text()

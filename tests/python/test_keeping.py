@@ -17,17 +17,20 @@ import pytest
 import typer
 
 import ssdlab
+from conftest import SSDLAB
 from ssdlab import papers
 from ssdlab.cli import keeping
 from ssdlab.cli.options import Targets
 
-LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
 #: Commands that may be interrupted, and what they print.
 LONG_COMMANDS = {
     "run": (["run", "tiny", "LONG"], lambda document: document["status"]),
     "compare": (["compare", "tiny", "LONG", "--policy", "baseline"], lambda document: document["runs"][0]["status"]),
     "lifetime": (["lifetime", "tiny", "LONG", "--wear-limit", "4000000"], lambda document: document["status"]),
 }
+
+
+NOT_SAVED = "aged: File too large; it was not written, and cost the run nothing else\n"
 
 
 def limit_files(size: int):
@@ -58,24 +61,18 @@ def test_without_room_anywhere_the_summary_is_in_the_terminal(cli, job, temporar
     said, document = done.stderr.split("\n{", 1)
     assert "ssdlab: error: out: File too large\n" in said
     assert "the same command gives the same bytes again" in said
-    assert "wall_s" in json.loads("{" + document)["runs"][0] if command == "compare" else json.loads("{" + document)
+    found = json.loads("{" + document)
+    assert "wall_s" in (found["runs"][0] if command == "compare" else found)
     assert [*temporary.iterdir(), *(tmp_path / "here").iterdir()] == []
 
 
 @pytest.mark.parametrize("command", LONG_COMMANDS)
-def test_what_cannot_be_put_in_place_is_kept(temporary, tmp_path, command):
-    (tmp_path / "long.fio").write_text(LONG)
+def test_what_cannot_be_put_in_place_is_kept(start, temporary, tmp_path, command):
     (tmp_path / "gone").mkdir()
     out = tmp_path / "gone" / "my out"
     arguments, status = LONG_COMMANDS[command]
-    arguments = [str(tmp_path / "long.fio") if word == "LONG" else word for word in arguments]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "ssdlab", *arguments, "--json", "--out", str(out)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(2.5)
+    running = start(*arguments, "--json", "--out", out, lock=tmp_path / "gone" / ".my out.lock")
+    time.sleep(1.5)
     shutil.rmtree(tmp_path / "gone")
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)
@@ -102,8 +99,8 @@ def write(result, temporary, capsys):
     def call(targets: Targets, show=lambda: None) -> tuple[int, str]:
         status = 0
         try:
-            part = keeping.results(targets.out, lambda path: result.save(path, force=targets.force), lambda: result.summary_json)
-            keeping.conclude(show, [part], keeping.Ending(), "")
+            save = lambda path: result.save(path, force=targets.force)  # noqa: E731
+            keeping.conclude(show, keeping.Results(targets.out, save, lambda: result.summary_json), keeping.Ending(), "")
         except typer.Exit as end:
             status = end.exit_code
         return status, capsys.readouterr().err
@@ -150,25 +147,94 @@ def test_a_note_that_appears_during_the_run_stays(write, result, temporary, tmp_
 def test_a_log_that_is_too_large_is_said_and_the_rest_is_written(cli, temporary, tmp_path):
     job = tmp_path / "job.fio"
     job.write_text("[job]\nrw=randrw\nbs=4k\niodepth=8\ntime_based=1\nruntime=10s\nnorandommap=1\n")
-    arguments = ("--out", "out", "--log-commands", "log.csv", "--timeline", "spans.json.gz")
+    arguments = ("--out", "out", "--log-commands", "log.csv", "--timeline", "spans.pftrace.gz")
     done = cli("run", "tiny", job, *arguments, preexec_fn=limit_files(9_000_000))
     assert done.returncode == 1
     assert "ssdlab: error: log.csv: File too large; it was not written" in done.stderr
     assert '"wall_s"' not in done.stderr
     assert ssdlab.load_result(tmp_path / "here" / "out").status == "complete"
-    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["out", "spans.json.gz"]
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["out", "spans.pftrace.gz"]
     assert [*temporary.iterdir()] == []
 
 
-def test_a_drive_that_cannot_be_saved_is_one_line(cli, job, tmp_path):
+@pytest.mark.parametrize("command", ["run", "compare", "lifetime"])
+def test_a_drive_that_cannot_be_saved_is_one_line(cli, job, tmp_path, command):
+    more = {"run": (), "compare": ("--policy", "baseline,ofwar"), "lifetime": ("--max-passes", "1")}[command]
     for kind in ("none", "random"):
-        done = cli("run", "tiny", job, "--precondition", kind, "--save", "aged", "--quiet", preexec_fn=limit_files(1000))
+        given = (command, "tiny", job, *more, "--precondition", kind, "--save", "aged", "--quiet")
+        done = cli(*given, preexec_fn=limit_files(1000))
         assert done.returncode == 1
         assert "write amplification" in done.stdout, "what was measured is shown all the same"
-        assert done.stderr == "ssdlab: error: aged: File too large; it was not written, and cost the run nothing else\n"
+        assert command != "compare" or "ofwar" in done.stdout
+        assert done.stderr == f"ssdlab: error: {NOT_SAVED}"
     assert [*(tmp_path / "here").iterdir()] == []
     with pytest.raises(ssdlab.InputError):
         ssdlab.run("tiny", job, save=tmp_path / "none" / "aged")
+
+
+@pytest.mark.parametrize("command", LONG_COMMANDS)
+def test_a_drive_that_cannot_be_saved_is_named_after_an_interruption(start, tmp_path, command):
+    arguments, status = LONG_COMMANDS[command]
+    options = {"preexec_fn": limit_files(1000), "lock": tmp_path / ".aged.lock"}
+    running = start(*arguments, "--json", "--save", "aged", **options)
+    time.sleep(1.5)
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate(timeout=60)
+    assert (running.returncode, status(json.loads(stdout))) == (1, "partial")
+    assert NOT_SAVED in stderr
+
+
+def test_a_drive_that_cannot_be_saved_is_named_although_nothing_can_be_shown(cli, job):
+    command = shlex.join([SSDLAB, "run", "tiny", str(job), "--save", "aged", "--quiet"])
+    for shown in ("/dev/full", ">(true)"):
+        script = f"ulimit -f 1; {command} > {shown}"
+        done = subprocess.run(["bash", "-c", script], cwd=job.parent, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert NOT_SAVED in done.stderr
+    assert not (job.parent / "aged").exists()
+
+
+@pytest.mark.parametrize("option", ["save", "history", "timeline", "log_commands"])
+@pytest.mark.parametrize("hindrance", ["its folder is gone", "a folder has its name"])
+def test_a_file_that_cannot_be_put_in_place_costs_nothing_else(tmp_path, option, hindrance):
+    """It is looked at before the run; what happens in the minutes of a run shows at its end."""
+    path = tmp_path / "sub" / "file.csv"
+    path.parent.mkdir()
+
+    def hinder(progress: ssdlab.Progress) -> bool:
+        if path.parent.exists() and not path.is_dir():
+            if hindrance == "its folder is gone":
+                shutil.rmtree(path.parent)
+            else:
+                path.mkdir()
+        return True
+
+    job = ssdlab.Workload.from_text("[job]\nrw=randwrite\nbs=4k\nnumber_ios=200000\nnorandommap=1\nio_size=10g\n")
+    with pytest.raises(ssdlab.NotWrittenError, match="directory") as failed:
+        ssdlab.run("tiny", job, progress=hinder, **{option: path})
+    assert failed.value.result.status == "complete"
+    assert [name for name, _ in failed.value.files] == [str(path)]
+    assert [found.name for found in tmp_path.rglob("*") if found.is_file()] == []
+
+
+def test_a_comparison_that_is_interrupted_between_runs_has_those_before(job):
+    class Late(ssdlab.Policy):
+        def setup(self) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ssdlab.Interrupted) as stopped:
+        ssdlab.compare("tiny", job, ["baseline", Late])
+    assert [(run.policy, run.status) for run in stopped.value.result.runs] == [("baseline", "complete")]
+    with pytest.raises(KeyboardInterrupt) as alone:
+        ssdlab.compare("tiny", job, [Late])
+    assert not isinstance(alone.value, ssdlab.Interrupted)
+
+
+def test_a_policy_that_cannot_run_the_drive_is_refused_before_the_first_run(job, tmp_path):
+    seen = []
+    with pytest.raises(ssdlab.InputError, match=r"policy\.agcr\.high"):
+        ssdlab.compare("tiny", job, ["baseline", "agcr"], save=tmp_path / "aged", progress=seen.append)
+    assert (seen, (tmp_path / "aged").exists()) == ([], False)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -238,3 +304,32 @@ def test_experiments_that_cannot_be_written_are_kept(temporary, tmp_path, monkey
     (kept,) = temporary.glob("ssdlab-*/out")
     assert (kept / "RESULTS.md").is_file()
     assert f"the results are kept in {kept}" in done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_experiments_before_an_interruption_are_written(tmp_path, monkeypatch, options):
+    from typer.testing import CliRunner
+
+    from ssdlab.cli import app
+
+    def small(setting):
+        """Does little."""
+        yield papers.Entry(work="W", where="1", what="it", published="1", standing="stated", ours=1.0, shown="1")
+
+    def long(setting):
+        """Is interrupted."""
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(papers, "EXPERIMENTS", {"small": small, "long": long})
+    out = tmp_path / "out"
+    done = CliRunner().invoke(app, ["paper", "small", "long", *options, "--out", str(out)])
+    assert done.exit_code == 130
+    assert f"wrote {out}\n" in done.stderr
+    assert "interrupted: 1 of 2 experiments are complete" in done.stderr
+    assert "no result" not in done.stderr
+    assert (out / "RESULTS.md").is_file()
+    if options:
+        assert json.loads(done.stdout)["experiment"] == "small"
+    nothing = CliRunner().invoke(app, ["paper", "long", "--out", str(tmp_path / "nothing")])
+    assert (nothing.exit_code, (tmp_path / "nothing").exists()) == (130, False)

@@ -6,41 +6,14 @@ import errno
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 import ssdlab
+from conftest import LONG
 from ssdlab import cell, locks
-
-LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts `ssdlab ARGUMENTS` in the folder `here`, waits until it holds a lock, and ends it in the end."""
-    started: list[subprocess.Popen[str]] = []
-    (tmp_path / "long.fio").write_text(LONG)
-
-    def call(*arguments: object, lock: Path) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "ssdlab", *map(str, arguments)]
-        (tmp_path / "here").mkdir(exist_ok=True)
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path / "here")
-        started.append(running)
-        for _ in range(600):
-            if lock.exists() and lock.read_text():
-                return running
-            time.sleep(0.05)
-        raise AssertionError(f"{lock}: it did not appear")
-
-    yield call
-    for running in started:
-        running.kill()
-        running.communicate()
 
 
 def entries(folder: Path) -> list[str]:
@@ -51,7 +24,7 @@ def entries(folder: Path) -> list[str]:
 def test_the_second_of_two_runs_is_refused(cli, start, tmp_path, option):
     target = tmp_path / "target.csv"
     long = ("run", "tiny", tmp_path / "long.fio", "--json")
-    first = start(*long, option, "../target.csv", lock=tmp_path / ".target.csv.lock")
+    first = start(*long, option, "../target.csv", lock=tmp_path / ".target.csv.lock", cwd=tmp_path / "here")
     second = cli(*long, option, target, "--force")
     assert (second.returncode, second.stdout) == (2, "")
     assert f"target.csv: in use by process {first.pid} on " in second.stderr

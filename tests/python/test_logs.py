@@ -80,6 +80,19 @@ def test_a_run_without_commands_logs_the_columns(tmp_path):
     assert "completed_ns" in table.column_names
 
 
+def test_columns_have_the_same_types_in_every_form_and_run(tmp_path):
+    logs, histories = [], []
+    for count, form in ((100, "parquet"), (100, "csv.gz"), (0, "csv")):
+        text = f"[job]\nrw=randwrite\nbs=4k\nnumber_ios={count}\n" if count else "[job]\nrw=trim\nnumber_ios=1\nramp_time=10s\n"
+        log, history = tmp_path / f"log.{form}", tmp_path / f"history{count}.csv.zst"
+        ssdlab.run("tiny", ssdlab.Workload.from_text(text), log_commands=log, history=history)
+        logs.append(ssdlab.read_commands(log))
+        histories.append(ssdlab.read_history(history))
+    assert [table.num_rows for table in logs] == [100, 100, 0]
+    assert len({table.schema.to_string() for table in logs}) == 1
+    assert len({table.schema.to_string() for table in histories}) == 1
+
+
 @pytest.mark.parametrize("name", ["t.pftrace", "t.pftrace.gz", "t.pftrace.zst"])
 def test_a_timeline_has_what_dies_and_channels_did(cli, job, tmp_path, name):
     path = tmp_path / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,7 +17,6 @@ import ssdlab
 from ssdlab import cell
 from ssdlab.manifest import strangers
 
-LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
 TERM, INT = signal.SIGTERM, signal.SIGINT
 
 #: Commands that take long; what of their document says that they ended early, and how.
@@ -32,20 +32,15 @@ PARTIAL = {
 
 
 @pytest.fixture
-def start(tmp_path):
+def begin(start, tmp_path):
     """Starts `ssdlab ARGUMENTS`, waits until it is at work, and gives what sends it signals and says how it ended."""
-    (tmp_path / "long.fio").write_text(LONG)
 
     def call(*arguments: str, wait: float = 1.5, prefix: tuple[str, ...] = ()):
-        words = [str(tmp_path / "long.fio") if word == "LONG" else word for word in arguments]
-        command = [*prefix, sys.executable, "-m", "ssdlab", *words]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
         # The signals are taken over before the names are locked.
-        for _ in range(600):
-            if "--out" not in arguments or (tmp_path / ".out.lock").exists():
-                break
-            time.sleep(0.05)
-        time.sleep(wait if "--out" in arguments else 2 * wait)
+        written = next((arguments[at + 1] for at, word in enumerate(arguments) if word in ("--out", "--log-commands")), None)
+        lock = None if written is None else tmp_path / f".{written}.lock"
+        running = start(*arguments, lock=lock, prefix=prefix)
+        time.sleep(2 * wait if lock is None else wait)
 
         def end(*signals: int, pause: float = 0.0) -> tuple[int, str, str]:
             for number in signals:
@@ -62,9 +57,9 @@ def start(tmp_path):
 
 
 @pytest.mark.parametrize("command", PARTIAL)
-def test_sigterm_ends_a_command_with_what_it_has(start, tmp_path, command):
+def test_sigterm_ends_a_command_with_what_it_has(begin, tmp_path, command):
     arguments, status = PARTIAL[command]
-    code, stdout, stderr = start(*arguments, "--json", "--out", "out")(TERM)
+    code, stdout, stderr = begin(*arguments, "--json", "--out", "out")(TERM)
     assert code == 143, stderr
     assert "interrupted: " in stderr
     assert "partial" in stderr or "so far" in stderr
@@ -78,17 +73,17 @@ def test_sigterm_ends_a_command_with_what_it_has(start, tmp_path, command):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["long.fio", "out"]
 
 
-def test_sigterm_ends_a_command_that_has_nothing(start):
-    code, stdout, stderr = start("cell", "monte-carlo", "--cell", "ofwar-mlc", "--cells", "1000000000000")(TERM)
+def test_sigterm_ends_a_command_that_has_nothing(begin):
+    code, stdout, stderr = begin("cell", "monte-carlo", "--cell", "ofwar-mlc", "--cells", "1000000000000")(TERM)
     assert (code, stdout, stderr) == (143, "", "ssdlab: interrupted: there is no result\n")
 
 
 @pytest.mark.parametrize(
     ("signals", "pause", "status"), [([TERM, TERM], 0.0, 143), ([TERM] * 20, 0.02, 143), ([INT, TERM, TERM], 0.02, 130)]
 )
-def test_a_sigterm_while_a_run_ends_changes_nothing(start, tmp_path, signals, pause, status):
+def test_a_sigterm_while_a_run_ends_changes_nothing(begin, tmp_path, signals, pause, status):
     """`timeout` sends it to the process and to its group, LSF after an interrupt."""
-    code, stdout, stderr = start("run", "tiny", "LONG", "--json", "--out", "out")(*signals, pause=pause)
+    code, stdout, stderr = begin("run", "tiny", "LONG", "--json", "--out", "out")(*signals, pause=pause)
     assert code in (status, -TERM), stderr  # the process had all but ended
     assert json.loads(stdout)["status"] == "partial"
     assert ssdlab.load_result(tmp_path / "out").status == "partial"
@@ -96,8 +91,8 @@ def test_a_sigterm_while_a_run_ends_changes_nothing(start, tmp_path, signals, pa
 
 
 @pytest.mark.parametrize(("first", "pause"), [(INT, 0.01), (TERM, 0.1), (INT, 0.4)])
-def test_a_second_ctrl_c_leaves_nothing_half_written(start, tmp_path, first, pause):
-    code, _, _ = start("run", "tiny", "LONG", "--out", "out", "--log-commands", "log.csv", wait=0.5)(first, INT, pause=pause)
+def test_a_second_ctrl_c_leaves_nothing_half_written(begin, tmp_path, first, pause):
+    code, _, _ = begin("run", "tiny", "LONG", "--out", "out", "--log-commands", "log.csv", wait=0.5)(first, INT, pause=pause)
     assert code in (128 + first, 130)  # of two that come at once Python hears the interrupt first
     left = {path.name for path in tmp_path.iterdir()} - {"long.fio"}
     assert left <= {"out", "log.csv"}
@@ -107,8 +102,8 @@ def test_a_second_ctrl_c_leaves_nothing_half_written(start, tmp_path, first, pau
         assert (tmp_path / "log.csv").read_text().endswith("\n")
 
 
-def test_an_ignored_sigterm_stays_ignored(start):
-    end = start("run", "tiny", "LONG", "--json", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
+def test_an_ignored_sigterm_stays_ignored(begin):
+    end = begin("run", "tiny", "LONG", "--json", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
     code, stdout, _ = end(TERM, INT, pause=0.5)
     assert (code, json.loads(stdout)["status"]) == (130, "partial")
 
@@ -163,9 +158,45 @@ def test_a_trace_is_read_aside_so_that_signals_are_heard(examples, tmp_path, mon
 
 @pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.parquet"])
 @pytest.mark.parametrize(("number", "wait"), [(TERM, 0.6), (INT, 0.75)])
-def test_a_log_ends_with_the_last_command_that_is_counted(start, tmp_path, name, number, wait):
-    status, stdout, _ = start("run", "tiny", "LONG", "--log-commands", name, "--json", wait=wait)(number)
+def test_a_log_ends_with_the_last_command_that_is_counted(begin, tmp_path, name, number, wait):
+    status, stdout, _ = begin("run", "tiny", "LONG", "--log-commands", name, "--json", wait=wait)(number)
     counted = sum(json.loads(stdout)["commands"].values())
     assert status == 128 + number
     assert counted > 0
     assert len(ssdlab.read_commands(tmp_path / name)) == counted
+
+
+@pytest.mark.parametrize("wait", [0.6, 0.75])
+def test_a_policy_that_hangs_is_ended_and_its_log_is_whole(begin, tmp_path, wait):
+    """A signal is heard in the policy, whatever is written meanwhile."""
+    (tmp_path / "hanging.py").write_text(
+        "import ssdlab\n"
+        "class Hanging(ssdlab.Policy):\n"
+        "    calls = 0\n"
+        "    def write(self, dispatch, view):\n"
+        "        self.calls += 1\n"
+        "        while self.calls == 100_000: pass\n"
+        "        return 'normal'\n"
+    )
+    options = ("--policy", "hanging.py:Hanging", "--log-commands", "log.csv", "--json")
+    status, stdout, stderr = begin("run", "tiny", "LONG", *options, wait=wait + 2)(TERM)
+    assert status == 143, stderr
+    counted = json.loads(stdout)["commands"]["write"]
+    assert len(ssdlab.read_commands(tmp_path / "log.csv")) == counted > 0
+
+
+def test_a_signal_while_a_run_ends_leaves_it_complete(job, monkeypatch):
+    from ssdlab.outputs import Kept
+
+    take = Kept.take
+
+    def signalled(self: Kept, columns: dict) -> None:
+        take(self, columns)
+        if self.batches[-1].num_rows:  # the last batch is handed over when the run is over
+            os.kill(os.getpid(), INT)
+
+    monkeypatch.setattr(Kept, "take", signalled)
+    with pytest.raises(ssdlab.Interrupted) as stopped:
+        ssdlab.run("tiny", job, record_commands=True)
+    assert stopped.value.result.status == "complete"
+    assert stopped.value.result.command_table().num_rows == 20_000

@@ -4,13 +4,13 @@ use crate::columns::Columns;
 use crate::errors::{refuse, refuse_at};
 use crate::interpreter::released;
 use crate::traces::file;
-use drive::export::history::{self, Parting, Text};
+use drive::export::history::{self, Difference, Text};
 use drive::export::timeline::{SpanRead, TimelineReader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::io::{BufReader, Read};
 
-/// Equal entries, and where the histories part: the line, equal lines before it, those of each from there on.
+/// Equal entries, and the first difference between the histories: the line, equal lines before it, those of each from there on.
 type Compared = (u64, Option<(u64, Vec<String>, Vec<String>, Vec<String>)>);
 
 /// The spans of a timeline.
@@ -37,8 +37,8 @@ pub fn compare_histories(py: Python<'_>, first: &str, second: &str) -> PyResult<
     let (mut one, mut other) = (open(first)?, open(second)?);
     let compared =
         released(py, || history::compare(Text { name: first, from: &mut one }, Text { name: second, from: &mut other }));
-    let (entries, parting) = compared.map_err(refuse)?;
-    Ok((entries, parting.map(|Parting { line, before, first, second }| (line, before, first, second))))
+    let (entries, difference) = compared.map_err(refuse)?;
+    Ok((entries, difference.map(|Difference { line, before, first, second }| (line, before, first, second))))
 }
 
 fn opened(path: &str) -> std::io::Result<Box<dyn Read + Send>> {

@@ -135,7 +135,7 @@ pub fn run(
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let Hooks { progress, commands, spans } = hooks;
     let watch = Watch { progress, raised: Raised::default(), held: guest.is_some() };
-    let (mut outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
+    let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         let guest = guest.as_ref().map(|(name, python)| Guest {
             name: name.clone(),
             make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.raised)),
@@ -164,13 +164,10 @@ pub fn run(
         }
         Ok(outcome)
     })?;
-    let unwritten = std::mem::take(&mut outcome.unwritten);
-    let mut converted = convert(py, outcome, interrupted)?;
-    converted.unwritten = not_written(unwritten);
-    Ok(converted)
+    convert(py, outcome, interrupted)
 }
 
-/// A file that is written while a run goes on: opened with the first byte, so that an error is one of its content, too.
+/// A file that a run writes: its path, and the name that it will have. It is opened with the first byte, so that an error in opening it is one in writing it.
 enum Written<'a> {
     Named(&'a str, &'a str),
     Open(Packed<BufWriter<File>>),
@@ -216,13 +213,24 @@ impl Write for Written<'_> {
     }
 }
 
-/// Hands rows to a Python function; after something was raised it is not called again, and the run ends.
-fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Python<'_>) -> PyResult<Py<PyDict>>) {
-    let Some(taker) = taker.filter(|_| !policy::has_raised(raised)) else { return };
-    let taken = Python::attach(|py| columns(py).and_then(|columns| taker.call1(py, (columns,)).map(drop)));
-    if let Err(error) = taken {
-        raised.lock().expect("nobody panics while it is held").replace(error);
-    }
+/// Hands rows to a Python function; after an error it is not called again, and the run ends. Rows of an interrupted run are handed over to the last one.
+///
+/// The function is called in a thread of its own: Python hears of signals in the main thread only, and an exception of theirs would leave a batch half written.
+fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Python<'_>) -> PyResult<Py<PyDict>> + Send) {
+    let Some(taker) = taker else { return };
+    let take = || {
+        Python::attach(|py| {
+            let is_error = |error: &PyErr| !error.is_instance_of::<PyKeyboardInterrupt>(py);
+            if raised.lock().expect("nobody panics while it is held").as_ref().is_some_and(is_error) {
+                return;
+            }
+            if let Err(error) = columns(py).and_then(|columns| taker.call1(py, (columns,)).map(drop)) {
+                raised.lock().expect("nobody panics while it is held").replace(error);
+            }
+        });
+    };
+    Python::attach(|py| released(py, || std::thread::scope(|scope| scope.spawn(take).join())))
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
 /// Runs a workload on a drive again and again until the drive is worn out.
@@ -285,7 +293,8 @@ fn watched<T: Send>(
             }
             raised.is_none() && !policy::has_raised(&watch.raised)
         };
-        let mut save = paths.save.as_ref().map(|path| File::create(path).map(BufWriter::new)).transpose().map_err(unwritable)?;
+        // No end of its name asks for packing.
+        let mut save = paths.save.as_ref().map(|path| Written::Named(path, ""));
         let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
         let named = |path: &str| named_file(drive, path);
         let files = Files {
@@ -294,11 +303,12 @@ fn watched<T: Send>(
             named: Some(&named),
             ..Files::default()
         };
-        let outcome = work(&input, files, &mut on_progress)?;
-        Ok(outcome)
+        work(&input, files, &mut on_progress)
     };
     let ended = if watch.held { run() } else { released(py, run) };
-    settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.raised)))
+    // A signal that came after the run last asked.
+    let late = if ended.is_ok() { py.check_signals().err() } else { None };
+    settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.raised)).or(late))
 }
 
 /// What a run gave and whether Ctrl-C cut it short, or why there is nothing.
@@ -336,7 +346,7 @@ fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyRe
         setup_s: outcome.setup_s,
         latency: latency(py, &outcome.latency)?,
         timeline: timeline(py, &outcome.timeline, outcome.timeline_width_ns)?,
-        unwritten: Vec::new(),
+        unwritten: not_written(outcome.unwritten),
         history: outcome.history.map(|digest| (digest.entries, format!("{:016x}", digest.hash))),
     })
 }
@@ -394,10 +404,6 @@ fn span_columns(py: Python<'_>, rows: &[Span]) -> PyResult<Py<PyDict>> {
 
 fn op_names() -> Vec<String> {
     Op::ALL.iter().map(|op| op.name().to_owned()).collect()
-}
-
-fn unwritable(error: std::io::Error) -> Problems {
-    Problems::one("--save", format!("the file cannot be written: {error}"))
 }
 
 fn unreadable(error: std::io::Error) -> Problems {

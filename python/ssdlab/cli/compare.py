@@ -9,7 +9,7 @@ import typer
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import json_text, print_json, standard_output
-from ssdlab.cli.keeping import conclude, results
+from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 from ssdlab.comparison import Comparison
@@ -37,7 +37,8 @@ def compare(
     policies = [name.strip() for name in policy.split(",")]
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    with options.Targets(out, force, setup.save, reads=(drive, workload, *policies)).reserved():
+    reads = (drive, workload, *(policy_file.split(name)[0] for name in policies))
+    with options.Targets(out, force, setup.save, load=setup.load, reads=reads).reserved():
         source = reading.workload(workload)
         chosen = [policy_file.chosen(name) for name in policies]
         comparison, ending = measured(
@@ -46,10 +47,12 @@ def compare(
         )
         if not quiet:
             remark_on(comparison.runs, dict.fromkeys(line for run in comparison.runs for line in run.notes))
-        parts = []
+        folder = None
         if out is not None:
-            parts.append(results(out, lambda path: comparison.save(path, force=force), lambda: json_text(comparison.to_dict())))
-        conclude(lambda: _show(comparison, json), parts, ending, "the last run is partial")
+            folder = Results(out, lambda path: comparison.save(path, force=force), lambda: json_text(comparison.to_dict()))
+        runs = f"{len(comparison.runs)} of {len(policies)} runs are there"
+        meaning = f"{runs}, the last of them partial" if comparison.status == "partial" else runs
+        conclude(lambda: _show(comparison, json), folder, ending, meaning)
 
 
 def _show(comparison: Comparison, json: bool) -> None:

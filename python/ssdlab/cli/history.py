@@ -1,4 +1,4 @@
-"""``ssdlab history``: where two physical histories part."""
+"""``ssdlab history``: the first difference between two physical histories."""
 
 from __future__ import annotations
 

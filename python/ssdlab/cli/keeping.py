@@ -19,24 +19,15 @@ from ssdlab.files import undisturbed
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Something that a command writes."""
+class Results:
+    """A folder of results that a command writes."""
 
     #: The name that the user gave.
     target: Path
     #: Writes it under a name, whole or not at all.
     write: Callable[[Path], object]
-    #: What it holds, in a few words.
-    what: str
-    #: What matters most of it, as JSON, for where it cannot be written at all.
-    summary: Callable[[], str] | None = None
-    #: Whether it takes a few seconds at most: Ctrl-C then waits for it.
-    brief: bool = False
-
-
-def results(target: Path, save: Callable[[Path], object], summary: Callable[[], str]) -> Part:
-    """A folder of results; `summary` is its document."""
-    return Part(target, save, "the results", summary, brief=True)
+    #: Its document, for where it cannot be written at all.
+    summary: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +40,19 @@ class Ending:
     not_written: Sequence[tuple[str, OSError]] = ()
 
 
-def conclude(show: Callable[[], object], parts: Sequence[Part], ending: Ending, meaning: str) -> None:
-    """Shows results, writes their `parts`, and ends the command with the exit status that all this has.
+def conclude(show: Callable[[], object], results: Results | None, ending: Ending, meaning: str) -> None:
+    """Shows results, writes them, and ends the command with the exit status that all this has.
 
     Args:
         show: Prints them on standard output.
-        parts: What is written, the most important first.
+        results: Their folder, if one is asked for.
         ending: How the run ended.
         meaning: What an interruption means for the results.
 
     Raises:
         Exit: something could not be shown or written (status 1), or there was an interruption.
     """
-    heard, unshown, failed = False, None, list[Part]()
+    heard, unshown, placed = False, None, True
     try:
         show()
         sys.stdout.flush()
@@ -69,22 +60,17 @@ def conclude(show: Callable[[], object], parts: Sequence[Part], ending: Ending, 
         heard = True
     except (Exception, SystemExit) as error:  # `rich` exits where a pipe was closed.
         unshown = error
-    for part in parts:
-        try:
-            if part.brief:
-                with undisturbed():
-                    _write(part, ending.interrupted, failed)
-            elif not heard:
-                _write(part, ending.interrupted, failed)
-        except KeyboardInterrupt:
-            heard = True
-        if heard and not part.brief:
-            remark(f"interrupted: {part.target} was not written")
-    if unshown is not None:
-        _end_unshown(unshown)
+    try:
+        if results is not None:
+            with undisturbed():
+                placed = write_or_keep(results, ending.interrupted)
+    except KeyboardInterrupt:
+        heard = True
     for name, reason in ending.not_written:
         complain(f"{name}: {reason.strerror}; it was not written, and cost the run nothing else")
-    if failed or ending.not_written:
+    if unshown is not None:
+        _end_unshown(unshown)
+    if not placed or ending.not_written:
         raise typer.Exit(1)
     if ending.interrupted:
         remark(f"interrupted: {meaning}")
@@ -92,13 +78,8 @@ def conclude(show: Callable[[], object], parts: Sequence[Part], ending: Ending, 
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(part: Part, interrupted: bool, failed: list[Part]) -> None:
-    if not write_or_keep(part, interrupted):
-        failed.append(part)
-
-
 def _end_unshown(error: Exception | SystemExit) -> None:
-    """Ends a command that could not show its results: silently where their reader has had enough."""
+    """Ends a command that could not show its results; of a closed pipe nothing is said."""
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         complain(f"standard output: {error.strerror or error}")
         discard_output(sys.stdout)
@@ -106,35 +87,34 @@ def _end_unshown(error: Exception | SystemExit) -> None:
     raise error
 
 
-def write_or_keep(part: Part, interrupted: bool = False) -> bool:
-    """Writes `part`, or keeps it elsewhere; whether it is where it belongs. The run that made it need not have been whole."""
+def write_or_keep(results: Results, interrupted: bool = False) -> bool:
+    """Writes `results` of a run, perhaps an `interrupted` one, or keeps them elsewhere. Whether they are where they belong."""
     try:
-        part.write(part.target)
+        results.write(results.target)
     except (OSError, InputError) as error:
-        complain(str(error) if isinstance(error, InputError) else f"{part.target}: {error.strerror or error}")
+        complain(str(error) if isinstance(error, InputError) else f"{results.target}: {error.strerror or error}")
     else:
         return True
-    kept = _kept(part)
+    kept = _kept(results)
     if kept is not None:
-        target = part.target.absolute()
+        target = results.target.absolute()
         hindrance = f", when {target} has been moved away" if target.is_dir() else ""
-        remark(f"{part.what} are kept in {kept}; to put them in place{hindrance}: {shlex.join(['mv', str(kept), str(target)])}")
+        remark(f"the results are kept in {kept}; to put them in place{hindrance}: {shlex.join(['mv', str(kept), str(target)])}")
         return False
     again = "" if interrupted else "; the same command gives the same bytes again"
-    remark(f"{part.what} could not be kept elsewhere either{again}")
-    if part.summary is not None:
-        remark("the summary:")
-        say(part.summary().rstrip("\n") + "\n")
+    remark(f"the results could not be kept elsewhere either{again}")
+    remark("the summary:")
+    say(results.summary().rstrip("\n") + "\n")
     return False
 
 
-def _kept(part: Part) -> Path | None:
-    """Where `part` is now, in the system's folder for temporary files; nothing if there is no room either."""
+def _kept(results: Results) -> Path | None:
+    """Where `results` are now, in the system's folder for temporary files; nothing if there is no room either."""
     folder = None
     try:
         folder = Path(tempfile.mkdtemp(prefix="ssdlab-"))
-        kept = folder / part.target.absolute().resolve().name
-        part.write(kept)
+        kept = folder / results.target.absolute().resolve().name
+        results.write(kept)
     except BaseException as error:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -10,7 +10,7 @@ import typer
 from ssdlab import lifetimes
 from ssdlab.cli import options
 from ssdlab.cli.console import standard_output
-from ssdlab.cli.keeping import conclude, results
+from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.spread import spread
 
@@ -101,7 +101,7 @@ def lifetime(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a workload until the drive is worn out."""
-    with options.Targets(out, force, setup.save, reads=(drive, workload, policy)).reserved():
+    with options.Targets(out, force, setup.save, load=setup.load, reads=(drive, workload, policy)).reserved():
         source = reading.workload(workload)
         result, ending = measured(
             lambda start: lifetimes.lifetime(
@@ -127,10 +127,9 @@ def lifetime(
         )
         if not quiet:
             remark_on([result], result.notes)
-        parts = []
-        if out is not None:
-            parts.append(results(out, lambda path: result.save(path, force=force), lambda: result.report_json))
-        conclude(lambda: _show(result, json), parts, ending, "the results are those of the life so far")
+        folder = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.report_json)
+        meaning = "the results are those of the life so far" if result.status == "partial" else "the results are complete"
+        conclude(lambda: _show(result, json), folder, ending, meaning)
 
 
 def _show(result: lifetimes.Lifetime, json: bool) -> None:

@@ -28,7 +28,7 @@ def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outco
         with _answering(quiet), progress_bar(quiet) as start:
             return simulation(start), Ending()
     except Interrupted as stopped:
-        return cast(Outcome, stopped.result), Ending(interrupted=True)
+        return cast(Outcome, stopped.result), Ending(interrupted=True, not_written=stopped.files)
     except NotWrittenError as failed:
         return cast(Outcome, failed.result), Ending(not_written=failed.files)
 

@@ -285,7 +285,9 @@ class Targets:
     timeline: Path | None = None
     log_commands: Path | None = None
     history: Path | None = None
-    #: What the run reads: its drive, workload and policy, which may be names that are no file's.
+    #: The drive of ``--load``, which may be saved in its own place.
+    load: str | None = None
+    #: What else the run reads: its drive, workload and policies, which may be names that are no file's.
     reads: tuple[str | None, ...] = ()
 
     def streamed(self) -> list[Path]:
@@ -316,6 +318,7 @@ class Targets:
             InputError: one that cannot, two that are the same, or one that the run reads; but the drive of --load may
                 be saved in its place.
         """
+        from ssdlab.commandlog import check_name
         from ssdlab.files import check_new_file, check_new_folder
 
         files = self._files()
@@ -325,16 +328,18 @@ class Targets:
             check_new_folder(self.out, self.force)
         for path in files:
             check_new_file(path, self.force)
-            if any(read is not None and Path(read).exists() and path.exists() and path.samefile(read) for read in self.reads):
+            reads = self.reads if path == self.save else (*self.reads, self.load)
+            if any(read is not None and Path(read).exists() and path.exists() and path.samefile(read) for read in reads):
                 raise InputError(f"{path}: the run reads this file; choose another name to write")
         if len({path.resolve() for path in files}) < len(files):
             raise InputError("--save, --log-commands, --timeline, --history: two of them name the same file")
         if self.out is not None and self.out.resolve() in (path.resolve() for path in files):
             raise InputError(f"--out {self.out}: the name of a file to write as well; choose another")
-        # The drive is saved before the folder is written, which would then not be empty.
-        if self.out is not None and self.save is not None and self.out.resolve() in self.save.resolve().parents:
-            raise InputError(f"--save {self.save}: inside the folder of --out; choose a place outside it")
-        if self.log_commands is not None and not self.log_commands.name.endswith((".parquet", ".csv", ".csv.gz")):
-            raise InputError(f"--log-commands {self.log_commands}: expected a name in .parquet, .csv or .csv.gz")
+        # Files are written before the folder, which would then not be empty.
+        inside = [path for path in files if self.out is not None and self.out.resolve() in path.resolve().parents]
+        if inside:
+            raise InputError(f"{inside[0]}: inside the folder of --out; choose a place outside it")
+        if self.log_commands is not None:
+            check_name(self.log_commands)
         if self.history is not None and not self.history.name.endswith((".csv", ".csv.gz", ".csv.zst")):
             raise InputError(f"--history {self.history}: expected a name in .csv, .csv.gz or .csv.zst")

@@ -11,9 +11,10 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import json_text, print_json, remark, standard_output
-from ssdlab.cli.keeping import results, write_or_keep
+from ssdlab.cli.keeping import Ending, Results, conclude, write_or_keep
 from ssdlab.cli.progress import work_bar
 from ssdlab.errors import InputError, unknown_name
+from ssdlab.files import undisturbed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,24 +53,32 @@ def paper(
     with _reserved(out, force):
         Traces(traces)  # A folder that is not there is said before minutes have passed.
         outcomes: list[Outcome] = []
-        placed = True
+        ending = Ending()
+
+        def write(path: Path) -> None:
+            save(outcomes, path, force=force)
+            if path == out and not quiet:
+                _say_what_was_written(out, outcomes)
+
+        folder = None if out is None else Results(out, write, lambda: json_text(_document(outcomes)))
         try:
             for name in wanted:
                 with work_bar(name, quiet or json) as progress:
                     outcomes.append(papers.run(name, quick, traces, progress))
                 if not json:
                     _show(standard_output(), outcomes[-1])
-        finally:
-            # Also if it ends early: what has been found took minutes.
-            if out is not None and outcomes:
-                part = results(out, lambda path: save(outcomes, path, force=force), lambda: json_text(_document(outcomes)))
-                placed = write_or_keep(part)
-                if placed and not quiet:
-                    _say_what_was_written(out, outcomes)
-    if json:
-        print_json(_document(outcomes))
-    if not placed:
-        raise typer.Exit(1)
+        except KeyboardInterrupt:
+            if not outcomes:
+                raise
+            ending = Ending(interrupted=True)
+        except (Exception, SystemExit):  # `rich` exits where a pipe was closed.
+            # What has been found took minutes.
+            if folder is not None and outcomes:
+                with undisturbed():
+                    write_or_keep(folder)
+            raise
+        meaning = f"{len(outcomes)} of {len(wanted)} experiments are complete"
+        conclude(lambda: print_json(_document(outcomes)) if json else None, folder, ending, meaning)
 
 
 def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ssdlab.files import size_so_far
 from ssdlab.simulate import Progress, ProgressHook
 
 _STAGES = {
+    "foresee": "recording what is to come",
     "precondition": "preconditioning",
     "run": "running",
     "lifetime": "wearing out",

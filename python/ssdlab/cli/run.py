@@ -12,7 +12,7 @@ import typer
 from ssdlab import policy_file, simulate
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, standard_output
-from ssdlab.cli.keeping import conclude, results
+from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
 from ssdlab.cli.progress import watch_size
 from ssdlab.cli.spread import spread
@@ -84,7 +84,8 @@ def run(
     as_fio = reading.format == "fio"
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
-    targets = options.Targets(out, force, setup.save, timeline, log_commands, history, reads=(drive, workload, policy))
+    reads = (drive, workload, policy and policy_file.split(policy)[0])
+    targets = options.Targets(out, force, setup.save, timeline, log_commands, history, setup.load, reads)
     with targets.reserved():
         policy_like = None if policy is None else policy_file.chosen(policy)
         source = (replace(reading, format=None) if as_fio else reading).workload(workload)
@@ -105,10 +106,9 @@ def run(
         )
         if not quiet:
             remark_on([result], result.notes)
-        parts = []
-        if out is not None:
-            parts.append(results(out, lambda path: result.save(path, force=force), lambda: result.summary_json))
-        conclude(lambda: _show(result, as_fio, json), parts, ending, "the results are partial")
+        folder = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.summary_json)
+        meaning = "the results are partial" if result.status == "partial" else "the results are complete"
+        conclude(lambda: _show(result, as_fio, json), folder, ending, meaning)
 
 
 def _show(result: Result, as_fio: bool, json: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-#: Exit status of a command that was interrupted, whatever by; :func:`exit_status` knows better.
+#: Exit status of a command that was interrupted, before :func:`exit_status` puts that of the signal in its place.
 INTERRUPTED = 130
 
 
@@ -25,7 +25,7 @@ def installed() -> Iterator[None]:
     _heard.clear()
     # A shell may start its background jobs with Ctrl-C ignored; a run must end cleanly all the same.
     signal.signal(signal.SIGINT, _interrupt)
-    # Nobody ignores SIGTERM but on purpose.
+    # An ignored SIGTERM stays ignored: whoever started the command wants that.
     terminates = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if terminates:
         signal.signal(signal.SIGTERM, _terminate)
@@ -43,7 +43,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _terminate(number: int, _: FrameType | None) -> None:
-    """Ends the command, unless it is about to end: some send SIGTERM twice, or after an interrupt, and want what there is."""
+    """Ends the command at the first signal. Schedulers send SIGTERM twice, or after an interrupt, while it writes its results."""
     _heard.append(number)
     if len(_heard) == 1:
         raise Terminated

@@ -1,4 +1,4 @@
-//! The physical history as a table of text, and where two of them part.
+//! The physical history as a table of text, and the first difference between two of them.
 
 use crate::description::Description;
 use kit::history::{Entry, EntryKind};
@@ -93,9 +93,9 @@ impl<W: Write> HistoryWriter<W> {
     }
 }
 
-/// Where two histories part.
+/// The first difference between two histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parting {
+pub struct Difference {
     /// The line of the first entry that differs, counted from 1; the heading is line 1.
     pub line: u64,
     /// The last equal lines before it.
@@ -115,7 +115,7 @@ pub struct Text<'a> {
 }
 
 /// Compares two histories line by line. Gives the number of entries up to the end or the first difference, and that difference.
-pub fn compare(mut first: Text<'_>, mut second: Text<'_>) -> std::result::Result<(u64, Option<Parting>), Problems> {
+pub fn compare(mut first: Text<'_>, mut second: Text<'_>) -> std::result::Result<(u64, Option<Difference>), Problems> {
     first.begin()?;
     second.begin()?;
     let mut before: VecDeque<String> = VecDeque::from([COLUMNS.to_owned()]);
@@ -132,8 +132,8 @@ pub fn compare(mut first: Text<'_>, mut second: Text<'_>) -> std::result::Result
                 before.push_back(one);
             }
             (one, other) => {
-                let parting = Parting { line, before: before.into(), first: first.rest(one)?, second: second.rest(other)? };
-                return Ok((line - 2, Some(parting)));
+                let difference = Difference { line, before: before.into(), first: first.rest(one)?, second: second.rest(other)? };
+                return Ok((line - 2, Some(difference)));
             }
         }
     }
@@ -198,18 +198,18 @@ mod tests {
     }
 
     #[test]
-    fn two_histories_part_at_the_first_line_that_differs() {
+    fn two_histories_differ_at_the_first_line_that_differs() {
         let compared = |a: &str, b: &str| {
             let (a, b) = (a.replace("h\n", &format!("{COLUMNS}\n")), b.replace("h\n", &format!("{COLUMNS}\n")));
             compare(Text { name: "a", from: &mut a.as_bytes() }, Text { name: "b", from: &mut b.as_bytes() })
         };
         let part = |a: &str, b: &str| compared(a, b).expect("both are histories");
         assert_eq!(part("h\n1\n2\n", "h\n1\n2\n"), (2, None));
-        let (entries, parting) = part("h\n1\n2\n3\n4\n5\n6\n7\n8\n", "h\n1\n2\n3\n4\nx\n6\n");
-        let parting = parting.expect("they differ");
-        assert_eq!((entries, parting.line), (4, 6));
+        let (entries, difference) = part("h\n1\n2\n3\n4\n5\n6\n7\n8\n", "h\n1\n2\n3\n4\nx\n6\n");
+        let difference = difference.expect("they differ");
+        assert_eq!((entries, difference.line), (4, 6));
         assert_eq!(
-            (parting.before, parting.first, parting.second),
+            (difference.before, difference.first, difference.second),
             (
                 vec!["2".to_owned(), "3".to_owned(), "4".to_owned()],
                 vec!["5".to_owned(), "6".to_owned(), "7".to_owned()],

@@ -21,7 +21,7 @@ use pyo3::types::{PyDict, PyTuple};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
-/// What a Python policy has raised, and where: it is not asked again.
+/// The exception of Python code that a run calls: of a policy, which is not asked again, or of a function that takes rows.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Whether something was raised.
