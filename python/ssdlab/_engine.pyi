@@ -33,7 +33,7 @@ class Outcome:
 class Session:
     """What several runs share."""
 
-class Lived:
+class LifetimeOutcome:
     """What a lifetime run hands back."""
 
     report_json: str
@@ -285,7 +285,7 @@ def lifetime(
     paths: dict[str, Any],
     progress: Callable[[dict[str, Any]], bool] | None,
     session: Session | None = None,
-) -> Lived: ...
+) -> LifetimeOutcome: ...
 def trace_info(path: str, options_json: str) -> str: ...
 def trace_analysis(what: str, path: str, options_json: str, question_json: str) -> str: ...
 def trace_convert(path: str, format: str, out_path: str, options_json: str) -> str: ...

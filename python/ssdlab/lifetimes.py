@@ -17,7 +17,7 @@ from ssdlab.simulate import EngineHook, ProgressHook, call_engine
 from ssdlab.workloads import WorkloadLike
 
 if TYPE_CHECKING:
-    from ssdlab._engine import Lived
+    from ssdlab._engine import LifetimeOutcome
 
 __all__ = ["Lifetime", "lifetime"]
 
@@ -45,7 +45,7 @@ class Lifetime:
         self.setup_s = setup_s
 
     @classmethod
-    def from_engine(cls, lived: Lived) -> Lifetime:
+    def from_engine(cls, lived: LifetimeOutcome) -> Lifetime:
         """From what the engine hands back."""
         return cls(
             lived.report_json,
@@ -205,7 +205,7 @@ def lifetime(
     }
     shared = None if session is None else session.engine
 
-    def call(request_json: str, paths: dict[str, Any], hook: EngineHook | None) -> _engine.Lived:
+    def call(request_json: str, paths: dict[str, Any], hook: EngineHook | None) -> _engine.LifetimeOutcome:
         return _engine.lifetime(request_json, paths, hook, shared)
 
     failed: FailedFiles = []

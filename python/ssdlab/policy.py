@@ -113,7 +113,7 @@ class Facts:
     #: tBERS in the first erase mode.
     erase_time: int
     #: Units that one program writes.
-    stripe_units: int
+    units_per_program: int
     #: Blocks of a die.
     blocks_per_die: int
     #: Dies in the drive.
@@ -306,14 +306,14 @@ class Policy:
     def free_list(self, level: int, lists: Sequence[int], view: View) -> int:
         """A free block is wanted that can be programmed at `level`: from which level's list; `lists` counts the blocks of each.
 
-        From a shallower (higher) level it is first deepened. By default the nearest level that is deep enough, or else the
-        nearest that is not. Asked only where erase modes have several levels.
+        From a shallower (higher) level it is first erased further (:meth:`lazy_erase`). By default the nearest level that is
+        deep enough, or else the nearest that is not. Asked only where erase modes have several levels.
         """
         deep = [known for known in range(min(level, len(lists) - 1), -1, -1) if lists[known]]
         shallow = [known for known in range(level + 1, len(lists)) if lists[known]]
         return [*deep, *shallow, level][0]
 
-    def deepen(self, block: int, level: int, view: View) -> Mode:
+    def lazy_erase(self, block: int, level: int, view: View) -> Mode:
         """A free block must be erased further: as if in which erase mode, of those of `level` or deeper.
 
         By default the first of that level.
@@ -385,7 +385,7 @@ class Policy:
 DECLARED = [name for name, value in vars(Policy).items() if not (name.startswith("_") or name == "name" or callable(value))]
 #: The calls that a run makes.
 _NAMES = """
-    write collecting relocate placed dropped read_issued read_done score erase free_list deepen
+    write collecting relocate placed dropped read_issued read_done score erase free_list lazy_erase
     opened erased urgent forced idle drain wake_at adopt stats
 """
 #: The same, with how many arguments each is given.

@@ -46,7 +46,7 @@ class Progress:
 ProgressHook: TypeAlias = Callable[[Progress], bool | None]
 
 #: What the engine hands back.
-Outcome = TypeVar("Outcome", _engine.Outcome, _engine.Lived)
+Outcome = TypeVar("Outcome", _engine.Outcome, _engine.LifetimeOutcome)
 #: What the engine calls now and then; it stops when this returns ``False``.
 EngineHook: TypeAlias = Callable[[dict[str, Any]], bool]
 #: A call of the engine: a request in JSON, the files that it reads and writes, and its hook.

@@ -40,7 +40,7 @@ class SlcCache(ssdlab.Policy):
             self.direct_units += units
             return "normal", 0
         self.cached_units += units
-        self.left[die] = max(0, self.left[die] - self.facts.stripe_units)
+        self.left[die] = max(0, self.left[die] - self.facts.units_per_program)
         return self.cache, 1
 
     def _has_room(self, die: int, view: View) -> bool:
@@ -58,7 +58,7 @@ class SlcCache(ssdlab.Policy):
         if is_cache:
             die = view.die_of(block)
             self.cached[die] += 1
-            self.left[die] = self.block_units - self.facts.stripe_units
+            self.left[die] = self.block_units - self.facts.units_per_program
             self.most = max(self.most, sum(self.cached))
 
     def erased(self, block: int, view: View) -> None:

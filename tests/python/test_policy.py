@@ -124,7 +124,7 @@ def test_what_the_copies_are_compared_on_is_decided_by_them():
 REASONS = ["gc", "wear", "rewrite", "reprogram", "scrub", "evacuate"]
 
 
-class Whim(ssdlab.Policy):
+class RandomPolicy(ssdlab.Policy):
     """Answers at random whatever the contract lets it."""
 
     def setup(self):
@@ -200,7 +200,7 @@ class Whim(ssdlab.Policy):
     def free_list(self, level, lists, view):
         return self.random.choice([at for at, blocks in enumerate(lists) if blocks])
 
-    def deepen(self, block, level, view):
+    def lazy_erase(self, block, level, view):
         return self.random.choice([mode for mode, reached in enumerate(self.facts.erase_levels) if reached <= level])
 
     def urgent(self, view):
@@ -224,12 +224,12 @@ class Whim(ssdlab.Policy):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_answers_do_a_drive_no_harm(seed, tmp_path):
     saved = tmp_path / "aged.state"
-    one = run(Whim, seed, save=saved, record_commands=True)
+    one = run(RandomPolicy, seed, save=saved, record_commands=True)
     assert one.commands["read"] + one.commands["write"] + one.commands["trim"] == 3020
     # A loaded drive is audited: its map, its valid counts, its blocks.
     again = run("baseline", seed, load=saved)
     assert again.status == "complete"
-    assert content(run(Whim, seed, record_commands=True)) == content(one)
+    assert content(run(RandomPolicy, seed, record_commands=True)) == content(one)
 
 
 def test_the_seed_decides_what_a_policy_draws():
@@ -396,7 +396,7 @@ def test_what_is_declared_is_saved_and_reported(tmp_path):
 
 #: What has a policy asked each call, where it must be more than overridden.
 HELPED = {
-    "deepen": {"free_list": lambda self, level, lists, view: max(at for at, blocks in enumerate(lists) if blocks)},
+    "lazy_erase": {"free_list": lambda self, level, lists, view: max(at for at, blocks in enumerate(lists) if blocks)},
     "free_list": {},
 }
 

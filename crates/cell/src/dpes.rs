@@ -37,7 +37,7 @@ pub struct Scaling {
     pub replaced: Vec<Entry>,
     /// Time of a slow erase, in nominal ones: 4, stated (section 3.3: +300 %).
     pub slow_time: f64,
-    /// Time of a lazy erase, which deepens a block that was erased too gently for the next write, as a share of a nominal erase: 0.2, stated (section 3.4).
+    /// Time of a lazy erase, which further erases a block that was erased too gently for the next write, as a share of a nominal erase: 0.2, stated (section 3.4).
     pub lazy_time: f64,
 }
 
@@ -129,7 +129,7 @@ impl Scaling {
         replaced.unwrap_or_else(|| self.wear_of(self.saved_volts(mode, interval), speed))
     }
 
-    /// What deepening a block from one erase mode to a lower one adds to its wear: it then counts as erased that deeply from the start (section 3.4).
+    /// Wear that a lazy erase from one erase mode to a lower one adds to its wear: it then counts as erased that deeply from the start (section 3.4).
     pub fn lazy_wear(&self, from: usize, to: usize, speed: EraseSpeed, interval: usize) -> f64 {
         (self.effective_wear(to, speed, interval) - self.effective_wear(from, speed, interval)).max(0.0)
     }

@@ -163,7 +163,7 @@ impl Description {
         let policy = self.policy.build(&facts);
         let host_streams = policy.as_ref().map_or(0, |policy| policy.needs().host_streams);
         self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
-        self.buffer.problems(geometry.units_per_stripe, &mut problems);
+        self.buffer.problems(geometry.units_per_program, &mut problems);
         self.policy_problems(&mut problems);
         // Names first; whether the budget closes is known once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
@@ -275,11 +275,11 @@ impl Description {
     }
 
     fn facts(&self, geometry: &Geometry) -> Facts {
-        let timing = flash::Timing::new(&self.flash, geometry.units_per_stripe);
+        let timing = flash::Timing::new(&self.flash, geometry.units_per_program);
         let read = kit::Operation { kind: OperationKind::Read, units: 1, pages: 1, ..kit::Operation::default() };
         let program = kit::Operation {
             kind: OperationKind::Program,
-            units: geometry.units_per_stripe,
+            units: geometry.units_per_program,
             pages: 1,
             ..kit::Operation::default()
         };
@@ -315,7 +315,7 @@ impl Description {
             retention_margin: self.ftl.retention_margin,
             program_time: timing.array(&program),
             erase_time: timing.array(&erase),
-            stripe_units: geometry.units_per_stripe,
+            units_per_program: geometry.units_per_program,
             blocks_per_die: geometry.blocks_per_die,
             die_count: geometry.die_count,
             user_units: self.ftl.user_units(geometry),
@@ -325,7 +325,7 @@ impl Description {
     /// Units that a block holds in a write mode: whole programs.
     fn units_of_block(&self, mode: &flash::WriteModeConfig, geometry: &Geometry) -> u32 {
         let bits = self.flash.cell.bits();
-        (geometry.stripes_per_block * mode.bits_per_cell.unwrap_or(bits).min(bits) / bits).max(1) * geometry.units_per_stripe
+        (geometry.programs_per_block * mode.bits_per_cell.unwrap_or(bits).min(bits) / bits).max(1) * geometry.units_per_program
     }
 
     /// The encoder of each write mode, counted from 1; 0 without.

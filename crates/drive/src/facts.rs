@@ -23,7 +23,7 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "planes_per_program": geometry.shape.planes_per_program,
         "blocks": geometry.block_count,
         "block_bytes": u64::from(geometry.units_per_block) * UNIT_BYTES,
-        "program_bytes": u64::from(geometry.units_per_stripe) * UNIT_BYTES,
+        "program_bytes": u64::from(geometry.units_per_program) * UNIT_BYTES,
         "map_memory_bytes": map_bytes(&geometry, user_units),
         "bounds": bounds(description, &geometry),
         "write_modes": write_modes(description, &geometry),
@@ -39,7 +39,7 @@ fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
 
 /// What no workload can exceed: 4 KiB reads spread evenly over the dies, and whole programs in the mode `normal`.
 fn bounds(description: &Description, geometry: &Geometry) -> Value {
-    let timing = Timing::new(&description.flash, geometry.units_per_stripe);
+    let timing = Timing::new(&description.flash, geometry.units_per_program);
     let shape = &geometry.shape;
     let read = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
     let senses = page_types(geometry).map(|page_type| timing.array(&Operation { page_type, ..read }));
@@ -62,7 +62,7 @@ fn bounds(description: &Description, geometry: &Geometry) -> Value {
 }
 
 fn write_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
-    let timing = Timing::new(&description.flash, geometry.units_per_stripe);
+    let timing = Timing::new(&description.flash, geometry.units_per_program);
     let (wear, rated) = (description.state.pe_cycles, description.flash.rated_pe_cycles);
     let modes = description.flash.write_modes.iter().enumerate();
     modes
@@ -80,7 +80,7 @@ fn write_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
 }
 
 fn erase_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
-    let timing = Timing::new(&description.flash, geometry.units_per_stripe);
+    let timing = Timing::new(&description.flash, geometry.units_per_program);
     let erase =
         |index: usize| Operation { kind: OperationKind::Erase, pages: 1, mode: ModeId(index as u8), ..Operation::default() };
     let wear = |index: usize| description.flash.erase_modes.get(index).map_or(json!(1.0), |mode| json!(mode.wear));
@@ -98,11 +98,11 @@ fn read_modes(description: &Description) -> Vec<Value> {
     }
 }
 
-/// A program of a whole stripe in a write mode.
+/// A full program unit in a write mode.
 fn program(geometry: &Geometry, mode: usize) -> Operation {
     Operation {
         kind: OperationKind::Program,
-        units: geometry.units_per_stripe,
+        units: geometry.units_per_program,
         pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
         mode: ModeId(mode as u8),
         ..Operation::default()

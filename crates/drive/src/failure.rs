@@ -32,7 +32,7 @@ struct AtRisk {
 
 /// What is found when power is back.
 #[derive(Clone, Debug)]
-pub(crate) struct Toll {
+pub(crate) struct PowerFailureReport {
     pub failure: PowerFailure,
     /// Since when the host had stopped.
     pub stopped: SimTime,
@@ -41,12 +41,18 @@ pub(crate) struct Toll {
     pub lost_pages: Result<u64, String>,
 }
 
-impl Toll {
+impl PowerFailureReport {
     /// Looks at a drive whose power has just come back.
-    pub fn of(failure: PowerFailure, stopped: SimTime, description: &Description, drive: &Drive, seed: u64) -> Toll {
+    pub fn of(
+        failure: PowerFailure,
+        stopped: SimTime,
+        description: &Description,
+        drive: &Drive,
+        seed: u64,
+    ) -> PowerFailureReport {
         let at_risk_pages = drive.ftl().units_past_limit(failure.back);
         let lost_pages = lost(&blocks_at_risk(drive, failure.back), description, drive, seed);
-        Toll { failure, stopped, at_risk_pages, lost_pages }
+        PowerFailureReport { failure, stopped, at_risk_pages, lost_pages }
     }
 
     /// As `summary.json` states it, times from the start of the run.

@@ -120,7 +120,7 @@ pub struct Drive {
     commands: Slab<Command>,
     delivering: Slab<Part>,
     arrivals: VecDeque<CommandId>,
-    waiting_for_place: VecDeque<CommandId>,
+    waiting_for_slot: VecDeque<CommandId>,
     completions: Vec<Completion>,
     user_bytes: u64,
     pulling: bool,
@@ -155,7 +155,7 @@ impl Drive {
             commands: Slab::with_capacity(1024),
             delivering: Slab::with_capacity(1024),
             arrivals: VecDeque::with_capacity(64),
-            waiting_for_place: VecDeque::with_capacity(64),
+            waiting_for_slot: VecDeque::with_capacity(64),
             completions: Vec::with_capacity(64),
             pulling: true,
             recording: true,
@@ -244,7 +244,7 @@ impl Drive {
 
     /// Whether commands wait at the host because the device's queue or its write buffer is full.
     pub fn is_full(&self) -> bool {
-        !self.waiting_for_place.is_empty() || self.buffer.has_waiting()
+        !self.waiting_for_slot.is_empty() || self.buffer.has_waiting()
     }
 
     /// Loads ahead what commands on these units will need. Changes nothing.
@@ -430,7 +430,7 @@ impl Drive {
     #[inline]
     fn dispatch(&mut self, die: kit::DieId) {
         let now = self.now;
-        if self.ftl.is_pressed(die) && self.dispatch_pressed(die) {
+        if self.ftl.has_urgent_move(die) && self.dispatch_urgent_move(die) {
             return;
         }
         match self.flash.dispatch(die, now, self.ftl.oldest_write(die), &mut self.out) {
@@ -457,7 +457,7 @@ impl Drive {
     }
 
     /// A die with a block that must be moved before its retention limit: reads that keep coming get every other turn, or they could keep it from being moved.
-    fn dispatch_pressed(&mut self, die: kit::DieId) -> bool {
+    fn dispatch_urgent_move(&mut self, die: kit::DieId) -> bool {
         let turn = &mut self.reads_turn[die.index()];
         *turn = !*turn;
         if *turn || !self.pulling || !self.flash.is_free(die) {
@@ -553,10 +553,10 @@ impl Drive {
     fn arrive(&mut self, command: CommandId) {
         self.out.signals.commands_in_flight += 1;
         self.out.signals.last_host_activity = self.now;
-        if self.waiting_for_place.is_empty() && self.link.take_place() {
+        if self.waiting_for_slot.is_empty() && self.link.try_acquire_slot() {
             self.admit(command);
         } else {
-            self.waiting_for_place.push_back(command);
+            self.waiting_for_slot.push_back(command);
         }
     }
 
@@ -672,12 +672,12 @@ impl Drive {
         self.out.signals.commands_in_flight -= 1;
         self.out.signals.last_host_activity = self.now;
         if !self.link_is_ideal {
-            self.link.leave_place();
-            if let Some(next) = self.waiting_for_place.pop_front() {
-                if self.link.take_place() {
+            self.link.release_slot();
+            if let Some(next) = self.waiting_for_slot.pop_front() {
+                if self.link.try_acquire_slot() {
                     self.admit(next);
                 } else {
-                    self.waiting_for_place.push_front(next);
+                    self.waiting_for_slot.push_front(next);
                 }
             }
         }

@@ -47,7 +47,7 @@ impl Counters {
                 self.reads[reason] += u64::from(operation.units);
                 self.read_modes[operation.mode.index()] += 1;
             }
-            OperationKind::Deepen => {}
+            OperationKind::LazyErase => {}
             OperationKind::Program => {
                 self.write_modes[operation.mode.index()] += 1;
             }

@@ -68,10 +68,10 @@ impl Flash {
         let die =
             |index: u32| Die { channel: geometry.channel_of(DieId(index)).0, running: NONE, awaited: NONE, ..Die::default() };
         Flash {
-            timing: Timing::new(config, geometry.units_per_stripe),
+            timing: Timing::new(config, geometry.units_per_program),
             dies: (0..geometry.die_count).map(die).collect(),
             channels: vec![Channel::with_room(dies_per_channel as usize); geometry.shape.channels as usize],
-            encoders: Encoders::new(config, geometry.units_per_stripe),
+            encoders: Encoders::new(config, geometry.units_per_program),
             progress: Vec::with_capacity(1024),
             bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
             suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
@@ -353,7 +353,7 @@ impl Flash {
         let (phase, hold) = match operation.kind {
             OperationKind::Read => (BusPhase::ReadCommand, command),
             OperationKind::Program => (BusPhase::ProgramData, command + self.timing.data(operation)),
-            OperationKind::Erase | OperationKind::Deepen | OperationKind::Copyback => (BusPhase::Command, command),
+            OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => (BusPhase::Command, command),
         };
         let work = operation.work();
         turn(die, work, now, out);
@@ -467,7 +467,7 @@ impl Flash {
         let progress = &mut self.progress[die.running as usize];
         let allowed = match out.operations[die.running].kind {
             OperationKind::Program => rule.program,
-            OperationKind::Erase | OperationKind::Deepen => rule.erase,
+            OperationKind::Erase | OperationKind::LazyErase => rule.erase,
             OperationKind::Read | OperationKind::Copyback => false,
         };
         if !allowed || progress.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
@@ -570,7 +570,7 @@ fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, arr
     match operation.kind {
         OperationKind::Read => ledger.charge(Cause::Sense, array),
         OperationKind::Program => ledger.charge(Cause::Program, array),
-        OperationKind::Erase | OperationKind::Deepen => {}
+        OperationKind::Erase | OperationKind::LazyErase => {}
         OperationKind::Copyback => {
             let sense = timing.array(&Operation { kind: OperationKind::Read, mode: kit::ModeId(0), ..*operation });
             ledger.charge(Cause::Sense, sense.min(array));

@@ -147,7 +147,7 @@ impl Timing {
         let (first, further) = match operation.kind {
             OperationKind::Read => (self.read_command, operation.pages - 1),
             OperationKind::Program => (self.program_command, operation.pages - 1),
-            OperationKind::Erase | OperationKind::Deepen => (self.erase_command, operation.pages - 1),
+            OperationKind::Erase | OperationKind::LazyErase => (self.erase_command, operation.pages - 1),
             OperationKind::Copyback => (self.copyback_command, 0),
         };
         if further == 0 { first } else { Nanos(first.0 + u64::from(further) * self.next_plane_command.0) }
@@ -163,7 +163,7 @@ impl Timing {
             ),
             OperationKind::Read => self.read_transfer[operation.mode.index()][units],
             OperationKind::Program => self.transfer[units],
-            OperationKind::Erase | OperationKind::Deepen | OperationKind::Copyback => Nanos::ZERO,
+            OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => Nanos::ZERO,
         }
     }
 
@@ -175,7 +175,7 @@ impl Timing {
             OperationKind::Read => self.read[operation.mode.index()][page_type],
             OperationKind::Program => self.program[operation.mode.index()][page_type],
             OperationKind::Erase => self.erase[operation.mode.index()],
-            OperationKind::Deepen => self.lazy_erase,
+            OperationKind::LazyErase => self.lazy_erase,
             OperationKind::Copyback => self.read[0][page_type] + self.program[operation.mode.index()][page_type],
         }
     }

@@ -113,7 +113,7 @@ impl Ftl {
             self.moves.in_flight,
             self.moves.urgent,
             self.moves.ready.len(),
-            self.space.rooms()
+            self.space.dies_with_space()
         );
         for die in (0..self.store.geometry.die_count).map(DieId) {
             let collector = &self.collectors[die.index()];
@@ -128,7 +128,7 @@ impl Ftl {
                 }),
                 self.oldest_write(die),
                 self.space.free_blocks(die),
-                self.space.has_room(die),
+                self.space.has_space(die),
                 collector.gathered.len(),
                 collector.reading,
                 collector.urgent,

@@ -1,7 +1,7 @@
 //! Emptying a block: the relocation that every die can have one of, whatever its reason.
 //!
 //! Step by step, each step one flash operation on the victim's own die: read the valid units of a row, program them to the die's relocation
-//! frontier once a stripe is full (or the victim exhausted), erase when nothing is valid or pinned any more. Host operations may come between
+//! frontier once a program unit is full (or the victim exhausted), erase when nothing is valid or pinned any more. Host operations may come between
 //! any two steps.
 
 use crate::policy::Collection;
@@ -53,18 +53,18 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(stripe_units: u32) -> Collector {
+    pub fn new(units_per_program: u32) -> Collector {
         Collector {
             victim: None,
             reason: Reason::Gc,
             cursor: Ppn(0),
             looked_ahead: Ppn(0),
-            gathered: Vec::with_capacity(2 * stripe_units as usize),
+            gathered: Vec::with_capacity(2 * units_per_program as usize),
             encoded: 0,
             encoded_for: 0,
             encoding: None,
             reading: false,
-            in_read: Vec::with_capacity(stripe_units as usize),
+            in_read: Vec::with_capacity(units_per_program as usize),
             urgent: false,
             in_background: false,
             background: false,
@@ -95,7 +95,7 @@ impl Collector {
     }
 
     /// Whether a block's retention limit is near.
-    pub fn is_pressed(&self) -> bool {
+    pub fn wants_urgent_move(&self) -> bool {
         self.wanted.iter().any(|wanted| wanted.urgent)
     }
 
@@ -108,7 +108,7 @@ impl Collector {
         self.reason = taken.reason;
         self.background = taken.background;
         self.valid_at_first = taken.valid;
-        self.urgent = urgent || self.is_pressed();
+        self.urgent = urgent || self.wants_urgent_move();
     }
 
     /// The first `count` gathered units are to have a code: how many of them lack it. If any, the encoder is to be asked for them now.

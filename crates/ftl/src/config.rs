@@ -162,7 +162,7 @@ impl FtlConfig {
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, streams: u32) -> [u64; 4] {
         let streams = streams * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
         // A block that is collected loses up to a program less one unit to padding; with blocks so full collection still frees something.
-        let least_held = u64::from(geometry.units_per_block - geometry.units_per_stripe + 1);
+        let least_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
         let user = self.user_units(geometry).div_ceil(least_held * u64::from(geometry.die_count));
         let kept = u64::from(self.thresholds(geometry).1);
         [user, kept, streams.into(), user + kept + u64::from(streams)]
@@ -189,7 +189,7 @@ impl FtlConfig {
                 );
             }
         }
-        if geometry.units_per_block > u32::from(u16::MAX) || geometry.stripes_per_block > u32::from(u16::MAX) {
+        if geometry.units_per_block > u32::from(u16::MAX) || geometry.programs_per_block > u32::from(u16::MAX) {
             problems.add(
                 "ftl.superblock_blocks",
                 format!("{} mapping units in an erase unit: expected at most 65535", geometry.units_per_block),

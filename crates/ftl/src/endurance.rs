@@ -44,7 +44,7 @@ impl Store {
     }
 
     /// Sums up again what was set block by block.
-    pub(crate) fn restate_wear(&mut self) {
+    pub(crate) fn recount_wear(&mut self) {
         self.erase_total = self.erase_counts.iter().map(|count| u64::from(*count)).sum();
         self.wear_total = self.wear.iter().map(|wear| u64::from(*wear)).sum();
         self.wear_most = self.wear.iter().copied().max().unwrap_or(0);
@@ -74,7 +74,7 @@ impl Ftl {
         };
         shift(&mut self.store.wear, wear * 1000.0);
         shift(&mut self.store.erase_counts, cycles);
-        self.store.restate_wear();
+        self.store.recount_wear();
     }
 
     /// An erase outside time is done: the block is free.

@@ -18,7 +18,7 @@ use crate::policy::{
     Relocation, UnitBits, UnitRead, View,
 };
 use crate::retention::{MoveTimes, Retention};
-use crate::space::{For, Space, Streams, Target};
+use crate::space::{AllocationClass, Space, Streams, Target};
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
 use crate::writes::{WriteQueue, Writer};
@@ -55,7 +55,7 @@ pub struct Parameters {
     pub retire_at: Option<u32>,
     /// Relocations may use copyback.
     pub copyback: bool,
-    /// Host writes are acknowledged when the buffer takes them; units then wait for a full stripe or for this long without a new write.
+    /// Host writes are acknowledged when the buffer takes them; units then wait for a full program unit or for this long without a new write.
     pub buffer_flush_after: Option<Nanos>,
     /// The run's seed.
     pub seed: u64,
@@ -130,11 +130,11 @@ impl FtlCounters {
 }
 
 /// What a die is programming: its units and what they supersede.
-struct Stripe {
+struct ProgramUnit {
     first: Ppn,
     mode: ModeId,
-    /// As many as a program writes, of which the first so many are bound.
-    units: Vec<StripeUnit>,
+    /// One per mapping unit of the program; the first `bound` of them are bound.
+    units: Vec<BoundUnit>,
     bound: usize,
     reason: Reason,
     /// The host stream it is written through; none for relocated data.
@@ -144,7 +144,7 @@ struct Stripe {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct StripeUnit {
+struct BoundUnit {
     kind: UnitKind,
     superseded: u32,
     /// Of host data: when it was accepted, how long it waited for what, and for the rest of the unit to be read.
@@ -161,7 +161,7 @@ enum UnitKind {
     Moved,
 }
 
-impl Stripe {
+impl ProgramUnit {
     /// Whether nothing of it is being programmed.
     pub fn is_empty(&self) -> bool {
         self.bound == 0
@@ -169,7 +169,7 @@ impl Stripe {
 
     /// The next unit, to be filled in where it stays.
     #[inline]
-    fn bind(&mut self, superseded: u32) -> &mut StripeUnit {
+    fn bind(&mut self, superseded: u32) -> &mut BoundUnit {
         let unit = &mut self.units[self.bound];
         self.bound += 1;
         unit.superseded = superseded;
@@ -220,7 +220,7 @@ pub struct Ftl {
     pub(crate) retention: Retention,
     pub(crate) rng: Rng,
     pub(crate) collectors: Vec<Collector>,
-    stripes: Vec<Stripe>,
+    programs: Vec<ProgramUnit>,
     pub(crate) moves: PageMoves,
     pub(crate) writes: WriteQueue,
     /// Dies with nothing to do, as bits by rank, and the rank after the one woken last.
@@ -261,8 +261,10 @@ impl Ftl {
         let streams = host_streams + mode_count;
         let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
         let moving = MoveTimes {
-            die_share: parameters.facts.move_time.0 as f64 / f64::from(geometry.units_per_stripe) / f64::from(geometry.die_count),
-            block: Nanos(parameters.facts.move_time.0 * u64::from(geometry.stripes_per_block) + parameters.facts.erase_time.0),
+            die_share: parameters.facts.move_time.0 as f64
+                / f64::from(geometry.units_per_program)
+                / f64::from(geometry.die_count),
+            block: Nanos(parameters.facts.move_time.0 * u64::from(geometry.programs_per_block) + parameters.facts.erase_time.0),
             encode: parameters.facts.encode_times[old_mode.index()].0 as f64,
             block_units: geometry.units_per_block,
             user_units: store.user_units,
@@ -277,10 +279,10 @@ impl Ftl {
         }
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
-        let stripe = || Stripe {
+        let program = || ProgramUnit {
             first: Ppn(0),
             mode: ModeId(0),
-            units: vec![StripeUnit::default(); geometry.units_per_stripe as usize],
+            units: vec![BoundUnit::default(); geometry.units_per_program as usize],
             bound: 0,
             reason: Reason::Host,
             stream: None,
@@ -312,8 +314,8 @@ impl Ftl {
                 &moving,
             ),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
-            collectors: (0..dies).map(|_| Collector::new(geometry.units_per_stripe)).collect(),
-            stripes: (0..dies).map(|_| stripe()).collect(),
+            collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
+            programs: (0..dies).map(|_| program()).collect(),
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
             idle_ranks,
@@ -333,7 +335,7 @@ impl Ftl {
             flush_armed: false,
             policy_armed: None,
             draining: false,
-            scratch: Vec::with_capacity(geometry.units_per_stripe as usize),
+            scratch: Vec::with_capacity(geometry.units_per_program as usize),
             sink: 0,
             worn_out: None,
             counters: FtlCounters::default(),

@@ -41,7 +41,7 @@ pub enum BlockState {
 pub struct BlockRecord {
     /// Units whose data is current.
     pub valid: u16,
-    /// Stripes whose program has completed.
+    /// Program units whose program has completed.
     pub programmed: u16,
     /// The state in four bits, the write mode in four, above them the pins.
     packed: u32,
@@ -296,7 +296,7 @@ impl Store {
     /// at least one program's worth must be invalid.
     #[inline]
     pub fn most_worth_moving(&self) -> u32 {
-        self.geometry.units_per_block - self.geometry.units_per_stripe
+        self.geometry.units_per_block - self.geometry.units_per_program
     }
 
     /// Where the current copy of a logical unit is on flash, if it is there and not in a buffer.
@@ -432,7 +432,7 @@ impl Store {
     }
 
     /// A free block has been erased further, as if it had been erased in `mode` before.
-    pub(crate) fn deepen(&mut self, block: BlockId, mode: ModeId, more_wear_thousandths: u32) {
+    pub(crate) fn lazy_erase(&mut self, block: BlockId, mode: ModeId, more_wear_thousandths: u32) {
         assert!(self.block(block).state() == BlockState::Free, "{block:?} is not free");
         self.erase_modes[block.index()] = mode.0;
         self.add_wear(block, more_wear_thousandths);

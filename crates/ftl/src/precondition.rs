@@ -9,7 +9,7 @@ use crate::config::FtlConfig;
 use crate::ftl::{Ftl, Parameters};
 use crate::map::{Mapped, PADDING, Store, decode, encode};
 use crate::policy::{Facts, baseline};
-use crate::space::{For, OpenBlock, Target};
+use crate::space::{AllocationClass, OpenBlock, Target};
 use crate::victim::Candidates;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, Shape, SimTime};
 use std::collections::BTreeMap;
@@ -73,12 +73,12 @@ impl Ftl {
         Ok(done)
     }
 
-    /// Writes every unit once, in order, a stripe on each die in turn.
+    /// Writes every unit once, in order, a program unit on each die in turn.
     fn fill(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> bool {
-        let stripe = u64::from(self.store.geometry.units_per_stripe);
+        let units_per_program = u64::from(self.store.geometry.units_per_program);
         let dies = u64::from(self.store.geometry.die_count);
         for unit in 0..self.store.user_units {
-            let die = DieId((unit / stripe % dies) as u32);
+            let die = DieId((unit / units_per_program % dies) as u32);
             self.write_untimed(Lpn(unit as u32), die);
             if unit % (1 << 20) == 0 && !progress(unit as f64 / self.store.user_units as f64) {
                 return false;
@@ -109,12 +109,12 @@ impl Ftl {
     /// leaves the write to the one with the most free blocks.
     pub(crate) fn write_untimed(&mut self, lpn: Lpn, mut die: DieId) {
         while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die) {}
-        if !self.space.has_room(die) {
+        if !self.space.has_space(die) {
             let dies = (0..self.store.geometry.die_count).map(DieId);
             die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
         }
         let mode = self.policy.mode_of_old_data();
-        let target = Target { die, stream: 0, mode, whom: For::Relocation, plane: None, level: 0 };
+        let target = Target { die, stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
         let ppn = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("collection keeps a block free");
         if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
             self.store.invalidate(old);
@@ -147,7 +147,7 @@ impl Ftl {
     fn move_untimed(&mut self, die: DieId, victim: BlockId, mut count: u64) -> Ppn {
         let mode = self.policy.mode_of_old_data();
         let stream = self.relocation_stream(mode);
-        let target = Target { die, stream, mode, whom: For::Relocation, plane: None, level: 0 };
+        let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
         let mut at = self.store.geometry.first_of(victim);
         let end = Ppn(at.0 + self.store.geometry.units_per_block);
         let mut looked_ahead = at;
@@ -222,7 +222,8 @@ impl Ftl {
             let until = self.store.user_units * u64::from(die + 1) / dies;
             let counts = scaled_counts(&model, used as usize, until - next, geometry.units_per_block);
             for count in counts {
-                let target = Target { die: DieId(die), stream: 0, mode, whom: For::Relocation, plane: None, level: 0 };
+                let target =
+                    Target { die: DieId(die), stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
                 let first = self
                     .space
                     .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
@@ -269,10 +270,10 @@ impl Ftl {
         let Some(victim) = self.victim.choose(&mut candidates) else { return };
         // Shares of the cycle, from what this victim costs and frees.
         let facts = &self.parameters.facts;
-        let stripe = f64::from(self.store.geometry.units_per_stripe);
+        let units_per_program = f64::from(self.store.geometry.units_per_program);
         let valid = f64::from(self.store.block(victim).valid);
-        let collecting = valid / stripe * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
-        let writing = (f64::from(units_per_block) - valid) / stripe * facts.program_time.0 as f64;
+        let collecting = valid / units_per_program * facts.move_time.0 as f64 + facts.erase_time.0 as f64;
+        let writing = (f64::from(units_per_block) - valid) / units_per_program * facts.program_time.0 as f64;
         let writing_share = writing / (collecting + writing);
         if phase >= writing_share {
             // One block of host writes is followed by several collections in a row: as many as make up for it and for what they wrote themselves.
@@ -309,21 +310,21 @@ impl Ftl {
         }
     }
 
-    /// Leaves frontiers at a stripe's start, marks everything written as programmed, and dates it.
+    /// Aligns frontiers to the start of a program unit, marks everything written as programmed, and dates it.
     fn finish_untimed(&mut self, how: &Preconditioned) {
         let geometry = self.store.geometry;
-        let stripe = geometry.units_per_stripe;
+        let units_per_program = geometry.units_per_program;
         let open: Vec<OpenBlock> = self.space.open_blocks().collect();
         for OpenBlock { stream, plane, block, next_unit: next } in open {
-            let missing = (stripe - next % stripe) % stripe;
+            let missing = (units_per_program - next % units_per_program) % units_per_program;
             let die = geometry.die_of(block);
             let mode = ModeId(self.store.block(block).mode());
             if missing > 0 {
-                let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(plane), level: 0 };
+                let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(plane), level: 0 };
                 let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }
-            self.store.blocks[block.index()].programmed = (next + missing).div_euclid(stripe) as u16;
+            self.store.blocks[block.index()].programmed = (next + missing).div_euclid(units_per_program) as u16;
             self.space.settle(&mut self.store, die, stream);
         }
         self.space.opened.clear();
@@ -332,7 +333,7 @@ impl Ftl {
             let victim = self.collectors[die.index()].victim;
             let closed: Vec<BlockId> = victim.into_iter().chain(self.store.closed_blocks(die)).collect();
             for (rank, block) in closed.iter().enumerate() {
-                self.store.blocks[block.index()].programmed = geometry.stripes_per_block as u16;
+                self.store.blocks[block.index()].programmed = geometry.programs_per_block as u16;
                 let share = 1.0 - rank as f64 / closed.len() as f64;
                 self.store.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
             }
@@ -341,7 +342,7 @@ impl Ftl {
             self.store.erase_counts[block] = how.pe_cycles;
             self.store.wear[block] = how.pe_cycles.saturating_mul(1000);
         }
-        self.store.restate_wear();
+        self.store.recount_wear();
         self.counters = crate::ftl::FtlCounters::default();
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct RetentionImage {
 /// How long moving takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MoveTimes {
-    /// tR + tPROG of one unit's share of a stripe, for all dies together \[ns\].
+    /// tR + tPROG of one unit's share of a program unit, for all dies together \[ns\].
     pub die_share: f64,
     /// A die's time to move a whole block and erase it.
     pub block: Nanos,

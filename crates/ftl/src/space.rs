@@ -61,8 +61,8 @@ pub(crate) struct Space {
     reserve: u32,
     turn: u64,
     /// Dies that could take host data now, whatever stream it goes to.
-    room: Vec<bool>,
-    rooms: u32,
+    has_space: Vec<bool>,
+    dies_with_space: u32,
     host_streams: usize,
     /// The first host stream takes relocated data, too.
     shared: bool,
@@ -74,7 +74,7 @@ pub(crate) struct Space {
 
 /// Who wants to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum For {
+pub(crate) enum AllocationClass {
     /// Host data: leaves the reserve alone.
     Host,
     /// A relocation that frees a block in the end: may take the last block.
@@ -107,8 +107,8 @@ impl Space {
             turns: vec![0; dies * streams],
             reserve,
             turn: 0,
-            room: vec![true; dies],
-            rooms: dies as u32,
+            has_space: vec![true; dies],
+            dies_with_space: dies as u32,
             host_streams,
             shared,
             erase_levels,
@@ -147,11 +147,11 @@ impl Space {
         let Some(slot) = self.slot_of(store, at) else { return false };
         self.turns[at.die.index() * self.streams + at.stream] = turns;
         let block = self.frontiers[slot].block;
-        (block == NONE || store.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.whom)
+        (block == NONE || store.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.class)
     }
 
     /// Takes a free block of a level out of its list, to be erased further. It is still counted as free.
-    pub fn take_to_deepen(&mut self, die: DieId, level: u8) -> Option<BlockId> {
+    pub fn take_for_lazy_erase(&mut self, die: DieId, level: u8) -> Option<BlockId> {
         let first = die.index() * self.groups;
         let group = self.fullest(first, usize::from(level))?;
         self.free[group].pop(usize::from(level)).map(BlockId)
@@ -163,24 +163,24 @@ impl Space {
 
     /// Dies that could take host data now.
     #[inline]
-    pub fn rooms(&self) -> u32 {
-        self.rooms
+    pub fn dies_with_space(&self) -> u32 {
+        self.dies_with_space
     }
 
     #[inline]
-    pub fn has_room(&self, die: DieId) -> bool {
-        self.room[die.index()]
+    pub fn has_space(&self, die: DieId) -> bool {
+        self.has_space[die.index()]
     }
 
-    fn restate_room(&mut self, die: DieId) {
+    fn update_space(&mut self, die: DieId) {
         let first = die.index() * self.streams * self.width;
         let open = self.frontiers[first..first + self.host_streams * self.width]
             .chunks_exact(self.width)
             .all(|stream| stream.iter().any(|frontier| frontier.block != NONE));
         let free = self.free_count[die.index()];
         let room = open && (free > 0 || !self.shared) || free > self.reserve;
-        let known = &mut self.room[die.index()];
-        self.rooms = self.rooms + u32::from(room) - u32::from(*known);
+        let known = &mut self.has_space[die.index()];
+        self.dies_with_space = self.dies_with_space + u32::from(room) - u32::from(*known);
         *known = room;
     }
 
@@ -201,19 +201,19 @@ impl Space {
         let slot = (first..first + self.width).map(|turn| stream * self.width + turn % self.width).find(|&slot| {
             let block = self.frontiers[slot].block;
             let is_open = block != NONE && store.block(BlockId(block)).mode() == at.mode.0;
-            if is_open { self.may_go_on(at) } else { self.can_open(at.die, at.whom) }
+            if is_open { self.may_go_on(at) } else { self.can_open(at.die, at.class) }
         })?;
         self.turns[stream] = (slot % self.width) as u32 + 1;
         Some(slot)
     }
 
     #[inline]
-    fn can_open(&self, die: DieId, whom: For) -> bool {
+    fn can_open(&self, die: DieId, class: AllocationClass) -> bool {
         let free = self.free_count[die.index()];
-        match whom {
-            For::Host => free > self.reserve,
-            For::Relocation => free > 0,
-            For::Move => free > 1,
+        match class {
+            AllocationClass::Host => free > self.reserve,
+            AllocationClass::Relocation => free > 0,
+            AllocationClass::Move => free > 1,
         }
     }
 
@@ -221,7 +221,7 @@ impl Space {
     /// once the block is taken, nobody else writes to that frontier.
     #[inline]
     fn may_go_on(&self, at: &Target) -> bool {
-        let yields = at.whom == For::Move || at.whom == For::Host && self.shared && at.stream == 0;
+        let yields = at.class == AllocationClass::Move || at.class == AllocationClass::Host && self.shared && at.stream == 0;
         !yields || self.free_count[at.die.index()] > 0
     }
 
@@ -231,7 +231,7 @@ impl Space {
     pub fn advance(&mut self, store: &mut Store, at: &Target, units: u32, now: SimTime) -> Option<Ppn> {
         let slot = self.slot_of(store, at)?;
         if self.frontiers[slot].block != NONE && store.block(BlockId(self.frontiers[slot].block)).mode() != at.mode.0 {
-            if !self.can_open(at.die, at.whom) {
+            if !self.can_open(at.die, at.class) {
                 return None;
             }
             self.give_up(store, at.die, slot);
@@ -242,7 +242,7 @@ impl Space {
             store.note_first_program(block, now);
             self.frontiers[slot] = Frontier { block: block.0, next_unit: 0 };
             self.opened.push(block);
-            self.restate_room(at.die);
+            self.update_space(at.die);
         } else if !self.may_go_on(at) {
             return None;
         }
@@ -281,7 +281,7 @@ impl Space {
     fn give_up(&mut self, store: &mut Store, die: DieId, slot: usize) {
         let block = std::mem::replace(&mut self.frontiers[slot].block, NONE);
         store.close(BlockId(block));
-        self.restate_room(die);
+        self.update_space(die);
     }
 
     /// Closes an open block, full or not.
@@ -307,7 +307,7 @@ impl Space {
     /// Takes the free block that wear levelling puts first, from the group of planes whose turn it is if it has one, or where planes do not take turns
     /// from the group with the most free blocks.
     fn take_free(&mut self, at: &Target, turn: usize) -> Option<BlockId> {
-        if !self.can_open(at.die, at.whom) {
+        if !self.can_open(at.die, at.class) {
             return None;
         }
         let (first, level) = (at.die.index() * self.groups, usize::from(at.level));
@@ -315,7 +315,7 @@ impl Space {
         let group = if own { first + turn } else { self.fullest(first, level)? };
         let block = self.free[group].pop(level)?;
         self.free_count[at.die.index()] -= 1;
-        self.restate_room(at.die);
+        self.update_space(at.die);
         Some(BlockId(block))
     }
 
@@ -330,7 +330,7 @@ impl Space {
         let die = store.geometry.die_of(block);
         self.put_back(store, block, wear);
         self.free_count[die.index()] += 1;
-        self.restate_room(die);
+        self.update_space(die);
     }
 
     /// A free block joins the list of the level it was erased to.
@@ -368,7 +368,7 @@ impl Space {
         for die in 0..self.free_count.len() {
             let groups = die * self.groups..(die + 1) * self.groups;
             self.free_count[die] = self.free[groups].iter().map(FreeBlocks::count).sum();
-            self.restate_room(DieId(die as u32));
+            self.update_space(DieId(die as u32));
         }
         Ok(())
     }
@@ -387,7 +387,7 @@ impl Space {
             }
         }
         for die in 0..store.geometry.die_count {
-            self.restate_room(DieId(die));
+            self.update_space(DieId(die));
         }
     }
 
@@ -395,7 +395,7 @@ impl Space {
     /// block has no room.
     pub fn go_on(&mut self, store: &Store, block: BlockId, stream: usize) -> bool {
         let die = store.geometry.die_of(block);
-        let next_unit = u32::from(store.block(block).programmed) * store.geometry.units_per_stripe;
+        let next_unit = u32::from(store.block(block).programmed) * store.geometry.units_per_program;
         let first = (die.index() * self.streams + stream) * self.width;
         let own = store.geometry.group_of(block) as usize;
         let mut slots = (own..own + self.width).map(|turn| first + turn % self.width);
@@ -405,7 +405,7 @@ impl Space {
             return false;
         }
         *frontier = Frontier { block: block.0, next_unit };
-        self.restate_room(die);
+        self.update_space(die);
         true
     }
 }
@@ -460,7 +460,7 @@ pub(crate) struct Target {
     pub die: DieId,
     pub stream: usize,
     pub mode: ModeId,
-    pub whom: For,
+    pub class: AllocationClass,
     /// The group of planes, where planes take turns; none: the next one.
     pub plane: Option<u32>,
     /// The level of erase of a block that is opened for it.

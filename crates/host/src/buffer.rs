@@ -30,12 +30,12 @@ pub struct BufferConfig {
 }
 
 impl BufferConfig {
-    /// What is inconsistent in the section; `program_units` mapping units make one program.
-    pub fn problems(&self, program_units: u32, problems: &mut Problems) {
+    /// What is inconsistent in the section; `units_per_program` mapping units make one program.
+    pub fn problems(&self, units_per_program: u32, problems: &mut Problems) {
         if self.policy == BufferPolicy::None {
             return;
         }
-        let least = u64::from(program_units) * UNIT_BYTES;
+        let least = u64::from(units_per_program) * UNIT_BYTES;
         match self.capacity {
             None => problems.add("buffer.capacity", "missing: policy `write_back` needs it, such as \"32MiB\""),
             Some(capacity) if capacity.0 < least || capacity.0 / UNIT_BYTES > 1 << 23 => {

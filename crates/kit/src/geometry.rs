@@ -32,9 +32,9 @@ pub struct Shape {
 }
 
 /// The shape of the flash. The FTL's *block* is what is erased together: the blocks with one index in the planes of one multi-plane
-/// operation, times the superblock factor. Its *stripe* is what one program writes: one page in each of these planes, or the
-/// whole wordline where programs are one-shot. Within a stripe units run over a page, then over planes, then over the
-/// pages of the wordline. The dense unit number of a place is `block x units_per_block + stripe x units_per_stripe + position`.
+/// operation, times the superblock factor. A *program unit* is written by one program: one page in each of these planes, or the
+/// whole wordline where programs are one-shot. Within a program unit, mapping units run over a page, then over planes, then over the
+/// pages of the wordline. The dense unit number of a place is `block x units_per_block + program x units_per_program + position`.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
     /// The numbers it was made from.
@@ -54,14 +54,14 @@ pub struct Geometry {
     /// Mapping units in a page.
     pub units_per_page: u32,
     /// Mapping units that one program writes.
-    pub units_per_stripe: u32,
+    pub units_per_program: u32,
     /// Programs that fill a block.
-    pub stripes_per_block: u32,
+    pub programs_per_block: u32,
     /// Mapping units in a block.
     pub units_per_block: u32,
     by_block: Divisor,
     by_die: Divisor,
-    by_stripe: Divisor,
+    by_program: Divisor,
     by_row: Divisor,
     by_page: Divisor,
     by_group: Divisor,
@@ -75,7 +75,7 @@ pub struct Place {
     /// The block.
     pub block: BlockId,
     /// The program within the block.
-    pub stripe: u32,
+    pub program: u32,
     /// Which page of the wordline: 0 for LSB (lower), 1 for MSB or CSB, ...
     pub page_type: u32,
     /// The plane, within the planes of one operation.
@@ -94,9 +94,9 @@ impl Geometry {
         let blocks_per_die = groups_per_die * blocks_per_group;
         let units_per_page = u32::try_from(shape.page_bytes / UNIT_BYTES).expect("validated: a page is at most 1 MiB");
         let units_per_row = units_per_page * shape.planes_per_program;
-        let units_per_stripe = units_per_row * shape.pages_per_program;
-        let stripes_per_block = shape.pages_per_block / shape.pages_per_program * shape.superblock;
-        let units_per_block = stripes_per_block * units_per_stripe;
+        let units_per_program = units_per_row * shape.pages_per_program;
+        let programs_per_block = shape.pages_per_block / shape.pages_per_program * shape.superblock;
+        let units_per_block = programs_per_block * units_per_program;
         Geometry {
             shape,
             die_count,
@@ -106,12 +106,12 @@ impl Geometry {
             groups_per_die,
             blocks_per_group,
             units_per_page,
-            units_per_stripe,
-            stripes_per_block,
+            units_per_program,
+            programs_per_block,
             units_per_block,
             by_block: Divisor::new(units_per_block),
             by_die: Divisor::new(blocks_per_die),
-            by_stripe: Divisor::new(units_per_stripe),
+            by_program: Divisor::new(units_per_program),
             by_row: Divisor::new(units_per_row),
             by_page: Divisor::new(units_per_page),
             by_group: Divisor::new(blocks_per_group),
@@ -179,8 +179,8 @@ impl Geometry {
 
     /// The program, within its block, that writes `unit`.
     #[inline]
-    pub fn stripe_of(&self, unit: u32) -> u32 {
-        self.by_stripe.quotient(unit)
+    pub fn program_of(&self, unit: u32) -> u32 {
+        self.by_program.quotient(unit)
     }
 
     /// The row of `unit` within its block: the pages that one (multi-plane) read senses together.
@@ -209,7 +209,13 @@ impl Geometry {
     pub fn place(&self, ppn: Ppn) -> Place {
         let (block, unit) = self.split(ppn);
         let plane = self.page_of(unit) % self.shape.planes_per_program;
-        Place { block, stripe: self.stripe_of(unit), page_type: self.page_type_of(unit), plane, unit: unit % self.units_per_page }
+        Place {
+            block,
+            program: self.program_of(unit),
+            page_type: self.page_type_of(unit),
+            plane,
+            unit: unit % self.units_per_page,
+        }
     }
 }
 
@@ -237,7 +243,7 @@ mod tests {
     fn numbers_multiply_out() {
         let g = tlc();
         assert_eq!((g.die_count, g.groups_per_die, g.blocks_per_die), (8, 2, 10));
-        assert_eq!((g.units_per_stripe, g.stripes_per_block, g.units_per_block), (24, 8, 192));
+        assert_eq!((g.units_per_program, g.programs_per_block, g.units_per_block), (24, 8, 192));
         assert_eq!(g.physical_bytes(), 2 * 2 * 2 * 4 * 10 * 12 * 16384);
     }
 
@@ -246,10 +252,10 @@ mod tests {
         let g = tlc();
         let first = g.first_of(BlockId(3));
         let at = |unit: u32| g.place(Ppn(first.0 + unit));
-        assert_eq!(at(0), Place { block: BlockId(3), stripe: 0, page_type: 0, plane: 0, unit: 0 });
-        assert_eq!(at(5), Place { block: BlockId(3), stripe: 0, page_type: 0, plane: 1, unit: 1 });
-        assert_eq!(at(8), Place { block: BlockId(3), stripe: 0, page_type: 1, plane: 0, unit: 0 });
-        assert_eq!(at(24), Place { block: BlockId(3), stripe: 1, page_type: 0, plane: 0, unit: 0 });
+        assert_eq!(at(0), Place { block: BlockId(3), program: 0, page_type: 0, plane: 0, unit: 0 });
+        assert_eq!(at(5), Place { block: BlockId(3), program: 0, page_type: 0, plane: 1, unit: 1 });
+        assert_eq!(at(8), Place { block: BlockId(3), program: 0, page_type: 1, plane: 0, unit: 0 });
+        assert_eq!(at(24), Place { block: BlockId(3), program: 1, page_type: 0, plane: 0, unit: 0 });
         assert_eq!(g.die_of(BlockId(29)), DieId(2));
         assert_eq!(
             (g.channel_of(DieId(3)), g.channel_of(DieId(4)), g.chip_of(DieId(5))),

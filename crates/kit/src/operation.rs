@@ -10,20 +10,20 @@ pub enum OperationKind {
     /// Sense pages of one row and send units over the channel.
     #[default]
     Read,
-    /// Program one stripe.
+    /// Program one program unit.
     Program,
     /// Erase a block.
     Erase,
     /// Read a page into the die's register and program it elsewhere in the same plane; no data on the channel.
     Copyback,
     /// Erase a free block further, to a deeper level (DPES: a lazy erase).
-    Deepen,
+    LazyErase,
 }
 
 impl OperationKind {
     /// All kinds, in the order of their counts.
     pub const ALL: [OperationKind; 5] =
-        [OperationKind::Read, OperationKind::Program, OperationKind::Erase, OperationKind::Copyback, OperationKind::Deepen];
+        [OperationKind::Read, OperationKind::Program, OperationKind::Erase, OperationKind::Copyback, OperationKind::LazyErase];
 
     /// The name that timelines and histories use.
     pub fn name(self) -> &'static str {
@@ -32,7 +32,7 @@ impl OperationKind {
             OperationKind::Program => "program",
             OperationKind::Erase => "erase",
             OperationKind::Copyback => "copyback",
-            OperationKind::Deepen => "lazy erase",
+            OperationKind::LazyErase => "lazy erase",
         }
     }
 }
@@ -49,8 +49,8 @@ pub enum Owner {
     Collector,
     /// The single-page relocation in this slot.
     Page(u32),
-    /// The stripe in flight on the operation's die.
-    Stripe,
+    /// The program unit in flight on the operation's die.
+    ProgramUnit,
     /// The free blocks of the operation's die.
     FreeBlock,
 }
@@ -96,7 +96,7 @@ impl Operation {
     #[inline]
     pub fn work(&self) -> Work {
         match (self.kind, self.reason) {
-            (OperationKind::Erase | OperationKind::Deepen, _) => Work::Erase,
+            (OperationKind::Erase | OperationKind::LazyErase, _) => Work::Erase,
             (OperationKind::Read, Reason::Host | Reason::Rmw) => Work::HostRead,
             (OperationKind::Read, _) => Work::RelocationRead,
             (_, Reason::Host | Reason::Padding) => Work::HostProgram,

@@ -57,13 +57,13 @@ impl Signals {
         self.dies_at[to as usize] = joined;
         // Only the first die to turn to a kind of work, and the last to leave one, can change what the drive as a whole is doing.
         if left == 0 || joined == 1 {
-            self.restate(now);
+            self.update_work(now);
         }
     }
 
     /// Recomputes what the drive as a whole is doing.
     #[inline]
-    pub fn restate(&mut self, now: SimTime) {
+    pub fn update_work(&mut self, now: SimTime) {
         let at = |work: Work| self.dies_at[work as usize] > 0;
         let work = if self.no_space {
             Work::NoSpace

@@ -27,7 +27,7 @@ mod _engine {
     #[pymodule_export]
     use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]
-    use crate::runs::{Lived, Outcome, Session, lifetime, run};
+    use crate::runs::{LifetimeOutcome, Outcome, Session, lifetime, run};
     #[pymodule_export]
     use crate::traces::{trace_analysis, trace_convert, trace_fit, trace_info};
 }

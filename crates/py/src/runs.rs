@@ -79,7 +79,7 @@ pub struct Hooks {
 
 /// What a lifetime run hands back.
 #[pyclass(frozen, get_all)]
-pub struct Lived {
+pub struct LifetimeOutcome {
     /// The text of `lifetime.json`.
     report_json: String,
     /// The drive's complete description (TOML).
@@ -242,13 +242,13 @@ pub fn lifetime(
     paths: Paths,
     progress: Option<Py<PyAny>>,
     session: Option<Py<Session>>,
-) -> PyResult<Lived> {
+) -> PyResult<LifetimeOutcome> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let watch = Watch { progress, raised: Raised::default(), held: false };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         drive::lifetime::lifetime(&shared(session.as_ref()), &request, input, files, on_progress).map_err(Ended::from)
     })?;
-    Ok(Lived {
+    Ok(LifetimeOutcome {
         report_json: format!("{:#}\n", outcome.report),
         drive_toml: outcome.drive_toml,
         workload_toml: outcome.workload_toml,

@@ -12,8 +12,8 @@ struct Numbers {
     blocks_per_die: u64,
     groups: u64,
     units_per_block: u64,
-    units_per_stripe: u64,
-    stripes_per_block: u64,
+    units_per_program: u64,
+    programs_per_block: u64,
     /// Times of a page read, a program and an erase, with the channel as busy as its dies can make it \[ns\].
     read_ns: u64,
     program_ns: u64,
@@ -50,7 +50,7 @@ impl Numbers {
 impl Numbers {
     /// Time in which a die can read a block and program another with its data \[ns\].
     fn block_ns(&self) -> u64 {
-        self.stripes_per_block * (4 * self.read_ns + self.program_ns)
+        self.programs_per_block * (4 * self.read_ns + self.program_ns)
     }
 }
 
@@ -103,7 +103,7 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
     let blocks_per_plane = (10 + rng.below(26)).div_ceil(groups).max(4) * superblock;
     let blocks_per_die = blocks_per_plane / superblock * groups;
     let dies = channels * chips * concurrent;
-    let units_per_stripe = page_units * planes_per_program * if one_shot { bits } else { 1 };
+    let units_per_program = page_units * planes_per_program * if one_shot { bits } else { 1 };
     let units_per_block = |wordlines: u64| page_units * planes_per_program * wordlines * bits * superblock;
     while wordlines > 2 && dies * blocks_per_die * units_per_block(wordlines) > MOST_UNITS {
         wordlines -= 1;
@@ -114,7 +114,7 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         &[("sdr", [10, 50]), ("nv_ddr", [66, 200]), ("nv_ddr2", [200, 533]), ("nv_ddr3", [667, 2400]), ("nv_ddr3", [1200, 4800])],
     );
     let rate = pick(rng, &rates);
-    let transfer_ns = units_per_stripe * UNIT_BYTES * 1000 / rate * chips * concurrent;
+    let transfer_ns = units_per_program * UNIT_BYTES * 1000 / rate * chips * concurrent;
     let (read_us, program_us, erase_us) = (pick(rng, &[20, 50]), pick(rng, &[100, 600]), pick(rng, &[500, 3000]));
     line!(text, "[flash]\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies_per_chip}");
     line!(text, "concurrent_dies_per_chip = {concurrent}\nplanes_per_die = {planes}\nmulti_plane = {multi_plane}");
@@ -144,8 +144,8 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         blocks_per_die,
         groups,
         units_per_block,
-        units_per_stripe,
-        stripes_per_block: units_per_block / units_per_stripe,
+        units_per_program,
+        programs_per_block: units_per_block / units_per_program,
         read_ns: read_us * 1000 + transfer_ns / 4,
         program_ns: program_us * 1000 + transfer_ns,
         erase_ns: erase_us * 2000,
@@ -308,7 +308,7 @@ fn buffer(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     if chance(rng, 0.5) {
         return;
     }
-    let bytes = (numbers.units_per_stripe * (1 + rng.below(6)) + rng.below(8)) * UNIT_BYTES;
+    let bytes = (numbers.units_per_program * (1 + rng.below(6)) + rng.below(8)) * UNIT_BYTES;
     line!(
         text,
         "[buffer]\npolicy = \"write_back\"\ncapacity = \"{bytes}B\"\nflush_after = \"{}us\"",
@@ -327,7 +327,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let spare = low + open(if by_plane { numbers.groups } else { 1 }) + slack;
     let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
     // What a block holds at least when its collection frees nothing: the last program of a collection is padded.
-    let held = numbers.units_per_block - numbers.units_per_stripe + 1;
+    let held = numbers.units_per_block - numbers.units_per_program + 1;
     let most = numbers.dies * user_blocks * held;
     line!(text, "[ftl]");
     let ratio = (numbers.dies * numbers.blocks_per_die * numbers.units_per_block) as f64 / most as f64 - 1.0;

@@ -2,7 +2,7 @@
 //!
 //! [`Oracle`] reads the drive's journal and knows, for every unit and every place, which write's data must be there. [`Rig`] drives a drive through its one
 //! door with the oracle beside it. [`case`] makes a random drive and random commands of one seed, runs them, and says what went wrong.
-//! [`Whim`] is a policy that answers at random. [`Auditor`] watches retention limits, page by page. [`canary`] changes records on their way to the oracle, to
+//! [`RandomPolicy`] is a policy that answers at random. [`Auditor`] watches retention limits, page by page. [`canary`] changes records on their way to the oracle, to
 //! prove that its checks can fail. [`differences`] compares results value by value.
 
 mod auditor;
@@ -12,13 +12,13 @@ mod commands;
 mod describe;
 mod difference;
 mod oracle;
+mod random_policy;
 mod rig;
-mod whim;
 
 pub use auditor::Auditor;
 pub use commands::{Commands, Mix};
 pub use describe::describe;
 pub use difference::{Difference, differences};
 pub use oracle::{Counts, Oracle, Violation};
+pub use random_policy::RandomPolicy;
 pub use rig::{Guest, Rig, Tamper};
-pub use whim::Whim;

@@ -84,10 +84,10 @@ impl Description {
         let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;
         let sense = self.flash.read_modes.iter().map(|mode| mode.sense_scale).fold(1.0, f64::max);
         let slowest_read = facts.read_times.iter().map(|time| time.0 as f64).fold(0.0, f64::max);
-        let transfers = if apart { 3.0 * slowest_read * f64::from(facts.stripe_units) } else { 0.0 };
+        let transfers = if apart { 3.0 * slowest_read * f64::from(facts.units_per_program) } else { 0.0 };
         let read = (facts.move_time - facts.program_time).0 as f64 * sense + transfers;
         let erase = facts.erase_time.0 as f64 * facts.erase_scales.iter().copied().fold(1.0, f64::max);
-        let block = (program + read) as u64 * u64::from(geometry.stripes_per_block) + erase as u64;
+        let block = (program + read) as u64 * u64::from(geometry.programs_per_block) + erase as u64;
         Moving {
             mode,
             all_modes,

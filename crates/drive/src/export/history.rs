@@ -34,7 +34,7 @@ impl ModeNames {
         let names = match kind {
             OperationKind::Read => &self.read,
             OperationKind::Program | OperationKind::Copyback => &self.write,
-            OperationKind::Erase | OperationKind::Deepen => &self.erase,
+            OperationKind::Erase | OperationKind::LazyErase => &self.erase,
         };
         names.get(mode.index()).map_or("", String::as_str)
     }

@@ -145,7 +145,7 @@ impl Drive {
             commands: _,
             delivering: _,
             arrivals: _,
-            waiting_for_place: _,
+            waiting_for_slot: _,
             completions: _,
             spare_parts: _,
             // Of the run, not of the drive.
@@ -249,7 +249,7 @@ impl Drive {
         signals.queued_write_pages = image.queued_write_pages;
         signals.buffered_pages = image.buffered_units;
         (signals.no_space, signals.hold) = (image.no_space, image.hold);
-        signals.restate(image.now);
+        signals.update_work(image.now);
         self.buffer.restore(image.buffered_units);
         self.reads_turn = image.reads_turn;
         if same_seed {

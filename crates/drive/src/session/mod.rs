@@ -3,7 +3,7 @@
 mod notes;
 
 use crate::description::{Description, File, PreconditionMethod, no_file};
-use crate::failure::Toll;
+use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
 use crate::router::{Drive, Identity};
 use crate::run_loop::{End, Part, RunLoop};
@@ -287,7 +287,7 @@ impl Session {
         let played = run.play(workload, goes_on, &mut streams)?;
 
         let Run { mut drive, mut watch, .. } = run;
-        notes.extend(power_notes(asked.power_cut, played.toll.as_ref(), played.end, &drive));
+        notes.extend(power_notes(asked.power_cut, played.power_failure.as_ref(), played.end, &drive));
         notes.extend(worn_out(&drive));
         notes.extend(played.search.as_ref().and_then(Search::note));
         notes.extend(idle_policy_note(&description, guest_name.as_deref(), &drive));
@@ -307,7 +307,7 @@ impl Session {
             workload_end: played.workload_end,
             utilisation: played.utilisation,
             shutdown_ns: played.shutdown_ns,
-            toll: played.toll.as_ref(),
+            power_failure: played.power_failure.as_ref(),
         };
         let mut outcome = Outcome {
             summary: summary::summary(&facts, &description, &drive),
@@ -397,7 +397,7 @@ struct Played {
     search: Option<Search>,
     end: End,
     complete: bool,
-    toll: Option<Toll>,
+    power_failure: Option<PowerFailureReport>,
     workload_end: SimTime,
     utilisation: flash::Utilisation,
     shutdown_ns: Option<u64>,
@@ -466,12 +466,13 @@ impl Run<'_, '_> {
             may_go_on(drive) && watch.tell("run", drive.now().0, completed, None)
         };
         let mut end = if goes_on { run_loop.run(drive, &mut go_on)? } else { End::Stopped };
-        let toll = match asked.power_cut.filter(|_| end == End::PowerFails) {
+        let power_failure = match asked.power_cut.filter(|_| end == End::PowerFails) {
             Some(cut) => {
                 let stopped = run_loop.power_fails;
-                let toll = Toll::of(drive.fail_power(cut.down), stopped, self.description, drive, asked.request.seed);
+                let power_failure =
+                    PowerFailureReport::of(drive.fail_power(cut.down), stopped, self.description, drive, asked.request.seed);
                 end = run_loop.resume(drive, &mut go_on)?;
-                Some(toll)
+                Some(power_failure)
             }
             None => None,
         };
@@ -483,7 +484,7 @@ impl Run<'_, '_> {
         let complete = end == End::Complete || stopped_early;
         let shutdown_ns = if complete { self.shut_down() } else { None };
         failure(&self.drive)?;
-        Ok(Played { run_loop, search, end, complete, toll, workload_end, utilisation, shutdown_ns, wall_s })
+        Ok(Played { run_loop, search, end, complete, power_failure, workload_end, utilisation, shutdown_ns, wall_s })
     }
 }
 

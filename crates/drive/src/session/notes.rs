@@ -1,7 +1,7 @@
 //! What a user should know of a run, one line each.
 
 use crate::description::Description;
-use crate::failure::Toll;
+use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
 use crate::router::Drive;
 use crate::run_loop::End;
@@ -9,9 +9,14 @@ use kit::Nanos;
 use workload::Workload;
 
 /// What the user should know of the power failure that was asked for.
-pub(crate) fn power_notes(cut: Option<PowerCut>, toll: Option<&Toll>, end: End, drive: &Drive) -> Vec<String> {
-    match (cut, toll) {
-        (_, Some(toll)) => toll.notes(),
+pub(crate) fn power_notes(
+    cut: Option<PowerCut>,
+    power_failure: Option<&PowerFailureReport>,
+    end: End,
+    drive: &Drive,
+) -> Vec<String> {
+    match (cut, power_failure) {
+        (_, Some(power_failure)) => power_failure.notes(),
         (Some(cut), None) if end == End::Complete => {
             let ended = Nanos(drive.now().0).as_secs_f64();
             vec![format!("power did not fail: the workload ended after {ended:.3} s, before --power-cut {}", cut.after)]

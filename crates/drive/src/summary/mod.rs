@@ -3,7 +3,7 @@
 pub mod origin;
 
 use crate::description::Description;
-use crate::failure::Toll;
+use crate::failure::PowerFailureReport;
 use crate::router::Drive;
 use crate::statistics::Statistics;
 use crate::steady::SteadyState;
@@ -53,14 +53,14 @@ pub struct RunFacts<'a> {
     /// How long the shutdown took \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
     /// What a power failure did, if there was one.
-    pub(crate) toll: Option<&'a Toll>,
+    pub(crate) power_failure: Option<&'a PowerFailureReport>,
 }
 
 /// The summary of a run: every key always there, numbers `null` where nothing was measured; `power_failure` only if power failed.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
-    if let Some(toll) = facts.toll {
-        all["power_failure"] = toll.to_json();
+    if let Some(power_failure) = facts.power_failure {
+        all["power_failure"] = power_failure.to_json();
     }
     all
 }
@@ -123,7 +123,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "effective_wear": effective_wear(drive),
         "energy": ENERGY.iter().map(|part| ((*part).to_owned(), Value::Null)).collect::<Map<_, _>>(),
         "utilisation": utilisation(description, &facts.utilisation),
-        "reliability": reliability(drive, &ftl, facts.toll.map_or(0, |toll| toll.at_risk_pages)),
+        "reliability": reliability(drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.ftl().declared_bits(),
         "declared_state_bytes_per_block": drive.ftl().declared_bytes(),

@@ -120,7 +120,7 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
 fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     let text = "base = \"tiny\"\n[flash]\npage_size = \"16KiB\"\n[buffer]\npolicy = \"write_back\"\ncapacity = \"1MiB\"\nflush_after = \"1s\"\n";
     let request = RunRequest::new("buffered.toml", text);
-    // Seven units: one stripe of four is programmed, three wait for company.
+    // Seven units: one program unit of four is programmed, three wait for company.
     let job = Input::text("job", "[job]\nrw=write\nbs=4k\nnumber_ios=7\n");
     let mut file = Vec::new();
     let files = Files { save: Some(&mut file), ..Files::default() };

@@ -8,7 +8,7 @@ use ftl::policy::{
 };
 use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problems, Reason, SimTime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use testkit::{Whim, case};
+use testkit::{RandomPolicy, case};
 
 /// Cases with a policy that answers at random.
 const CASES: u64 = 400;
@@ -20,7 +20,8 @@ fn given(name: &str) -> Option<u64> {
 
 /// What is wrong with the case of a seed under a policy that answers at random.
 fn failure(seed: u64) -> Result<Option<case::Passed>, String> {
-    let outcome = catch_unwind(AssertUnwindSafe(|| case::run_by(seed, 200, &|description| Whim::checked(description, seed))));
+    let outcome =
+        catch_unwind(AssertUnwindSafe(|| case::run_by(seed, 200, &|description| RandomPolicy::checked(description, seed))));
     match outcome {
         Ok(outcome) => outcome.map_err(|violation| violation.0),
         Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it panicked".to_owned())),
@@ -121,12 +122,12 @@ impl ModePolicy for Wrong {
         match self.0 {
             "level" => lists.len() as u8,
             "empty level" => (0..lists.len()).find(|&level| lists[level] == 0).map_or(with, |level| level as u8),
-            "deepen" => (0..lists.len()).rfind(|&level| lists[level] > 0).expect("as above") as u8,
+            "lazy_erase" => (0..lists.len()).rfind(|&level| lists[level] > 0).expect("as above") as u8,
             _ => with,
         }
     }
 
-    fn deepen(&mut self, _: BlockId, _: u8, _: &mut View<'_>) -> ModeId {
+    fn lazy_erase(&mut self, _: BlockId, _: u8, _: &mut View<'_>) -> ModeId {
         ModeId(1)
     }
 

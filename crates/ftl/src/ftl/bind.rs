@@ -6,15 +6,15 @@ impl Ftl {
     /// Binds the oldest waiting units to one program on this die.
     pub(super) fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
         // A frontier that the policy might choose must be able to take them: with none, the write stays in the queue.
-        if !self.space.has_room(die) {
-            self.restate_space(now, out);
+        if !self.space.has_space(die) {
+            self.update_no_space(now, out);
             return None;
         }
-        let stripe_units = self.store.geometry.units_per_stripe as usize;
+        let units_per_program = self.store.geometry.units_per_program as usize;
         self.scratch.clear();
         let mut next = self.writes.head(list);
         while let Some(slot) = next {
-            if self.scratch.len() == stripe_units {
+            if self.scratch.len() == units_per_program {
                 break;
             }
             let unit = &self.writes.units[slot];
@@ -39,21 +39,21 @@ impl Ftl {
         }
         let plane = self.writes.head(list).and_then(|slot| self.writes.units[slot].plane);
         let mode = self.block_mode(answer.mode);
-        let mut target = Target { die, stream: usize::from(answer.stream), mode, whom: For::Host, plane, level: 0 };
+        let mut target = Target { die, stream: usize::from(answer.stream), mode, class: AllocationClass::Host, plane, level: 0 };
         if self.space.levels() > 1
-            && let Some(deepen) = self.choose_level(&mut target, answer.mode, now, out)
+            && let Some(lazy_erase) = self.choose_level(&mut target, answer.mode, now, out)
         {
-            return Some(deepen);
+            return Some(lazy_erase);
         }
-        let Some(place) = self.space.advance(&mut self.store, &target, stripe_units as u32, now) else {
-            self.restate_space(now, out);
+        let Some(place) = self.space.advance(&mut self.store, &target, units_per_program as u32, now) else {
+            self.update_no_space(now, out);
             return None;
         };
-        self.begin_stripe(die, place, answer.mode, Reason::Host);
-        self.stripes[die.index()].stream = Some(answer.stream);
+        self.begin_program(die, place, answer.mode, Reason::Host);
+        self.programs[die.index()].stream = Some(answer.stream);
         self.collectors[die.index()].in_background = false;
         let mut bound = 0;
-        while bound < stripe_units as u32 {
+        while bound < units_per_program as u32 {
             let Some(slot) = self.writes.pop(list) else { break };
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
@@ -65,7 +65,7 @@ impl Ftl {
             bound += 1;
         }
         self.counters.host_units_by_mode[answer.mode.index()] += u64::from(bound);
-        Some(self.finish_stripe(die, target.stream, bound, now, out))
+        Some(self.finish_program(die, target.stream, bound, now, out))
     }
 
     /// Dies beside the one that takes a write that could take the next one now.
@@ -98,7 +98,7 @@ impl Ftl {
     /// The map changes here and nowhere else: the old copy is invalid, the new place is the unit's.
     #[inline]
     pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
-        let (mode, stream) = (self.stripes[die.index()].mode, self.stripes[die.index()].stream);
+        let (mode, stream) = (self.programs[die.index()].mode, self.programs[die.index()].stream);
         let unit = &self.writes.units[slot];
         let (lpn, writer) = (unit.lpn, unit.writer);
         let old = if writer == Writer::Buffer { unit.prior } else { self.store.l2p.get(lpn.index()) };
@@ -112,7 +112,7 @@ impl Ftl {
         };
         self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
-        let (unit, bound) = (&self.writes.units[slot], self.stripes[die.index()].bind(superseded));
+        let (unit, bound) = (&self.writes.units[slot], self.programs[die.index()].bind(superseded));
         match writer {
             Writer::Command(command) => {
                 bound.kind = UnitKind::Host(command);
@@ -134,14 +134,14 @@ impl Ftl {
         }
     }
 
-    pub(super) fn begin_stripe(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
-        let stripe = &mut self.stripes[die.index()];
-        debug_assert!(stripe.bound == 0, "a die programs one stripe at a time");
-        stripe.first = first;
-        stripe.mode = mode;
-        stripe.reason = reason;
-        stripe.stream = None;
-        stripe.encode = 0;
+    pub(super) fn begin_program(&mut self, die: DieId, first: Ppn, mode: ModeId, reason: Reason) {
+        let program = &mut self.programs[die.index()];
+        debug_assert!(program.bound == 0, "a die programs one unit at a time");
+        program.first = first;
+        program.mode = mode;
+        program.reason = reason;
+        program.stream = None;
+        program.encode = 0;
     }
 
     /// The write mode that a block is kept in for data of `mode`.
@@ -167,11 +167,11 @@ impl Ftl {
             target.level = level;
             return None;
         }
-        let block = self.space.take_to_deepen(target.die, level)?;
-        let mode = self.call_policy(now, &out.signals, |policy, view| policy.deepen(block, wanted, view));
+        let block = self.space.take_for_lazy_erase(target.die, level)?;
+        let mode = self.call_policy(now, &out.signals, |policy, view| policy.lazy_erase(block, wanted, view));
         let shape = &self.store.geometry.shape;
         Some(out.add(Operation {
-            kind: OperationKind::Deepen,
+            kind: OperationKind::LazyErase,
             reason: Reason::Host,
             die: target.die,
             first: self.store.geometry.first_of(block),
@@ -183,31 +183,31 @@ impl Ftl {
     }
 
     /// A free block has been erased further: it joins the list of its new level.
-    pub(super) fn deepened(&mut self, operation: &Operation) {
+    pub(super) fn lazy_erase_done(&mut self, operation: &Operation) {
         let block = self.store.geometry.block_of(operation.first);
         let worn = self.store.wear_thousandths(block);
         let wear = |mode: ModeId| self.parameters.wear_of_erase(mode, worn);
         let more = wear(operation.mode).saturating_sub(wear(self.store.erase_mode(block)));
-        self.store.deepen(block, operation.mode, more);
+        self.store.lazy_erase(block, operation.mode, more);
         self.space.put_back(&self.store, block, &*self.wear_rule);
         self.counters.lazy_erases += 1;
     }
 
-    /// The stripe's units are bound: the rest is padding, the frontier moves on, and the program can start.
-    pub(super) fn finish_stripe(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
+    /// The program unit is bound: the rest is padding, the frontier moves on, and the program can start.
+    pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
-        let stripe = &self.stripes[die.index()];
-        let (first, mode, reason) = (stripe.first, stripe.mode, stripe.reason);
+        let program = &self.programs[die.index()];
+        let (first, mode, reason) = (program.first, program.mode, program.reason);
         let encode = match reason {
             Reason::Host if self.parameters.facts.codes[mode.index()] != 0 => bound,
             Reason::Host => 0,
-            _ => stripe.encode,
+            _ => program.encode,
         };
-        for padding in bound..geometry.units_per_stripe {
+        for padding in bound..geometry.units_per_program {
             self.store.p2l.set((first.0 + padding) as usize, PADDING);
         }
         self.counters.units_programmed[reason as usize] += u64::from(bound);
-        self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_stripe - bound);
+        self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
         self.counters.units_by_mode[mode.index()] += u64::from(bound);
         while let Some(block) = self.space.opened.pop() {
             self.retention.opened(&self.store, block);
@@ -217,29 +217,29 @@ impl Ftl {
             self.arm_retention(now, out);
         }
         self.space.settle(&mut self.store, die, stream);
-        self.restate_space(now, out);
+        self.update_no_space(now, out);
         let (_, unit) = geometry.split(first);
         out.add(Operation {
             kind: OperationKind::Program,
             reason,
             die,
             first,
-            units: geometry.units_per_stripe,
+            units: geometry.units_per_program,
             pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
             page_type: geometry.page_type_of(unit),
             mode,
             encode,
-            owner: Owner::Stripe,
+            owner: Owner::ProgramUnit,
         })
     }
 
     /// The drive-wide clock learns whether any die can take host data.
     #[inline]
-    pub(super) fn restate_space(&mut self, now: SimTime, out: &mut Outbox) {
-        let none = self.space.rooms() == 0;
+    pub(super) fn update_no_space(&mut self, now: SimTime, out: &mut Outbox) {
+        let none = self.space.dies_with_space() == 0;
         if none != out.signals.no_space {
             out.signals.no_space = none;
-            out.signals.restate(now);
+            out.signals.update_work(now);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What an idle die should do next, and the policy's say in it.
 
 use super::*;
-use crate::policy::Pressing;
+use crate::policy::BeforeDispatch;
 
 impl Ftl {
     /// What an idle die should do next: a program, a read of its collection, an erase (its slot among the operations), or nothing.
@@ -57,10 +57,10 @@ impl Ftl {
     /// Where the die of a write is chosen on arrival, a die may come to hold more than its share: overwrites and moved pages land elsewhere. If its
     /// collection can free nothing any more, what waits for it goes to the die with the most free blocks.
     fn hand_over_if_full(&mut self, die: DieId, list: usize, out: &mut Outbox) {
-        if self.writes.len(list) == 0 || self.space.has_room(die) || self.collectors[die.index()].victim.is_some() {
+        if self.writes.len(list) == 0 || self.space.has_space(die) || self.collectors[die.index()].victim.is_some() {
             return;
         }
-        let others = (0..self.store.geometry.die_count).map(DieId).filter(|&other| self.space.has_room(other));
+        let others = (0..self.store.geometry.die_count).map(DieId).filter(|&other| self.space.has_space(other));
         let Some(other) = others.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))) else { return };
         self.writes.hand_over(list, other.index());
         out.mark_ready(other);
@@ -69,14 +69,14 @@ impl Ftl {
     /// A policy's urgent pages come before everything, and while there are any nothing else starts.
     pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         let wake_at = loop {
-            match self.call_policy(now, &out.signals, |policy, view| policy.pressing(view)) {
-                Pressing::Urgent(page_move) => self.begin_move(page_move, true, now, out),
-                Pressing::Forced(page_move) => self.begin_move(page_move, false, now, out),
-                Pressing::Nothing(wake_at) => break wake_at,
+            match self.call_policy(now, &out.signals, |policy, view| policy.before_dispatch(view)) {
+                BeforeDispatch::Urgent(page_move) => self.begin_move(page_move, true, now, out),
+                BeforeDispatch::Forced(page_move) => self.begin_move(page_move, false, now, out),
+                BeforeDispatch::Nothing(wake_at) => break wake_at,
             }
         };
         self.arm_policy(wake_at, now, out);
-        self.restate_hold(now, out);
+        self.update_hold(now, out);
         if self.moves.urgent == 0 {
             return None;
         }
@@ -87,19 +87,19 @@ impl Ftl {
             return Some(Some(step));
         }
         let program = self.program_moves(die, now, out);
-        self.restate_hold(now, out);
+        self.update_hold(now, out);
         Some(program)
     }
 
     /// Nothing but urgent moves starts until the last of them has found its place; then everybody may start again.
     #[inline]
-    fn restate_hold(&mut self, now: SimTime, out: &mut Outbox) {
+    fn update_hold(&mut self, now: SimTime, out: &mut Outbox) {
         let hold = self.moves.urgent > 0;
         if hold == out.signals.hold {
             return;
         }
         out.signals.hold = hold;
-        out.signals.restate(now);
+        out.signals.update_work(now);
         if !hold {
             (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
         }
@@ -174,7 +174,7 @@ impl Ftl {
             out.events.push(deadline.max(now), Class::Timer, Event::Timer(Timer::Move(slot)));
         }
         let (block, unit) = self.store.geometry.split(page_move.from);
-        if self.store.geometry.stripe_of(unit) >= u32::from(self.store.block(block).programmed) {
+        if self.store.geometry.program_of(unit) >= u32::from(self.store.block(block).programmed) {
             // Its program has not completed: the controller still has the data.
             self.move_is_read(slot, out);
             return;
@@ -200,24 +200,30 @@ impl Ftl {
     pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         while let Some(&slot) = self.moves.ready.front() {
             let first = self.moves.get(slot).page;
-            let stripe = self.store.geometry.units_per_stripe;
+            let units_per_program = self.store.geometry.units_per_program;
             if self.still_valid(&first) {
                 let written_in = self.granted(first.mode);
                 let mode = self.block_mode(written_in);
-                let mut target =
-                    Target { die, stream: self.relocation_stream(mode), mode, whom: For::Move, plane: None, level: 0 };
+                let mut target = Target {
+                    die,
+                    stream: self.relocation_stream(mode),
+                    mode,
+                    class: AllocationClass::Move,
+                    plane: None,
+                    level: 0,
+                };
                 if self.space.levels() > 1
-                    && let Some(deepen) = self.choose_level(&mut target, written_in, now, out)
+                    && let Some(lazy_erase) = self.choose_level(&mut target, written_in, now, out)
                 {
-                    return Some(deepen);
+                    return Some(lazy_erase);
                 }
-                let Some(place) = self.space.advance(&mut self.store, &target, stripe, now) else {
+                let Some(place) = self.space.advance(&mut self.store, &target, units_per_program, now) else {
                     self.drop_stale_moves(out);
                     return None;
                 };
-                self.begin_stripe(die, place, written_in, first.reason);
+                self.begin_program(die, place, written_in, first.reason);
                 let mut bound = 0;
-                while bound < stripe {
+                while bound < units_per_program {
                     let Some(&slot) = self.moves.ready.front() else { break };
                     let page_move = self.moves.get(slot).page;
                     if page_move.mode != first.mode || page_move.reason != first.reason {
@@ -235,7 +241,7 @@ impl Ftl {
                 if written_in != first.mode {
                     self.counters.retention_refusals += u64::from(bound);
                 }
-                return Some(self.finish_stripe(die, target.stream, bound, now, out));
+                return Some(self.finish_program(die, target.stream, bound, now, out));
             }
             self.moves.ready.pop_front();
             self.finish_move(slot, out);

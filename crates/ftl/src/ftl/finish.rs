@@ -17,13 +17,13 @@ impl Ftl {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
                 self.move_is_read(slot, out);
             }
-            Owner::Stripe => self.stripe_done(operation, ledger, now, out),
-            Owner::FreeBlock => self.deepened(operation),
+            Owner::ProgramUnit => self.program_done(operation, ledger, now, out),
+            Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, out),
                 OperationKind::Erase => self.erased(operation, now, out),
-                OperationKind::Program | OperationKind::Copyback => unreachable!("programs belong to a stripe"),
-                OperationKind::Deepen => unreachable!("lazy erases belong to the free blocks"),
+                OperationKind::Program | OperationKind::Copyback => unreachable!("programs belong to a program unit"),
+                OperationKind::LazyErase => unreachable!("lazy erases belong to the free blocks"),
             },
         }
     }
@@ -72,15 +72,15 @@ impl Ftl {
     }
 
     /// A program is done: its units are durable, and what they superseded may be erased.
-    pub(super) fn stripe_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+    pub(super) fn program_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(operation.first);
-        let (stripe, units_per_stripe) = (geometry.stripe_of(unit), geometry.units_per_stripe);
+        let (program, units_per_program) = (geometry.program_of(unit), geometry.units_per_program);
         let record = &mut self.store.blocks[block.index()];
-        assert_eq!(u32::from(record.programmed), stripe, "{block:?} is programmed out of order");
+        assert_eq!(u32::from(record.programmed), program, "{block:?} is programmed out of order");
         record.programmed += 1;
-        out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_stripe });
-        let done = &mut self.stripes[operation.die.index()];
+        out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_program });
+        let done = &mut self.programs[operation.die.index()];
         let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
         for unit in &units[..bound] {
             if unit.superseded != NO_PLACE {
@@ -97,7 +97,7 @@ impl Ftl {
                 UnitKind::Moved => {}
             }
         }
-        self.stripes[operation.die.index()].units = units;
+        self.programs[operation.die.index()].units = units;
     }
 
     /// A unit has left the buffer; flushes that waited for it count down.
@@ -127,12 +127,12 @@ impl Ftl {
         self.end_timed_erase(block, operation.mode);
         let collector = &mut self.collectors[die.index()];
         collector.victim = None;
-        collector.urgent = collector.is_pressed();
+        collector.urgent = collector.wants_urgent_move();
         out.journal.note(|| Record::Erased { block });
         if self.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
-        self.restate_space(now, out);
+        self.update_no_space(now, out);
         if self.wear_rule.is_static() && operation.reason != Reason::Wear {
             self.level_wear(die, block);
         }
@@ -234,7 +234,7 @@ impl Ftl {
         self.call_policy(now, &signals, |policy, view| policy.adopt(view));
         self.retention.adopt(&self.store);
         self.arm_retention(now, out);
-        self.restate_space(now, out);
+        self.update_no_space(now, out);
         if self.needs.moves {
             self.ask_when_to_wake(now, out);
         }

@@ -14,7 +14,7 @@ impl Ftl {
         if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, out) {
             return None;
         }
-        let stripe = self.store.geometry.units_per_stripe as usize;
+        let units_per_program = self.store.geometry.units_per_program as usize;
         let victim = self.collectors[die.index()].victim?;
         if self.collectors[die.index()].encoding.is_some() {
             return None;
@@ -23,10 +23,10 @@ impl Ftl {
         loop {
             let collector = &self.collectors[die.index()];
             let exhausted = self.store.next_valid(collector.cursor, end).is_none();
-            if collector.gathered.len() >= stripe || exhausted && !collector.gathered.is_empty() {
+            if collector.gathered.len() >= units_per_program || exhausted && !collector.gathered.is_empty() {
                 self.drop_overwritten(die);
                 let gathered = self.collectors[die.index()].gathered.len();
-                if gathered >= stripe || exhausted && gathered > 0 {
+                if gathered >= units_per_program || exhausted && gathered > 0 {
                     return self.program_gathered(die, now, out);
                 }
                 continue;
@@ -113,7 +113,7 @@ impl Ftl {
         let row_end = Ppn(geometry.first_of(block).0 + (geometry.row_of(unit) + 1) * row_units);
         if self.parameters.copyback
             && row_units == 1
-            && geometry.units_per_stripe == 1
+            && geometry.units_per_program == 1
             && let Some(operation) = self.copy_back(die, first, now, out)
         {
             return operation;
@@ -162,7 +162,7 @@ impl Ftl {
         }
         let mode = self.block_mode(written_in);
         let stream = self.relocation_stream(mode);
-        let target = Target { die, stream, mode, whom: For::Relocation, plane: Some(group), level: 0 };
+        let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(group), level: 0 };
         let frontier =
             self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode() == mode.0)?;
         if geometry.group_of(frontier) != group {
@@ -170,10 +170,10 @@ impl Ftl {
         }
         let place = self.space.advance(&mut self.store, &target, 1, now)?;
         self.collectors[die.index()].cursor = Ppn(from.0 + 1);
-        self.begin_stripe(die, place, written_in, reason);
+        self.begin_program(die, place, written_in, reason);
         self.retention.note_moved(&self.store, geometry.block_of(from), now);
         self.bind_moved(die, from, place, now, out);
-        let slot = self.finish_stripe(die, target.stream, 1, now, out);
+        let slot = self.finish_program(die, target.stream, 1, now, out);
         let (_, unit) = geometry.split(from);
         let operation = &mut out.operations[slot];
         operation.kind = OperationKind::Copyback;
@@ -194,12 +194,12 @@ impl Ftl {
     /// Binds gathered units to one program on this die.
     pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
-        let stripe = self.store.geometry.units_per_stripe;
+        let units_per_program = self.store.geometry.units_per_program;
         let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);
-        let wanted = self.relocation_mode(die, &gathered[..gathered.len().min(stripe as usize)], now, out);
+        let wanted = self.relocation_mode(die, &gathered[..gathered.len().min(units_per_program as usize)], now, out);
         self.collectors[die.index()].gathered = gathered;
         let wanted = wanted?;
-        let count = self.collectors[die.index()].gathered.len().min(stripe as usize) as u32;
+        let count = self.collectors[die.index()].gathered.len().min(units_per_program as usize) as u32;
         if self.is_to_be_encoded(die, wanted, count, out) {
             return None;
         }
@@ -207,13 +207,13 @@ impl Ftl {
         // Where planes take turns, what is collected stays in its plane, as copyback wants it.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
         let stream = self.relocation_stream(mode);
-        let mut target = Target { die, stream, mode, whom: For::Relocation, plane, level: 0 };
+        let mut target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
         if self.space.levels() > 1
-            && let Some(deepen) = self.choose_level(&mut target, wanted, now, out)
+            && let Some(lazy_erase) = self.choose_level(&mut target, wanted, now, out)
         {
-            return Some(deepen);
+            return Some(lazy_erase);
         }
-        let (place, written_in) = match self.space.advance(&mut self.store, &target, stripe, now) {
+        let (place, written_in) = match self.space.advance(&mut self.store, &target, units_per_program, now) {
             Some(place) => (place, wanted),
             // Another mode's block took the last free one: what is left of it holds all that this collection moves.
             None => {
@@ -221,10 +221,13 @@ impl Ftl {
                 let mode = ModeId(self.store.block(block).mode());
                 let plane = Some(self.store.geometry.group_of(block));
                 target = Target { stream, mode, plane, ..target };
-                (self.space.advance(&mut self.store, &target, stripe, now)?, if self.needs.page_scope { wanted } else { mode })
+                (
+                    self.space.advance(&mut self.store, &target, units_per_program, now)?,
+                    if self.needs.page_scope { wanted } else { mode },
+                )
             }
         };
-        self.begin_stripe(die, place, written_in, reason);
+        self.begin_program(die, place, written_in, reason);
         if let Some(victim) = self.collectors[die.index()].victim {
             self.retention.note_moved(&self.store, victim, now);
         }
@@ -236,9 +239,9 @@ impl Ftl {
         // In a block of another mode it may need another code after all: then its die waits for that.
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
         if code(written_in) == code(wanted) {
-            self.stripes[die.index()].encode = 0;
+            self.programs[die.index()].encode = 0;
         }
-        Some(self.finish_stripe(die, target.stream, count, now, out))
+        Some(self.finish_program(die, target.stream, count, now, out))
     }
 
     /// Whether data of a block has to be encoded to be written in a mode: it does not have the code of that mode yet.
@@ -305,9 +308,9 @@ impl Ftl {
             }
         }
         self.store.place(lpn, to);
-        let (mode, reason) = (self.stripes[die.index()].mode, self.stripes[die.index()].reason);
-        self.stripes[die.index()].encode += u32::from(self.lacks_code(self.store.geometry.block_of(from), mode));
-        self.stripes[die.index()].bind(from.0).kind = UnitKind::Moved;
+        let (mode, reason) = (self.programs[die.index()].mode, self.programs[die.index()].reason);
+        self.programs[die.index()].encode += u32::from(self.lacks_code(self.store.geometry.block_of(from), mode));
+        self.programs[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
         if self.needs.placed {
             let placed = Placed { lpn, ppn: to, mode, reason, stream: None, superseded: Some(from) };
@@ -341,7 +344,7 @@ impl Ftl {
 
     /// A block of the die must be moved before its retention limit.
     #[inline]
-    pub fn is_pressed(&self, die: DieId) -> bool {
+    pub fn has_urgent_move(&self, die: DieId) -> bool {
         self.collectors[die.index()].urgent
     }
 

@@ -11,7 +11,7 @@ use crate::ftl::{Ftl, FtlCounters, HostUnit};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::retention::RetentionImage;
-use crate::space::{For, SpaceImage, Target};
+use crate::space::{AllocationClass, SpaceImage, Target};
 use crate::writes::WritesImage;
 use kit::archive::{read_value, write_value};
 use kit::{Archive, BlockId, CommandId, DieId, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
@@ -80,7 +80,7 @@ impl Ftl {
         [
             g.block_count.into(),
             g.units_per_block.into(),
-            g.units_per_stripe.into(),
+            g.units_per_program.into(),
             per_die,
             self.store.user_units,
             modes,
@@ -159,13 +159,13 @@ impl Ftl {
             critical: _,
             low: _,
             // Empty at rest.
-            stripes,
+            programs,
             flushes,
             draining,
             scratch: _,
             sink: _,
         } = self;
-        assert!(flushes.is_empty() && !draining && stripes.iter().all(|stripe| stripe.is_empty()), "the drive is at rest");
+        assert!(flushes.is_empty() && !draining && programs.iter().all(super::ProgramUnit::is_empty), "the drive is at rest");
         let dies = (0..store.geometry.die_count).map(DieId);
         Image {
             counters: counters.clone(),
@@ -296,7 +296,7 @@ impl Ftl {
         if !self.store.restore_blocks(&closed, &open_blocks) {
             return Err("its list of used blocks does not agree with its data".to_owned());
         }
-        self.store.restate_wear();
+        self.store.recount_wear();
         self.space.rebuild(&self.store, &*self.wear_rule);
         for (stream, block) in open {
             self.reopen(block, Some(stream).filter(|&stream| stream < image.space.host_streams));
@@ -358,15 +358,15 @@ impl Ftl {
 
     /// Programs units that waited in another drive's write buffer at once, where this one has none: each program on the next die that has room.
     pub fn program_untimed(&mut self, units: &[Lpn], now: SimTime) {
-        let stripe = self.store.geometry.units_per_stripe;
+        let units_per_program = self.store.geometry.units_per_program;
         let dies = self.store.geometry.die_count;
-        for (turn, chunk) in (0u32..).zip(units.chunks(stripe as usize)) {
+        for (turn, chunk) in (0u32..).zip(units.chunks(units_per_program as usize)) {
             let mut dies = (0..dies).map(|step| DieId((turn + step) % dies));
             let mode = self.policy.mode_of_old_data();
             let stream = self.relocation_stream(mode);
             let place = dies.find_map(|die| {
-                let target = Target { die, stream, mode, whom: For::Move, plane: None, level: 0 };
-                self.space.advance(&mut self.store, &target, stripe, now).map(|place| (die, place))
+                let target = Target { die, stream, mode, class: AllocationClass::Move, plane: None, level: 0 };
+                self.space.advance(&mut self.store, &target, units_per_program, now).map(|place| (die, place))
             });
             let (die, first) = place.expect("a saved drive has room for what its buffer holds");
             for (unit, &lpn) in (0..).zip(chunk) {
@@ -376,7 +376,7 @@ impl Ftl {
                 self.store.l2p.set(lpn.index(), encode(Ppn(first.0 + unit)));
                 self.store.place(lpn, Ppn(first.0 + unit));
             }
-            for padding in chunk.len() as u32..stripe {
+            for padding in chunk.len() as u32..units_per_program {
                 self.store.p2l.set((first.0 + padding) as usize, PADDING);
             }
             let block = self.store.geometry.block_of(first);
@@ -406,7 +406,7 @@ impl Store {
             return false;
         }
         all.into_iter().for_each(|block| self.list_closed(block));
-        self.restate_wear();
+        self.recount_wear();
         true
     }
 }

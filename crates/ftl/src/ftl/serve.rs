@@ -75,9 +75,9 @@ impl Ftl {
     pub(super) fn single_read(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime, out: &mut Outbox) -> bool {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(ppn);
-        let (die, page_type, stripe) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.stripe_of(unit));
+        let (die, page_type, program) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.program_of(unit));
         let record = &mut self.store.blocks[block.index()];
-        if stripe >= u32::from(record.programmed) {
+        if program >= u32::from(record.programmed) {
             return false;
         }
         record.pin();
@@ -135,7 +135,7 @@ impl Ftl {
             }
             Mapped::At(ppn) => {
                 let (block, unit) = self.store.geometry.split(ppn);
-                let durable = self.store.geometry.stripe_of(unit) < u32::from(self.store.block(block).programmed);
+                let durable = self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed);
                 if durable || self.config.read_in_flight == ReadInFlight::Wait {
                     return ReadSource::Flash(ppn);
                 }
@@ -187,7 +187,7 @@ impl Ftl {
         }
         if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
             let (block, unit) = self.store.geometry.split(ppn);
-            if self.store.geometry.stripe_of(unit) < u32::from(self.store.block(block).programmed) {
+            if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
                 self.writes.units[slot].since = now;
                 self.push_fill(slot, ppn, now, out);
                 return;
@@ -255,11 +255,11 @@ impl Ftl {
         die.index()
     }
 
-    /// Whether a program may be made of what waits in a list: a full stripe; or less where nobody expects more (no buffer, a flush, a shutdown).
+    /// Whether a program may be made of what waits in a list: a full program unit; or less where nobody expects more (no buffer, a flush, a shutdown).
     #[inline]
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
         let waiting = self.writes.len(list);
-        waiting >= u64::from(self.store.geometry.units_per_stripe)
+        waiting >= u64::from(self.store.geometry.units_per_program)
             || waiting > 0
                 && (self.parameters.buffer_flush_after.is_none()
                     || self.draining
@@ -293,7 +293,7 @@ impl Ftl {
             left -= step;
             let die = self.die_at[rank as usize];
             let next = (rank + 1) % count;
-            if self.space.has_room(die) {
+            if self.space.has_space(die) {
                 self.next_rank = next;
                 // No longer on offer: the next write wakes another.
                 self.set_busy(die);
@@ -427,7 +427,7 @@ impl Ftl {
         self.program_accepted(out);
     }
 
-    /// Lets partial stripes be programmed for everything accepted so far.
+    /// Lets partly filled program units be programmed for everything accepted so far.
     pub(super) fn program_accepted(&mut self, out: &mut Outbox) {
         self.flush_until = self.writes.accepted();
         for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {

@@ -108,7 +108,7 @@ struct AutoFtl {
     program_scales: Vec<f64>,
     /// tPROG and tBERS of the first modes.
     times: (Nanos, Nanos),
-    stripe_units: u32,
+    units_per_program: u32,
     past: Past,
     choices: Vec<Choice>,
     slow: u64,
@@ -143,7 +143,7 @@ impl AutoFtl {
             erase_scales: facts.erase_scales.clone(),
             program_scales: facts.program_scales.clone(),
             times: (facts.program_time, facts.erase_time),
-            stripe_units: facts.stripe_units,
+            units_per_program: facts.units_per_program,
             past: Past::default(),
             choices: vec![Choice::default(); facts.die_count as usize],
             slow: 0,
@@ -173,7 +173,7 @@ impl AutoFtl {
     fn may_be_slow(&self, with_copies: f64, write: ModeId, slow: ModeId, capacity: u64) -> bool {
         let program = self.times.0.0 as f64 * self.program_scales[write.index()];
         let erase = self.times.1.0 as f64 * self.erase_scales[slow.index()];
-        let pages = (erase / program).ceil() * f64::from(self.stripe_units);
+        let pages = (erase / program).ceil() * f64::from(self.units_per_program);
         with_copies + pages / (capacity as f64) <= 1.0
     }
 
@@ -229,7 +229,7 @@ impl ModePolicy for AutoFtl {
         mode
     }
 
-    fn deepen(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+    fn lazy_erase(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         // As slowly as it was erased before.
         let before = view.store.erase_mode(block);
         let was_slow = self.erase.iter().any(|[fast, slow]| before == *slow && fast != slow);
@@ -270,7 +270,7 @@ mod tests {
             erase_scales: (0..10).map(|mode| if mode % 2 == 0 { 1.0 } else { 4.0 }).collect(),
             program_time: Nanos(1_300_000),
             erase_time: Nanos(5_000_000),
-            stripe_units: 1,
+            units_per_program: 1,
             retention_by_wear: vec![Vec::new(); 5],
             block_units: vec![128; 5],
             ..Facts::example()

@@ -15,11 +15,11 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Entries of `entry_bytes` bytes that are programmed within `time`: all dies program a stripe of the `normal` mode at once, one after another. That the
+    /// Entries of `entry_bytes` bytes that are programmed within `time`: all dies program a unit of the `normal` mode at once, one after another. That the
     /// channels' transfers are hidden behind the programs is an assumption \[A\].
     pub fn within(time: Nanos, held: u64, entry_bytes: u64, facts: &Facts) -> Backup {
-        let stripe = u64::from(facts.stripe_units) * UNIT_BYTES / entry_bytes;
-        let round = (stripe * u64::from(facts.die_count)).max(1);
+        let units_per_program = u64::from(facts.units_per_program) * UNIT_BYTES / entry_bytes;
+        let round = (units_per_program * u64::from(facts.die_count)).max(1);
         let rounds = held.div_ceil(round).min(time.0 / facts.program_time.0.max(1));
         Backup { held, saved: held.min(rounds * round), took: Nanos(rounds * facts.program_time.0) }
     }

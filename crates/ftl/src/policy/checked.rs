@@ -321,18 +321,18 @@ impl ModePolicy for Checked {
         self.or("free_list", checked, careful)
     }
 
-    fn deepen(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+    fn lazy_erase(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         let careful = view.space.erase_mode_of(level);
         if self.has_failed() {
             return careful;
         }
-        let mode = self.inner.deepen(block, level, view);
+        let mode = self.inner.lazy_erase(block, level, view);
         let checked = within("erase mode", mode, &self.erase_modes).and_then(|mode| {
             let reached = self.erase_levels[mode.index()];
             let name = &self.erase_modes[mode.index()];
             if reached <= level { Ok(mode) } else { Err(format!("`{name}` is of level {reached}: expected at most {level}")) }
         });
-        self.or("deepen", checked, careful)
+        self.or("lazy_erase", checked, careful)
     }
 
     fn opened(&mut self, block: BlockId, view: &mut View<'_>) {

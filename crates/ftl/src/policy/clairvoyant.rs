@@ -96,8 +96,8 @@ impl ModePolicy for Clairvoyant {
         self.points.erase_mode(view.store.geometry.die_of(collection.block), view)
     }
 
-    fn deepen(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {
-        self.points.deepen_mode(level)
+    fn lazy_erase(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {
+        self.points.lazy_erase_mode(level)
     }
 
     fn erased(&mut self, block: BlockId, view: &mut View<'_>) {

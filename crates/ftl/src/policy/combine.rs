@@ -2,8 +2,8 @@
 
 use super::future::Future;
 use super::{
-    Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Part, Placed, PolicyConfig,
-    Pressing, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, in_turn,
+    Backup, BeforeDispatch, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Part, Placed,
+    PolicyConfig, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, in_turn,
 };
 use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
 use schemars::JsonSchema;
@@ -388,9 +388,9 @@ impl ModePolicy for Combine {
         view.narrowed(one.part, |view| one.policy.free_list(level, lists, view))
     }
 
-    fn deepen(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+    fn lazy_erase(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         let one = &mut self.members[self.eraser.unwrap_or(0)];
-        view.narrowed(one.part, |view| one.policy.deepen(block, level, view))
+        view.narrowed(one.part, |view| one.policy.lazy_erase(block, level, view))
     }
 
     fn opened(&mut self, block: BlockId, view: &mut View<'_>) {
@@ -411,13 +411,13 @@ impl ModePolicy for Combine {
         found.map(|(index, page_move)| self.moved(index, page_move))
     }
 
-    fn pressing(&mut self, view: &mut View<'_>) -> Pressing {
+    fn before_dispatch(&mut self, view: &mut View<'_>) -> BeforeDispatch {
         let Some(index) = self.mover else { return in_turn(self, view) };
         let one = &mut self.members[index];
-        match view.narrowed(one.part, |view| one.policy.pressing(view)) {
-            Pressing::Urgent(page_move) => Pressing::Urgent(self.moved(index, page_move)),
-            Pressing::Forced(page_move) => Pressing::Forced(self.moved(index, page_move)),
-            nothing @ Pressing::Nothing(_) => nothing,
+        match view.narrowed(one.part, |view| one.policy.before_dispatch(view)) {
+            BeforeDispatch::Urgent(page_move) => BeforeDispatch::Urgent(self.moved(index, page_move)),
+            BeforeDispatch::Forced(page_move) => BeforeDispatch::Forced(self.moved(index, page_move)),
+            nothing @ BeforeDispatch::Nothing(_) => nothing,
         }
     }
 

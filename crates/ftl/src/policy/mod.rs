@@ -116,7 +116,7 @@ pub struct Facts {
     pub read_times: Vec<Nanos>,
     /// Cycles a block is rated for.
     pub rated_pe_cycles: u32,
-    /// tR + tPROG in the `normal` mode: what moving one stripe costs a die.
+    /// tR + tPROG in the `normal` mode: what moving one program unit costs a die.
     pub move_time: Nanos,
     /// What each page that is moved takes of the whole drive: of its dies or of its channels, whichever take longer.
     pub page_move_share: Nanos,
@@ -127,7 +127,7 @@ pub struct Facts {
     /// tBERS in the first erase mode.
     pub erase_time: Nanos,
     /// Units that one program writes.
-    pub stripe_units: u32,
+    pub units_per_program: u32,
     /// Blocks of a die.
     pub blocks_per_die: u32,
     /// Dies in the drive.
@@ -162,7 +162,7 @@ impl Facts {
             retention_margin: Nanos::ZERO,
             program_time: Nanos(600_000),
             erase_time: Nanos(3_000_000),
-            stripe_units: 1,
+            units_per_program: 1,
             blocks_per_die: 128,
             die_count: 4,
             user_units: 1000,
@@ -450,7 +450,7 @@ pub struct Dispatch<'a> {
 
 /// What a policy wants before a die chooses what to do next.
 #[derive(Clone, Copy, Debug)]
-pub enum Pressing {
+pub enum BeforeDispatch {
     /// A page that must be moved before anything else starts.
     Urgent(PageMove),
     /// A page to be moved at once.
@@ -459,13 +459,13 @@ pub enum Pressing {
     Nothing(Option<SimTime>),
 }
 
-/// The three calls that [`ModePolicy::pressing`] stands for.
-fn in_turn<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> Pressing {
+/// The three calls that [`ModePolicy::before_dispatch`] stands for.
+fn in_turn<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> BeforeDispatch {
     match policy.urgent(view) {
-        Some(page_move) => Pressing::Urgent(page_move),
+        Some(page_move) => BeforeDispatch::Urgent(page_move),
         None => match policy.forced(view) {
-            Some(page_move) => Pressing::Forced(page_move),
-            None => Pressing::Nothing(policy.wake_at(view)),
+            Some(page_move) => BeforeDispatch::Forced(page_move),
+            None => BeforeDispatch::Nothing(policy.wake_at(view)),
         },
     }
 }
@@ -624,7 +624,7 @@ pub trait ModePolicy: Send {
     }
 
     /// A free block is wanted for data in a write mode that can be programmed on blocks of `level` and deeper (lower) ones: from which level's list it is
-    /// taken, of those where `lists` counts blocks on the die. From a shallower (higher) one it is first [deepened](ModePolicy::deepen). By default the
+    /// taken, of those where `lists` counts blocks on the die. From a shallower (higher) one it is first [erased further](ModePolicy::lazy_erase). By default the
     /// nearest level that is deep enough, or else the nearest that is not. Asked only where erase modes have several levels.
     fn free_list(&mut self, level: u8, lists: &[u32], _view: &mut View<'_>) -> u8 {
         nearest_list(level, lists)
@@ -632,7 +632,7 @@ pub trait ModePolicy: Send {
 
     /// A free block must be erased further before it can be used at `level`: as if in which erase mode, of those of that level or deeper. Its wear becomes
     /// that mode's. By default the first of that level, or else the first of the table.
-    fn deepen(&mut self, _block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+    fn lazy_erase(&mut self, _block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         view.space.erase_mode_of(level)
     }
 
@@ -653,7 +653,7 @@ pub trait ModePolicy: Send {
     }
 
     /// What is to be done before a die chooses what to do next: [`ModePolicy::urgent`], [`ModePolicy::forced`] and [`ModePolicy::wake_at`] in one call.
-    fn pressing(&mut self, view: &mut View<'_>) -> Pressing {
+    fn before_dispatch(&mut self, view: &mut View<'_>) -> BeforeDispatch {
         in_turn(self, view)
     }
 

@@ -176,8 +176,8 @@ impl Points {
         self.erase[level][usize::from(quiet)]
     }
 
-    /// The erase mode that deepens a block to a level.
-    pub fn deepen_mode(&self, level: u8) -> ModeId {
+    /// The erase mode of a lazy erase to a level.
+    pub fn lazy_erase_mode(&self, level: u8) -> ModeId {
         self.erase[usize::from(level).min(self.erase.len() - 1)][0]
     }
 

@@ -114,7 +114,7 @@ impl ModePolicy for SlcCache {
         }
         self.cached_units += units;
         let left = &mut self.left[dispatch.die.index()];
-        *left = left.saturating_sub(view.store.geometry.units_per_stripe);
+        *left = left.saturating_sub(view.store.geometry.units_per_program);
         WriteAnswer { mode: self.cache, stream: 1 }
     }
 
@@ -132,7 +132,7 @@ impl ModePolicy for SlcCache {
         if is_cache {
             let die = view.store.geometry.die_of(block).index();
             self.cached[die] += 1;
-            self.left[die] = self.block_units - view.store.geometry.units_per_stripe;
+            self.left[die] = self.block_units - view.store.geometry.units_per_program;
             self.most = self.most.max(self.cached.iter().map(|blocks| u64::from(*blocks)).sum());
         }
     }

@@ -18,11 +18,11 @@ pub fn build(_: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl HostInterface for Ideal {
-    fn take_place(&mut self) -> bool {
+    fn try_acquire_slot(&mut self) -> bool {
         true
     }
 
-    fn leave_place(&mut self) {}
+    fn release_slot(&mut self) {}
 
     fn admit(&mut self, _: Bytes, now: SimTime) -> SimTime {
         now

@@ -8,10 +8,10 @@ use kit::{Bytes, SimTime};
 /// The contract of a host interface. Links are served in the order of asking, so every answer is an instant that never changes.
 pub trait HostInterface: Send {
     /// Whether the device can take one more command; if so it does.
-    fn take_place(&mut self) -> bool;
+    fn try_acquire_slot(&mut self) -> bool;
 
     /// A command leaves the device.
-    fn leave_place(&mut self);
+    fn release_slot(&mut self);
 
     /// When a command that was taken at `now`, and the data it brings, have crossed the link.
     fn admit(&mut self, brings: Bytes, now: SimTime) -> SimTime;
@@ -37,13 +37,13 @@ mod tests {
     fn every_member_keeps_time() {
         for name in InterfaceConfig::NAMES {
             let mut link = InterfaceConfig::named(name).expect("listed").build(());
-            assert!(link.take_place(), "{name}: an empty device takes a command");
+            assert!(link.try_acquire_slot(), "{name}: an empty device takes a command");
             let first = link.admit(Bytes(4096), SimTime(100));
             let second = link.admit(Bytes(4096), SimTime(100));
             assert!(first >= SimTime(100) && second >= first, "{name}");
             let out = link.deliver(Bytes(4096), SimTime(200));
             assert!(out >= SimTime(200) && link.deliver(Bytes(4096), SimTime(200)) >= out, "{name}");
-            link.leave_place();
+            link.release_slot();
         }
     }
 }

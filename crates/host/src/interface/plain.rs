@@ -40,13 +40,13 @@ pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl HostInterface for Plain {
-    fn take_place(&mut self) -> bool {
+    fn try_acquire_slot(&mut self) -> bool {
         let room = self.in_device < self.params.queue_depth;
         self.in_device += u32::from(room);
         room
     }
 
-    fn leave_place(&mut self) {
+    fn release_slot(&mut self) {
         self.in_device -= 1;
     }
 
@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn the_queue_is_as_deep_as_stated() {
         let mut link = link(true);
-        assert!(link.take_place() && link.take_place() && !link.take_place());
-        link.leave_place();
-        assert!(link.take_place());
+        assert!(link.try_acquire_slot() && link.try_acquire_slot() && !link.try_acquire_slot());
+        link.release_slot();
+        assert!(link.try_acquire_slot());
     }
 
     #[test]

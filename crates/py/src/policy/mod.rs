@@ -2,12 +2,12 @@
 
 mod answers;
 mod arguments;
+mod current_view;
 mod names;
-mod sight;
 mod stream;
 
 pub use arguments::{Candidate, Collection, Dispatch, Idle, Moving, Placed, UnitRead};
-pub use sight::{BlockBytes, UnitBits, View};
+pub use current_view::{BlockBytes, UnitBits, View};
 pub use stream::Stream;
 
 use answers::Understood;
@@ -61,7 +61,7 @@ calls! {
     Score = "score",
     Erase = "erase",
     FreeList = "free_list",
-    Deepen = "deepen",
+    LazyErase = "lazy_erase",
     Opened = "opened",
     Erased = "erased",
     Urgent = "urgent",
@@ -146,7 +146,7 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
         retention_margin,
         program_time,
         erase_time,
-        stripe_units,
+        units_per_program,
         blocks_per_die,
         die_count,
         user_units,
@@ -175,7 +175,7 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
     told.set_item("retention_margin", retention_margin.0)?;
     told.set_item("program_time", program_time.0)?;
     told.set_item("erase_time", erase_time.0)?;
-    told.set_item("stripe_units", stripe_units)?;
+    told.set_item("units_per_program", units_per_program)?;
     told.set_item("blocks_per_die", blocks_per_die)?;
     told.set_item("die_count", die_count)?;
     told.set_item("user_units", user_units)?;
@@ -247,7 +247,7 @@ impl Guest {
             return None;
         }
         Python::attach(|py| {
-            let answer = sight::lend(view, || method.bind(py).call1(told(py)?.bind(py)));
+            let answer = current_view::lend(view, || method.bind(py).call1(told(py)?.bind(py)));
             self.understood(call, answer, understand)
         })
     }
@@ -388,10 +388,10 @@ impl ModePolicy for Guest {
         asked.unwrap_or_else(|| self.default.free_list(level, lists, view))
     }
 
-    fn deepen(&mut self, block: BlockId, level: u8, view: &mut policy::View<'_>) -> ModeId {
-        let mode = |names: &Names, answer: &Bound<'_, PyAny>| names.erase.mode("deepen", answer);
-        let asked = self.ask(Call::Deepen, view, |py| self.numbers(py, [block.0, level.into()]), mode);
-        asked.unwrap_or_else(|| self.default.deepen(block, level, view))
+    fn lazy_erase(&mut self, block: BlockId, level: u8, view: &mut policy::View<'_>) -> ModeId {
+        let mode = |names: &Names, answer: &Bound<'_, PyAny>| names.erase.mode("lazy_erase", answer);
+        let asked = self.ask(Call::LazyErase, view, |py| self.numbers(py, [block.0, level.into()]), mode);
+        asked.unwrap_or_else(|| self.default.lazy_erase(block, level, view))
     }
 
     fn opened(&mut self, block: BlockId, view: &mut policy::View<'_>) {

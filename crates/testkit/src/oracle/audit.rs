@@ -72,7 +72,7 @@ impl Oracle {
     pub(super) fn take_over(&mut self, drive: &Drive) -> Check {
         let store = &drive.ftl().store;
         for (block, shadow) in (0..self.geometry.block_count).map(BlockId).zip(&mut self.blocks) {
-            shadow.next_program = u32::from(store.block(block).programmed) * self.geometry.units_per_stripe;
+            shadow.next_program = u32::from(store.block(block).programmed) * self.geometry.units_per_program;
             shadow.next_bind = shadow.next_program;
             let first = self.geometry.first_of(block).index();
             self.places[first..first + shadow.next_program as usize].iter_mut().for_each(|place| place.programmed = true);
@@ -184,7 +184,7 @@ impl Oracle {
     fn units_of_programs(&self, drive: &Drive) -> u64 {
         let now = &drive.flash().counters.operations;
         let since = |kind: OperationKind| now[kind as usize] - self.baseline.operations[kind as usize];
-        (since(OperationKind::Program) + since(OperationKind::Copyback)) * u64::from(self.geometry.units_per_stripe)
+        (since(OperationKind::Program) + since(OperationKind::Copyback)) * u64::from(self.geometry.units_per_program)
     }
 
     /// Everything bound is programmed, nothing acknowledged is lost, and nobody was busy for longer than time has passed.

@@ -116,7 +116,7 @@ struct OpGauge {
     /// Entries into another extent by whether the one before was touched, and by progress: all, and into untouched ones.
     entries: [[[f64; 2]; PROGRESS]; 2],
     /// Lengths of runs through untouched data that have ended \[KiB\].
-    rooms: Vec<f64>,
+    fresh_run_kib: Vec<f64>,
     /// Starts of the fresh runs that go on, by their present ends.
     growing: BTreeMap<u64, u64>,
     run_index: [[f64; RUNS]; 2],
@@ -210,7 +210,7 @@ impl OpGauge {
             _ => return,
         };
         if self.growing.len() > 1024 {
-            self.rooms.extend(std::mem::take(&mut self.growing).iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
+            self.fresh_run_kib.extend(std::mem::take(&mut self.growing).iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
         }
         self.growing.insert(start + length, begin);
     }
@@ -247,7 +247,7 @@ impl OpGauge {
         let part = |part: f64, all: f64| if all > 0.0 { rounded(part / all) } else { 0.0 };
         let returns = (self.distances[0].len() + self.distances[1].len()) as f64;
         let (near, far) = (self.near.len() as f64, self.places.len() as f64);
-        self.rooms.extend(self.growing.iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
+        self.fresh_run_kib.extend(self.growing.iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
         // Where a class has next to no cases, the mean over all classes stands in.
         let by_class = |classes: &[[f64; 2]; PROGRESS]| -> Vec<f64> {
             let (all, hits) = classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class[0], sum.1 + class[1]));
@@ -266,7 +266,7 @@ impl OpGauge {
             growth,
             fresh_stays: by_class(&self.entries[0]),
             fresh_begins: by_class(&self.entries[1]),
-            room: table(&mut self.rooms, levels / 2 + 1),
+            room: table(&mut self.fresh_run_kib, levels / 2 + 1),
             fresh_runs: short(&self.run_index[0]),
             runs: short(&self.run_index[1]),
             fresh_jump_sizes: sizes(&self.sizes[FRESH_JUMP]),

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 const REASONS: [Reason; 4] = [Reason::Gc, Reason::Rewrite, Reason::Reprogram, Reason::Scrub];
 
 /// Answers at random.
-pub struct Whim {
+pub struct RandomPolicy {
     facts: Facts,
     needs: Needs,
     old_mode: ModeId,
@@ -26,15 +26,15 @@ pub struct Whim {
     rng: Mutex<Rng>,
 }
 
-impl Whim {
+impl RandomPolicy {
     /// A policy for the drive of a description, all its answers from `seed`; they are checked, as those of any policy that is not of the family.
     pub fn checked(description: &Description, seed: u64) -> Box<dyn ModePolicy> {
         let facts = description.policy_facts();
-        let whim = Whim::new(&facts, Rng::stream(seed, "testkit.whim"));
-        Box::new(Checked::new(Box::new(whim), &facts).unwrap_or_else(|problems| panic!("{problems}")))
+        let policy = RandomPolicy::new(&facts, Rng::stream(seed, "testkit.random_policy"));
+        Box::new(Checked::new(Box::new(policy), &facts).unwrap_or_else(|problems| panic!("{problems}")))
     }
 
-    fn new(facts: &Facts, mut rng: Rng) -> Whim {
+    fn new(facts: &Facts, mut rng: Rng) -> RandomPolicy {
         let modes = facts.write_modes.len() as u64;
         let flag = |rng: &mut Rng| rng.chance(0.5);
         let needs = Needs {
@@ -60,7 +60,7 @@ impl Whim {
         let old_mode = if rng.chance(0.8) { facts.write_mode("normal") } else { ModeId(rng.below(modes) as u8) };
         let mut after = || rng.chance(0.3).then(|| Nanos(1 + rng.below(50_000_000)));
         let move_after = (0..modes).map(|_| after()).collect();
-        Whim {
+        RandomPolicy {
             facts: facts.clone(),
             needs,
             old_mode,
@@ -115,7 +115,7 @@ impl Whim {
     }
 }
 
-impl ModePolicy for Whim {
+impl ModePolicy for RandomPolicy {
     fn needs(&self) -> Needs {
         self.needs
     }
@@ -159,7 +159,7 @@ impl ModePolicy for Whim {
         some[self.below(some.len() as u64) as usize] as u8
     }
 
-    fn deepen(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {
+    fn lazy_erase(&mut self, _: BlockId, level: u8, _: &mut View<'_>) -> ModeId {
         let deep = |mode: &usize| self.facts.erase_levels[*mode] <= level;
         let some: Vec<usize> = (0..self.facts.erase_modes.len()).filter(deep).collect();
         ModeId(some[self.below(some.len() as u64) as usize] as u8)

@@ -3,7 +3,7 @@
 //! A Python object may outlive every Rust borrow, so the objects here hold nothing: they find what is lent at the moment, and say so if nothing is.
 
 use super::names::Names;
-use ftl::policy::View as Seen;
+use ftl::policy::View as EngineView;
 use kit::{BlockId, ChannelId, DieId, Lpn, Ppn};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,30 +12,30 @@ use scoped_tls_hkt::scoped_thread_local;
 use std::sync::Arc;
 
 /// The engine's view, whatever its lifetimes.
-trait Sight {
-    fn show(&mut self, to: &mut dyn FnMut(&mut Seen<'_>));
+trait LendsView {
+    fn lend_to(&mut self, borrower: &mut dyn FnMut(&mut EngineView<'_>));
 }
 
-impl Sight for Seen<'_> {
-    fn show(&mut self, to: &mut dyn FnMut(&mut Seen<'_>)) {
-        to(self);
+impl LendsView for EngineView<'_> {
+    fn lend_to(&mut self, borrower: &mut dyn FnMut(&mut EngineView<'_>)) {
+        borrower(self);
     }
 }
 
-scoped_thread_local!(static mut LENT: for<'a> &'a mut (dyn Sight + 'a));
+scoped_thread_local!(static mut CURRENT: for<'a> &'a mut (dyn LendsView + 'a));
 
 /// Lends a view for the length of a call.
-pub fn lend<T>(view: &mut Seen<'_>, call: impl FnOnce() -> T) -> T {
-    LENT.set(view, call)
+pub fn lend<T>(view: &mut EngineView<'_>, call: impl FnOnce() -> T) -> T {
+    CURRENT.set(view, call)
 }
 
 /// Looks at the view that is lent.
-fn look<T>(then: impl FnOnce(&mut Seen<'_>) -> PyResult<T>) -> PyResult<T> {
-    if !LENT.is_set() {
+fn with_view<T>(then: impl FnOnce(&mut EngineView<'_>) -> PyResult<T>) -> PyResult<T> {
+    if !CURRENT.is_set() {
         return Err(PyRuntimeError::new_err("a policy sees the drive only while one of its methods is called"));
     }
     let (mut then, mut found) = (Some(then), None);
-    LENT.with(|lent| lent.show(&mut |view| found = then.take().map(|then| then(view))));
+    CURRENT.with(|lent| lent.lend_to(&mut |view| found = then.take().map(|then| then(view))));
     found.expect("a view that is lent is shown once")
 }
 
@@ -47,19 +47,19 @@ fn index(what: &str, index: i64, count: u64) -> PyResult<u32> {
     }
 }
 
-fn die_of(view: &Seen<'_>, die: i64) -> PyResult<DieId> {
+fn die_of(view: &EngineView<'_>, die: i64) -> PyResult<DieId> {
     index("die", die, u64::from(view.store.geometry.die_count)).map(DieId)
 }
 
-fn block_of(view: &Seen<'_>, block: i64) -> PyResult<BlockId> {
+fn block_of(view: &EngineView<'_>, block: i64) -> PyResult<BlockId> {
     index("block", block, u64::from(view.store.geometry.block_count)).map(BlockId)
 }
 
-fn lpn_of(view: &Seen<'_>, lpn: i64) -> PyResult<Lpn> {
+fn lpn_of(view: &EngineView<'_>, lpn: i64) -> PyResult<Lpn> {
     index("lpn", lpn, view.store.user_units).map(Lpn)
 }
 
-fn ppn_of(view: &Seen<'_>, ppn: i64) -> PyResult<Ppn> {
+fn ppn_of(view: &EngineView<'_>, ppn: i64) -> PyResult<Ppn> {
     index("ppn", ppn, view.store.geometry.unit_count()).map(Ppn)
 }
 
@@ -86,55 +86,55 @@ impl View {
 impl View {
     #[getter]
     fn now(&self) -> PyResult<u64> {
-        look(|view| Ok(view.now.0))
+        with_view(|view| Ok(view.now.0))
     }
 
     #[getter]
     fn queued_write_pages(&self) -> PyResult<u64> {
-        look(|view| Ok(view.signals.queued_write_pages))
+        with_view(|view| Ok(view.signals.queued_write_pages))
     }
 
     #[getter]
     fn queued_write_requests(&self) -> PyResult<u64> {
-        look(|view| Ok(view.signals.queued_write_requests))
+        with_view(|view| Ok(view.signals.queued_write_requests))
     }
 
     #[getter]
     fn buffered_pages(&self) -> PyResult<u64> {
-        look(|view| Ok(view.signals.buffered_pages))
+        with_view(|view| Ok(view.signals.buffered_pages))
     }
 
     #[getter]
     fn buffer_capacity_pages(&self) -> PyResult<u64> {
-        look(|view| Ok(view.signals.buffer_capacity_pages))
+        with_view(|view| Ok(view.signals.buffer_capacity_pages))
     }
 
     #[getter]
     fn buffer_utilisation(&self) -> PyResult<f64> {
-        look(|view| Ok(view.buffer_utilisation()))
+        with_view(|view| Ok(view.buffer_utilisation()))
     }
 
     #[getter]
     fn commands_in_flight(&self) -> PyResult<u64> {
-        look(|view| Ok(view.signals.commands_in_flight))
+        with_view(|view| Ok(view.signals.commands_in_flight))
     }
 
     #[getter]
     fn last_host_activity(&self) -> PyResult<u64> {
-        look(|view| Ok(view.signals.last_host_activity.0))
+        with_view(|view| Ok(view.signals.last_host_activity.0))
     }
 
     #[getter]
     fn busy_dies(&self) -> PyResult<u32> {
-        look(|view| Ok(view.signals.busy_dies))
+        with_view(|view| Ok(view.signals.busy_dies))
     }
 
     fn reads_of_die(&self, die: i64) -> PyResult<u32> {
-        look(|view| die_of(view, die).map(|die| view.signals.die_reads[die.index()]))
+        with_view(|view| die_of(view, die).map(|die| view.signals.die_reads[die.index()]))
     }
 
     fn busy_dies_of_channel(&self, channel: i64) -> PyResult<u32> {
-        look(|view| {
+        with_view(|view| {
             let channels = view.signals.channel_busy_dies.len() as u64;
             let channel = ChannelId(index("channel", channel, channels)?);
             Ok(view.signals.channel_busy_dies[channel.index()])
@@ -142,84 +142,84 @@ impl View {
     }
 
     fn free_blocks(&self, die: i64) -> PyResult<u32> {
-        look(|view| die_of(view, die).map(|die| view.free_blocks(die)))
+        with_view(|view| die_of(view, die).map(|die| view.free_blocks(die)))
     }
 
     fn free_blocks_by_level<'py>(&self, py: Python<'py>, die: i64) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, look(|view| die_of(view, die).map(|die| view.free_by_level(die)))?)
+        PyTuple::new(py, with_view(|view| die_of(view, die).map(|die| view.free_by_level(die)))?)
     }
 
     fn closed_blocks<'py>(&self, py: Python<'py>, die: i64) -> PyResult<Bound<'py, PyTuple>> {
         let blocks: Vec<u32> =
-            look(|view| die_of(view, die).map(|die| view.store.closed_blocks(die).map(|block| block.0).collect()))?;
+            with_view(|view| die_of(view, die).map(|die| view.store.closed_blocks(die).map(|block| block.0).collect()))?;
         PyTuple::new(py, blocks)
     }
 
     fn least_valid(&self, die: i64, mode: &Bound<'_, PyAny>) -> PyResult<Option<(u32, u16)>> {
         let mode = self.names.write.mode("mode", mode).map_err(|problem| PyValueError::new_err(problem.detail()))?;
-        look(|view| die_of(view, die).map(|die| view.store.least_valid(die, mode).map(|(block, valid)| (block.0, valid))))
+        with_view(|view| die_of(view, die).map(|die| view.store.least_valid(die, mode).map(|(block, valid)| (block.0, valid))))
     }
 
     fn channel_of(&self, die: i64) -> PyResult<u32> {
-        look(|view| die_of(view, die).map(|die| view.store.geometry.channel_of(die).0))
+        with_view(|view| die_of(view, die).map(|die| view.store.geometry.channel_of(die).0))
     }
 
     fn place_of(&self, lpn: i64) -> PyResult<Option<u32>> {
-        look(|view| lpn_of(view, lpn).map(|lpn| view.store.place_of(lpn).map(|ppn| ppn.0)))
+        with_view(|view| lpn_of(view, lpn).map(|lpn| view.store.place_of(lpn).map(|ppn| ppn.0)))
     }
 
     fn copy_on_flash(&self, lpn: i64) -> PyResult<Option<u32>> {
-        look(|view| lpn_of(view, lpn).map(|lpn| view.copy_on_flash(lpn).map(|ppn| ppn.0)))
+        with_view(|view| lpn_of(view, lpn).map(|lpn| view.copy_on_flash(lpn).map(|ppn| ppn.0)))
     }
 
     fn unit_at(&self, ppn: i64) -> PyResult<Option<u32>> {
-        look(|view| ppn_of(view, ppn).map(|ppn| view.store.is_valid(ppn).then(|| view.store.lpn_at(ppn).0)))
+        with_view(|view| ppn_of(view, ppn).map(|ppn| view.store.is_valid(ppn).then(|| view.store.lpn_at(ppn).0)))
     }
 
     fn block_of(&self, ppn: i64) -> PyResult<u32> {
-        look(|view| ppn_of(view, ppn).map(|ppn| view.store.geometry.block_of(ppn).0))
+        with_view(|view| ppn_of(view, ppn).map(|ppn| view.store.geometry.block_of(ppn).0))
     }
 
     fn places_of(&self, block: i64) -> PyResult<(u32, u32)> {
-        look(|view| {
+        with_view(|view| {
             let first = view.store.geometry.first_of(block_of(view, block)?).0;
             Ok((first, first + view.store.geometry.units_per_block))
         })
     }
 
     fn die_of(&self, block: i64) -> PyResult<u32> {
-        look(|view| block_of(view, block).map(|block| view.store.geometry.die_of(block).0))
+        with_view(|view| block_of(view, block).map(|block| view.store.geometry.die_of(block).0))
     }
 
     fn block_state(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        look(|view| block_of(view, block).map(|block| self.names.state(py, view.store.block(block).state())))
+        with_view(|view| block_of(view, block).map(|block| self.names.state(py, view.store.block(block).state())))
     }
 
     fn block_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        look(|view| block_of(view, block).map(|block| self.names.write.name(py, view.store.block(block).mode())))
+        with_view(|view| block_of(view, block).map(|block| self.names.write.name(py, view.store.block(block).mode())))
     }
 
     fn block_valid(&self, block: i64) -> PyResult<u16> {
-        look(|view| block_of(view, block).map(|block| view.store.block(block).valid))
+        with_view(|view| block_of(view, block).map(|block| view.store.block(block).valid))
     }
 
     fn block_age(&self, block: i64) -> PyResult<i64> {
-        look(|view| {
+        with_view(|view| {
             let first = view.store.first_program(block_of(view, block)?);
             Ok(i64::try_from(view.now.0).unwrap_or(i64::MAX).saturating_sub(first))
         })
     }
 
     fn block_wear(&self, block: i64) -> PyResult<f64> {
-        look(|view| block_of(view, block).map(|block| view.store.effective_wear(block)))
+        with_view(|view| block_of(view, block).map(|block| view.store.effective_wear(block)))
     }
 
     fn block_erases(&self, block: i64) -> PyResult<u32> {
-        look(|view| block_of(view, block).map(|block| view.store.erase_count(block)))
+        with_view(|view| block_of(view, block).map(|block| view.store.erase_count(block)))
     }
 
     fn block_erase_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
-        look(|view| block_of(view, block).map(|block| self.names.erase.name(py, view.store.erase_mode(block).0)))
+        with_view(|view| block_of(view, block).map(|block| self.names.erase.name(py, view.store.erase_mode(block).0)))
     }
 }
 
@@ -230,7 +230,7 @@ pub struct UnitBits {
 }
 
 impl UnitBits {
-    fn unit(&self, view: &Seen<'_>, lpn: i64) -> PyResult<Lpn> {
+    fn unit(&self, view: &EngineView<'_>, lpn: i64) -> PyResult<Lpn> {
         if self.bits == 0 {
             return Err(PyValueError::new_err("no bits are declared: bits_per_unit = 0"));
         }
@@ -241,11 +241,11 @@ impl UnitBits {
 #[pymethods]
 impl UnitBits {
     fn __getitem__(&self, lpn: i64) -> PyResult<u8> {
-        look(|view| self.unit(view, lpn).map(|lpn| view.bits.get(lpn)))
+        with_view(|view| self.unit(view, lpn).map(|lpn| view.bits.get(lpn)))
     }
 
     fn __setitem__(&self, lpn: i64, value: i64) -> PyResult<()> {
-        look(|view| {
+        with_view(|view| {
             let lpn = self.unit(view, lpn)?;
             let most = (1i64 << self.bits) - 1;
             if !(0..=most).contains(&value) {
@@ -258,12 +258,12 @@ impl UnitBits {
     }
 
     fn used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let used: Vec<(u32, u8)> = look(|view| Ok(view.bits.used().map(|(lpn, value)| (lpn.0, value)).collect()))?;
+        let used: Vec<(u32, u8)> = with_view(|view| Ok(view.bits.used().map(|(lpn, value)| (lpn.0, value)).collect()))?;
         PyTuple::new(py, used)
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        look(|view| Ok(view.store.user_units as usize))
+        with_view(|view| Ok(view.store.user_units as usize))
     }
 }
 
@@ -274,7 +274,7 @@ pub struct BlockBytes {
 }
 
 impl BlockBytes {
-    fn block(&self, view: &Seen<'_>, block: i64) -> PyResult<BlockId> {
+    fn block(&self, view: &EngineView<'_>, block: i64) -> PyResult<BlockId> {
         if self.bytes == 0 {
             return Err(PyValueError::new_err("no bytes are declared: bytes_per_block = 0"));
         }
@@ -285,11 +285,11 @@ impl BlockBytes {
 #[pymethods]
 impl BlockBytes {
     fn __getitem__<'py>(&self, py: Python<'py>, block: i64) -> PyResult<Bound<'py, PyBytes>> {
-        look(|view| self.block(view, block).map(|block| PyBytes::new(py, view.block_bytes.get(block))))
+        with_view(|view| self.block(view, block).map(|block| PyBytes::new(py, view.block_bytes.get(block))))
     }
 
     fn __setitem__(&self, block: i64, value: Vec<u8>) -> PyResult<()> {
-        look(|view| {
+        with_view(|view| {
             let block = self.block(view, block)?;
             if value.len() != usize::from(self.bytes) {
                 let (found, bytes) = (value.len(), self.bytes);
@@ -301,6 +301,6 @@ impl BlockBytes {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        look(|view| Ok(view.store.geometry.block_count as usize))
+        with_view(|view| Ok(view.store.geometry.block_count as usize))
     }
 }
