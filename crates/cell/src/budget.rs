@@ -1,7 +1,8 @@
-//! The one budget: program step, erase depth, retention, code and wear share the cell's window. Who spends how much of it, and what is left.
+//! The window budget of a cell: program steps, erase depth, retention, error correction and wear share one voltage
+//! window. Computes each share and the remainder.
 //!
-//! Here levels may be moved: each is put as low as its lower boundary allows ([`crate::place`]), and the budget closes if the highest still ends within the
-//! window. Everything in volts, for bell-shaped levels in pitches.
+//! Levels are free to move here: each is placed as low as its lower boundary allows ([`crate::place`]), and the budget
+//! closes if the highest level still ends within the window. The unit is volts; for bell-shaped levels, pitches.
 
 use crate::condition::Condition;
 use crate::device::{Device, RESOLUTION, Technology};
@@ -12,69 +13,72 @@ use crate::voltage::{Couplings, VoltageModel};
 use kit::Nanos;
 use kit::bisect::{crossing, last_holding};
 
-/// A budget closes to this \[V\].
+/// Tolerance to which a budget is closed \[V\].
 const NEAR: f64 = 1e-6;
-/// Halvings of the interval in which an answer lies, where there is no window.
+/// Bisection steps of a search where the technology has no window.
 const HALVINGS: u32 = 24;
-/// A step of nothing would leave no level to place \[V\].
+/// Smallest step used \[V\]: with a step of zero no level could be placed.
 const NO_STEP: f64 = 1e-3;
-/// The range of error rates in which a code's limit is sought.
+/// Range of error rates in which the limit of a code is searched.
 const LIMITS: (f64, f64) = (1e-9, 0.3);
 
-/// What is known of a budget: the condition holds step, erase depth, wear and retention, `limit` the error rate that the code corrects.
+/// Known quantities of a budget: `condition` holds step, erase depth, wear and retention, `limit` the error rate that
+/// the code corrects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Step, erase depth, wear, and as its age the promised retention.
+    /// Program step, erase depth and wear, and the promised retention as its age.
     pub condition: Condition,
-    /// The error rate that code and sensing correct.
+    /// Error rate that the code corrects with the given sensing.
     pub limit: f64,
 }
 
-/// Which of the five is asked for.
+/// Quantity to solve for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// The widest program step.
+    /// Widest program step.
     Step,
-    /// The shallowest erase.
+    /// Shallowest erase.
     Erase,
-    /// The longest retention.
+    /// Longest retention.
     Retention,
-    /// The weakest code: the lowest error rate that it must correct.
+    /// Weakest code: the lowest error rate that it must correct.
     Code,
-    /// The most cycles.
+    /// Largest number of cycles.
     Wear,
 }
 
-/// One that spends, and how much.
+/// Part of the window used by one effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
-    /// Who.
+    /// Name of the effect.
     pub who: &'static str,
-    /// How much, in the unit of the window.
+    /// Size of the part, in the unit of the window.
     pub volts: f64,
 }
 
-/// A window and who spends it.
+/// Division of the window among its uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spending {
-    /// The whole window.
+    /// Size of the whole window.
     pub window: f64,
-    /// What each spends, in the order in which they were added: each with all before it at work. With what is free they add up to the window.
+    /// Part used by each effect, in the order in which the effects are added; each is computed with all earlier ones
+    /// present. Together with `free` they add up to `window`.
     pub shares: Vec<Share>,
-    /// What is left; below zero the budget does not close.
+    /// Unused part of the window; below zero the budget does not close.
     pub free: f64,
-    /// How much more would be spent if the code corrected nothing worth speaking of (an error rate of 1e-9 instead of the limit).
-    /// None if nothing would then fit at all.
+    /// Part of the window that error correction saves: the additional use if the code corrected only an error rate of
+    /// 1e-9 instead of the limit. `None` if levels could not be placed at all then.
     pub code_gives: Option<f64>,
 }
 
-/// Where levels cannot be placed at all this much is overdrawn.
+/// Overdraft reported if levels cannot be placed at all.
 const HOPELESS: f64 = -100.0;
 
-/// What is left of the window; below zero the budget does not close. None where the technology has no window, only error rates.
+/// Returns the unused part of the window; below zero the budget does not close. `None` if the technology has only error
+/// rates and no window.
 pub fn free(device: &Device, budget: &Budget) -> Option<f64> {
     let condition = &budget.condition;
-    // What reads add is taken from what the code corrects.
+    // Errors added by reads use up part of the error rate that the code corrects.
     let limit = &(budget.limit - read_errors(device, condition));
     if *limit <= 0.0 {
         return device.technology.widest_step().map(|_| HOPELESS);
@@ -95,12 +99,13 @@ fn read_errors(device: &Device, condition: &Condition) -> f64 {
     each * libm::pow(condition.reads, exponent)
 }
 
-/// Whether the budget closes: data is correctable to the end of its retention.
+/// Returns true if the budget closes: data is correctable to the end of its retention.
 pub fn closes(device: &Device, budget: &Budget) -> bool {
     free(device, budget).map_or_else(|| device.estimate(&budget.condition).worst() <= budget.limit, |free| free >= 0.0)
 }
 
-/// The budget with its unknown filled in as far as it will go; none if it cannot be closed, or the technology does not know that quantity.
+/// Solves the budget for `unknown`, as far as it can go; `None` if no value closes the budget or the technology does
+/// not have that quantity.
 pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budget> {
     let with = |value: f64| -> Budget {
         let mut budget = *budget;
@@ -137,7 +142,7 @@ pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budge
     Some(with(value))
 }
 
-/// Who spends what; none where the technology has no window.
+/// Returns the division of the window; `None` if the technology has no window or the levels cannot be placed.
 pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
     let limit = budget.limit - read_errors(device, &budget.condition);
     if limit <= 0.0 {
@@ -173,7 +178,7 @@ pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
     })
 }
 
-/// Where the highest level ends if all stand as low as the limit allows \[V\].
+/// Returns the upper end of the highest level if all levels are placed as low as the limit allows \[V\].
 fn top(model: &VoltageModel, condition: &Condition, limit: f64) -> f64 {
     let placed = placed(model, condition, limit, 2.0 * RESOLUTION);
     placed.map_or(model.top(condition.step) - HOPELESS, |placed| placed.top(condition.step))
@@ -204,14 +209,14 @@ fn volts(model: &VoltageModel, budget: &Budget) -> Vec<Share> {
         .collect()
 }
 
-/// The pitch at which levels of this step and age just meet the limit, in nominal pitches.
+/// Returns the pitch at which levels with this step and age just meet the limit, in nominal pitches.
 fn pitch(model: &BellLevels, condition: &Condition, limit: f64) -> f64 {
     let sigma = model.lower_sigma(condition.pe_cycles, condition.age);
     pitch_of(model, condition.step, sigma, limit)
 }
 
 fn pitch_of(model: &BellLevels, step: f64, lower_sigma: f64, limit: f64) -> f64 {
-    // Wider by a pitch's growth the room of both shoulders grows; nothing needs ten pitches.
+    // The error rate falls as the pitch grows, since both shoulders get more room; ten pitches are always enough.
     last_holding(0.0, 10.0, 40, |pitch| model.error_rate_in(pitch, step, lower_sigma) > limit)
 }
 
@@ -240,12 +245,13 @@ mod tests {
         Budget { condition, limit: LIMIT }
     }
 
-    /// The levels of FACTS 1.2 are where the budget just closes.
+    /// The levels of FACTS 1.2 are those at which the budget just closes.
     #[test]
     fn the_nominal_budget_is_spent_to_the_last_hundredth_of_a_volt() {
         let spending = spending(&ofwar(), &nominal()).expect("a window");
         assert!(spending.free.abs() < 0.02, "{spending:?}");
-        // Three levels a step wide each, and the erased state's own width, are the most of it; erasing is nominal.
+        // Most of the window goes to three levels, each one step wide, and to the width of the erased state; the erase
+        // is nominal.
         let volts: Vec<f64> = spending.shares.iter().map(|share| share.volts).collect();
         assert!((volts[1] / 0.6 - 1.0).abs() < 0.3 && volts[0] > 0.8 && volts[3] > 0.3 && volts[4] > 0.3, "{spending:?}");
         assert!(volts.iter().all(|volts| *volts > -0.005) && volts[5].abs() < 1e-9, "{spending:?}");
@@ -254,7 +260,7 @@ mod tests {
         assert!(spending.code_gives.is_some_and(|volts| volts > 0.3), "{spending:?}");
     }
 
-    /// Given any four, the fifth; put back, the budget closes with nothing left.
+    /// Each quantity solved from the other four closes the budget with nothing left.
     #[test]
     fn each_of_the_five_follows_from_the_others() {
         let device = ofwar();
@@ -284,7 +290,8 @@ mod tests {
         assert_eq!(spending(&device, &read(1e6)), None);
     }
 
-    /// OFWAR, retention relaxation and DPES spend the same margin: what one takes the others do not have.
+    /// OFWAR, retention relaxation and DPES draw on the same margin: the part used by one is not available to the
+    /// others.
     #[test]
     fn what_one_work_takes_another_has_not() {
         let device = ofwar();

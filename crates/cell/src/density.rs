@@ -1,51 +1,55 @@
-//! Probability on an even grid of voltages.
+//! Probability on an evenly spaced grid of voltages.
 //!
-//! A place of the grid holds the probability of its cell, from half a step below to half a step above: shapes are integrated over cells, not
-//! sampled, so every density sums to one whatever the step. What is lost at the ends of the grid is given to the end cells.
-//! Convolution on cells widens a density by a uniform of one step: an error of `step^2 / 12` in variance, which halving the step quarters.
+//! A grid point holds the probability of its bin, from half a step below it to half a step above. Shapes are integrated
+//! over bins, not sampled, so every density sums to one whatever the step. Probability beyond the ends of the grid is
+//! added to the end bins. Convolution on bins widens a density by a uniform distribution of one step: an error of
+//! `step^2 / 12` in variance, which falls to a quarter when the step is halved.
 
-/// An even grid of voltages.
+/// Evenly spaced grid of voltages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
-    /// The first place \[V\].
+    /// Voltage of the first grid point \[V\].
     pub low: f64,
-    /// Between places \[V\].
+    /// Distance between grid points \[V\].
     pub step: f64,
-    /// How many places.
+    /// Number of grid points.
     pub count: usize,
 }
 
 impl Grid {
-    /// A grid from `low` to `high` \[V\], whose places are whole multiples of its step: where levels lie between places does not depend on where the grid begins.
+    /// Returns a grid from `low` to `high` \[V\] whose points are whole multiples of `step`, so that the position of a
+    /// level relative to the grid points does not depend on `low`.
     pub fn over(low: f64, high: f64, step: f64) -> Grid {
         let low = (low / step).floor() * step;
         Grid { low, step, count: ((high - low) / step).ceil() as usize + 1 }
     }
 
-    /// The last place that ends below a voltage, and how far beyond its end the voltage is, in places; none if the first ends above.
+    /// Returns the last grid point whose bin ends at or below a voltage, and the distance of the voltage beyond the end
+    /// of that bin, in steps; `None` if the first bin ends above the voltage.
     pub fn between(&self, voltage: f64) -> (Option<usize>, f64) {
         let place = (voltage - self.low) / self.step - 0.5;
         let below = place.floor();
         if below < 0.0 { (None, 0.0) } else { (Some((below as usize).min(self.count - 1)), place - below) }
     }
 
-    /// The voltage of a place \[V\].
+    /// Returns the voltage of a grid point \[V\].
     pub fn at(&self, index: usize) -> f64 {
         self.low + self.step * index as f64
     }
 }
 
-/// The distribution function of the standard normal distribution.
+/// Returns the distribution function of the standard normal distribution.
 pub fn normal(z: f64) -> f64 {
     0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Its integral from minus infinity: `z Phi(z) + phi(z)`.
+/// Returns the integral of [`normal`] from minus infinity to `z`: `z Phi(z) + phi(z)`.
 fn normal_integral(z: f64) -> f64 {
     z * normal(z) + libm::exp(-0.5 * z * z) / (2.0 * std::f64::consts::PI).sqrt()
 }
 
-/// The distribution function of a normal variable plus an independent uniform one of `width` centred on zero, at `x` from the mean.
+/// Returns the distribution function of the sum of a normal variable and an independent uniform one of `width` centred
+/// on zero, at a distance `x` from the mean.
 pub fn normal_plus_uniform(x: f64, sigma: f64, width: f64) -> f64 {
     if width <= 0.0 {
         return if sigma <= 0.0 { f64::from(u8::from(x >= 0.0)) } else { normal(x / sigma) };
@@ -57,26 +61,27 @@ pub fn normal_plus_uniform(x: f64, sigma: f64, width: f64) -> f64 {
     (sigma / width * (normal_integral(above) - normal_integral(below))).clamp(0.0, 1.0)
 }
 
-/// The distribution function of the symmetric exponential (Laplace) distribution.
+/// Returns the distribution function of the symmetric exponential (Laplace) distribution.
 pub fn laplace(x: f64, lambda: f64) -> f64 {
     if x < 0.0 { 0.5 * libm::exp(x / lambda) } else { 1.0 - 0.5 * libm::exp(-x / lambda) }
 }
 
-/// Masses of an independent distance, to convolve with.
+/// Probability masses of an independent voltage shift, for convolution with a density.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Where the first mass is, in places from no distance at all.
+    /// Shift of the first mass, in grid steps.
     first: isize,
     mass: Vec<f64>,
 }
 
 impl Kernel {
-    /// The kernel of a distribution function (of the distance \[V\]) that is over within `reach` \[V\] of zero.
+    /// Returns the kernel of a shift with the given distribution function (of the shift \[V\]), cut off at `reach`
+    /// \[V\] on either side of zero and normalised.
     pub fn of(step: f64, reach: f64, distribution: impl Fn(f64) -> f64) -> Kernel {
         Kernel::around(step, 0.0, reach, distribution)
     }
 
-    /// The same, over within `reach` of `centre` \[V\].
+    /// Like [`Kernel::of`], but cut off at `reach` on either side of `centre` \[V\].
     pub fn around(step: f64, centre: f64, reach: f64, distribution: impl Fn(f64) -> f64) -> Kernel {
         let first = ((centre - reach) / step).floor() as isize;
         let last = ((centre + reach) / step).ceil() as isize;
@@ -87,12 +92,12 @@ impl Kernel {
         Kernel { first, mass }
     }
 
-    /// The kernel of a normal distance. A cell's probability lies evenly over its width, and stays so.
+    /// Returns the kernel of a normally distributed shift. The probability of a bin is taken as uniform over the bin.
     pub fn normal(step: f64, mean: f64, deviation: f64) -> Kernel {
         Kernel::around(step, mean, 9.0 * deviation + step, |x| normal_plus_uniform(x - mean, deviation, step))
     }
 
-    /// The kernel of the sum of two independent distances.
+    /// Returns the kernel of the sum of two independent shifts.
     pub fn and(&self, other: &Kernel) -> Kernel {
         let mut mass = vec![0.0; self.mass.len() + other.mass.len() - 1];
         for (at, &mine) in self.mass.iter().enumerate() {
@@ -104,7 +109,7 @@ impl Kernel {
     }
 }
 
-/// Probability over a grid.
+/// Probability distribution on a grid.
 #[derive(Clone, Debug)]
 pub struct Density {
     grid: Grid,
@@ -112,7 +117,7 @@ pub struct Density {
 }
 
 impl Density {
-    /// The density of a distribution function.
+    /// Returns the density of a distribution function.
     pub fn of(grid: Grid, distribution: impl Fn(f64) -> f64) -> Density {
         let mut below = 0.0;
         let mut mass = Vec::with_capacity(grid.count);
@@ -124,27 +129,27 @@ impl Density {
         Density { grid, mass }
     }
 
-    /// Its grid.
+    /// Returns the grid.
     pub fn grid(&self) -> Grid {
         self.grid
     }
 
-    /// The probability of each place.
+    /// Returns the probability of each bin.
     pub fn mass(&self) -> &[f64] {
         &self.mass
     }
 
-    /// The sum of all probability: one, but for rounding.
+    /// Returns the sum of all probability: one, except for rounding.
     pub fn total(&self) -> f64 {
         self.mass.iter().sum()
     }
 
-    /// The mean \[V\].
+    /// Returns the mean \[V\].
     pub fn mean(&self) -> f64 {
         self.mass.iter().enumerate().map(|(index, mass)| mass * self.grid.at(index)).sum()
     }
 
-    /// The density of the sum with an independent distance.
+    /// Returns the density after an independent shift of every cell.
     pub fn plus(&self, kernel: &Kernel) -> Density {
         let mut mass = vec![0.0; self.grid.count];
         let last = self.grid.count as isize - 1;
@@ -162,7 +167,8 @@ impl Density {
         Density { grid: self.grid, mass }
     }
 
-    /// The density after every cell has moved by a normal distance whose mean and deviation \[V\] depend on where it was.
+    /// Returns the density after every cell has moved by a normally distributed shift whose mean and standard deviation
+    /// \[V\] depend on the voltage it had.
     pub fn moved(&self, shift: impl Fn(f64) -> (f64, f64)) -> Density {
         let mut mass = vec![0.0; self.grid.count];
         let step = self.grid.step;
@@ -172,7 +178,7 @@ impl Density {
             let place =
                 |voltage: f64| ((voltage - self.grid.low) / step).round().clamp(0.0, (self.grid.count - 1) as f64) as usize;
             let (first, last) = (place(centre - 9.0 * deviation - step), place(centre + 9.0 * deviation + step));
-            // A cell's probability lies evenly over its width, and stays so.
+            // The probability of a bin is taken as uniform over the bin.
             let mut below = 0.0;
             for (at, sum) in mass.iter_mut().enumerate().take(last + 1).skip(first) {
                 let edge = self.grid.at(at) + step / 2.0 - centre;
@@ -184,13 +190,13 @@ impl Density {
         Density { grid: self.grid, mass }
     }
 
-    /// Probability at and below each place, and above it.
+    /// Returns, for each grid point, the probability in its bin and all below, and the probability in all bins above.
     pub fn tails(&self) -> (Vec<f64>, Vec<f64>) {
         let mut at_most = self.mass.clone();
         for index in 1..at_most.len() {
             at_most[index] += at_most[index - 1];
         }
-        // From the far end, so that small tails are not lost in a sum near one.
+        // Summed from the far end, so that small tails are not lost in a sum near one.
         let mut more = vec![0.0; self.mass.len()];
         for index in (1..more.len()).rev() {
             more[index - 1] = more[index] + self.mass[index];

@@ -1,4 +1,4 @@
-//! A kind of flash: a technology, with what heat, reads and programming do to it.
+//! A kind of flash: a technology, with the effects of temperature, reads and programming.
 
 use crate::condition::{Condition, Estimate};
 use crate::density::Density;
@@ -13,52 +13,52 @@ use crate::stress::{ReadDisturb, Variation, acceleration, equivalent_age};
 use crate::voltage::{Disturbed, VoltageModel};
 use kit::Nanos;
 
-/// The grid on which threshold voltages are followed \[V\]: halving it changes error rates of one and two bits a cell by less than 0.3 %, of three and four by up
-/// to 2 %.
+/// Grid step for threshold voltages \[V\]. Halving it changes error rates by less than 0.3 % for one and two bits per
+/// cell, and by up to 2 % for three and four.
 pub const RESOLUTION: f64 = 0.004;
 
-/// Where error rates come from.
+/// Model from which error rates are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Technology {
-    /// Threshold voltages, noise, interference and loss.
+    /// Threshold voltages with noise, interference and retention loss.
     Voltage(VoltageModel),
-    /// Bell-shaped levels and a power law of time.
+    /// Bell-shaped levels whose errors follow a power law of time.
     Bell(BellLevels),
     /// Dynamic program and erase scaling.
     Scaled(ScaledCell),
-    /// A law fitted to measurements.
+    /// Law fitted to measurements.
     Law(Law),
-    /// A user's measurements.
+    /// Table of a user's measurements.
     Measured(Measured),
     /// Resistive memory.
     Rram(Rram),
 }
 
-/// A kind of flash.
+/// A kind of flash with all the models that describe it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// Where its error rates come from.
+    /// Model from which error rates are computed.
     pub technology: Technology,
-    /// Where pages are read.
+    /// Choice of the read references.
     pub references: References,
-    /// What reads add, where the technology does not say.
+    /// Errors added by reads, where the technology does not include them.
     pub disturb: Option<ReadDisturb>,
-    /// Activation energy of loss \[eV\].
+    /// Activation energy of retention loss \[eV\].
     pub activation_ev: f64,
-    /// The temperature at which ages are given \[degrees Celsius\].
+    /// Temperature to which ages refer \[degrees Celsius\].
     pub reference_celsius: f64,
-    /// How blocks and layers differ.
+    /// Variation between blocks and between layers.
     pub variation: Variation,
-    /// How it is programmed, where that is known.
+    /// Model of programming; none if it is not known.
     pub ispp: Option<Ispp>,
-    /// The program step it is used with, in the technology's unit; zero where it has none.
+    /// Nominal program step, in the technology's unit; zero if the technology has none.
     pub nominal_step: f64,
-    /// Cycles it is rated for.
+    /// Rated program and erase cycles.
     pub rated_pe_cycles: u32,
 }
 
 impl Technology {
-    /// Page types.
+    /// Returns the number of page types.
     pub fn page_types(&self) -> usize {
         match self {
             Technology::Voltage(model) => model.bits(),
@@ -69,7 +69,7 @@ impl Technology {
         }
     }
 
-    /// The widest program step that may be asked about; none where a step says nothing.
+    /// Returns the widest program step allowed; `None` if error rates do not depend on a step.
     pub fn widest_step(&self) -> Option<f64> {
         match self {
             Technology::Voltage(_) => Some(1.5),
@@ -79,7 +79,8 @@ impl Technology {
         }
     }
 
-    /// The most that an erase may be shallower than nominal \[V\]; none where a depth says nothing.
+    /// Returns the largest voltage by which an erase may be shallower than nominal \[V\]; `None` if error rates do not
+    /// depend on the erase depth.
     pub fn shallowest_erase(&self) -> Option<f64> {
         match self {
             Technology::Voltage(model) => Some(model.verify.first().map_or(0.0, |verify| verify - model.erased_mean)),
@@ -88,13 +89,13 @@ impl Technology {
         }
     }
 
-    /// What its steps are measured in.
+    /// Returns the unit of the program step.
     pub fn step_unit(&self) -> &'static str {
         if matches!(self, Technology::Bell(_)) { "pitch" } else { "V" }
     }
 }
 
-/// A page whose error rate is asked for at many ages: what does not depend on the age is done once.
+/// A condition prepared for error rates at many ages: the part that does not depend on the age is computed once.
 pub struct Aging<'a> {
     device: &'a Device,
     condition: Condition,
@@ -103,8 +104,8 @@ pub struct Aging<'a> {
 }
 
 impl Device {
-    /// A device of which nothing is known but its technology and rating: read where it is best, 1.1 eV at 40 degrees (FACTS 6.3; the temperature assumed), no reads, no
-    /// variation, no programming.
+    /// Returns a device of which only technology and rating are known: optimal references, 1.1 eV at 40 degrees Celsius
+    /// (FACTS 6.3; the temperature is assumed), no read disturb, no variation, no model of programming.
     pub fn of(technology: Technology, rated_pe_cycles: u32) -> Device {
         Device {
             technology,
@@ -119,17 +120,17 @@ impl Device {
         }
     }
 
-    /// Error rates at a condition.
+    /// Returns the error rates at a condition.
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         self.aging(condition).at(condition.age)
     }
 
-    /// The condition prepared for being asked at several ages.
+    /// Prepares a condition for error rates at several ages.
     pub fn aging(&self, condition: &Condition) -> Aging<'_> {
         self.aging_on(condition, RESOLUTION)
     }
 
-    /// The same on a grid of another resolution \[V\].
+    /// Like [`Device::aging`], but on a grid of another resolution \[V\].
     pub fn aging_on(&self, condition: &Condition, resolution: f64) -> Aging<'_> {
         let disturbed = match &self.technology {
             Technology::Voltage(model) => Some(model.disturbed(condition, resolution)),
@@ -138,22 +139,23 @@ impl Device {
         Aging { device: self, condition: *condition, resolution, disturbed }
     }
 
-    /// How much faster data ages at a temperature than at the reference temperature.
+    /// Returns the factor by which data ages faster at a temperature than at the reference temperature.
     pub fn heat(&self, celsius: f64) -> f64 {
         acceleration(self.activation_ev, celsius, self.reference_celsius)
     }
 
-    /// An age at a temperature as one at the reference temperature.
+    /// Converts an age at a temperature into the equivalent age at the reference temperature.
     pub fn age_at(&self, age: Nanos, celsius: f64) -> Nanos {
         equivalent_age(age, self.heat(celsius))
     }
 
-    /// An age at the reference temperature as one at another.
+    /// Converts an age at the reference temperature into the equivalent age at another temperature.
     pub fn age_kept_at(&self, age: Nanos, celsius: f64) -> Nanos {
         equivalent_age(age, 1.0 / self.heat(celsius))
     }
 
-    /// The distributions of levels, lowest first, and the references; none where the technology knows error rates only.
+    /// Returns the distributions of levels, lowest first, and the references; `None` if the technology has error rates
+    /// only.
     pub fn levels(&self, condition: &Condition, resolution: f64) -> Option<(Vec<Density>, Vec<f64>)> {
         match &self.technology {
             Technology::Voltage(model) => {
@@ -166,7 +168,7 @@ impl Device {
         }
     }
 
-    /// What reads add at a wear: a factor, and the exponent of the number of reads.
+    /// Returns the error rate added by reads at a wear, as a factor and the exponent of the number of reads.
     pub fn read_term(&self, pe_cycles: f64) -> (f64, f64) {
         match (&self.technology, &self.disturb) {
             (Technology::Law(law), _) => law.read_term(pe_cycles),
@@ -177,7 +179,7 @@ impl Device {
 }
 
 impl Aging<'_> {
-    /// Error rates at an age.
+    /// Returns the error rates at an age.
     pub fn at(&self, age: Nanos) -> Estimate {
         let condition = Condition { age, ..self.condition };
         let mut estimate = match (&self.device.technology, &self.disturbed) {

@@ -1,93 +1,100 @@
-//! Dynamic program and erase scaling (Jeong and others, FAST 2014): what a gentler erase saves, and what it asks of the program that follows.
+//! Dynamic program and erase scaling (Jeong and others, FAST 2014): the wear that a gentler erase saves, and the
+//! restriction it puts on the following program.
 //!
-//! A shallower erase leaves a smaller window, which slower, narrower programming must make up for; what the cell's wear has not yet used of the
-//! window helps. The figures of the paper are lost; the numbers are the derived default of FACTS 4.2, every one replaceable.
+//! A shallower erase leaves a smaller window, for which narrower and slower programming must make up; the retention
+//! margin that wear has not yet used also helps. The figures of the paper are lost; the numbers are the derived default
+//! of FACTS 4.2, and each can be replaced.
 
 use crate::condition::{Condition, Estimate};
 use kit::Nanos;
 
-/// How deep a block is erased: EV0 is nominal, EV4 the gentlest.
+/// Number of erase depths: EV0 is nominal, EV4 the gentlest.
 pub const ERASE_MODES: usize = 5;
-/// Intervals of 0.5 K summed wear over the rated 3 K cycles.
+/// Number of intervals of summed wear, 500 nominal erases each, over the rated 3,000 cycles.
 pub const INTERVALS: usize = 6;
-/// Cycles in an interval.
+/// Cycles in an interval of wear.
 const INTERVAL_CYCLES: f64 = 500.0;
 
-/// How fast a block is erased.
+/// Speed of an erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EraseSpeed {
     /// The nominal time.
     Fast,
-    /// Four times the nominal time, from a lower voltage on (section 3.3).
+    /// Four times the nominal time, starting from a lower voltage (section 3.3).
     Slow,
 }
 
 /// Constants of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
-    /// Program step of each erase mode's write mode, as a share of the nominal: end point stated, spacing assumed.
+    /// Program step of each erase mode's write mode, as a fraction of the nominal step: the end point is stated, the
+    /// spacing assumed.
     pub step: [f64; ERASE_MODES],
-    /// Window saved by the narrowest step, and by a fresh cell \[V\]: their sum 1.06 V stated, shares assumed.
+    /// Window saved by the narrowest step, and by a fresh cell \[V\]: the sum of 1.06 V is stated, the split assumed.
     pub saved: (f64, f64),
-    /// Relative reduction of the erase voltage for each volt saved: 0.132, derived.
+    /// Relative reduction of the erase voltage per volt of window saved: 0.132, derived.
     pub voltage_per_volt: f64,
-    /// Wear of one erase, as (at no reduction, less for each unit of relative reduction), for fast and slow erases: derived (FACTS 4.1).
+    /// Coefficients (base, slope) of the wear of one erase, `base - slope r` at a relative reduction r of the erase
+    /// voltage, for fast and for slow erases: derived (FACTS 4.1).
     pub wear: [(f64, f64); 2],
-    /// Entries of the table of effective wear in place of what follows from the lines above.
+    /// Entries of the table of effective wear that replace the values derived from the fields above.
     pub replaced: Vec<Entry>,
-    /// Time of a slow erase, in nominal ones: 4, stated (section 3.3: +300 %).
+    /// Time of a slow erase relative to a nominal one: 4, stated (section 3.3: +300 %).
     pub slow_time: f64,
-    /// Time of a lazy erase, which further erases a block that was erased too gently for the next write, as a share of a nominal erase: 0.2, stated (section 3.4).
+    /// Time of a lazy erase, which deepens the erase of a block that was erased too gently for the next write, relative
+    /// to a nominal erase: 0.2, stated (section 3.4).
     pub lazy_time: f64,
 }
 
-/// An entry of the table of effective wear.
+/// Entry of the table of effective wear.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// How deep: EV0 to EV4.
+    /// Erase depth: 0 to 4 for EV0 to EV4.
     pub mode: usize,
-    /// How fast.
+    /// Speed of the erase.
     pub speed: EraseSpeed,
-    /// Interval of summed wear.
+    /// Interval of summed wear, from 0.
     pub interval: usize,
-    /// The wear of one erase, in nominal erases.
+    /// Wear of one erase, in nominal erases.
     pub wear: f64,
 }
 
-/// The error rates of a cell under this scaling. The paper gives ratios; what joins them to a rate is assumed, and linear in volts: a block at the rated summed wear,
-/// written with the nominal step after a nominal erase, just meets `limit` after a year (the baking of section 3.1 is 1.07 years at 55 degrees); what
-/// retention uses of its margin goes with summed wear (section 3.1: retention errors are normalised to the wear) and with the logarithm of time.
+/// Error rates of a cell under this scaling. The paper gives ratios only; the relation to an error rate is assumed, and
+/// linear in volts. A block at the rated summed wear, written with the nominal step after a nominal erase, just meets
+/// `limit` after a year (the baking of section 3.1 is 1.07 years at 55 degrees Celsius). The use of the retention
+/// margin is proportional to the summed wear (section 3.1: retention errors are normalised to the wear) and to the
+/// logarithm of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaledCell {
-    /// What erases and steps save.
+    /// Window saved by erase modes and program steps.
     pub scaling: Scaling,
-    /// The rated summed wear, stated: 3,000.
+    /// Rated summed wear: 3,000, stated.
     pub rated_wear: f64,
-    /// The error rate at the rated point; assumed.
+    /// Error rate at the rated wear after a year; assumed.
     pub limit: f64,
-    /// The error rate of fresh data as a share of that; assumed, as for retention relaxation.
+    /// Error rate of fresh data as a fraction of `limit`; assumed, as for retention relaxation.
     pub fresh_share: f64,
-    /// t_0 of the time law ln(1 + t / t_0), assumed as for OFWAR.
+    /// t_0 of the time law ln(1 + t / t_0); assumed, as for OFWAR.
     pub retention_unit: Nanos,
-    /// The nominal program step \[V\]: narrowing three levels to half saves `saved.0`. Derived.
+    /// Nominal program step \[V\]: halving the width of three levels saves `saved.0`. Derived.
     pub nominal_step: f64,
 }
 
 impl ScaledCell {
-    /// The share of the retention margin that wear and age use.
+    /// Returns the fraction of the retention margin used at a wear and age; one at the rated wear after a year.
     pub fn margin_used(&self, wear: f64, age: Nanos) -> f64 {
         let unit = self.retention_unit.0 as f64;
         wear / self.rated_wear * libm::log1p(age.0 as f64 / unit) / libm::log1p(Nanos::YEAR.0 as f64 / unit)
     }
 
-    /// What is spent of the window beyond what the step has made room for \[V\].
+    /// Returns the window used by retention and a shallow erase, minus the window that the program step saves \[V\].
     pub fn spent(&self, condition: &Condition) -> f64 {
         let used = self.margin_used(condition.pe_cycles, condition.age);
         let room = self.scaling.room(condition.step / self.nominal_step, used);
         self.scaling.saved.1 + condition.erase_shift - room
     }
 
-    /// Error rates at a condition; the model does not tell page types apart.
+    /// Returns the error rates at a condition, the same for all page types.
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         let share = (self.spent(condition) / self.scaling.saved.1).max(0.0);
         let rate = self.limit * (self.fresh_share + (1.0 - self.fresh_share) * share);
@@ -110,43 +117,46 @@ impl Default for Scaling {
 }
 
 impl Scaling {
-    /// The window that a mode saves in an interval of wear \[V\].
+    /// Returns the window that an erase mode's program step and the unused wear save in an interval of wear \[V\].
     pub fn saved_volts(&self, mode: usize, interval: usize) -> f64 {
         let by_step = (1.0 - self.step[mode]) / (1.0 - self.step[ERASE_MODES - 1]);
         self.saved.0 * by_step + self.saved.1 * (1.0 - interval as f64 / (INTERVALS - 1) as f64)
     }
 
-    /// The wear of one erase that leaves the window smaller by `saved` volts, in nominal erases; not below zero.
+    /// Returns the wear of one erase that leaves a window smaller by `saved` volts, in nominal erases; at least zero.
     pub fn wear_of(&self, saved: f64, speed: EraseSpeed) -> f64 {
         let (base, slope) = self.wear[speed as usize];
         (base - slope * self.voltage_per_volt * saved).max(0.0)
     }
 
-    /// The wear of one erase, in nominal erases.
+    /// Returns the effective wear of one erase, in nominal erases.
     pub fn effective_wear(&self, mode: usize, speed: EraseSpeed, interval: usize) -> f64 {
         let same = |entry: &&Entry| (entry.mode, entry.speed, entry.interval) == (mode, speed, interval);
         let replaced = self.replaced.iter().rfind(same).map(|entry| entry.wear);
         replaced.unwrap_or_else(|| self.wear_of(self.saved_volts(mode, interval), speed))
     }
 
-    /// Wear that a lazy erase from one erase mode to a lower one adds to its wear: it then counts as erased that deeply from the start (section 3.4).
+    /// Returns the wear that a lazy erase from one erase mode to a deeper one adds; in total the block then wears as if
+    /// erased to that depth from the start (section 3.4).
     pub fn lazy_wear(&self, from: usize, to: usize, speed: EraseSpeed, interval: usize) -> f64 {
         (self.effective_wear(to, speed, interval) - self.effective_wear(from, speed, interval)).max(0.0)
     }
 
-    /// How many times as many cycles a block lasts if it is always erased so.
+    /// Returns the number of cycles of a block that is always erased with this mode and speed, relative to the rated
+    /// cycles.
     pub fn lifetime(&self, mode: usize, speed: EraseSpeed) -> f64 {
         let cycles: f64 = (0..INTERVALS).map(|interval| INTERVAL_CYCLES / self.effective_wear(mode, speed, interval)).sum();
         cycles / (INTERVALS as f64 * INTERVAL_CYCLES)
     }
 
-    /// The deepest cut of the window that a program step, as a share of the nominal, allows if the retention margin is used to `margin_used` of what it is
-    /// after the rated wear \[V\]: the same sum as [`Scaling::saved_volts`], for any step and any wear.
+    /// Returns the largest reduction of the window that a program step, as a fraction of the nominal step, allows if
+    /// the fraction `margin_used` of the retention margin is in use \[V\]: the same sum as [`Scaling::saved_volts`],
+    /// for any step and any wear.
     pub fn room(&self, step: f64, margin_used: f64) -> f64 {
         self.saved.0 * (1.0 - step) / (1.0 - self.step[ERASE_MODES - 1]) + self.saved.1 * (1.0 - margin_used)
     }
 
-    /// The shortest program time after such an erase, in nominal ones.
+    /// Returns the shortest program time after an erase in this mode, relative to the nominal time.
     pub fn program_scale(&self, mode: usize) -> f64 {
         1.0 / self.step[mode]
     }
@@ -156,7 +166,7 @@ impl Scaling {
 mod tests {
     use super::*;
 
-    /// The table of FACTS 4.2.
+    /// Values of the table in FACTS 4.2.
     #[test]
     fn effective_wear_is_that_of_the_table() {
         let fast = [
@@ -200,8 +210,8 @@ mod tests {
         assert_eq!([0, 4].map(|mode| scaling.program_scale(mode)), [1.0, 2.0]);
     }
 
-    /// Section 3.1: wear 0.46 at a reduction of 0.14 is +117 % cycles if it could be kept for life. The paper's other figure for slow erases (-19 %) would
-    /// give 0.37 there and not the 0.45 that it states: FACTS 4.1.
+    /// Section 3.1: a wear of 0.46 at a reduction of 0.14 means +117 % cycles if that mode could be kept for life. The
+    /// paper's other figure for slow erases (-19 %) would give 0.37 at that point, not the stated 0.45: FACTS 4.1.
     #[test]
     fn the_paper_s_end_points() {
         let scaling = Scaling::default();
@@ -246,7 +256,8 @@ mod tests {
         let scaling = Scaling::default();
         for mode in 0..ERASE_MODES {
             for interval in 0..INTERVALS {
-                // What the table lets the erase save closes the budget exactly, where the interval's margin is used up.
+                // The window that the table lets the erase save closes the budget exactly if the margin of the interval
+                // is used up.
                 let wear = interval as f64 * 600.0;
                 let found = rate(0.424 * scaling.step[mode], scaling.saved_volts(mode, interval), wear);
                 assert!((found / 4.5e-4 - 1.0).abs() < 1e-9, "EV{mode} {interval}: {found}");

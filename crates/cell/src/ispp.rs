@@ -1,53 +1,54 @@
-//! Incremental step pulse programming: pulses that rise by the program step, each followed by verifying, until every cell has passed.
+//! Incremental step pulse programming (ISPP): pulses that rise by the program step, each followed by verifies, until
+//! every cell has passed.
 
 use kit::Nanos;
 
-/// One pass over the cells of a wordline, which programs one page.
+/// One programming pass over the cells of a wordline, which programs one page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pass {
-    /// The threshold voltage that the first pulse brings the slowest cell to, less a step \[V\].
+    /// Threshold voltage of the slowest cell after the first pulse, minus one step \[V\].
     pub start: f64,
-    /// The voltage that it must reach \[V\].
+    /// Threshold voltage that the slowest cell must reach \[V\].
     pub end: f64,
-    /// The pass's step as a multiple of the program step: a coarse first pass may take wider ones.
+    /// Step of this pass as a multiple of the program step; a coarse first pass may use wider steps.
     pub coarseness: f64,
-    /// Levels that are verified after each pulse.
+    /// Number of levels verified after each pulse.
     pub verifies: u32,
 }
 
-/// How a wordline is programmed.
+/// Timing and passes of programming a wordline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ispp {
-    /// One program pulse.
+    /// Time of one program pulse.
     pub pulse: Nanos,
-    /// One verify.
+    /// Time of one verify.
     pub verify: Nanos,
-    /// What a pass takes beside its pulses. Halving the time by doubling the step needs none.
+    /// Time of a pass besides pulses and verifies. Zero if doubling the step is to halve the program time.
     pub fixed: Nanos,
-    /// The passes by page type, LSB first.
+    /// Passes by page type, LSB first.
     pub passes: Vec<Pass>,
 }
 
 impl Ispp {
-    /// Pulses of a pass, in the mean over wordlines: where the slowest cell starts is spread over one step, so a pass takes a whole number of pulses, this many
-    /// on average.
+    /// Returns the mean number of pulses of a pass over wordlines. The starting voltage of the slowest cell is spread
+    /// evenly over one step, so a single pass takes a whole number of pulses and this number on average.
     pub fn loops(&self, page: usize, step: f64) -> f64 {
         let pass = &self.passes[page % self.passes.len()];
         (pass.end - pass.start) / (step * pass.coarseness)
     }
 
-    /// The mean program time of a page type.
+    /// Returns the mean program time of a page type.
     pub fn time(&self, page: usize, step: f64) -> Nanos {
         self.after(page, self.loops(page, step))
     }
 
-    /// The mean program time over page types.
+    /// Returns the mean program time over all page types.
     pub fn mean_time(&self, step: f64) -> Nanos {
         let sum: u64 = (0..self.passes.len()).map(|page| self.time(page, step).0).sum();
         Nanos((sum as f64 / self.passes.len() as f64).round() as u64)
     }
 
-    /// The program times that a page type takes, each with its probability.
+    /// Returns the program times that occur for a page type, each with its probability.
     pub fn times(&self, page: usize, step: f64) -> Vec<(Nanos, f64)> {
         let loops = self.loops(page, step);
         let (fewer, share) = (libm::floor(loops), loops - libm::floor(loops));
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn time_is_pulses_and_verifies() {
         let ispp = example();
-        // LSB: 3.0 V in steps of 0.5 V are 6 pulses of 20 us; MSB: 4.8 V in 0.25 V are 19.2 of 30 us.
+        // LSB: 3.0 V in steps of 0.5 V take 6 pulses of 20 us; MSB: 4.8 V in steps of 0.25 V take 19.2 pulses of 30 us.
         assert_eq!(ispp.time(0, 0.25), Nanos(40_000 + 6 * 20_000));
         assert_eq!(ispp.time(1, 0.25), Nanos(40_000 + 576_000));
         assert_eq!(ispp.mean_time(0.25), Nanos((160_000 + 616_000) / 2));

@@ -1,16 +1,17 @@
-//! Error rates fitted to measurements, with the range in which each fit may be believed.
+//! Error rates fitted to measurements, each with its range of validity.
 //!
-//! Nothing is extrapolated in silence: outside its range a law still answers, and says what was outside.
+//! Extrapolation is never silent: outside its range a law still returns an estimate, with a note of each quantity that
+//! is outside.
 
 use crate::condition::{Condition, Estimate};
 
-/// A day \[ns\].
+/// Length of a day \[ns\].
 const DAY_NS: f64 = 8.64e13;
 
-/// A term `scale * pe^a * days^b * reads^c`.
+/// Term `scale * pe_cycles^a * days^b * reads^c`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
-    /// Its factor.
+    /// Factor of the term.
     pub scale: f64,
     /// Exponent of the cycles.
     pub pe_cycles: f64,
@@ -20,33 +21,34 @@ pub struct Term {
     pub reads: f64,
 }
 
-/// A sum of power laws.
+/// Sum of power-law terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
-    /// Its name.
+    /// Name of the law.
     pub name: &'static str,
     /// Bits in a cell.
     pub bits: usize,
-    /// Where it is from.
+    /// Source of the law.
     pub source: &'static str,
-    /// The terms.
+    /// Terms to be summed.
     pub terms: Vec<Term>,
-    /// The error rate up to which it is used: assumed, but for the thesis samples (FACTS 5.4).
+    /// Highest error rate for which the law is used: assumed, except for the thesis samples (FACTS 5.4).
     pub most: f64,
-    /// Whether higher rates are taken as that one.
+    /// True if an error rate above `most` is clamped to `most`.
     pub capped: bool,
-    /// Up to how many cycles, days and reads (of the block for `mlc-2y`, of the page for `tlc-72l`). Where neither the source nor FACTS 5.4 gives a bound it is assumed: cycles of both power laws, reads of the MLC.
+    /// Upper bounds of cycles, days and reads (of the block for `mlc-2y`, of the page for `tlc-72l`). Where neither the
+    /// source nor FACTS 5.4 gives a bound it is assumed: the cycles of both power laws and the reads of the MLC law.
     pub valid: (f64, f64, f64),
 }
 
-/// A term, in the order in which the sources write it.
+/// Builds a term from its factor and exponents, in the order in which the sources write them.
 fn term(scale: f64, pe_cycles: f64, days: f64, reads: f64) -> Term {
     Term { scale, pe_cycles, days, reads }
 }
 
 impl Term {
     fn at(&self, condition: &Condition) -> f64 {
-        // A power of nothing is one where its exponent is zero and nothing elsewhere, as it should be.
+        // Zero to the power of zero is one, so that a factor the term does not have is left out.
         let power = |base: f64, exponent: f64| if exponent == 0.0 { 1.0 } else { libm::pow(base.max(0.0), exponent) };
         let days = condition.age.0 as f64 / DAY_NS;
         self.scale * power(condition.pe_cycles, self.pe_cycles) * power(days, self.days) * power(condition.reads, self.reads)
@@ -54,7 +56,7 @@ impl Term {
 }
 
 impl Law {
-    /// The error rate of a page; the law does not tell page types apart.
+    /// Returns the error rates of pages, the same for all page types.
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         let rate: f64 = self.terms.iter().map(|term| term.at(condition)).sum();
         let days = condition.age.0 as f64 / DAY_NS;
@@ -75,14 +77,15 @@ impl Law {
         Estimate { pages: vec![rate.clamp(0.0, most); self.bits], outside }
     }
 
-    /// What reads add at a wear: a factor and the exponent of the reads.
+    /// Returns the error rate added by reads at a wear, as a factor and the exponent of the number of reads.
     pub fn read_term(&self, pe_cycles: f64) -> (f64, f64) {
         let term = self.terms.iter().find(|term| term.reads > 0.0);
         term.map_or((0.0, 1.0), |term| (term.at(&Condition { pe_cycles, reads: 1.0, ..Condition::default() }), term.reads))
     }
 }
 
-/// 2y-nm MLC: SimpleSSD 3, after Kim, Choi and Min (FAST 2019). Found; validity of the retention term to about 100 days derived (FACTS 5.4).
+/// Returns the law of 2y-nm MLC: SimpleSSD 3, after Kim, Choi and Min (FAST 2019). Found; validity of the retention
+/// term to about 100 days derived (FACTS 5.4).
 pub fn mlc_2y() -> Law {
     Law {
         name: "mlc-2y",
@@ -100,7 +103,8 @@ pub fn mlc_2y() -> Law {
     }
 }
 
-/// 72-layer TLC: MQSim-JW. Found; time taken in days, reads believed to about a thousand for each page: derived (FACTS 5.4).
+/// Returns the law of 72-layer TLC: MQSim-JW. Found; that time is in days and that reads are valid up to about a
+/// thousand for each page is derived (FACTS 5.4).
 pub fn tlc_72l() -> Law {
     Law {
         name: "tlc-72l",
@@ -118,7 +122,8 @@ pub fn tlc_72l() -> Law {
     }
 }
 
-/// One of the four samples of the SSDExplorer thesis, after read retry: `2.0e-3 (n / n_e)^1.8`, capped at 1e-2. Anchors stated, exponent assumed (FACTS 5.4).
+/// Returns the law of one of the four samples of the SSDExplorer thesis, after read retry: `2.0e-3 (n / n_e)^1.8`,
+/// capped at 1e-2. Anchors stated, exponent assumed (FACTS 5.4).
 fn thesis(name: &'static str, bits: usize, sustained: f64, rated: f64) -> Law {
     const AT_SUSTAINED: f64 = 2.0e-3;
     const EXPONENT: f64 = 1.8;
@@ -134,7 +139,7 @@ fn thesis(name: &'static str, bits: usize, sustained: f64, rated: f64) -> Law {
     }
 }
 
-/// The law called `name`.
+/// Returns the law called `name`.
 pub fn find(name: &str) -> Option<Law> {
     match name {
         "mlc-2y" => Some(mlc_2y()),
@@ -147,7 +152,7 @@ pub fn find(name: &str) -> Option<Law> {
     }
 }
 
-/// The names of all laws.
+/// Names of all laws.
 pub const NAMES: [&str; 6] = ["mlc-2y", "tlc-72l", "thesis-a-mlc", "thesis-b-mlc", "thesis-c-mlc", "thesis-d-tlc"];
 
 #[cfg(test)]
@@ -159,7 +164,7 @@ mod tests {
         Condition { pe_cycles, age: Nanos((days * DAY_NS) as u64), reads, ..Condition::default() }
     }
 
-    /// The values that FACTS 5.4 derives from the same formulas.
+    /// Values that FACTS 5.4 derives from the same formulas.
     #[test]
     fn values_are_those_of_the_facts() {
         let near = |law: &Law, at: Condition, expected: f64| {

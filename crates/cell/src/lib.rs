@@ -1,9 +1,10 @@
-//! Physics of the cell: where threshold voltages are, and how often a read takes them for something else.
+//! Physics of the cell: the distribution of threshold voltages and the error rates that follow from it.
 //!
-//! [`density`] holds probability on a grid of voltages, [`voltage`] is the threshold-voltage model of the OFWAR paper (section 4.1), [`read`] turns
-//! levels into error rates of pages, [`solve`] finds what a limit on them allows, and [`monte_carlo`] draws the same cells one by one.
-//! [`relaxation`] and [`dpes`] are the models of retention relaxation and of dynamic program and erase scaling; [`laws`] are error rates that
-//! others have fitted to measurements.
+//! [`density`] holds probability on a grid of voltages, [`voltage`] is the threshold-voltage model of the OFWAR paper
+//! (section 4.1), [`read`] derives the error rates of pages from distributions of levels, [`solve`] finds the step,
+//! erase depth, retention and wear that an error-rate limit allows, and [`monte_carlo`] draws individual cells of the
+//! same model. [`relaxation`] and [`dpes`] are the models of retention relaxation and of dynamic program and erase
+//! scaling; [`laws`] are published error rates fitted to measurements.
 
 pub mod budget;
 pub mod condition;

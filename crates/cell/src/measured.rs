@@ -1,23 +1,24 @@
-//! Error rates that a user has measured: a table over wear and age, for all pages or for each page type.
+//! Error rates measured by the user: a table over wear and age, with one error rate for all pages or one for each page
+//! type.
 
 use crate::condition::{Condition, Estimate};
 use kit::{Nanos, Problems};
 
-/// A day \[ns\].
+/// Length of a day \[ns\].
 const DAY_NS: f64 = 8.64e13;
 
-/// One measurement.
+/// One measurement, a row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Program and erase cycles.
     pub pe_cycles: f64,
-    /// Age \[days\].
+    /// Age of the data \[days\].
     pub days: f64,
     /// Error rates by page type, LSB first.
     pub pages: Vec<f64>,
 }
 
-/// A full table of measurements: every age at every wear.
+/// Complete table of measurements: one for every combination of wear and age.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     name: String,
@@ -28,7 +29,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// A table of `rows` in any order. `name` is what messages call it.
+    /// Builds a table from `rows` in any order. `name` is used in messages.
     pub fn of(name: &str, rows: &[Row]) -> Result<Measured, Problems> {
         let mut problems = Problems::default();
         for (index, row) in rows.iter().enumerate() {
@@ -71,13 +72,13 @@ impl Measured {
         problems.or(Measured { name: name.to_owned(), pe_cycles, days, ln_rates })
     }
 
-    /// Page types of the table.
+    /// Returns the number of page types in the table.
     pub fn page_types(&self) -> usize {
         self.ln_rates[0].len()
     }
 
-    /// Error rates between measurements, linear in their logarithm over wear and over the logarithm of 1 + days. Outside the table the nearest measurement
-    /// is taken, and that is said.
+    /// Returns error rates interpolated between measurements: their logarithm is linear in wear and in the logarithm of
+    /// 1 + days. Outside the table the nearest measurement is used, with a note in the estimate.
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         let days = condition.age.0 as f64 / DAY_NS;
         let mut outside = Vec::new();
@@ -108,7 +109,7 @@ impl Measured {
         Estimate { pages, outside }
     }
 
-    /// The largest wear and age in the table.
+    /// Returns the largest wear and the largest age in the table.
     pub fn extent(&self) -> (f64, Nanos) {
         let last = |axis: &[f64]| axis[axis.len() - 1];
         (last(&self.pe_cycles), Nanos((last(&self.days) * DAY_NS) as u64))

@@ -1,4 +1,5 @@
-//! The same model cell by cell: every cell is drawn, with the neighbours that disturb it. Slow, and independent of the densities it is compared with.
+//! Monte Carlo version of [`crate::voltage`]: every cell is drawn, together with the neighbours that disturb it. Slow,
+//! and independent of the densities with which it is compared.
 
 use crate::condition::Condition;
 use crate::read::differs;
@@ -6,27 +7,27 @@ use crate::voltage::{RetentionAt, VoltageModel};
 use kit::Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 
-/// Cells that were read wrongly, by page type (LSB first), and how many were drawn.
+/// Number of cells drawn and of wrong bits by page type (LSB first).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Wrong bits of each page type.
+    /// Number of wrong bits of each page type.
     pub wrong: Vec<u64>,
-    /// Cells.
+    /// Number of cells drawn.
     pub cells: u64,
 }
 
 impl Counted {
-    /// A page's error rate.
+    /// Returns the error rate of a page type.
     pub fn rate(&self, page: usize) -> f64 {
         self.wrong[page] as f64 / self.cells.max(1) as f64
     }
 
-    /// Half the width of the interval of `deviations` standard deviations around it.
+    /// Returns half the width of an interval of `deviations` standard deviations around the error rate.
     pub fn margin(&self, page: usize, deviations: f64) -> f64 {
         deviations * (self.wrong[page].max(1) as f64).sqrt() / self.cells.max(1) as f64
     }
 
-    /// Adds cells that were counted elsewhere.
+    /// Adds the counts of another batch of cells.
     pub fn add(&mut self, other: &Counted) {
         self.wrong.resize(self.wrong.len().max(other.wrong.len()), 0);
         self.wrong.iter_mut().zip(&other.wrong).for_each(|(sum, more)| *sum += more);
@@ -34,7 +35,7 @@ impl Counted {
     }
 }
 
-/// A bounded normal coupling to one neighbour.
+/// Bounded normal coupling ratio to one neighbour.
 struct Coupling {
     mean: f64,
     bound: f64,
@@ -42,18 +43,18 @@ struct Coupling {
     sharpness: f64,
 }
 
-/// What does not change from cell to cell.
+/// Quantities that are the same for every cell.
 struct Sampler<'a> {
     model: &'a VoltageModel,
     condition: &'a Condition,
     lambda: f64,
-    /// The retention shift before the level factor \[V\].
+    /// Mean retention shift before the level factor \[V\].
     loss: f64,
     centres: Vec<f64>,
     neighbours: Vec<Coupling>,
 }
 
-/// Draws `cells` cells and reads them at `references` \[V\], rising.
+/// Draws `cells` cells and reads them at `references` \[V\], which must be in ascending order.
 pub fn count(model: &VoltageModel, condition: &Condition, references: &[f64], cells: u64, rng: &mut Rng) -> Counted {
     let bits = model.bits();
     let sampler = Sampler::new(model, condition);
@@ -89,7 +90,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// A cell's level and its voltage.
+    /// Draws a cell and returns its level and its voltage.
     #[inline]
     fn cell(&self, rng: &mut Rng) -> (usize, f64) {
         let level = self.level(rng);
@@ -118,7 +119,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// What one neighbour that is programmed later leaves after compensation.
+    /// Draws the shift caused by one neighbour programmed later, after compensation.
     fn disturbance(&self, coupling: &Coupling, rng: &mut Rng) -> f64 {
         let level = self.level(rng);
         if level == 0 {
@@ -131,7 +132,7 @@ impl<'a> Sampler<'a> {
 }
 
 impl Coupling {
-    /// A coupling ratio: uniform within the bound, kept in proportion to the normal density.
+    /// Draws a coupling ratio by rejection: uniform within the bound, accepted in proportion to the normal density.
     fn draw(&self, rng: &mut Rng) -> f64 {
         loop {
             let away = self.bound * (2.0 * rng.unit() - 1.0);
@@ -178,7 +179,7 @@ mod tests {
             let expected = page_errors(&model.levels(&condition, 0.002));
             let counted = count(&model, &condition, &expected.references, 400_000, &mut Rng::stream(index as u64, "cells"));
             for (page, expected) in expected.pages.iter().enumerate() {
-                // Four deviations, and half a hundredth for the grid.
+                // Four standard deviations, and half a percent for the grid.
                 let margin = counted.margin(page, 4.0) + 0.005 * expected;
                 let found = counted.rate(page);
                 assert!(

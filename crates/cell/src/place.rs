@@ -1,7 +1,9 @@
-//! Where levels must stand: the lowest verify voltages with which every page just meets a limit, from the erased state up.
+//! Placement of levels: the lowest verify voltages at which every page just meets an error-rate limit, starting from
+//! the erased state.
 //!
-//! The method of FACTS 1.2: the erased state is given; each further level is put as low as its lower boundary allows, the boundaries of a page sharing its
-//! limit evenly. What the highest level then reaches to is the window that a step, a wear, an age and a limit ask for.
+//! The method of FACTS 1.2: the erased state is given, and each further level is placed as low as its lower boundary
+//! allows. The boundaries of a page share its limit evenly. The upper end of the highest level is then the window
+//! required by the step, wear, age and limit.
 
 use crate::condition::Condition;
 use crate::density::Density;
@@ -9,14 +11,15 @@ use crate::read::{best_reference, page_of, references_of};
 use crate::voltage::VoltageModel;
 use kit::bisect::last_holding;
 
-/// Rounds of placing all levels: interference depends on where all of them stand.
+/// Rounds of placing all levels. Several are needed because interference depends on the voltages of all levels.
 const ROUNDS: usize = 3;
-/// Halvings of the interval in which a level is sought.
+/// Bisection steps in the search for the voltage of one level.
 const HALVINGS: u32 = 22;
-/// No level is sought farther from the one below \[V\].
+/// Largest distance between neighbouring levels in the search \[V\].
 const FARTHEST: f64 = 6.0;
 
-/// The model with its levels placed as low as `limit` allows at `condition`; none if some level finds no place.
+/// Returns the model with its levels placed as low as `limit` allows at `condition`; `None` if some level cannot be
+/// placed.
 pub fn placed(model: &VoltageModel, condition: &Condition, limit: f64, resolution: f64) -> Option<VoltageModel> {
     let mut model = model.clone();
     for _ in 0..ROUNDS {
@@ -29,7 +32,7 @@ pub fn placed(model: &VoltageModel, condition: &Condition, limit: f64, resolutio
         for boundary in 0..model.verify.len() {
             let below = if boundary == 0 { model.erased(condition.erase_shift) } else { model.verify[boundary - 1] };
             let share = limit * (model.verify.len() + 1) as f64 / references_of(page_of(boundary, model.bits())) as f64;
-            // The levels above do not matter here; the grid must hold the one that is sought.
+            // Levels above this one do not matter here, but the grid must hold the level that is being placed.
             let mut trial = VoltageModel { verify: model.verify[..=boundary].to_vec(), ..model.clone() };
             trial.verify[boundary] = below + FARTHEST;
             let grid = trial.grid(condition, resolution);
@@ -56,7 +59,8 @@ mod tests {
 
     const HOUR: u64 = 3_600_000_000_000;
 
-    /// FACTS 1.2: 10,000 cycles, ten years, a step of 0.199 V, the limit of BCH 110 bits / 4 KiB: 2.944, 3.776, 4.794 V.
+    /// FACTS 1.2: 10,000 cycles, ten years, a step of 0.199 V and the limit of BCH 110 bits / 4 KiB give 2.944, 3.776,
+    /// 4.794 V.
     #[test]
     fn levels_stand_where_the_derivation_put_them() {
         let condition = Condition { step: 0.199, pe_cycles: 10_000.0, age: Nanos(87_660 * HOUR), ..Condition::default() };

@@ -1,45 +1,47 @@
-//! Reading: error rates of pages, from the distributions of levels.
+//! Error rates of pages, computed from the distributions of levels.
 
 use crate::density::Density;
 
 /// Bit error rates of the pages of a wordline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageErrors {
-    /// By page type, LSB first.
+    /// Bit error rates by page type, LSB first.
     pub pages: Vec<f64>,
-    /// The read reference above each level but the last \[V\].
+    /// Read reference above each level except the highest \[V\].
     pub references: Vec<f64>,
 }
 
 impl PageErrors {
-    /// The worst page's.
+    /// Returns the error rate of the worst page.
     pub fn worst(&self) -> f64 {
         self.pages.iter().copied().fold(0.0, f64::max)
     }
 }
 
-/// The reflected Gray code of a level: ER = 11, P1 = 10, P2 = 00, P3 = 01 with bits inverted (FACTS 1.1).
+/// Returns the reflected Gray code of a level: ER = 11, P1 = 10, P2 = 00, P3 = 01 with bits inverted (FACTS 1.1).
 pub fn gray(level: usize) -> usize {
     level ^ level >> 1
 }
 
-/// Whether a cell of one level, read as another, is wrong in a page: the LSB page is read at the middle reference, each further page at
-/// those half-way between.
+/// Returns true if reading a cell of `level` as `read` makes the bit of `page` wrong. The LSB page is read at the
+/// middle reference, each further page at the references half-way between those of the earlier pages.
 pub fn differs(level: usize, read: usize, page: usize, bits: usize) -> bool {
     (gray(level) ^ gray(read)) >> (bits - 1 - page) & 1 == 1
 }
 
-/// How many references a page is read at.
+/// Returns the number of references at which a page is read.
 pub fn references_of(page: usize) -> usize {
     1 << page
 }
 
-/// The page that is read at a boundary: that between levels k and k + 1 belongs to the highest power of two that divides k + 1.
+/// Returns the page whose bit changes at a boundary. The boundary between levels k and k + 1 belongs to the page given
+/// by the highest power of two that divides k + 1.
 pub fn page_of(boundary: usize, bits: usize) -> usize {
     bits - 1 - (boundary + 1).trailing_zeros() as usize
 }
 
-/// The probability that a cell of each level lies in each of the intervals that `references` (rising) cut the axis into.
+/// Returns, for each level, the probability that a cell lies in each of the intervals into which `references`
+/// (ascending) divide the voltage axis.
 pub fn intervals(levels: &[Density], references: &[f64]) -> Vec<Vec<f64>> {
     levels
         .iter()
@@ -50,13 +52,14 @@ pub fn intervals(levels: &[Density], references: &[f64]) -> Vec<Vec<f64>> {
                 .map(|reference| {
                     let (place, share) = level.grid().between(*reference);
                     let (below, above) = (tail_between(&below, place, share), tail_between(&above, place, share));
-                    // The smaller tail is the exact one.
+                    // Only the smaller tail has full relative precision; the larger one is its complement.
                     if below < above { (below, 1.0 - below) } else { (1.0 - above, above) }
                 })
                 .collect();
             let mut shares = Vec::with_capacity(cuts.len() + 1);
             for index in 0..=cuts.len() {
-                // From whichever side is the smaller, so that no small probability is lost in a difference of large ones.
+                // Subtract the smaller tails, so that a small probability is not lost in the difference of two numbers
+                // near one.
                 let share = match (index.checked_sub(1).map(|before| cuts[before]), cuts.get(index)) {
                     (None, Some(next)) => next.0,
                     (Some(last), None) => last.1,
@@ -71,9 +74,11 @@ pub fn intervals(levels: &[Density], references: &[f64]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// A tail between two cuts of the grid: its logarithm is linear there, as it is far out.
+/// Returns a tail at a voltage between two edges of the grid. The logarithm is interpolated linearly, since far tails
+/// fall exponentially.
 fn tail_between(tail: &[f64], place: Option<usize>, share: f64) -> f64 {
-    // Below the first cut lies nothing, and above it everything: whichever end the tail is summed from.
+    // Below the first edge, the tail summed from below is 0 and the one summed from above is 1; its ends tell which one
+    // it is.
     let Some(place) = place else { return if tail[0] < tail[tail.len() - 1] { 0.0 } else { 1.0 } };
     let (here, next) = (tail[place], tail[(place + 1).min(tail.len() - 1)]);
     if here <= 0.0 || next <= 0.0 {
@@ -82,7 +87,7 @@ fn tail_between(tail: &[f64], place: Option<usize>, share: f64) -> f64 {
     here * libm::exp(share * libm::log(next / here))
 }
 
-/// Error rates with these references, all levels being equally likely.
+/// Returns the error rates at these references, with all levels equally likely.
 pub fn errors_at(levels: &[Density], references: Vec<f64>) -> PageErrors {
     let bits = levels.len().trailing_zeros() as usize;
     let read = intervals(levels, &references);
@@ -98,30 +103,31 @@ pub fn errors_at(levels: &[Density], references: Vec<f64>) -> PageErrors {
     PageErrors { pages, references }
 }
 
-/// Error rates with the references that are best for these distributions (FACTS 1.1).
+/// Returns the error rates at the references that are optimal for these distributions (FACTS 1.1).
 pub fn page_errors(levels: &[Density]) -> PageErrors {
     errors_at(levels, best_references(levels))
 }
 
-/// Where a page is read.
+/// Choice of the read references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum References {
-    /// Where it was best for fresh data on a fresh block: a factory setting that nobody moves.
+    /// Optimal for fresh data on a fresh block: a factory setting that is never adjusted.
     Fixed,
-    /// Where it was best at half the age: a controller that measures a block anew whenever its age has doubled (assumed).
+    /// Optimal at half the age: a controller that measures a block again whenever its age has doubled (assumed).
     Tracked,
-    /// Where the fewest cells of these very distributions are confused: the limit of what read retry can find (FACTS 1.1; the default).
+    /// Optimal for the distributions as they are: the limit of what read retry can reach (FACTS 1.1; the default).
     #[default]
     Optimal,
 }
 
-/// The reference between each level and the next that confuses the fewest cells \[V\].
+/// Returns, for each pair of neighbouring levels, the reference that misreads the fewest cells \[V\].
 pub fn best_references(levels: &[Density]) -> Vec<f64> {
     levels.windows(2).map(|pair| best_reference(&pair[0], &pair[1]).0).collect()
 }
 
-/// The reference between two levels with the fewest errors, and their number per cell of each level. It may lie between cuts of the grid: the tails fall and rise
-/// exponentially there, and where their sum is least follows.
+/// Returns the reference between two levels with the fewest errors, and its error count per cell of each level. The
+/// reference may lie between grid edges: there one tail falls and the other rises exponentially, and the minimum of
+/// their sum has a closed form.
 pub(crate) fn best_reference(lower: &Density, upper: &Density) -> (f64, f64) {
     let (_, above) = lower.tails();
     let (below, _) = upper.tails();
@@ -160,7 +166,7 @@ mod tests {
 
     #[test]
     fn boundaries_belong_to_pages_of_the_gray_map() {
-        // Only the middle boundary is tight: the LSB page has its errors, the MSB page few.
+        // Only the middle boundary is narrow, so nearly all errors are in the LSB page.
         let errors = page_errors(&levels());
         let expected = 2.0 * normal(-1.0 / 0.4) / 4.0;
         assert!((errors.pages[0] / expected - 1.0).abs() < 0.01, "{:?}", errors.pages);

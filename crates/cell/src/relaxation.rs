@@ -1,7 +1,9 @@
-//! The error-rate model of retention relaxation (Liu, Yang, Wu, FAST 2012): bell-shaped levels whose lower side widens with time, and a power law of time.
+//! Error-rate model of retention relaxation (Liu, Yang, Wu, FAST 2012): bell-shaped levels whose lower side widens with
+//! time so that error rates follow a power law of time.
 //!
-//! A level is flat over the program step with a normal shoulder on either side (shape: recalled; FACTS 2). The upper shoulder keeps its width, the lower
-//! one has at each age the width that gives the law's error rate. Voltages are in units of the pitch between levels; references lie half-way.
+//! A level is flat over the program step, with a normal shoulder on either side (shape: recalled; FACTS 2). The upper
+//! shoulder keeps its width; the lower shoulder has, at each age, the width that gives the error rate of the law.
+//! Voltages are in units of the pitch between levels; references are half-way between levels.
 
 use crate::condition::{Condition, Estimate};
 use crate::density::{Density, Grid};
@@ -9,77 +11,81 @@ use kit::Nanos;
 use kit::bisect::last_holding;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Wrong bits for each cell beyond a reference: of four levels three have a lower neighbour and three an upper one.
+/// Wrong bits in a cell for each unit of tail probability: three of four levels have a lower neighbour, and three an
+/// upper one.
 const BITS_PER_TAIL: f64 = 0.75;
 const HALVINGS: u32 = 60;
-/// Four levels.
+/// Bits per cell, for four levels.
 const BITS: usize = 2;
 
-/// The error rate of data of an age: `written + lost (t / 1 year)^exponent`.
+/// Error rate of data of age t: `written + lost (t / 1 year)^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
-    /// BER_W, right after writing.
+    /// BER_W, the error rate right after writing.
     pub written: f64,
-    /// BER_R, what is added in a year.
+    /// BER_R, the error rate added in a year.
     pub lost: f64,
     /// m; 1.25 is recalled, and agrees with the slides (FACTS 2).
     pub exponent: f64,
 }
 
 impl PowerLaw {
-    /// A cell that reaches the limit of BCH 24 bits / 1080 B (4.5e-4 at UBER 1e-16) after a year: what `rr_speed` trades for a wider step. Derived.
+    /// Returns the law of a cell that reaches the limit of BCH 24 bits / 1080 B (4.5e-4 at UBER 1e-16) after a year;
+    /// `rr_speed` trades this retention for a wider step. Derived.
     pub fn within_bch() -> PowerLaw {
         PowerLaw { written: 9e-6, lost: 4.41e-4, exponent: 1.25 }
     }
 
-    /// A cell that needs LDPC (2.2e-2) to last a year, and BCH alone for two weeks: what `rr_ecc` trades. Derived from the slides.
+    /// Returns the law of a cell that needs LDPC (2.2e-2) to last a year and lasts two weeks with BCH alone; `rr_ecc`
+    /// trades this retention for a simpler code. Derived from the slides.
     pub fn needs_ldpc() -> PowerLaw {
         PowerLaw { written: 7.7e-5, lost: 2.2e-2 - 7.7e-5, exponent: 1.25 }
     }
 
-    /// The law on blocks of another wear than the one it was given for, as a share of that. A guarantee of ten years after a tenth of the cycles and of
-    /// one year after all of them (slides, from JESD47) is what loss that goes with `(cycles x time)^exponent` keeps: derived.
+    /// Returns the law for blocks at the fraction `share` of the wear for which this law holds. Loss proportional to
+    /// `(cycles x time)^exponent` agrees with the guarantee of ten years after a tenth of the cycles and of one year
+    /// after all of them (slides, from JESD47): derived.
     pub fn worn(&self, share: f64) -> PowerLaw {
         PowerLaw { lost: self.lost * libm::pow(share, self.exponent), ..*self }
     }
 
-    /// The error rate at an age.
+    /// Returns the error rate at an age.
     pub fn at(&self, age: Nanos) -> f64 {
         self.written + self.lost * libm::pow(age.as_years_f64(), self.exponent)
     }
 
-    /// How long data stays within `limit`; none if not even fresh data does.
+    /// Returns the time for which data stays within `limit`; `None` if even fresh data does not.
     pub fn longest(&self, limit: f64) -> Option<Nanos> {
         (limit >= self.written)
             .then(|| Nanos((libm::pow((limit - self.written) / self.lost, 1.0 / self.exponent) * Nanos::YEAR.0 as f64) as u64))
     }
 }
 
-/// Levels of this shape.
+/// Bell-shaped levels with a flat top.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BellLevels {
     /// The program step at which `law` holds, in pitches. Derived; one of a family (FACTS 2).
     pub step: f64,
-    /// Deviation of the upper shoulder, in pitches. Derived.
+    /// Standard deviation of the upper shoulder, in pitches. Derived.
     pub upper_sigma: f64,
-    /// The error rate with age at that step, after the rated cycles.
+    /// Error rate by age at that step, after the rated cycles.
     pub law: PowerLaw,
-    /// The rated cycles, assumed: the slides give none.
+    /// Rated cycles; assumed, since the slides give none.
     pub rated_pe_cycles: f64,
 }
 
 impl BellLevels {
-    /// The default of FACTS 2.
+    /// Returns the default of FACTS 2.
     pub fn nominal() -> BellLevels {
         BellLevels { step: 0.15, upper_sigma: 0.0994, law: PowerLaw::within_bch(), rated_pe_cycles: 3_000.0 }
     }
 
-    /// The error rate with a program step and a width of the lower shoulder.
+    /// Returns the error rate for a program step and a width of the lower shoulder.
     pub fn error_rate(&self, step: f64, lower_sigma: f64) -> f64 {
         self.error_rate_in(1.0, step, lower_sigma)
     }
 
-    /// The same with levels `pitch` nominal pitches apart.
+    /// Like [`BellLevels::error_rate`], but with levels `pitch` nominal pitches apart.
     pub fn error_rate_in(&self, pitch: f64, step: f64, lower_sigma: f64) -> f64 {
         let area = |sigma: f64| sigma * (2.0 * PI).sqrt();
         let height = 1.0 / (step + 0.5 * area(lower_sigma) + 0.5 * area(self.upper_sigma));
@@ -88,25 +94,25 @@ impl BellLevels {
         BITS_PER_TAIL * (tail(lower_sigma) + tail(self.upper_sigma))
     }
 
-    /// Error rates at a condition; the model does not tell page types apart.
+    /// Returns the error rates at a condition, the same for all page types.
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         let rate = self.error_rate(condition.step, self.lower_sigma(condition.pe_cycles, condition.age));
         Estimate { pages: vec![rate.min(0.5); BITS], outside: Vec::new() }
     }
 
-    /// The distribution of each level, lowest first, at `pitch` 0, 1, 2 and 3.
+    /// Returns the distribution of each level, lowest first; the levels are centred at 0, 1, 2 and 3 pitches.
     pub fn levels(&self, condition: &Condition, resolution: f64) -> Vec<Density> {
         let grid = Grid::over(-2.0, BITS as f64 * 2.0 + 1.0, resolution);
         let sigma = self.lower_sigma(condition.pe_cycles, condition.age);
         (0..1 << BITS).map(|level| Density::of(grid, |x| self.below(x - f64::from(level), condition.step, sigma))).collect()
     }
 
-    /// The references: half-way between levels.
+    /// Returns the references, half-way between levels.
     pub fn references(&self) -> Vec<f64> {
         (1..1 << BITS).map(|level| f64::from(level) - 0.5).collect()
     }
 
-    /// The share of a level below a distance from its centre.
+    /// Returns the fraction of a level that lies below `x`, a distance from its centre.
     fn below(&self, x: f64, step: f64, lower_sigma: f64) -> f64 {
         let area = |sigma: f64| 0.5 * sigma * (2.0 * PI).sqrt();
         let whole = step + area(lower_sigma) + area(self.upper_sigma);
@@ -122,13 +128,14 @@ impl BellLevels {
         }
     }
 
-    /// The deviation of the lower shoulder at a wear and age, in pitches.
+    /// Returns the standard deviation of the lower shoulder at a wear and age, in pitches.
     pub fn lower_sigma(&self, pe_cycles: f64, age: Nanos) -> f64 {
         let wanted = self.law.worn(pe_cycles / self.rated_pe_cycles).at(age);
         last_holding(0.01, 0.5, HALVINGS, |sigma| self.error_rate(self.step, sigma) <= wanted)
     }
 
-    /// How many times wider the step may be than the one for a year if data is to last `retention` within `limit`. Program time goes with its inverse.
+    /// Returns the widest step at which data lasts `retention` within `limit`, relative to the step for one year.
+    /// Program time is proportional to the inverse of the step.
     pub fn speed_up(&self, retention: Nanos, limit: f64) -> f64 {
         let sigma = self.lower_sigma(self.rated_pe_cycles, retention);
         last_holding(1e-3, 0.999, HALVINGS, |step| self.error_rate(step, sigma) <= limit) / self.step
@@ -189,11 +196,11 @@ mod tests {
         let read = crate::read::intervals(&levels, &model.references());
         let crossed: f64 = (0..4).map(|level| 1.0 - read[level][level]).sum::<f64>() / 4.0;
         let expected = model.estimate(&condition).pages[0];
-        // A reference falls between places of the grid.
+        // A reference falls between grid points.
         assert!((crossed / expected - 1.0).abs() < 0.02, "{crossed} {expected}");
     }
 
-    /// Ten years after a tenth of the cycles, one year after all of them.
+    /// The law meets both ends of the guarantee: ten years after a tenth of the cycles, one year after all of them.
     #[test]
     fn the_guarantee_of_the_standard_holds_at_both_ends() {
         let law = PowerLaw::within_bch();

@@ -1,7 +1,8 @@
 //! Resistive memory in a crosspoint array behind a flash interface (SSDExplorer thesis, chapter 3).
 //!
-//! Reads take 1 us a page of 256 bytes; planes work together to emulate pages of up to 4 KiB: stated. There is no erase before a write: a cell is set or
-//! reset in place. The thesis gives neither write time nor endurance nor error rates: those here are assumed, and say so.
+//! A read of a page of 256 bytes takes 1 us, and planes work together to emulate pages of up to 4 KiB: stated. No erase
+//! precedes a write, since a cell is set or reset in place. The thesis gives no write time, endurance or error rates;
+//! the values here are assumed and marked so.
 
 use crate::condition::{Condition, Estimate};
 use kit::{Bytes, Nanos};
@@ -9,19 +10,19 @@ use kit::{Bytes, Nanos};
 /// Constants of the memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rram {
-    /// Native page, stated: 256 bytes.
+    /// Size of a native page: 256 bytes, stated.
     pub native_page: Bytes,
-    /// Planes of a chip, stated: 16.
+    /// Planes of a chip: 16, stated.
     pub planes: u32,
-    /// Reading one native page, or as many as there are planes together; stated.
+    /// Time to read one native page, or one in each of several planes together; stated.
     pub read_time: Nanos,
-    /// Writing likewise, without erase; assumed.
+    /// Time to write native pages in the same way, without erase; assumed.
     pub write_time: Nanos,
     /// Bit error rate of a fresh cell; assumed.
     pub fresh: f64,
-    /// What is added to it after the rated number of writes; assumed.
+    /// Bit error rate added after the rated number of writes; assumed.
     pub worn: f64,
-    /// Writes that a cell is rated for; assumed.
+    /// Rated number of writes of a cell; assumed.
     pub rated_writes: f64,
 }
 
@@ -40,13 +41,14 @@ impl Default for Rram {
 }
 
 impl Rram {
-    /// Native pages that planes read together to emulate one of `bytes`; none if that is no whole number of them, or more than there are planes.
+    /// Returns the number of planes that emulate a page of `bytes` together; `None` if `bytes` is no whole number of
+    /// native pages, or more than the planes hold.
     pub fn planes_for(&self, bytes: Bytes) -> Option<u32> {
         let planes = bytes.0 / self.native_page.0;
         (bytes.0.is_multiple_of(self.native_page.0) && planes >= 1 && planes <= u64::from(self.planes)).then_some(planes as u32)
     }
 
-    /// The error rate: it grows with writes. Retention is no limit within the ages asked about (assumed).
+    /// Returns the error rate, which grows with writes. Retention has no effect (assumed).
     pub fn estimate(&self, condition: &Condition) -> Estimate {
         let share = condition.pe_cycles / self.rated_writes;
         let outside = if share > 1.0 {

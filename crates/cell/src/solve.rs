@@ -1,22 +1,23 @@
-//! What a limit on the error rate allows: of program step, erase depth, retention and wear, each from the others.
+//! Program step, erase depth, retention and wear that an error-rate limit allows, each with the others given.
 
 use crate::condition::Condition;
 use crate::device::{Device, Technology};
 use kit::Nanos;
 use kit::bisect::crossing;
 
-/// An answer's error rate is within this share of the limit.
+/// Tolerance of an answer: its error rate is below the limit by at most this fraction.
 const NEAR: f64 = 1e-7;
-/// Error rates below this one are taken as this one.
+/// Floor of error rates; lower ones are replaced by this value.
 const LEAST: f64 = 1e-18;
-/// The longest retention that is asked about: a hundred years.
+/// Longest retention considered: a hundred years.
 pub const LONGEST: Nanos = Nanos(100 * 8766 * 3_600_000_000_000);
-/// From one step that is tried to the next.
+/// Ratio of successive steps in the search for the widest one.
 const STRIDE: f64 = 0.8;
-/// The narrowest step that is asked about, as a share of the widest.
+/// Narrowest step considered, as a fraction of the widest.
 const NARROWEST: f64 = 1e-3;
 
-/// How long data stays within `limit`: none if not even fresh data does; at most a hundred years. The age of the condition is not used.
+/// Returns the time for which data stays within `limit`, at most a hundred years; `None` if even fresh data does not.
+/// The age in `condition` is not used.
 pub fn longest_retention(device: &Device, condition: &Condition, limit: f64) -> Option<Nanos> {
     let aging = device.aging(condition);
     let over = |age: Nanos| excess(aging.at(age).worst(), limit);
@@ -26,13 +27,14 @@ pub fn longest_retention(device: &Device, condition: &Condition, limit: f64) -> 
     if over(LONGEST) <= 0.0 {
         return Some(LONGEST);
     }
-    // Loss goes with the logarithm of time: sought in that scale.
+    // Loss grows with the logarithm of time, so the search uses that scale.
     let age = |power: f64| Nanos(libm::exp(power) as u64);
     Some(age(crossing(0.0, libm::log(LONGEST.0 as f64), NEAR, |power| over(age(power)))))
 }
 
-/// The widest program step whose data stays within `limit` for the condition's age; none if no step does, or the technology has none. A narrow step may do worse
-/// than a wider one, which brings levels higher: steps are tried from the widest down.
+/// Returns the widest program step with which data stays within `limit` for the age in `condition`; `None` if no step
+/// does, or if the technology has no program step. A narrow step can do worse than a wider one, which brings levels
+/// higher, so steps are tried from the widest down.
 pub fn widest_step(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
     let widest = device.technology.widest_step()?;
     let over = |step: f64| excess(device.estimate(&Condition { step, ..*condition }).worst(), limit);
@@ -50,13 +52,15 @@ pub fn widest_step(device: &Device, condition: &Condition, limit: f64) -> Option
     None
 }
 
-/// How much shallower than nominal a block may be erased \[V\]; none if not even a nominal erase will do, or the technology has no depth.
+/// Returns the largest voltage by which a block may be erased shallower than nominal \[V\]; `None` if even a nominal
+/// erase does not meet the limit, or if the technology has no erase depth.
 pub fn shallowest_erase(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
     let most = device.technology.shallowest_erase()?;
     answer(0.0, most, |erase_shift| excess(device.estimate(&Condition { erase_shift, ..*condition }).worst(), limit))
 }
 
-/// The most cycles that are asked about: a hundred times the rated, but no more than a law is fitted or a table is measured for.
+/// Returns the largest number of cycles considered: a hundred times the rated number, but no more than a law is fitted
+/// for or a table was measured to.
 pub fn most_sought(device: &Device) -> f64 {
     let most = 100.0 * f64::from(device.rated_pe_cycles);
     match &device.technology {
@@ -66,17 +70,19 @@ pub fn most_sought(device: &Device) -> f64 {
     }
 }
 
-/// The most cycles after which data stays within `limit` for the condition's age, up to [`most_sought`]; none if not even a fresh block will do.
+/// Returns the largest number of cycles after which data stays within `limit` for the age in `condition`, up to
+/// [`most_sought`]; `None` if even a fresh block does not meet the limit.
 pub fn most_cycles(device: &Device, condition: &Condition, limit: f64) -> Option<f64> {
     answer(0.0, most_sought(device), |pe_cycles| excess(device.estimate(&Condition { pe_cycles, ..*condition }).worst(), limit))
 }
 
-/// By how much an error rate is beyond a limit: the logarithm of their ratio.
+/// Returns the logarithm of the ratio of an error rate to the limit; above zero the limit is exceeded.
 fn excess(rate: f64, limit: f64) -> f64 {
     libm::log(rate.max(LEAST) / limit)
 }
 
-/// The largest value from `low` to `high` that is not beyond; none if `low` is.
+/// Returns the largest value from `low` to `high` at which `over` is not above zero; `None` if it is above zero at
+/// `low`.
 fn answer(low: f64, high: f64, over: impl Fn(f64) -> f64) -> Option<f64> {
     if over(low) > 0.0 {
         return None;
@@ -105,7 +111,8 @@ pub(crate) mod tests {
         Condition { step, pe_cycles, age: Nanos(hours * HOUR), ..Condition::default() }
     }
 
-    /// Section 4.1 of the paper: the step doubles when retention drops from ten years to four days, so programming takes half as long.
+    /// Section 4.1 of the paper: the step doubles when the retention drops from ten years to four days, so programming
+    /// takes half the time.
     #[test]
     fn the_step_doubles_from_ten_years_to_four_days() {
         let step = |hours: u64| widest_step(&ofwar(), &at(0.0, 10_000.0, hours), LIMIT).expect("the code corrects fresh data");
@@ -114,7 +121,7 @@ pub(crate) mod tests {
         assert!((long - 0.20).abs() < 0.01, "{long}");
     }
 
-    /// FACTS 1.3: the honest finding. The trade of retention for speed bites only near the end of life.
+    /// FACTS 1.3: trading retention for speed costs retention only near the end of life.
     #[test]
     fn at_half_the_endurance_a_fast_write_keeps_its_data_ten_years() {
         let kept =
@@ -140,7 +147,7 @@ pub(crate) mod tests {
         assert!((worst(Condition { step: 0.4, pe_cycles: 10_000.0, age, ..base }) - 1.0).abs() < 0.01);
     }
 
-    /// At a hair's breadth the levels of one bit stand too low for a year; a wider step keeps it.
+    /// With a very narrow step the levels of a one-bit cell are too low to last a year; with a wider step they do.
     #[test]
     fn a_step_is_found_although_the_narrowest_will_not_do() {
         let model = crate::VoltageModel { verify: vec![3.499], ..nominal() };

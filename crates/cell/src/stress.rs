@@ -1,58 +1,61 @@
-//! What heat and reads do, and how blocks and layers differ.
+//! Effects of temperature and reads, and the variation between blocks and between layers.
 
 use kit::{Nanos, rng::split_mix};
 
-/// Boltzmann's constant \[eV/K\].
+/// Boltzmann constant \[eV/K\].
 const BOLTZMANN: f64 = 8.617e-5;
 /// 0 degrees Celsius \[K\].
 const KELVIN: f64 = 273.15;
 
-/// How much faster data ages at one temperature than at another (Arrhenius; JESD218 gives 1.1 eV for planar cells: FACTS 6.3). Baking misrepresents
-/// long retention on 3D NAND: an extrapolation there is one of a planar cell.
+/// Returns the factor by which data ages faster at `celsius` than at `reference_celsius` (Arrhenius; JESD218 gives 1.1
+/// eV for planar cells: FACTS 6.3). Baking does not represent long retention on 3D NAND: there the extrapolation holds
+/// for a planar cell only.
 pub fn acceleration(activation_ev: f64, celsius: f64, reference_celsius: f64) -> f64 {
     libm::exp(activation_ev / BOLTZMANN * (1.0 / (reference_celsius + KELVIN) - 1.0 / (celsius + KELVIN)))
 }
 
-/// An age at one temperature as the age at the reference with as much loss; at most the 584 years that a time holds.
+/// Returns the age at the reference temperature that causes the same loss: `age` scaled by `factor`, at most the 584
+/// years that a [`Nanos`] holds.
 pub fn equivalent_age(age: Nanos, factor: f64) -> Nanos {
     Nanos((age.0 as f64 * factor) as u64)
 }
 
-/// Errors that reads of a block add to each bit: `scale (N / 2000)^exponent` for every read.
+/// Error rate that each read of a block adds: `scale (N / 2000)^exponent` after N cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadDisturb {
-    /// For each read at 2,000 cycles.
+    /// Error rate added by each read at 2,000 cycles.
     pub scale: f64,
-    /// Of the wear.
+    /// Exponent of wear.
     pub exponent: f64,
 }
 
 impl Default for ReadDisturb {
-    /// Slopes of the DSN 2015 study, recalled (FACTS 6.2): 1.0e-9 at 2,000 cycles, 9.1e-9 at 10,000, 1.9e-8 at 15,000; the exponent is fitted to
-    /// them and within 10 % of each.
+    /// Slopes of the DSN 2015 study, recalled (FACTS 6.2): 1.0e-9 at 2,000 cycles, 9.1e-9 at 10,000, 1.9e-8 at 15,000.
+    /// The exponent is fitted to them and meets each within 10 %.
     fn default() -> Self {
         ReadDisturb { scale: 1.0e-9, exponent: 1.43 }
     }
 }
 
 impl ReadDisturb {
-    /// The error rate that `reads` add.
+    /// Returns the error rate that `reads` reads add.
     pub fn error_rate(&self, pe_cycles: f64, reads: f64) -> f64 {
         self.scale * libm::pow(pe_cycles.max(0.0) / 2000.0, self.exponent) * reads.max(0.0)
     }
 }
 
-/// How error rates differ from block to block and from layer to layer: log-normal factors with mean one, made from a hash, so that nothing is stored.
+/// Variation of error rates from block to block and from layer to layer: log-normal factors with mean one, computed
+/// from a hash so that no factor is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variation {
-    /// Deviation of the logarithm, block to block. 0.2 to 0.3 assumed for pages (FACTS 5.2).
+    /// Standard deviation of the logarithm from block to block; 0.2 to 0.3 is assumed for pages (FACTS 5.2).
     pub block_sigma: f64,
-    /// The same from layer to layer.
+    /// Standard deviation of the logarithm from layer to layer.
     pub layer_sigma: f64,
 }
 
 impl Variation {
-    /// The factor of a block's layer.
+    /// Returns the factor on the error rate of one layer of one block.
     pub fn factor(&self, seed: u64, block: u64, layer: u64) -> f64 {
         let spread = |sigma: f64, z: f64| sigma * z - 0.5 * sigma * sigma;
         let block = spread(self.block_sigma, normal_of(seed, 0x626c_6f63_6b00_0000, block));
@@ -61,7 +64,7 @@ impl Variation {
     }
 }
 
-/// A standard normal number of a hash.
+/// Returns a standard normal value computed from a hash of the arguments.
 fn normal_of(seed: u64, what: u64, index: u64) -> f64 {
     let mut state = seed ^ what.rotate_left(17) ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93);
     let unit = |bits: u64| ((bits >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
@@ -73,7 +76,7 @@ fn normal_of(seed: u64, what: u64, index: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// FACTS 6.3.
+    /// Acceleration factors of FACTS 6.3.
     #[test]
     fn heat_ages_as_the_standard_says() {
         for (from, to, expected) in [(30.0, 55.0, 24.7), (40.0, 55.0, 6.4), (25.0, 85.0, 1303.0)] {
@@ -81,7 +84,7 @@ mod tests {
             assert!((found / expected - 1.0).abs() < 0.01, "{from} -> {to}: {found}, not {expected}");
         }
         assert_eq!(acceleration(1.1, 40.0, 40.0), 1.0);
-        // A bake of ten hours at 125 degrees is 1.07 years at 55.
+        // Ten hours of baking at 125 degrees Celsius equal 1.07 years at 55.
         let hours = acceleration(1.1, 125.0, 55.0) * 10.0;
         assert!((hours / 8766.0 - 1.07).abs() < 0.02, "{hours}");
         assert_eq!(equivalent_age(Nanos(u64::MAX), 1e9), Nanos(u64::MAX));

@@ -1,41 +1,43 @@
-//! Error rates by looking them up: a table over wear and age, made once for a device and a way of writing.
+//! Lookup table of error rates over wear and age, built once for a device and a condition of writing.
 //!
-//! Between its points the logarithm of the error rate is linear in the square root of the wear and in ln(1 + age / 1 h). What reads add is kept apart, for it does
-//! not depend on age. One look costs two logarithms' worth of arithmetic and touches four neighbouring numbers.
+//! Between grid points the logarithm of the error rate is linear in the square root of the wear and in ln(1 + age / 1
+//! h). Errors added by reads are stored separately, because they do not depend on age. A lookup costs about as much as
+//! two logarithms and reads four neighbouring entries.
 
 use crate::condition::Condition;
 use crate::device::{Device, Technology};
 use kit::Nanos;
 
-/// Points over wear, and over age, where each takes a look at threshold voltages.
+/// Grid points over wear and over age, where each point requires the distributions of threshold voltages.
 const VOLTAGE_POINTS: (usize, usize) = (33, 11);
-/// The same where a point costs a formula.
+/// Grid points over wear and over age, where each point requires a formula only.
 const FORMULA_POINTS: (usize, usize) = (65, 129);
 const HOUR_NS: f64 = 3.6e12;
-/// The smallest error rate that is kept: below it a logarithm would have no end.
+/// Smallest error rate stored, so that logarithms stay finite.
 const LEAST: f64 = 1e-18;
 
-/// Error rates of one way of writing.
+/// Error rates of data written with one program step and erase depth.
 #[derive(Clone, Debug)]
 pub struct ErrorTable {
     page_types: usize,
     wear_points: usize,
     age_points: usize,
     most_wear: f64,
-    /// Points for each unit of the square root of wear, and of the logarithm of age.
+    /// Grid points per unit of the square root of wear, and per unit of the logarithm of age.
     wear_scale: f64,
     age_scale: f64,
-    /// Ages are multiplied by this before they are looked up: heat.
+    /// Factor on ages before the lookup, for temperature.
     age_factor: f64,
-    /// Logarithms of error rates without reads, by page type, wear, age.
+    /// Logarithms of error rates without reads, by page type, wear and age.
     ln_rate: Vec<f64>,
-    /// What one read adds, by wear; the exponent of the reads.
+    /// Error rate added by one read, by wear; `read_exponent` is the exponent of the number of reads.
     read: Vec<f64>,
     read_exponent: f64,
 }
 
 impl ErrorTable {
-    /// The table for data written with a step after an erase, up to `most_wear` cycles and `oldest`, kept at `celsius`.
+    /// Builds the table for data written with the step and erase depth of `written`, up to `most_wear` cycles and the
+    /// age `oldest`, kept at `celsius`.
     pub fn build(device: &Device, written: &Condition, most_wear: f64, oldest: Nanos, celsius: f64) -> ErrorTable {
         let (wear_points, age_points) = match device.technology {
             Technology::Voltage(_) => VOLTAGE_POINTS,
@@ -72,7 +74,8 @@ impl ErrorTable {
         }
     }
 
-    /// The error rate of a page. Beyond the last point of wear or age that of the last point is given.
+    /// Returns the error rate of a page. Beyond the last grid point of wear or age, the value at the last point is
+    /// returned.
     #[inline]
     pub fn rate(&self, page_type: usize, pe_cycles: f64, age: Nanos, reads: f64) -> f64 {
         let (wear, wear_share) = split(pe_cycles.clamp(0.0, self.most_wear).sqrt() * self.wear_scale, self.wear_points);
@@ -92,7 +95,7 @@ impl ErrorTable {
     }
 }
 
-/// The point below a place on an axis, and how far beyond it the place is, in points.
+/// Returns the grid point at or below a position on an axis, and the distance of the position from it, in grid points.
 #[inline]
 fn split(place: f64, points: usize) -> (usize, f64) {
     let place = place.clamp(0.0, (points - 1) as f64);
@@ -109,7 +112,7 @@ mod tests {
 
     const DAY: u64 = 86_400_000_000_000;
 
-    /// From a tenth of the wear on, and after the first hour, within 3 % of what is computed.
+    /// From a tenth of the wear on and after the first hour, a lookup is within 3 % of the exact value.
     #[test]
     fn a_look_is_near_what_is_computed() {
         let mlc = ofwar();

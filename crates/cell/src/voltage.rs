@@ -1,78 +1,86 @@
-//! The threshold-voltage model of the OFWAR paper (Wu and Zhang 2014, section 4.1, equations 1 to 8; device model of Pan et al., FAST 2011).
+//! The threshold-voltage model of the OFWAR paper (Wu and Zhang 2014, section 4.1, equations 1 to 8; device model of
+//! Pan et al., FAST 2011).
 //!
-//! An erased cell is normal (1); a programmed one uniform over `[V_p, V_p + step]` (2); random telegraph noise adds a symmetric exponential (3, 6) that
-//! grows with wear; cell-to-cell interference adds what post-compensation leaves of the coupled shifts (4, 5, 7); retention takes away a
-//! normal shift that grows with wear, time and level (8). Parameters and their standing: FACTS 1.1. Any number of levels: one bit a cell to four.
+//! An erased cell has a normal distribution (1), a programmed cell a uniform one over `[V_p, V_p + step]` (2). Random
+//! telegraph noise adds a symmetric exponential distribution that grows with wear (3, 6). Cell-to-cell interference
+//! adds the part of the coupled shifts that post-compensation leaves (4, 5, 7). Retention subtracts a normal shift that
+//! grows with wear, time and level (8). Parameters and their standing: FACTS 1.1. The number of levels is free, from
+//! one to four bits per cell.
 
 use crate::condition::Condition;
 use crate::density::{Density, Grid, Kernel, laplace, normal, normal_plus_uniform};
 use crate::read::{PageErrors, References, best_references, errors_at};
 use kit::Nanos;
 
-/// Where the factor `K_s (x - x_0)` of the retention shift is taken (section 4.1.2: *x is the initial threshold voltage*).
+/// Voltage at which the factor `K_s (x - x_0)` of the retention shift is evaluated (section 4.1.2: *x is the initial
+/// threshold voltage*).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetentionAt {
-    /// At the centre of the level a cell was programmed to: all its cells lose alike. Reproduces FACTS 1.3 within 5 %.
+    /// Centre of the level to which a cell was programmed: all cells of a level lose alike. Reproduces FACTS 1.3 within
+    /// 5 %.
     Level,
-    /// At each cell's own voltage, noise and interference included. Higher cells of a level lose more, which narrows it and pulls its upper tail in: at 10 years and
-    /// 10,000 cycles 54 % fewer errors.
+    /// Voltage of the individual cell, noise and interference included. Higher cells of a level lose more, which
+    /// narrows the level and pulls in its upper tail: 54 % fewer errors at 10 years and 10,000 cycles.
     Cell,
 }
 
-/// Which neighbours are programmed after a cell, and so disturb it (assumed: FACTS 1.1).
+/// Neighbours that are programmed after a cell and therefore disturb it (assumed: FACTS 1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbourhood {
-    /// All bit lines are programmed together: one vertical and two diagonal neighbours, on the next wordline.
+    /// All bit lines are programmed together: a cell is disturbed by one vertical and two diagonal neighbours, on the
+    /// next wordline.
     AllBitLine,
-    /// Even bit lines first: an even cell sees its two horizontal neighbours as well. The even pages are the worse ones, and the ones modelled.
+    /// Even bit lines are programmed first, so an even cell is also disturbed by its two horizontal neighbours. Even
+    /// pages are the worse ones and the ones modelled.
     EvenOdd,
 }
 
 /// Mean coupling ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Couplings {
-    /// gamma_y, to the cell above: 0.096, stated.
+    /// gamma_y, to the cell on the next wordline: 0.096, stated.
     pub vertical: f64,
-    /// gamma_xy, to the two beside that: 0.0072, stated.
+    /// gamma_xy, to the two diagonal neighbours: 0.0072, stated.
     pub diagonal: f64,
-    /// gamma_x, to the two beside the cell: 0.07, recalled from the same group's other papers; only with even and odd bit lines.
+    /// gamma_x, to the two neighbours on the same wordline: 0.07, recalled from the same group's other papers; used
+    /// only with even and odd bit lines.
     pub horizontal: f64,
 }
 
 /// Constants of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VoltageModel {
-    /// Mean of the erased state \[V\], found; as x_0 stated.
+    /// Mean of the erased state \[V\], found; stated as x_0, the voltage at which nothing is lost.
     pub erased_mean: f64,
-    /// Deviation of the erased state \[V\], found.
+    /// Standard deviation of the erased state \[V\], found.
     pub erased_sigma: f64,
     /// Verify voltages of the programmed levels \[V\], derived (FACTS 1.2).
     pub verify: Vec<f64>,
-    /// C_r \[V\] and A_r \[V\], stated: lambda_r = C_r + A_r N^0.62.
+    /// C_r \[V\] and A_r \[V\] of the telegraph noise lambda_r = C_r + A_r N^0.62, stated.
     pub telegraph: (f64, f64),
-    /// A_t and B_t \[V\] of the mean retention shift after ten years, stated: mu_d = A_t N^0.62 + B_t N^0.3.
+    /// A_t \[V\] and B_t \[V\] of the mean retention shift after ten years, mu_d = A_t N^0.62 + B_t N^0.3, stated.
     pub detrapping: (f64, f64),
-    /// The exponents of wear, of interface traps and of oxide traps, stated.
+    /// Exponents of wear, for interface traps and for oxide traps, stated. Telegraph noise uses the first.
     pub wear_exponents: (f64, f64),
     /// sigma_d / mu_d, stated.
     pub retention_spread: f64,
     /// K_s \[1/V\], stated.
     pub retention_slope: f64,
-    /// t_0 of the time law ln(1 + t / t_0), found; that the constants are those after ten years is assumed (FACTS 1.1).
+    /// t_0 of the time law ln(1 + t / t_0), found; that `detrapping` holds for ten years is assumed (FACTS 1.1).
     pub retention_unit: Nanos,
-    /// Where the level factor of the retention shift is taken, a choice of ours.
+    /// Voltage at which the level factor of the retention shift is evaluated; our choice.
     pub retention_at: RetentionAt,
     /// Mean coupling ratios.
     pub couplings: Couplings,
-    /// Which neighbours couple.
+    /// Neighbours that disturb a cell.
     pub neighbourhood: Neighbourhood,
     /// w_c / mu_c and sigma_c / mu_c of the bounded normal coupling, stated.
     pub coupling_spread: (f64, f64),
-    /// The read-back of the neighbours is used to take the mean interference away.
+    /// True if the mean interference is subtracted, using a read of the neighbours.
     pub post_compensation: bool,
 }
 
-/// The constants of FACTS 1.1 and 1.2, as adopted there.
+/// Returns the model with the constants adopted in FACTS 1.1 and 1.2.
 pub fn nominal() -> VoltageModel {
     VoltageModel {
         erased_mean: 1.4,
@@ -94,7 +102,8 @@ pub fn nominal() -> VoltageModel {
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 const TEN_YEARS_NS: f64 = 10.0 * Nanos::YEAR.0 as f64;
-/// Places and weights of the integration over a coupling ratio within its bound (Gauss and Legendre, five points): what is integrated is smooth there.
+/// Nodes and weights of five-point Gauss-Legendre quadrature over a coupling ratio within its bound; the integrand is
+/// smooth there.
 const COUPLING_POINTS: [(f64, f64); 5] = [
     (-0.906_179_845_938_664, 0.236_926_885_056_189_1),
     (-0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
@@ -102,41 +111,43 @@ const COUPLING_POINTS: [(f64, f64); 5] = [
     (0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
     (0.906_179_845_938_664, 0.236_926_885_056_189_1),
 ];
-/// Noise is followed to so many of its lambdas: what lies beyond has a probability of 1e-14, and is put into the last place.
+/// Distance to which telegraph noise is represented, in units of lambda. The probability beyond it is about 1e-14 and
+/// is dropped; the kernel is normalised.
 const NOISE_REACH: f64 = 32.0;
-/// Places that noise may take on either side of a level: reached at about 23,500 cycles and the usual resolution.
+/// Largest number of grid points that noise may span on either side of a level; reached at about 23,500 cycles with the
+/// usual resolution.
 const MOST_PLACES: f64 = 750.0;
-/// Room of the grid above the highest level, for interference \[V\].
+/// Margin of the grid above the highest level, for interference \[V\].
 const HEADROOM: f64 = 0.6;
 
-/// Levels as they are right after programming and the programming of the neighbours: what ages from there on.
+/// Distributions of levels right after a page and its neighbours have been programmed, before retention.
 #[derive(Clone, Debug)]
 pub struct Disturbed {
     levels: Vec<Density>,
-    /// The centres at which levels were programmed \[V\].
+    /// Centre of each level as programmed \[V\].
     centres: Vec<f64>,
     pe_cycles: f64,
 }
 
 impl Disturbed {
-    /// The levels at an age.
+    /// Returns the distributions of levels at an age.
     pub fn aged(&self, model: &VoltageModel, age: Nanos) -> Vec<Density> {
         self.levels.iter().zip(&self.centres).map(|(level, centre)| model.aged(level, *centre, self.pe_cycles, age)).collect()
     }
 }
 
 impl VoltageModel {
-    /// Bits in a cell.
+    /// Returns the number of bits per cell.
     pub fn bits(&self) -> usize {
         (self.verify.len() + 1).trailing_zeros() as usize
     }
 
-    /// lambda_r \[V\].
+    /// Returns lambda_r of the telegraph noise \[V\].
     pub fn telegraph_lambda(&self, pe_cycles: f64) -> f64 {
         self.telegraph.0 + self.telegraph.1 * libm::pow(pe_cycles, self.wear_exponents.0)
     }
 
-    /// mu_d \[V\] before the level factor: the ten-year shift times ln(1 + t / t_0) / ln(1 + 10 y / t_0).
+    /// Returns mu_d before the level factor \[V\]: the ten-year shift times ln(1 + t / t_0) / ln(1 + 10 y / t_0).
     pub fn retention_mean(&self, pe_cycles: f64, age: Nanos) -> f64 {
         let (interface, oxide) = self.wear_exponents;
         let ten_years = self.detrapping.0 * libm::pow(pe_cycles, interface) + self.detrapping.1 * libm::pow(pe_cycles, oxide);
@@ -144,28 +155,29 @@ impl VoltageModel {
         ten_years * libm::log1p(age.0 as f64 / unit) / libm::log1p(TEN_YEARS_NS / unit)
     }
 
-    /// Mean and deviation of what retention takes from a cell at a voltage, `mean` being the shift before the level factor \[V\].
+    /// Returns mean and standard deviation of the retention shift of a cell at `voltage` \[V\]. `mean` is the shift
+    /// before the level factor; the result is negative, since charge is lost.
     pub fn loss(&self, mean: f64, voltage: f64) -> (f64, f64) {
         let shift = mean * self.retention_slope * (voltage - self.erased_mean).max(0.0);
         (-shift, self.retention_spread * shift)
     }
 
-    /// The mean of the erased state of a block that was erased by less \[V\].
+    /// Returns the mean of the erased state of a block erased shallower by `erase_shift` \[V\].
     pub(crate) fn erased(&self, erase_shift: f64) -> f64 {
         self.erased_mean + erase_shift
     }
 
-    /// The centre of each level as programmed \[V\].
+    /// Returns the centre of a level as programmed \[V\].
     pub(crate) fn centre(&self, level: usize, step: f64, erase_shift: f64) -> f64 {
         if level == 0 { self.erased(erase_shift) } else { self.verify[level - 1] + step / 2.0 }
     }
 
-    /// The highest voltage that programming aims at \[V\].
+    /// Returns the upper end of the highest level as programmed \[V\].
     pub fn top(&self, step: f64) -> f64 {
         self.verify.last().map_or(self.erased_mean, |verify| verify + step)
     }
 
-    /// Neighbours that are programmed later: a mean coupling ratio, and how many there are.
+    /// Returns the neighbours programmed later, as pairs of mean coupling ratio and number of neighbours.
     pub(crate) fn neighbours(&self) -> Vec<(f64, u32)> {
         let mut found = vec![(self.couplings.vertical, 1), (self.couplings.diagonal, 2)];
         if self.neighbourhood == Neighbourhood::EvenOdd {
@@ -175,12 +187,13 @@ impl VoltageModel {
         found
     }
 
-    /// A resolution as coarse as noise allows where a block is worn far beyond any use: the number of places stays bounded.
+    /// Returns `resolution`, made coarser where extreme wear spreads the noise so far that the number of grid points
+    /// must be bounded.
     fn bounded(&self, condition: &Condition, resolution: f64) -> f64 {
         resolution.max(NOISE_REACH * self.telegraph_lambda(condition.pe_cycles) / MOST_PLACES)
     }
 
-    /// A grid that holds all levels, with room for noise.
+    /// Returns a grid that holds all levels, with a margin for noise.
     pub(crate) fn grid(&self, condition: &Condition, resolution: f64) -> Grid {
         let resolution = self.bounded(condition, resolution);
         let noise = NOISE_REACH * self.telegraph_lambda(condition.pe_cycles) + 0.1;
@@ -189,7 +202,7 @@ impl VoltageModel {
         Grid::over(low, high, resolution)
     }
 
-    /// What random telegraph noise and interference add to every cell.
+    /// Returns the distribution of random telegraph noise and interference, which are added to every cell.
     pub(crate) fn noise(&self, condition: &Condition, resolution: f64) -> Kernel {
         let resolution = self.bounded(condition, resolution);
         let lambda = self.telegraph_lambda(condition.pe_cycles);
@@ -197,7 +210,7 @@ impl VoltageModel {
         telegraph.and(&self.interference(condition.step, condition.erase_shift, resolution))
     }
 
-    /// One level as programmed and disturbed.
+    /// Returns the distribution of one level after programming and disturbance by its neighbours.
     pub(crate) fn disturbed_level(&self, level: usize, condition: &Condition, grid: Grid, noise: &Kernel) -> Density {
         let centre = self.centre(level, condition.step, condition.erase_shift);
         let written = Density::of(grid, |x| match level {
@@ -207,7 +220,7 @@ impl VoltageModel {
         written.plus(noise)
     }
 
-    /// A level after retention.
+    /// Returns the distribution of a level after retention.
     pub(crate) fn aged(&self, level: &Density, centre: f64, pe_cycles: f64, age: Nanos) -> Density {
         let mean = self.retention_mean(pe_cycles, age);
         match self.retention_at {
@@ -219,7 +232,7 @@ impl VoltageModel {
         }
     }
 
-    /// Every level before retention, lowest first, on a grid of `resolution` \[V\].
+    /// Returns the distribution of every level before retention, lowest first, on a grid of `resolution` \[V\].
     pub fn disturbed(&self, condition: &Condition, resolution: f64) -> Disturbed {
         let grid = self.grid(condition, resolution);
         let noise = self.noise(condition, resolution);
@@ -231,19 +244,19 @@ impl VoltageModel {
         }
     }
 
-    /// The distribution of each level, lowest first, on a grid of `resolution` \[V\].
+    /// Returns the distribution of each level, lowest first, on a grid of `resolution` \[V\].
     pub fn levels(&self, condition: &Condition, resolution: f64) -> Vec<Density> {
         self.disturbed(condition, resolution).aged(self, condition.age)
     }
 
-    /// Error rates of pages, read at references of this kind.
+    /// Returns the error rates of pages at references of this kind.
     pub fn page_errors(&self, condition: &Condition, kind: References, resolution: f64) -> PageErrors {
         let levels = self.levels(condition, resolution);
         let references = self.references(condition, kind, &levels, resolution);
         errors_at(&levels, references)
     }
 
-    /// The references of this kind, `levels` being the distributions at `condition`.
+    /// Returns the references of this kind; `levels` are the distributions at `condition`.
     pub fn references(&self, condition: &Condition, kind: References, levels: &[Density], resolution: f64) -> Vec<f64> {
         if kind == References::Optimal {
             return best_references(levels);
@@ -255,7 +268,8 @@ impl VoltageModel {
         best_references(&self.levels(&known, resolution))
     }
 
-    /// What interference leaves: for each later neighbour a mixture over its levels of `gamma dV`, less its mean where that is compensated.
+    /// Returns the distribution of the interference that remains: for each neighbour programmed later a mixture over
+    /// its levels of `gamma dV`, minus its mean if that is compensated.
     fn interference(&self, step: f64, erase_shift: f64, resolution: f64) -> Kernel {
         let widest = self.top(step) - self.erased(erase_shift) + 8.0 * self.erased_sigma;
         let mut sum = Kernel::of(resolution, 0.0, |x| f64::from(u8::from(x >= 0.0)));
@@ -272,9 +286,10 @@ impl VoltageModel {
         sum
     }
 
-    /// The distribution function of what one neighbour leaves, whose coupling has this mean, bound and deviation and whose levels moved by `shifts`.
+    /// Returns the distribution function of the interference from one neighbour, given mean, bound and standard
+    /// deviation of its coupling and the shift of each of its levels.
     fn interference_below(&self, x: f64, (mean, bound, sigma): (f64, f64, f64), shifts: &[f64], step: f64) -> f64 {
-        // A neighbour that stays erased does not move.
+        // A neighbour that stays erased causes no shift.
         let mut sum = f64::from(u8::from(x >= 0.0));
         for shift in shifts {
             let kept = if self.post_compensation { mean * shift } else { 0.0 };
@@ -311,7 +326,7 @@ mod tests {
         page_errors(&model.levels(&at(step, pe_cycles, age), 0.004)).worst()
     }
 
-    /// FACTS 1.3: error rates of the worst page, within 5 %.
+    /// Error rates of the worst page in FACTS 1.3, within 5 %.
     #[test]
     fn error_rates_are_those_of_the_derivation() {
         let ages = [0, DAY, 4 * DAY, 14 * DAY, YEAR, 10 * YEAR];
@@ -354,7 +369,7 @@ mod tests {
         assert!((coarse / fine - 1.0).abs() < 0.003, "{coarse} against {fine}");
     }
 
-    /// References that nobody moves lose most of the margin after ten years (FACTS 1.1).
+    /// Fixed references lose most of the margin after ten years (FACTS 1.1).
     #[test]
     fn references_that_follow_the_loss_are_near_the_best() {
         let errors = |kind: References, age: u64| nominal().page_errors(&at(0.2, 10_000.0, age), kind, 0.004).worst();

@@ -1,4 +1,4 @@
-//! Which build of the engine this is.
+//! Identification of this build of the engine.
 
-/// The version, and a hash of the engine's sources: `0.1.0+3f2a9c5d1e07`. Builds of equal sources have the same.
+/// Version and hash of the engine's sources, such as `0.1.0+3f2a9c5d1e07`. Builds of equal sources have equal values.
 pub const BUILD: &str = env!("SSDLAB_BUILD");

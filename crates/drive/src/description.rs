@@ -1,8 +1,9 @@
 //! A drive's description: one TOML document, checked against one declaration of its fields.
 //!
-//! The fields are declared once, as serde structs in the rooms they belong to. From them comes the JSON Schema; the checker walks the document along the
-//! schema and reports everything that is wrong at once, with line, value, what would be accepted and the nearest name; then serde
-//! reads it, and each room looks for inconsistencies among its fields.
+//! The fields are declared once, as serde structs in the crates of the stages they configure. The JSON Schema is
+//! generated from these structs. The checker walks the document along the schema and reports all errors at once, each
+//! with its line, the value, the accepted values and the nearest valid name. Then serde reads the document, and each
+//! stage checks its fields for inconsistencies.
 
 mod budget;
 mod check;
@@ -21,53 +22,55 @@ use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Gives the text of a file that a description names, or says why not.
+/// Callback that returns the text of a file named in a description, or the reason why it cannot be read.
 pub type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Where no file can be read.
+/// Refuses every file: the [`File`] callback where no file can be read.
 pub(crate) fn no_file(_: &str) -> Result<String, String> {
     Err("no file can be read here".to_owned())
 }
 
-/// How the drive is brought to its starting state.
+/// Method by which the drive is brought to its starting state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PreconditionMethod {
-    /// Empty.
+    /// The drive is empty.
     None,
-    /// Every unit written once, in order.
+    /// Every unit is written once, in order.
     Fill,
-    /// Filled, then overwritten at random `overwrite_passes` times.
+    /// The drive is filled, and then overwritten at random with `overwrite_passes` times the user capacity.
     Random,
-    /// The steady state of uniform random overwrites, landed on in one pass: as it is under sustained load, or, where `ftl.gc_spare_fraction` has
-    /// collection keep blocks free while no write waits, as it is after a rest.
+    /// The steady state of uniform random overwrites, constructed in one pass. It is the state under sustained load,
+    /// or, where `ftl.gc_spare_fraction` makes collection keep blocks free while no write waits, the state after a
+    /// rest.
     Steady,
 }
 
-/// The `[state]` section: the state in which a run begins and how it ends.
+/// The `[state]` section: the state in which a run begins and the way it ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StateConfig {
-    /// How the drive is brought to its starting state.
+    /// Method by which the drive is brought to its starting state.
     pub precondition: PreconditionMethod,
-    /// User capacities written over by `random`.
+    /// Number of times that `random` overwrites the user capacity.
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 100))]
     pub overwrite_passes: u32,
-    /// Old data's blocks were first programmed uniformly over this span before the run.
+    /// Time before the run over which the first programs of the blocks with old data are uniformly spread.
     #[serde(default)]
     pub age: Nanos,
-    /// Erases that every block has behind it.
+    /// Number of erases that every block has undergone before the run.
     #[serde(default)]
     #[schemars(range(min = 0, max = 100_000_000))]
     pub pe_cycles: u32,
-    /// The run ends with a graceful shutdown: the buffer is programmed and the policy moves what it must.
+    /// True if the run ends with a graceful shutdown: the write buffer is programmed, and the policy completes the page
+    /// moves that it must.
     #[serde(default)]
     pub graceful_shutdown: bool,
 }
 
 impl StateConfig {
-    /// How the FTL makes this state.
+    /// Returns the starting state in the form that the FTL takes.
     pub fn preconditioned(&self) -> Preconditioned {
         let method = match self.precondition {
             PreconditionMethod::None => Precondition::None,
@@ -88,7 +91,7 @@ fn two() -> u32 {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "ssdlab drive")]
 pub struct Description {
-    /// What the drive is, in one line.
+    /// One-line description of the drive.
     pub title: String,
     /// The host interface.
     pub host: HostConfig,
@@ -106,39 +109,41 @@ pub struct Description {
 }
 
 impl Description {
-    /// Reads a description from `text`. `name` is what messages call it; `sets` are `KEY=VALUE` overrides; a `base` names a preset whose fields are used where
-    /// the text has none.
+    /// Reads a description from `text`. `name` identifies it in messages; `sets` are `KEY=VALUE` overrides. A `base`
+    /// field names a preset that provides the fields missing in the text. Files named in the description cannot be
+    /// read.
     pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {
         Description::read_with(name, text, sets, &no_file)
     }
 
-    /// The same; `file` gives the text of a file that the description names.
+    /// Reads a description like [`Description::read`]; `file` returns the texts of the files that it names.
     pub fn read_with(name: &str, text: &str, sets: &[String], file: File<'_>) -> Result<Description, Problems> {
         let document = document::Document::read(name, text, sets)?;
         let mut description: Description = check::read(&document)?;
-        // First what is given, so that nothing is derived for a flash that does not hold together.
+        // The given fields are checked first, so that nothing is derived from an inconsistent flash section.
         description.problems().or(()).map_err(|problems| document.locate(problems))?;
         derive::resolve(&mut description.flash, file).map_err(|problems| document.locate(problems))?;
         let problems = description.problems();
         if problems.0.is_empty() { Ok(description) } else { Err(document.locate(problems)) }
     }
 
-    /// The JSON Schema of a description.
+    /// Returns the JSON Schema of a description.
     pub fn schema() -> serde_json::Value {
         check::schema()
     }
 
-    /// The reference page of a description's fields, in Markdown.
+    /// Returns the reference page of a description's fields, in Markdown.
     pub fn reference() -> String {
         reference::page(&check::schema())
     }
 
-    /// The description as TOML, every field resolved.
+    /// Returns the description as TOML, with every field resolved.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a description is a table of plain values")
     }
 
-    /// Everything inconsistent in it, beyond the range of single fields.
+    /// Returns the inconsistencies among the fields; the ranges of single fields have been checked before. Later checks
+    /// run only if the earlier ones find nothing.
     fn problems(&self) -> Problems {
         let mut problems = Problems::default();
         self.flash.problems(&mut problems);
@@ -165,7 +170,7 @@ impl Description {
         self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
         self.buffer.problems(geometry.units_per_program, &mut problems);
         self.policy_problems(&mut problems);
-        // Names first; whether the budget closes is known once all modes are derived.
+        // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
         if self.policy.kind == "combine" && (is_derived || policy.is_none()) {
             self.combine_problems(&geometry, &mut problems);
@@ -184,8 +189,9 @@ impl Description {
         problems
     }
 
-    /// What keeps a policy that is not of the family from running the drive: too little space for its open blocks, or limits, or times after which data is
-    /// moved, that could not be kept in the mode that it moves data in. `name` is what messages call it.
+    /// Returns the problems that keep a policy from outside the policy family from running the drive: too few blocks
+    /// for its open blocks, or retention limits or move intervals (`move_after`) that cannot be kept in the write mode
+    /// of its relocations. `name` identifies the policy in messages.
     pub fn problems_under(&self, name: &str, policy: &dyn ModePolicy) -> Problems {
         let mut problems = Problems::default();
         self.ftl.problems(&self.geometry(), self.streams(policy.needs().host_streams), &mut problems);
@@ -194,12 +200,14 @@ impl Description {
         problems
     }
 
-    /// Open blocks of a die under a policy of so many host streams: theirs, and one for relocations in each write mode.
+    /// Returns the largest number of open blocks on a die under a policy with `host_streams` host streams: one per host
+    /// stream, but at least two, and one per write mode for relocations.
     fn streams(&self, host_streams: u8) -> u32 {
         ftl::most_streams(self.flash.write_modes.len(), host_streams)
     }
 
-    /// Write modes that the policy asks for and the table does not have.
+    /// Adds the problems of the policy's own fields, and the write modes that the policy uses but the table does not
+    /// define.
     fn policy_problems(&self, problems: &mut Problems) {
         for (field, what) in self.policy.problems() {
             problems.add(field, what);
@@ -219,23 +227,24 @@ impl Description {
         }
     }
 
-    /// The shape of the flash.
+    /// Returns the geometry of the flash.
     pub fn geometry(&self) -> Geometry {
         self.flash.geometry(self.ftl.superblock_blocks)
     }
 
-    /// Bytes that the host sees.
+    /// Returns the user capacity in bytes.
     pub fn user_bytes(&self) -> u64 {
         self.ftl.user_units(&self.geometry()) * kit::UNIT_BYTES
     }
 
-    /// The flash translation layer it describes, empty.
+    /// Builds the flash translation layer of this description, empty.
     pub fn build_ftl(&self, seed: u64) -> std::io::Result<Ftl> {
         let policy = self.policy.build(&self.facts(&self.geometry())).expect("validated: a policy of the list");
         self.build_ftl_with(&self.policy.kind, policy, seed)
     }
 
-    /// The same, run by a policy that is not of the family. `name` is what its saved state goes by.
+    /// Builds the flash translation layer with a policy from outside the policy family. `name` identifies the policy in
+    /// the saved state.
     pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Ftl> {
         let geometry = self.geometry();
         let parameters = Parameters {
@@ -254,7 +263,7 @@ impl Description {
         Ftl::new(&self.ftl, policy, parameters)
     }
 
-    /// Wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.
+    /// Returns the wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.
     fn erase_wear(&self) -> Vec<Vec<u32>> {
         let modes = &self.flash.erase_modes;
         if modes.is_empty() {
@@ -263,12 +272,12 @@ impl Description {
         modes.iter().map(|mode| mode.wear.all().iter().map(|wear| wear.thousandths()).collect()).collect()
     }
 
-    /// What policies are told of the drive.
+    /// Returns the facts of the drive that a policy is built with.
     pub fn policy_facts(&self) -> Facts {
         self.facts(&self.geometry())
     }
 
-    /// Retention limits of each write mode, by wear class.
+    /// Returns the retention limits of each write mode, by wear class.
     fn retention_limits(&self) -> Vec<Vec<Nanos>> {
         let limits = |mode: &flash::WriteModeConfig| mode.retention.as_ref().map_or(Vec::new(), |limits| limits.all().to_vec());
         self.flash.write_modes.iter().map(limits).collect()
@@ -322,13 +331,13 @@ impl Description {
         }
     }
 
-    /// Units that a block holds in a write mode: whole programs.
+    /// Returns the number of units that a block holds in a write mode: a whole number of program units.
     fn units_of_block(&self, mode: &flash::WriteModeConfig, geometry: &Geometry) -> u32 {
         let bits = self.flash.cell.bits();
         (geometry.programs_per_block * mode.bits_per_cell.unwrap_or(bits).min(bits) / bits).max(1) * geometry.units_per_program
     }
 
-    /// The encoder of each write mode, counted from 1; 0 without.
+    /// Returns the encoder of each write mode, counted from 1; 0 for a mode without an encoder.
     fn codes(&self) -> Vec<u8> {
         let position = |code: &String| self.flash.encoders.iter().position(|encoder| encoder.code == *code);
         let number = |mode: &flash::WriteModeConfig| mode.code.as_ref().and_then(position).map_or(0, |at| at as u8 + 1);
@@ -336,13 +345,13 @@ impl Description {
     }
 }
 
-/// What a table says of its modes, or the one value of the mode that an empty table stands for.
+/// Returns one value per mode of a table, or the value of the nominal mode alone if the table is empty.
 fn or_nominal<T>(values: impl Iterator<Item = T>, nominal: T) -> Vec<T> {
     let values: Vec<T> = values.collect();
     if values.is_empty() { vec![nominal] } else { values }
 }
 
-/// Sensing and transfers of one unit in a read mode.
+/// Returns the time of sensing and transferring one unit in a read mode.
 fn read_time(timing: &flash::Timing, mode: usize) -> Nanos {
     let read = kit::Operation {
         kind: OperationKind::Read,

@@ -1,11 +1,11 @@
-//! What follows from a drive's description: capacities, parallelism, bounds, modes, memory. For `ssdlab show`.
+//! Facts that follow from a drive's description: capacities, parallelism, bounds, modes, memory. For `ssdlab show`.
 
 use crate::Description;
 use flash::Timing;
 use kit::{Geometry, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
 use serde_json::{Value, json};
 
-/// The facts, in the order in which they are shown.
+/// Returns the facts, in the order in which they are shown.
 pub fn facts(name: &str, description: &Description) -> Value {
     let geometry = description.geometry();
     let user_units = description.user_bytes() / UNIT_BYTES;
@@ -32,12 +32,13 @@ pub fn facts(name: &str, description: &Description) -> Value {
     })
 }
 
-/// 4 bytes a unit for each direction of the map, and a bit for its validity.
+/// Returns the memory of the map in bytes: 4 for each logical unit, and 4 and a validity bit for each physical unit.
 fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
     4 * user_units + 4 * geometry.unit_count() + geometry.unit_count() / 8
 }
 
-/// What no workload can exceed: 4 KiB reads spread evenly over the dies, and whole programs in the mode `normal`.
+/// Returns the bounds that no workload can exceed: for 4 KiB reads spread evenly over the dies, and for full program
+/// units in the mode `normal`.
 fn bounds(description: &Description, geometry: &Geometry) -> Value {
     let timing = Timing::new(&description.flash, geometry.units_per_program);
     let shape = &geometry.shape;
@@ -98,7 +99,7 @@ fn read_modes(description: &Description) -> Vec<Value> {
     }
 }
 
-/// A full program unit in a write mode.
+/// Returns the program of a full program unit in a write mode.
 fn program(geometry: &Geometry, mode: usize) -> Operation {
     Operation {
         kind: OperationKind::Program,
@@ -109,7 +110,7 @@ fn program(geometry: &Geometry, mode: usize) -> Operation {
     }
 }
 
-/// Times of a program in the array: one where a program takes a whole wordline, else one for each page type.
+/// Returns the program times of the array: one if a program takes a whole wordline, else one for each page type.
 fn program_times(timing: &Timing, geometry: &Geometry, program: &Operation) -> impl Iterator<Item = Nanos> {
     let types = if geometry.shape.pages_per_program > 1 { 1 } else { geometry.shape.bits_per_cell };
     (0..types).map(|page_type| timing.array(&Operation { page_type, ..*program }))
@@ -119,12 +120,12 @@ fn page_types(geometry: &Geometry) -> std::ops::Range<u32> {
     0..geometry.shape.bits_per_cell
 }
 
-/// Time of an operation on its channel \[ns\].
+/// Returns the time of an operation on its channel \[ns\].
 fn bus(timing: &Timing, operation: &Operation) -> f64 {
     (timing.command(operation).0 + timing.data(operation).0) as f64
 }
 
-/// Mean \[ns\].
+/// Returns the mean \[ns\].
 fn mean(times: impl Iterator<Item = Nanos>) -> f64 {
     let (sum, count) = times.fold((0, 0u32), |(sum, count), time| (sum + time.0, count + 1));
     sum as f64 / f64::from(count)
@@ -134,7 +135,8 @@ fn mean(times: impl Iterator<Item = Nanos>) -> f64 {
 mod tests {
     use super::*;
 
-    /// The bounds of `ideal-512g` by hand: 64 dies, 8 channels, tR 50 us, a command of 290 ns, 4 KiB in 3.414 us.
+    /// Compares the bounds of `ideal-512g` with values computed by hand: 64 dies, 8 channels, tR 50 us, a command of
+    /// 290 ns, 4 KiB in 3.414 us.
     #[test]
     fn bounds_are_those_of_the_busiest_resource() {
         let description = Description::read("test.toml", "base = \"ideal-512g\"", &[]).expect("a preset");
@@ -143,7 +145,7 @@ mod tests {
         assert_eq!(bounds["read_at_depth_1_ns"], json!(290.0 + 50_000.0 + 3_414.0));
         let by_die = 64.0 / (290.0 + 50_000.0 + 3_414.0) * 1e9;
         assert!((bounds["random_read_iops"].as_f64().expect("a number") / by_die - 1.0).abs() < 1e-12);
-        // With a tR of a microsecond the channels are what is short.
+        // With a tR of 1 us, the channels are the bottleneck.
         let set = "flash.read_time=1us".to_owned();
         let quick = Description::read("test.toml", "base = \"ideal-512g\"", &[set]).expect("a quick drive");
         let by_channel = 8.0 / (290.0 + 3_414.0) * 1e9;

@@ -1,8 +1,9 @@
-//! What a power failure has done to the data: pages at risk, and pages lost.
+//! Effect of a power failure on the data: pages at risk, and pages lost.
 //!
-//! A page is a mapping unit. It is *at risk* if power comes back after the limit of the mode that its block was written in, counted from the block's first program. It
-//! is *lost* if the errors that are drawn for its codewords, at its error rate by the model of the cell, exceed what its code corrects. The data stays where it is and is
-//! read and moved as any other: the simulator has no contents to lose, and reads do not fail.
+//! A page is a mapping unit. It is *at risk* if power comes back after the retention limit of the mode in which its
+//! block was written, counted from the block's first program. It is *lost* if the errors drawn for its codewords, at
+//! the error rate given by the model of the cell, exceed the correction capability of its code. Lost pages stay in
+//! place, and are read and moved like any others: the simulator stores no contents, and reads do not fail.
 
 use crate::description::{Description, cell_part};
 use crate::router::{Drive, PowerFailure};
@@ -16,10 +17,11 @@ use lab::part::Target;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The random stream of the errors that are drawn.
+/// Name of the random stream from which errors are drawn.
 const STREAM: &str = "power_failure";
 
-/// The logarithm of a probability below which no draw, which has 53 random bits, comes true: what fails so rarely is not drawn.
+/// Logarithm of a probability below which a draw, which has 53 random bits, never succeeds: rarer failures are not
+/// drawn.
 const LN_NEVER: f64 = -37.0;
 
 /// A block with pages at risk.
@@ -30,19 +32,19 @@ struct AtRisk {
     wear: f64,
 }
 
-/// What is found when power is back.
+/// Findings when power is back.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerFailureReport {
     pub failure: PowerFailure,
-    /// Since when the host had stopped.
+    /// Instant at which the host stopped submitting commands.
     pub stopped: SimTime,
     pub at_risk_pages: u64,
-    /// Pages lost, or why that is not known.
+    /// Number of pages lost, or the reason why it is not known.
     pub lost_pages: Result<u64, String>,
 }
 
 impl PowerFailureReport {
-    /// Looks at a drive whose power has just come back.
+    /// Examines a drive whose power has just come back.
     pub fn of(
         failure: PowerFailure,
         stopped: SimTime,
@@ -55,7 +57,7 @@ impl PowerFailureReport {
         PowerFailureReport { failure, stopped, at_risk_pages, lost_pages }
     }
 
-    /// As `summary.json` states it, times from the start of the run.
+    /// Returns the report as `summary.json` states it, with instants on the drive's clock.
     pub fn to_json(&self) -> Value {
         let PowerFailure { failed, back, buffered_units, backup } = self.failure;
         let backup = backup.map(|backup| {
@@ -78,7 +80,7 @@ impl PowerFailureReport {
         })
     }
 
-    /// What the user should know, if any data was at risk or the policy lost anything.
+    /// Returns notes for the user, if any data was at risk or the policy lost any entries.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.at_risk_pages > 0 {
@@ -102,7 +104,7 @@ impl PowerFailureReport {
     }
 }
 
-/// Blocks with data that are past their limit at an instant.
+/// Returns the blocks with data past their retention limit at instant `now`.
 fn blocks_at_risk(drive: &Drive, now: SimTime) -> Vec<AtRisk> {
     let store = &drive.ftl().store;
     let age = |block| i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(store.first_program(block)).unsigned_abs();
@@ -115,7 +117,7 @@ fn blocks_at_risk(drive: &Drive, now: SimTime) -> Vec<AtRisk> {
     drive.ftl().blocks_past_limit(now).map(at_risk).collect()
 }
 
-/// Pages of the blocks at risk whose errors exceed the code, or why that cannot be said.
+/// Returns the number of pages in the blocks at risk whose errors exceed the code, or the reason why it is not known.
 fn lost(blocks: &[AtRisk], description: &Description, drive: &Drive, seed: u64) -> Result<u64, String> {
     if blocks.is_empty() {
         return Ok(0);
@@ -132,7 +134,7 @@ fn lost(blocks: &[AtRisk], description: &Description, drive: &Drive, seed: u64) 
     Ok(blocks.iter().map(|at_risk| models[&at_risk.mode].lost_in(at_risk, drive, &mut rng)).sum())
 }
 
-/// Errors of one write mode's pages, and what its code corrects.
+/// Error model of the pages of one write mode, with the number of errors that its code corrects.
 struct Model {
     table: ErrorTable,
     page_types: usize,
@@ -142,7 +144,7 @@ struct Model {
 }
 
 impl Model {
-    /// For the ages and wear of the blocks at risk in a mode.
+    /// Builds the model for a write mode, over the ages and wear of the blocks at risk in it.
     fn of(mode: usize, blocks: &[AtRisk], description: &Description, part: &Part) -> Result<Model, String> {
         let flash = &description.flash;
         let config = &flash.write_modes[mode];
@@ -155,7 +157,8 @@ impl Model {
         let wear = of_mode().map(|at_risk| at_risk.wear).fold(0.0, f64::max);
         let oldest = of_mode().map(|at_risk| at_risk.age).max().unwrap_or(Nanos::ZERO);
         let code = &part.code;
-        // A mode with a code of its own states the error rate that it corrects: as many errors as exceed it as seldom as the part allows.
+        // A mode with a code of its own states only a correctable error rate. The number of correctable errors is the
+        // one that is exceeded at this rate with the failure probability that the part allows.
         let target = match part.target {
             Target::Failure(probability) => probability,
             Target::Uber(uber) => uber * code.data_bits() as f64,
@@ -171,7 +174,8 @@ impl Model {
         })
     }
 
-    /// Pages of a block in which any codeword has more errors than the code corrects. Reads since the pages were programmed are not kept and add nothing.
+    /// Returns the number of pages of a block in which any codeword has more errors than the code corrects. Read
+    /// disturb is left out, because the reads since the pages were programmed are not counted.
     fn lost_in(&self, at_risk: &AtRisk, drive: &Drive, rng: &mut Rng) -> u64 {
         let store = &drive.ftl().store;
         let geometry = &store.geometry;
@@ -189,7 +193,7 @@ impl Model {
         let mut lost = 0;
         for unit in (0..geometry.units_per_block).filter(|unit| store.is_valid(Ppn(first.0 + unit))) {
             let Some(errors) = &errors[geometry.page_type_of(unit) as usize % self.page_types] else { continue };
-            // All codewords are drawn, so that one page's fate moves no other's.
+            // All codewords are drawn, so that the outcome of one page does not shift the random numbers of the next.
             let failed = (0..self.codewords).filter(|_| errors.draw(rng) as f64 > self.corrects).count();
             lost += u64::from(failed > 0);
         }
@@ -197,7 +201,8 @@ impl Model {
     }
 }
 
-/// The step and window that a mode's pages are written with, the temperature that they are kept at, and the error rate that their code corrects.
+/// Returns the program step and window with which a mode's pages are written, the temperature at which they are kept,
+/// and the error rate that their code corrects.
 fn how_written(mode: &WriteModeConfig, part: &Part) -> Result<(Condition, f64, f64), String> {
     if let Some(found) = &mode.derivation {
         if found.levels == Levels::Moved {
@@ -209,7 +214,8 @@ fn how_written(mode: &WriteModeConfig, part: &Part) -> Result<(Condition, f64, f
         let written = Condition { step: found.step, erase_shift: found.erase_shift, ..Condition::default() };
         return Ok((written, found.temperature, found.limit));
     }
-    // In numbers, a mode at nominal speed is written with the nominal step; of any other the step is not known.
+    // A mode given in numbers at nominal speed is written with the nominal step; for any other speed, the step is not
+    // known.
     if mode.program_scale != 1.0 {
         return Err(format!(
             "the program step of the write mode `{}` is not known: it is not derived from {}",

@@ -1,9 +1,10 @@
 //! The whole drive.
 //!
-//! [`Drive`] composes the stages and routes what they leave for each other; it is driven through one door: `submit`, `next_event`,
-//! `advance` and the completions that come out. [`description`] reads a drive's description, [`run_loop`] replays a workload, [`summary`] states the
-//! results, [`streams`] hands out what is too much to be kept, and [`session`] does all of it for the command line and Python, as [`lifetime`] does for a
-//! workload that is repeated until the drive is worn out.
+//! [`Drive`] composes the stages and passes the output of each on to the next. Its interface is `submit`, `next_event`
+//! and `advance`, which returns the completions. [`description`] reads a drive's description, [`run_loop`] replays a
+//! workload, [`summary`] builds the results, and [`streams`] hands out data that is too large to be kept. [`session`]
+//! combines these for the command line and Python; [`lifetime`] does so for a workload that is repeated until the drive
+//! is worn out.
 
 mod build;
 pub mod description;

@@ -1,22 +1,22 @@
-//! A power failure that a run is asked for.
+//! The power failure that a request specifies.
 
 use crate::description::Description;
 use crate::session::RunRequest;
 use kit::{Nanos, Problems, SimTime};
 
-/// The longest that a drive may be off \[ns\]: a century. Ages are counted in 63 bits.
+/// Longest time without power \[ns\]: a century. Ages are counted in 63 bits.
 const LONGEST: Nanos = Nanos(100 * Nanos::YEAR.0);
 
-/// When power fails, and for how long.
+/// Time and length of a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PowerCut {
-    /// After the start of the run.
+    /// Time of the failure, from the start of the run.
     pub after: Nanos,
     pub down: Nanos,
 }
 
 impl PowerCut {
-    /// When power fails in a run that starts at `start`.
+    /// Returns the instant at which power fails in a run that starts at `start`.
     pub fn instant(&self, start: SimTime) -> Result<SimTime, Problems> {
         if start + self.after + self.down > SimTime::LAST {
             let complaint = format!(
@@ -28,7 +28,7 @@ impl PowerCut {
         Ok(start + self.after)
     }
 
-    /// What a request asks for, or everything that is wrong with it.
+    /// Returns the power failure that a request specifies, if any, or all errors in it.
     pub fn of(request: &RunRequest, description: &Description) -> Result<Option<PowerCut>, Problems> {
         let mut problems = Problems::default();
         let after = span("--power-cut", request.power_cut.as_deref(), &mut problems);
@@ -57,7 +57,7 @@ impl PowerCut {
     }
 }
 
-/// A span of time that is more than none.
+/// Parses a duration above zero and up to [`LONGEST`]; adds a problem if the text is anything else.
 fn span(option: &str, text: Option<&str>, problems: &mut Problems) -> Option<Nanos> {
     let complaint = match text?.parse::<Nanos>() {
         Ok(span) if span == Nanos::ZERO => "0: expected a duration above zero".to_owned(),

@@ -1,16 +1,16 @@
-//! The drives that come with the laboratory.
+//! Presets: the drives that come with ssdlab.
 
 /// A preset: a description with a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// Its name.
+    /// Name of the preset.
     pub name: &'static str,
-    /// Its text, each number with its standing.
+    /// Text of the description, each number with its standing.
     pub text: &'static str,
 }
 
 impl Preset {
-    /// What it is, in one line.
+    /// Returns the preset's title, a one-line description.
     pub fn title(&self) -> &'static str {
         let line = self.text.lines().find_map(|line| line.strip_prefix("title = \""));
         line.and_then(|line| line.strip_suffix('"')).unwrap_or(self.name)
@@ -37,12 +37,12 @@ presets![
     "tiny"
 ];
 
-/// The preset called `name`.
+/// Returns the preset called `name`.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// The names of all presets.
+/// Returns the names of all presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }

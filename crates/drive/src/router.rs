@@ -22,12 +22,12 @@ pub use save::{Identity, Resumed};
 /// Instants without a completion after which [`Drive::advance_into`] returns.
 const QUIET_INSTANTS: u32 = 100_000;
 
-/// A command in the drive.
+/// A host command in the drive.
 #[derive(Clone, Debug)]
 struct Command {
     command: HostCommand,
     submitted: SimTime,
-    /// Where its time went before its parts were issued: waiting for a place in the device, and crossing the link.
+    /// Time before the command's parts were issued: `queued` waiting for a queue slot, `linked` crossing the link.
     queued: Nanos,
     linked: Nanos,
     remaining: u32,
@@ -35,7 +35,7 @@ struct Command {
 }
 
 impl Command {
-    /// Counts a part that is done; whether it was the last.
+    /// Counts one part as done; returns true if it was the last one.
     #[inline]
     fn ends_with_this_part(&mut self) -> bool {
         self.remaining -= 1;
@@ -49,7 +49,7 @@ impl Command {
     }
 }
 
-/// Records where the time of a command went that is done.
+/// Records the latency of a completed command and its causes, if recording was on at its submission.
 #[inline]
 fn record(statistics: &mut Statistics, state: &Command, now: SimTime, ledger: &Ledger) {
     if state.recorded {
@@ -64,12 +64,12 @@ impl Default for Command {
     }
 }
 
-/// The mapping units that a range of bytes touches.
+/// Mapping units that a range of bytes touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Units {
     first: u32,
     count: u32,
-    /// The first and the last unit are covered whole.
+    /// True if the range covers all of its first unit (`whole_first`) or of its last unit (`whole_last`).
     whole_first: bool,
     whole_last: bool,
 }
@@ -98,7 +98,7 @@ impl Units {
         HostUnit { command, lpn: Lpn(self.first + index), whole, last, buffered }
     }
 
-    /// The units that are covered whole: what a trim deallocates.
+    /// Returns first unit and count of the units that are covered completely: those that a trim deallocates.
     fn inner(&self) -> (u32, u32) {
         if self.count == 0 || self.count == 1 && !self.whole_first {
             return (self.first, 0);
@@ -108,7 +108,7 @@ impl Units {
     }
 }
 
-/// A drive. A plain value: two drives in one process share nothing.
+/// A drive. It is a plain value: two drives in one process share no state.
 pub struct Drive {
     now: SimTime,
     out: Outbox,
@@ -126,19 +126,20 @@ pub struct Drive {
     pulling: bool,
     recording: bool,
     spare_parts: Vec<Part>,
-    /// Whose turn it is on each die that is pressed to move a block: a read's, or the move's.
+    /// For each die with an urgent move: true if the last turn went to reads, so that the next one goes to the move.
     reads_turn: Vec<bool>,
-    /// What has been measured.
+    /// Measurements so far.
     pub statistics: Statistics,
 }
 
 impl Drive {
-    /// The drive of a validated description, empty and at rest.
+    /// Creates the drive of a validated description, empty and at rest.
     pub fn new(description: &Description, seed: u64) -> std::io::Result<Drive> {
         Ok(Drive::with_ftl(description, description.build_ftl(seed)?, seed))
     }
 
-    /// The same, with a flash translation layer that was made for it ([`Description::build_ftl_with`]).
+    /// Creates a drive like [`Drive::new`], but with a given flash translation layer, which was built for the same
+    /// description ([`Description::build_ftl_with`]).
     pub fn with_ftl(description: &Description, ftl: Ftl, seed: u64) -> Drive {
         let geometry = description.geometry();
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
@@ -166,60 +167,61 @@ impl Drive {
         }
     }
 
-    /// Bytes that the host sees.
+    /// Returns the user capacity in bytes.
     pub fn user_bytes(&self) -> u64 {
         self.user_bytes
     }
 
-    /// The simulated time.
+    /// Returns the simulated time.
     #[inline]
     pub fn now(&self) -> SimTime {
         self.now
     }
 
-    /// The flash translation layer, for preconditioning, saving and reports.
+    /// Returns the flash translation layer, for preconditioning, saving and reports.
     pub fn ftl(&self) -> &Ftl {
         &self.ftl
     }
 
-    /// The flash, for reports.
+    /// Returns the flash, for reports.
     pub fn flash(&self) -> &Flash {
         &self.flash
     }
 
-    /// The flash translation layer of a drive at rest, to bring it to a starting state.
+    /// Returns the flash translation layer of a drive at rest for modification, to bring it to a starting state.
     pub fn ftl_mut(&mut self) -> &mut Ftl {
         assert!(self.flash_is_at_rest(), "the state of a drive is changed from outside only while it is at rest");
         &mut self.ftl
     }
 
-    /// Whether no flash operation is waiting or running.
+    /// Returns true if no flash operation is waiting or running.
     fn flash_is_at_rest(&self) -> bool {
         self.out.operations.in_use() == 0
     }
 
-    /// Records of what happens inside, if enabled; drained by whoever watches.
+    /// Returns the journal: records of internal events, if enabled. The observer that enabled it drains it.
     pub fn journal(&mut self) -> &mut kit::Journal {
         &mut self.out.journal
     }
 
-    /// The physical history, if enabled: for comparing runs.
+    /// Returns the physical history, if enabled: for comparing runs.
     pub fn history(&mut self) -> &mut kit::History {
         &mut self.out.history
     }
 
-    /// Lets the policy see the drive as it is, once it has its starting state.
+    /// Lets the policy learn the state of the drive, once the drive has its starting state, and starts the measurement.
     pub fn adopt(&mut self) {
         self.ftl.adopt(self.now, &mut self.out);
         self.statistics.restart(self.now, &self.flash, &self.ftl);
     }
 
-    /// Tells the policy what is to come of the workload that begins now.
+    /// Gives the policy the future accesses of the workload that begins now.
     pub fn foresee(&mut self, future: &std::sync::Arc<ftl::policy::future::Future>) {
         self.ftl.foresee(future, self.now);
     }
 
-    /// Whether commands submitted from now on are counted in the statistics.
+    /// Sets whether commands submitted from now on are counted in the statistics. Switching recording on restarts the
+    /// measurement.
     pub fn record(&mut self, recording: bool) {
         if recording && !self.recording {
             self.statistics.restart(self.now, &self.flash, &self.ftl);
@@ -227,34 +229,35 @@ impl Drive {
         self.recording = recording;
     }
 
-    /// Forgets what was measured so far.
+    /// Discards all measurements so far, except the log of commands, and begins a new measurement.
     pub fn restart_measurement(&mut self) {
         self.statistics.restart(self.now, &self.flash, &self.ftl);
     }
 
-    /// Events that are still to happen: what runs, and timers.
+    /// Returns the number of pending events: ends of operations in progress, arrivals, and timers.
     pub fn pending_events(&self) -> usize {
         self.out.events.len()
     }
 
-    /// Commands submitted and not completed.
+    /// Returns the number of commands submitted and not completed.
     pub fn commands_in_flight(&self) -> u64 {
         self.out.signals.commands_in_flight
     }
 
-    /// Whether commands wait at the host because the device's queue or its write buffer is full.
+    /// Returns true if commands wait because the device's queue or its write buffer is full.
     pub fn is_full(&self) -> bool {
         !self.waiting_for_slot.is_empty() || self.buffer.has_waiting()
     }
 
-    /// Loads ahead what commands on these units will need. Changes nothing.
+    /// Prefetches the tables that commands on these units will read. Does not affect the simulation.
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
         self.ftl.hint(units, writes);
     }
 
-    /// Submits a command that arrives `at`, which must not be in the past. One that arrives now is handled before any later event. Returns the number
-    /// by which the journal's records name the command until it is done.
+    /// Submits a command that arrives at instant `at`, which must not be in the past. A command that arrives now is
+    /// handled before any later event. Returns the id by which the journal's records identify the command until it
+    /// completes.
     ///
     /// # Panics
     /// If the range is not in the drive, or empty where the command needs one.
@@ -264,7 +267,8 @@ impl Drive {
         let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
         assert!(command.op == Op::Flush || in_range, "{command:?} is not in a drive of {} bytes", self.user_bytes);
         let slot = self.commands.take();
-        // Field by field: copied as a whole it would be read in wide words before its narrow fields have been stored.
+        // Copied field by field: a copy of the whole struct would load wide words from narrow fields that were just
+        // stored, which stalls.
         let HostCommand { op, tag, offset, length } = command;
         let state = &mut self.commands[slot];
         state.command.op = op;
@@ -283,7 +287,7 @@ impl Drive {
         CommandId(slot)
     }
 
-    /// When something happens next: now, if a command was submitted for now.
+    /// Returns the instant of the next event: now, if a command was submitted for now or a die is ready.
     #[inline]
     pub fn next_event(&self) -> Option<SimTime> {
         if !self.arrivals.is_empty() || !self.out.ready.is_empty() {
@@ -292,14 +296,16 @@ impl Drive {
         self.out.events.next_time()
     }
 
-    /// Handles whole instants, up to and including `until`, and returns at the first one that produced a completion, or at `until`.
+    /// Handles all events up to and including `until`, one whole instant after another. Returns after the first instant
+    /// that produced a completion, or at `until`.
     pub fn advance(&mut self, until: SimTime) -> &[Completion] {
         self.run_until(until, u32::MAX);
         &self.completions
     }
 
-    /// The same; the completions are exchanged for those in `done`, which are forgotten. After many instants in which nothing is completed it
-    /// returns earlier, with none, so that whoever runs the drive can end it: a worn-out one may have no more room than its own moves need.
+    /// Advances like [`Drive::advance`], but swaps the completions into `done`, whose previous content is discarded.
+    /// After many instants without a completion it returns early, with none, so that the caller can end the run: a
+    /// worn-out drive may have too few free blocks to serve anything but its own relocations.
     pub fn advance_into(&mut self, until: SimTime, done: &mut Vec<Completion>) {
         self.run_until(until, QUIET_INSTANTS);
         std::mem::swap(&mut self.completions, done);
@@ -327,7 +333,8 @@ impl Drive {
         }
     }
 
-    /// From now on no new programs, collections or rewrites start; what runs is finished. The drive comes to rest.
+    /// Brings the drive to rest: starts no new programs, collections or rewrites, and finishes the operations in
+    /// flight.
     pub fn quiesce(&mut self) {
         self.pulling = false;
         while !self.flash_is_at_rest() || !self.arrivals.is_empty() {
@@ -337,7 +344,8 @@ impl Drive {
         self.pulling = true;
     }
 
-    /// Has everything programmed that the write buffer holds, as a flush of the host would, and waits for it. Nothing of it is measured.
+    /// Programs all data in the write buffer, as a flush command of the host would, and waits until it is done.
+    /// Recording is switched off, and stays off.
     pub fn program_buffer(&mut self) {
         if self.buffer.used() == 0 {
             return;
@@ -352,7 +360,8 @@ impl Drive {
         }
     }
 
-    /// Shuts down gracefully: programs what the buffer holds and lets the policy move what it must, then comes to rest. `go_on` is asked now and then.
+    /// Shuts down gracefully: programs the data in the write buffer, lets the policy move the pages it must, and brings
+    /// the drive to rest. `go_on` is asked every 65,536 steps; if it returns false, the shutdown is cut short.
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
         self.ftl.begin_shutdown(&mut self.out);
         let mut steps = 0u64;
@@ -371,7 +380,8 @@ impl Drive {
         self.quiesce();
     }
 
-    /// Handles everything that happens at one instant: what is done, then what arrives, then what idle resources choose, then timers.
+    /// Handles everything that happens at one instant: completed operations, then arrivals, then the choices of idle
+    /// dies, then timers.
     fn run_instant(&mut self, at: SimTime) {
         self.now = at;
         loop {
@@ -381,7 +391,8 @@ impl Drive {
             while let Some(command) = self.arrivals.pop_front() {
                 self.arrive(command);
             }
-            // What dies start takes time: only a timer or an event of no duration can bring this instant anything more.
+            // An operation that a die starts takes time: only a timer or an event of zero duration can add work at this
+            // instant.
             if !self.out.ready.is_empty() {
                 self.dispatch_ready();
                 if self.out.events.next_time() != Some(at) && self.arrivals.is_empty() {
@@ -414,7 +425,7 @@ impl Drive {
         self.route();
     }
 
-    /// Asks every die that may have something to do.
+    /// Dispatches every die that is marked as ready: each may have work.
     fn dispatch_ready(&mut self) {
         let mut index = 0;
         while index < self.out.ready.len() {
@@ -456,7 +467,9 @@ impl Drive {
         }
     }
 
-    /// A die with a block that must be moved before its retention limit: reads that keep coming get every other turn, or they could keep it from being moved.
+    /// Starts the next pulled operation on a die with an urgent move, a block that must be moved before its retention
+    /// limit. Reads get every other turn; otherwise a steady stream of them could hold up the move. Returns true if an
+    /// operation was started.
     fn dispatch_urgent_move(&mut self, die: kit::DieId) -> bool {
         let turn = &mut self.reads_turn[die.index()];
         *turn = !*turn;
@@ -469,7 +482,7 @@ impl Drive {
         true
     }
 
-    /// Turns one stage's output into another's input, until nothing is left.
+    /// Passes what each stage left in the outbox on to the stage it is meant for, until nothing is left to pass on.
     #[inline]
     fn route(&mut self) {
         loop {
@@ -517,7 +530,7 @@ impl Drive {
                 let ledger = *ledger;
                 self.deliver(command, &ledger, operation.units);
             } else if self.commands[command.0].ends_with_this_part() {
-                // The ledger stays where it is: copying it costs as much as adding it up.
+                // The ledger is used in place: copying it costs as much as adding it up.
                 record(&mut self.statistics, &self.commands[command.0], self.now, ledger);
                 self.complete(command);
             }
@@ -535,7 +548,8 @@ impl Drive {
         self.spare_parts = parts;
     }
 
-    /// A part's data, if it has any, crosses the link to the host.
+    /// Sends the data of a completed part over the link to the host. A part without data, or over an ideal link, is
+    /// delivered at once.
     #[inline]
     fn deliver(&mut self, command: CommandId, ledger: &Ledger, units: u32) {
         if units == 0 || self.link_is_ideal {
@@ -548,7 +562,7 @@ impl Drive {
         self.out.events.push(at, Class::Done, Event::Delivered(slot));
     }
 
-    /// A command reaches the device: it takes a place there, or waits for one.
+    /// Handles the arrival of a command at the device: the command takes a queue slot, or waits for one.
     #[inline]
     fn arrive(&mut self, command: CommandId) {
         self.out.signals.commands_in_flight += 1;
@@ -560,7 +574,7 @@ impl Drive {
         }
     }
 
-    /// A command crosses the link.
+    /// Sends a command that has a queue slot over the link.
     #[inline]
     fn admit(&mut self, command: CommandId) {
         if self.link_is_ideal {
@@ -581,13 +595,13 @@ impl Drive {
         }
     }
 
-    /// A command is in the device: its units go to the FTL.
+    /// Processes a command that has crossed the link: passes its units to the FTL or to the write buffer.
     fn process(&mut self, command: CommandId) {
         let state = &mut self.commands[command.0];
         let units = Units::of(&state.command);
         match state.command.op {
             Op::Read => {
-                // Held back until all parts are known.
+                // Keeps the command from completing before the number of its parts is known.
                 state.remaining = u32::MAX;
                 let parts = self.ftl.read(command, Lpn(units.first), units.count, self.now, &mut self.out);
                 self.commands[command.0].remaining = parts;
@@ -615,7 +629,8 @@ impl Drive {
         }
     }
 
-    /// The buffer takes units, oldest command first, while it has space.
+    /// Moves units of waiting writes into the buffer while it has space, oldest command first. A write is acknowledged
+    /// with its last unit.
     fn fill_buffer(&mut self) {
         while let Some((command, index)) = self.buffer.take_unit() {
             let state = &mut self.commands[command.0];
@@ -623,7 +638,7 @@ impl Drive {
             state.remaining -= 1;
             let accepted = state.remaining == 0;
             self.ftl.write(&units.host_unit(command, index, true), self.now, &mut self.out);
-            // A unit that replaced another in place gave its space back at once.
+            // A unit that replaced a buffered one in place has released its space at once.
             let released = std::mem::take(&mut self.out.buffer_released);
             self.buffer.release(released);
             self.out.signals.buffered_pages = self.buffer.used();
@@ -637,7 +652,8 @@ impl Drive {
         self.out.signals.buffered_pages = self.buffer.used();
     }
 
-    /// A part of a command is done, its data with the host. The part that is last is the critical one: its ledger is the command's.
+    /// Counts a part whose data has reached the host. The last part is the critical one: its ledger becomes the
+    /// command's.
     #[inline]
     fn part_delivered(&mut self, command: CommandId, ledger: &Ledger) {
         if self.commands[command.0].ends_with_this_part() {
@@ -645,7 +661,8 @@ impl Drive {
         }
     }
 
-    /// A command is done; `ledger` is where its time went since it was in the device.
+    /// Records the latency of a command and completes it; `ledger` covers the time since the command reached the
+    /// device.
     fn complete_with(&mut self, command: CommandId, ledger: &Ledger) {
         let state = &self.commands[command.0];
         if self.link_is_ideal {
@@ -659,7 +676,7 @@ impl Drive {
         self.complete(command);
     }
 
-    /// A command is done, and its time is recorded.
+    /// Completes a command whose latency is recorded, and passes its queue slot to the next waiting command.
     #[inline]
     fn complete(&mut self, command: CommandId) {
         if self.statistics.sample_due() {

@@ -1,37 +1,38 @@
-//! Replaying a workload on a drive.
+//! Replay of a workload on a drive.
 
 use crate::router::Drive;
 use kit::{Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
 use std::collections::VecDeque;
 use workload::{Job, Pacing, Request, Workload};
 
-/// Requests fetched from a source at once: also how far ahead the drive may look into its map.
+/// Number of requests fetched from a source at a time, and thus prefetched in the drive's map at a time.
 const BATCH: usize = 32;
-/// Arrivals of an open-loop job that may wait in the event queue at one instant before the loop looks at the clock again.
+/// Largest number of requests of a job submitted in one call. It bounds the arrivals of an open-loop job in the event
+/// queue; the next call follows 1 ns later.
 const ARRIVALS_AT_ONCE: usize = 1 << 20;
 
-/// Commands served at one instant after which a job that a clock is to end is taken never to end.
+/// Number of commands completed at one instant beyond which a job with a `runtime` limit is taken never to end.
 const COMMANDS_AT_ONCE: u64 = 1 << 22;
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The workload ended.
+    /// The workload has ended.
     Complete,
-    /// Somebody stopped it.
+    /// The run was stopped: `go_on` returned false.
     Stopped,
-    /// The host has stopped for a power failure, and nothing is in flight.
+    /// The host has stopped for a power failure, and no command is in flight.
     PowerFails,
-    /// The drive's clock has come to its end, [`SimTime::LAST`], and the workload has not.
+    /// The drive's clock has reached its end, [`SimTime::LAST`], before the workload ended.
     OutOfTime,
 }
 
-/// The part of a workload that is played: of each job the commands behind the first `skip`, and of those not more than `stop_after`.
+/// The part of a workload that is replayed: of each job, at most `stop_after` commands after the first `skip`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Commands of each job that are left out at its beginning.
+    /// Number of commands left out at the beginning of each job.
     pub skip: u64,
-    /// Commands of each job that are played then; all when absent.
+    /// Number of commands replayed of each job after that; all if absent.
     pub stop_after: Option<u64>,
 }
 
@@ -41,20 +42,21 @@ struct Running {
     batch: Vec<Request>,
     next: usize,
     exhausted: bool,
-    /// Submitted and not completed.
+    /// Commands submitted and not completed.
     in_flight: u32,
     submitted: u64,
-    /// With those of the commands that were skipped, which count towards the job's limit.
+    /// Bytes submitted, including those of skipped commands, which count towards the job's limit.
     submitted_bytes: u64,
-    /// Recorded time of the last command that was skipped: times are counted from there.
+    /// Recorded time of the last skipped command, from which recorded times are counted.
     origin: SimTime,
     started: Option<SimTime>,
     last_submission: SimTime,
     last_recorded: SimTime,
-    /// Closed loop with think time: instants at which places become free again.
+    /// For a closed loop with think time: the instants at which the think times of completed commands end.
     thinking: VecDeque<SimTime>,
     measured: bool,
-    /// A closed loop that no clock holds back.
+    /// True for a closed loop without rate limit, think time, delay, ramp or runtime: each completion submits the next
+    /// request.
     is_plain: bool,
 }
 
@@ -84,7 +86,7 @@ impl Running {
         }
     }
 
-    /// Leaves out the first `count` commands of the job.
+    /// Skips the first `count` commands of the job.
     fn skip(&mut self, count: u64) -> Result<(), Problems> {
         for _ in 0..count {
             if self.next == self.batch.len() {
@@ -106,7 +108,7 @@ impl Running {
         Ok(())
     }
 
-    /// The next batch of requests; an empty one at the end.
+    /// Fetches the next batch of requests. An empty batch marks the end of the source.
     fn fetch(&mut self) -> Result<(), Problems> {
         self.batch.clear();
         self.next = 0;
@@ -124,20 +126,20 @@ impl Running {
 pub struct RunLoop {
     jobs: Vec<Running>,
     wave: u32,
-    /// Commands that the drive refused, because they were not in its range.
+    /// Number of commands rejected because they lie outside the drive's range.
     pub rejected: u64,
     /// Largest number of commands in flight.
     pub most_in_flight: u64,
-    /// Simulated time after which `go_on` is asked in any case: a round of the steady-state rule.
+    /// Simulated time after which `go_on` is called in any case: a round of the steady-state rule.
     pub round: Option<Nanos>,
-    /// When the host stops for a power failure; later than any instant if it does not.
+    /// Instant at which the host stops for a power failure; [`SimTime::FOREVER`] without one.
     pub power_fails: SimTime,
     completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
 }
 
-/// Whether an open loop's backlog grows: commands in flight, sampled at arrivals.
+/// Detector of a growing backlog of an open loop: commands in flight, sampled at arrivals.
 #[derive(Clone, Debug, Default)]
 struct Backlog {
     /// (time, in flight) at every `stride`-th arrival.
@@ -163,7 +165,9 @@ impl Backlog {
         self.seen += 1;
     }
 
-    /// Whether the mean of each eighth of the last half exceeds that of the one before: the backlog grows to the end.
+    /// Returns true if the backlog grows to the end of the run. The samples of the second half of the time are divided
+    /// into four parts: the mean must rise from each part to the next, by more than 20 % in total, and to more than 64
+    /// commands.
     fn grows(&self) -> bool {
         let Some((first, last)) = self.samples.first().zip(self.samples.last()) else { return false };
         let half = first.0 + (last.0 - first.0) / 2;
@@ -181,7 +185,7 @@ impl Backlog {
 }
 
 impl RunLoop {
-    /// A loop over the jobs of `workload`.
+    /// Creates a loop over the jobs of `workload`.
     pub fn new(workload: Workload) -> RunLoop {
         RunLoop {
             jobs: workload.jobs.into_iter().map(Running::new).collect(),
@@ -196,12 +200,12 @@ impl RunLoop {
         }
     }
 
-    /// A loop over a part of a workload.
+    /// Creates a loop over a part of a workload.
     pub fn of(workload: Workload, part: Part) -> Result<RunLoop, Problems> {
         let mut run_loop = RunLoop::new(workload);
         if part.skip > 0 {
             run_loop.jobs.iter_mut().try_for_each(|running| running.skip(part.skip))?;
-            // The end of a source shows when nothing more can be fetched from it.
+            // The end of a source is known only once a fetch returns nothing.
             for running in run_loop.jobs.iter_mut().filter(|running| running.next == running.batch.len() && !running.exhausted) {
                 running.fetch()?;
             }
@@ -222,19 +226,20 @@ impl RunLoop {
         Ok(run_loop)
     }
 
-    /// Whether the backlog of an open loop was still growing over the last half.
+    /// Returns true if the backlog of an open loop was still growing over the second half of the run.
     pub fn is_saturated(&self) -> bool {
         self.jobs.iter().any(|running| running.job.pacing == Pacing::Open) && self.backlog.grows()
     }
 
-    /// Runs to the end, or until `go_on` (asked every few hundred steps, and in each round) says no.
+    /// Runs to the end of the workload, or until `go_on` returns false. `go_on` is called every few hundred steps and
+    /// at the end of each round.
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
         self.replay(drive, go_on)
     }
 
-    /// Goes on after a power failure: for the host, no time has passed since it stopped.
+    /// Continues after a power failure. For the host, no time has passed since it stopped.
     pub fn resume(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let away = drive.now().since(std::mem::replace(&mut self.power_fails, SimTime::FOREVER));
         for running in &mut self.jobs {
@@ -253,7 +258,7 @@ impl RunLoop {
         let mut done = Vec::with_capacity(BATCH);
         let mut wake = self.submit_due(drive)?;
         while !self.is_over(wake, drive) {
-            // Up to the next submission that a clock decides, the drive runs by itself.
+            // Until the next submission that depends on the clock, the drive runs on its own.
             let until = wake.unwrap_or(SimTime::FOREVER).min(self.power_fails);
             drive.advance_into(if until < SimTime::FOREVER { until.min(SimTime::LAST) } else { until }, &mut done);
             let is_quiet = done.is_empty() && wake.is_none_or(|at| drive.now() < at);
@@ -296,7 +301,7 @@ impl RunLoop {
         Ok(End::Complete)
     }
 
-    /// The host submits nothing any more; what is in flight is completed.
+    /// Stops submitting, and completes the commands in flight.
     fn stop(
         &mut self,
         done: &[Completion],
@@ -317,7 +322,7 @@ impl RunLoop {
         Ok(if go_on(drive, self.completed) { End::PowerFails } else { End::Stopped })
     }
 
-    /// Completions after which nothing is submitted for now.
+    /// Counts completions without submitting further requests.
     fn note_done(&mut self, done: &[Completion]) {
         for completion in done {
             let running = &mut self.jobs[completion.tag as usize];
@@ -328,19 +333,19 @@ impl RunLoop {
         }
     }
 
-    /// The end of the round that an instant is in.
+    /// Returns the end of the round in which an instant lies.
     fn next_round(&self, now: SimTime) -> SimTime {
         self.round.map_or(SimTime::FOREVER, |round| SimTime((now.0 / round.0 + 1) * round.0))
     }
 
-    /// Whether a job goes on until a time has come.
+    /// Returns true if a job of the current wave runs until its `runtime` is over.
     fn waits_for_the_clock(&self) -> bool {
         self.jobs
             .iter()
             .any(|running| running.job.wave == self.wave && !running.exhausted && running.job.limits.runtime.is_some())
     }
 
-    /// Whether nothing is in flight, nothing is due and no job has anything left.
+    /// Returns true if no command is in flight, none is due and no job has any requests left.
     #[inline]
     fn is_over(&self, wake: Option<SimTime>, drive: &Drive) -> bool {
         wake.is_none() && drive.commands_in_flight() == 0 && self.pending_arrivals() == 0 && self.wave_has_ended()
@@ -355,7 +360,8 @@ impl RunLoop {
             && self.jobs.iter().all(|running| running.job.wave <= self.wave)
     }
 
-    /// A command of a job is done. A plain closed loop submits its next one at once; anything else wants all jobs looked at, and this says so.
+    /// Counts the completion of a command of a job. A plain closed loop submits its next request at once; otherwise
+    /// returns true, so that the caller examines all jobs.
     #[inline]
     fn completed(&mut self, index: usize, at: SimTime, drive: &mut Drive) -> Result<bool, Problems> {
         let running = &mut self.jobs[index];
@@ -369,7 +375,7 @@ impl RunLoop {
         Ok(true)
     }
 
-    /// Submits the next request of a plain closed loop; true if it has none left.
+    /// Submits the next request of a plain closed loop; returns true if the job has none left.
     #[inline]
     fn submit_plain(&mut self, index: usize, drive: &mut Drive) -> Result<bool, Problems> {
         let running = &mut self.jobs[index];
@@ -382,7 +388,8 @@ impl RunLoop {
         Ok(self.jobs[index].exhausted)
     }
 
-    /// Submits everything that is due; the next instant at which something will be, if a clock decides it.
+    /// Submits all requests that are due. Returns the next instant at which a request will be due, if that depends on
+    /// the clock.
     fn submit_due(&mut self, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
         let now = drive.now();
         while self.jobs.iter().any(|running| running.job.wave > self.wave)
@@ -412,7 +419,8 @@ impl RunLoop {
         Ok(wake)
     }
 
-    /// Submits what one job may submit now, or, in an open loop, up to its next arrival.
+    /// Submits the requests of one job that are due, and, for an open loop, those of its next arrival instant. Returns
+    /// the next instant at which the job must be examined, if that depends on the clock.
     fn submit_from(&mut self, index: usize, start: SimTime, drive: &mut Drive) -> Result<Option<SimTime>, Problems> {
         let now = drive.now();
         for _ in 0..ARRIVALS_AT_ONCE {
@@ -434,13 +442,13 @@ impl RunLoop {
                 running.exhausted = true;
                 return Ok(None);
             }
-            // What is measured begins with the first arrival after the ramp.
+            // The measurement begins with the first arrival after the ramp.
             let ramp_end = start + running.job.ramp_time;
             if now < ramp_end && at >= ramp_end {
                 return Ok(Some(ramp_end));
             }
-            // An open loop's next arrival is submitted ahead, with all others of its instant, so that it takes its place among the events of that
-            // instant; everything else is submitted when its time has come.
+            // The next arrival of an open loop is submitted ahead, with all others of its instant, so that it takes its
+            // place among the events of that instant. A request with any other pacing is submitted when it is due.
             let ahead = running.job.pacing == Pacing::Open;
             if at > now && !ahead {
                 return Ok(Some(at));
@@ -459,7 +467,8 @@ impl RunLoop {
         Ok(Some(now + Nanos(1)))
     }
 
-    /// Whether a closed loop has a free place, and a gap-preserving replay a device that takes more.
+    /// Returns true if the job may submit: a closed loop if fewer than `depth` requests are in flight or in think time,
+    /// a gap-preserving replay if the device is not full, an open loop always.
     #[inline]
     fn may_submit(&mut self, index: usize, now: SimTime, drive: &Drive) -> bool {
         let running = &mut self.jobs[index];
@@ -498,7 +507,7 @@ impl RunLoop {
         drive.submit(HostCommand { op: request.op, tag: index as u32, offset: request.offset, length: request.length }, at);
     }
 
-    /// The job's next request; with each new batch the drive is told what is coming.
+    /// Returns the job's next request without taking it. Each new batch is first hinted to the drive, for prefetching.
     #[inline]
     fn peek(&mut self, index: usize, drive: &mut Drive) -> Result<Option<Request>, Problems> {
         let running = &mut self.jobs[index];
@@ -520,7 +529,7 @@ impl RunLoop {
 }
 
 impl Running {
-    /// Least time between the last submission and the next.
+    /// Returns the least time between the last submission and the next.
     fn gap(&self) -> Nanos {
         let by_bytes = match (self.job.bytes_per_second, self.next.checked_sub(1).and_then(|last| self.batch.get(last))) {
             (0, _) | (_, None) => Nanos::ZERO,

@@ -1,15 +1,16 @@
-//! What is measured during a run: latencies, causes, and how things went over time.
+//! Measurements of a run: latencies, their causes, and a timeline.
 
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use kit::{Bytes, Completion, Histogram, Ledger, Nanos, Op, SimTime, Sums};
 
-/// Rows that a timeline holds at most; when it is full, pairs of rows are merged.
+/// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
-/// Width of a row at the start \[ns\]: 1.024 us.
+/// Width of a row at the start, as a base-2 logarithm of nanoseconds: 1.024 us.
 const FIRST_WIDTH_SHIFT: u32 = 10;
 
-/// One row of a timeline: what was completed in it, and the drive's counters when its first command completed.
+/// One row of a timeline: totals of the commands completed in it, and the drive's counters when the first of them
+/// completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimelineRow {
     /// Reads completed.
@@ -20,13 +21,14 @@ pub struct TimelineRow {
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Sum of the latencies of what was completed \[ns\]; over the width it is the mean number in flight (Little).
+    /// Sum of the latencies of the completed commands \[ns\]. Divided by the width of the row, it is the mean number of
+    /// commands in flight (Little's law).
     pub latency_ns: u64,
     /// Greatest latency \[ns\].
     pub latency_ns_max: u64,
     /// Mapping units programmed so far, for any reason.
     pub units_programmed: u64,
-    /// Mapping units the host has written so far.
+    /// Mapping units written by the host so far.
     pub host_units: u64,
     /// Free blocks.
     pub free_blocks: u64,
@@ -56,7 +58,7 @@ impl TimelineRow {
     }
 }
 
-/// At most 4096 rows over the whole run, whatever its length: the width of a row doubles when they are full.
+/// A timeline of at most 4096 rows, whatever the length of the run: when it is full, the width of a row doubles.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     start: SimTime,
@@ -72,7 +74,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// The row of an instant, and whether it is new.
+    /// Returns the row of an instant, and true if the row is new.
     #[inline]
     fn row(&mut self, at: SimTime) -> (&mut TimelineRow, bool) {
         let mut index = (at.since(self.start).0 >> self.shift) as usize;
@@ -96,52 +98,52 @@ impl Timeline {
         self.shift += 1;
     }
 
-    /// The rows, each with the start of its span \[ns from the start of the measurement\].
+    /// Returns the rows, each with its start \[ns from the start of the measurement\].
     pub fn rows(&self) -> impl Iterator<Item = (u64, &TimelineRow)> + '_ {
         self.rows[..self.used].iter().enumerate().map(|(index, row)| ((index as u64) << self.shift, row))
     }
 
-    /// The span of each row \[ns\].
+    /// Returns the width of a row \[ns\].
     pub fn width_ns(&self) -> u64 {
         1 << self.shift
     }
 }
 
-/// One command, as `--log-commands` writes it.
+/// One completed command, as `--log-commands` writes it.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandRow {
-    /// What was done.
+    /// Operation.
     pub op: Op,
-    /// The number the command was submitted with.
+    /// Tag with which the command was submitted.
     pub tag: u32,
-    /// First byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// When it was submitted.
+    /// Instant of submission.
     pub submitted: SimTime,
-    /// When it was completed.
+    /// Instant of completion.
     pub completed: SimTime,
-    /// Where its time went.
+    /// Latency by cause.
     pub causes: Ledger,
 }
 
-/// Everything that is measured.
+/// All measurements of a run.
 #[derive(Clone, Default)]
 pub struct Statistics {
     /// Exact sums by operation, in the order of [`Op::ALL`].
     pub sums: [Sums; 4],
     /// Latency histograms by operation.
     pub histograms: [Histogram; 4],
-    /// Bytes by operation.
+    /// Bytes of the completed commands by operation.
     pub bytes: [u64; 4],
-    /// How things went over time.
+    /// Measurements over time.
     pub timeline: Timeline,
-    /// Every command, if asked for.
+    /// Log of every command, if requested.
     pub log: Option<Vec<CommandRow>>,
-    /// When the measurement began; later by as long as the drive has been without power since.
+    /// Instant at which the measurement began, moved later by the time without power since.
     pub start: SimTime,
-    /// When the last recorded command completed.
+    /// Instant at which the last recorded command completed.
     pub last_completion: SimTime,
     busy_at_start: Snapshot,
     flash_at_start: flash::Counters,
@@ -150,7 +152,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Begins a measurement: everything before `now` is forgotten, but for the log of commands.
+    /// Begins a new measurement: discards everything before `now` except the log of commands.
     pub fn restart(&mut self, now: SimTime, flash: &Flash, ftl: &Ftl) {
         let log = self.log.take();
         *self = Statistics {
@@ -165,7 +167,7 @@ impl Statistics {
         self.timeline.start = now;
     }
 
-    /// The drive was without power for so long: as if the measurement had begun later by that, so that what is measured is over the time with power.
+    /// Leaves a time `off` without power out of the measurement, by moving the beginning of the measurement later.
     pub(crate) fn leave_out(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.timeline.start = self.timeline.start + off;
@@ -209,13 +211,13 @@ impl Statistics {
         }
     }
 
-    /// Whether a row of the timeline has just begun.
+    /// Returns true if a row of the timeline has just begun, and the drive's counters are to be sampled.
     #[inline]
     pub(crate) fn sample_due(&self) -> bool {
         self.sample_due
     }
 
-    /// Notes the drive's counters in a row that has just begun.
+    /// Records the drive's counters in a row that has just begun.
     #[cold]
     pub(crate) fn sample(&mut self, now: SimTime, write_queue: u64, ftl: &Ftl) {
         self.sample_due = false;
@@ -228,7 +230,7 @@ impl Statistics {
         row.write_queue = write_queue;
     }
 
-    /// Latencies of all operations together.
+    /// Returns the latencies of all operations together.
     pub fn all(&self) -> (Sums, Histogram) {
         let (mut sums, mut histogram) = (Sums::default(), Histogram::default());
         for op in Op::ALL {
@@ -238,12 +240,12 @@ impl Statistics {
         (sums, histogram)
     }
 
-    /// The flash's busy clocks when the measurement began.
+    /// Returns the busy times of dies and channels at the beginning of the measurement.
     pub fn busy_at_start(&self) -> &Snapshot {
         &self.busy_at_start
     }
 
-    /// Counts of flash operations and of the FTL since the measurement began.
+    /// Returns the counters of the flash and of the FTL since the beginning of the measurement.
     pub fn since_start(&self, flash: &Flash, ftl: &Ftl) -> (flash::Counters, FtlCounters) {
         (flash.counters.since(&self.flash_at_start), ftl.counters.since(&self.ftl_at_start))
     }

@@ -1,33 +1,34 @@
-//! Steady state by the rule of the SNIA Solid State Storage Performance Test Specification: over five rounds, the range of the measured value is within 20 % of
-//! their mean, and the slope of their least-squares line over the window within 10 % of it.
+//! Steady state by the rule of the SNIA Solid State Storage Performance Test Specification. Over five rounds, the range
+//! of the measured value must be within 20 % of its mean, and the rise or fall of the least-squares line over the
+//! window within 10 % of the mean.
 
-/// Rounds in the measurement window.
+/// Number of rounds in the measurement window.
 pub const WINDOW: usize = 5;
 
-/// What the rule found.
+/// Result of the rule.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SteadyState {
-    /// Whether the rule was met.
+    /// True if the rule was met.
     pub reached: bool,
     /// Length of a round \[ns\].
     pub round_ns: u64,
-    /// Rounds run until the rule was met, or in all.
+    /// Rounds run until the rule was met, or in total if it was not.
     pub rounds: usize,
     /// Commands per second in each round of the last window.
     pub window_iops: Vec<f64>,
-    /// (largest - smallest) / mean over the window; at most 0.2.
+    /// (largest - smallest) / mean over the window; at most 0.2 in steady state.
     pub range: Option<f64>,
-    /// |slope of the least-squares line| x (rounds - 1) / mean; at most 0.1.
+    /// |slope of the least-squares line| x (rounds - 1) / mean; at most 0.1 in steady state.
     pub slope: Option<f64>,
 }
 
 impl SteadyState {
-    /// A search with rounds of `round_ns`.
+    /// Starts a search with rounds of `round_ns`.
     pub fn new(round_ns: u64) -> SteadyState {
         SteadyState { reached: false, round_ns, rounds: 0, window_iops: Vec::new(), range: None, slope: None }
     }
 
-    /// Adds a round; true if the rule is met now.
+    /// Adds the result of a round; returns true if the rule is now met.
     pub fn add(&mut self, iops: f64) -> bool {
         self.rounds += 1;
         if self.window_iops.len() == WINDOW {

@@ -1,4 +1,4 @@
-//! What a run hands out while it goes on, in batches: its commands, what dies and channels did, its physical history.
+//! Output of a run in progress, in batches: host commands, activity of dies and channels, physical history.
 
 use crate::description::Description;
 use crate::export::history::{HistoryWriter, ModeNames};
@@ -9,26 +9,26 @@ use kit::history::{Digest, Entry};
 use kit::{DieId, Nanos, Reason, Record, SimTime};
 use std::io::Write;
 
-/// Rows of a batch, about.
+/// Approximate number of rows in a batch.
 const BATCH: usize = 1 << 16;
 
-/// What a die or a channel did for a while.
+/// An activity of a die or a channel, with start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The number of the die or the channel.
+    /// Number of the die or the channel.
     pub track: u32,
-    /// What it did: `read`, `program`, `data out`, ...
+    /// Name of the activity: `read`, `program`, `data out`, ...
     pub name: &'static str,
-    /// Why a die did it, or with which die a channel did.
+    /// Reason of a die's activity, or the die that a channel's activity serves.
     pub what_for: SpanFor,
-    /// From.
+    /// Start of the activity.
     pub begin: SimTime,
-    /// To.
+    /// End of the activity.
     pub end: SimTime,
 }
 
 impl Span {
-    /// `die 5`, `channel 0`.
+    /// Returns the name of the track: `die 5`, `channel 0`.
     pub fn track_name(&self) -> String {
         let kind = match self.what_for {
             SpanFor::Reason(_) => "die",
@@ -37,7 +37,7 @@ impl Span {
         format!("{kind} {}", self.track)
     }
 
-    /// The reason; of a channel, the die at the other end.
+    /// Returns the name of the reason; for a channel, the die at the other end.
     pub fn reason_name(&self) -> String {
         match self.what_for {
             SpanFor::Reason(reason) => reason.name().to_owned(),
@@ -46,49 +46,50 @@ impl Span {
     }
 }
 
-/// What a span was for.
+/// Purpose of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanFor {
-    /// Of a die: the reason of the operation.
+    /// For a die: the reason of the operation.
     Reason(Reason),
-    /// Of a channel: the die at the other end.
+    /// For a channel: the die at the other end.
     Die(DieId),
 }
 
-/// Takes a batch of rows; the first one is empty. What goes wrong in it is its own affair: the run goes on.
+/// Callback that receives a batch of rows; the first batch is empty. The callback handles its own errors: the run goes
+/// on.
 pub type Rows<'a, T> = &'a mut dyn FnMut(&[T]);
 
-/// Where a run's rows go as they come.
+/// Destinations of a run's rows.
 #[derive(Default)]
 pub struct Outputs<'a> {
-    /// Every command that is measured.
+    /// Destination of every measured command.
     pub commands: Option<Rows<'a, CommandRow>>,
-    /// What dies and channels did.
+    /// Destination of the activities of dies and channels.
     pub spans: Option<Rows<'a, Span>>,
-    /// The same as a timeline for Perfetto.
+    /// Destination of the activities of dies and channels as a timeline for Perfetto.
     pub timeline: Option<&'a mut (dyn Write + 'a)>,
-    /// The physical history as text.
+    /// Destination of the physical history as text.
     pub history: Option<&'a mut (dyn Write + 'a)>,
 }
 
 /// A file that could not be written; the run went on without it.
 #[derive(Debug)]
 pub struct Unwritten {
-    /// The option that asked for it.
+    /// The option that requested the file.
     pub option: &'static str,
-    /// What the system said.
+    /// The error of the operating system.
     pub error: std::io::Error,
 }
 
-/// The outputs of a run that goes on.
+/// Outputs of a run in progress.
 pub(crate) struct Streams<'a> {
     commands: Option<Rows<'a, CommandRow>>,
     spans: Option<Rows<'a, Span>>,
     timeline: Option<TimelineWriter<&'a mut (dyn Write + 'a)>>,
     history: Option<HistoryWriter<&'a mut (dyn Write + 'a)>>,
-    /// Whether the digest of the history is wanted.
+    /// True if the digest of the history is requested.
     digest: bool,
-    /// Spans that lie in here are kept.
+    /// Time window: spans that overlap it are kept.
     window: (SimTime, SimTime),
     batch: Vec<Span>,
     entries: Vec<Entry>,
@@ -96,7 +97,7 @@ pub(crate) struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
-    /// The outputs of a run on a drive; `digest`: that of the history is wanted.
+    /// Creates the outputs of a run on a drive; `digest`: true if the digest of the history is requested.
     pub fn new(outputs: Outputs<'a>, description: &Description, digest: bool) -> Streams<'a> {
         let geometry = description.geometry();
         let mut unwritten = Vec::new();
@@ -115,11 +116,12 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// Begins: from now on the drive tells what is wanted. Of the spans those are kept that lie, at least in part, in so long a time, `from` after now.
+    /// Begins the outputs: enables the log, journal and history of the drive as requested. Spans are kept if they
+    /// overlap the window that begins `from` after now and lasts for `span`, or to the end of the run.
     pub fn begin(&mut self, drive: &mut Drive, from: Nanos, span: Option<Nanos>) {
         let begin = drive.now() + from;
         self.window = (begin, span.map_or(SimTime::FOREVER, |span| begin + span));
-        // An empty batch says which columns there are, whatever comes.
+        // An empty batch defines the columns, even if no rows follow.
         if let Some(take) = &mut self.commands {
             take(&[]);
             drive.statistics.log = Some(Vec::new());
@@ -133,7 +135,7 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// Hands out what has come since it was last asked, if it is a batch.
+    /// Hands out the rows that have accumulated, if they fill a batch.
     pub fn hand_out(&mut self, drive: &mut Drive) {
         self.hand_out_from(drive, BATCH);
     }
@@ -192,7 +194,8 @@ impl<'a> Streams<'a> {
         self.batch.clear();
     }
 
-    /// Hands out what is left; the digest of the history, if it was wanted, and what could not be written.
+    /// Hands out the remaining rows. Returns the digest of the history, if requested, and the files that could not be
+    /// written.
     pub fn finish(mut self, drive: &mut Drive) -> (Option<Digest>, Vec<Unwritten>) {
         let digest = drive.history().close();
         self.hand_out_from(drive, 1);
@@ -200,7 +203,7 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// A writer whose heading could be written.
+/// Returns the writer if its header could be written; otherwise records the error.
 fn opened<T>(option: &'static str, writer: Option<std::io::Result<T>>, unwritten: &mut Vec<Unwritten>) -> Option<T> {
     match writer? {
         Ok(writer) => Some(writer),

@@ -1,9 +1,10 @@
-//! The wall clock: read for `wall_s` and for the pace of progress reports, and by nothing that a result depends on.
+//! The wall clock. It is read only for `wall_s` and for the pace of progress reports; no simulation result depends on
+//! it.
 
 #[expect(clippy::disallowed_types, reason = "the one place that reads the wall clock")]
 use std::time::Instant;
 
-/// Seconds since it was started.
+/// Stopwatch that counts seconds of wall time from its start.
 pub(crate) struct Clock(#[expect(clippy::disallowed_types, reason = "the one place that reads the wall clock")] Instant);
 
 impl Clock {

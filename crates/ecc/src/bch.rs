@@ -1,4 +1,4 @@
-//! BCH codes: what they correct, and the parity they need.
+//! BCH codes: the errors that they correct and the parity that they need.
 
 use crate::code::BlockCode;
 use crate::units::bits_as_bytes;
@@ -6,34 +6,35 @@ use kit::{Bytes, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A binary BCH code, shortened to the data it protects: corrects up to `t` errors of a codeword and no more. The parity is derived: `m t` bits.
+/// A binary BCH code, shortened to the data it protects. It corrects up to `t` errors in a codeword and no more. The
+/// parity is derived: `m t` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bch {
-    /// Data of a codeword \[bits\]; in a description its size, `data = "4KiB"`.
+    /// Data bits of a codeword; in a description a size, `data = "4KiB"`.
     #[serde(rename = "data", with = "bits_as_bytes")]
     #[schemars(with = "Bytes")]
     pub data_bits: u64,
-    /// Errors it corrects.
+    /// Number of errors that it corrects.
     #[schemars(range(min = 1, max = 4096))]
     pub t: u64,
 }
 
 impl Default for Bch {
-    /// OFWAR's code: 110 errors in 4 KiB, (34528, 32768) over GF(2^16) (FACTS 6.3).
+    /// Returns the code of OFWAR: 110 errors in 4 KiB, (34528, 32768) over GF(2^16) (FACTS 6.3).
     fn default() -> Self {
         Bch { data_bits: 4096 * 8, t: 110 }
     }
 }
 
 impl Bch {
-    /// m of its field GF(2^m): the smallest whose codewords hold the data and `m t` parity bits.
+    /// Returns m of the field GF(2^m): the smallest whose codewords hold the data and `m t` parity bits.
     pub fn field(&self) -> u64 {
         let needed = |m: u64| self.data_bits.saturating_add(m.saturating_mul(self.t));
         (3..=62).find(|&m| (1u64 << m) > needed(m)).unwrap_or(62)
     }
 
-    /// What is wrong with it, beyond the ranges of single fields; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         if self.t == 0 || self.t > 4096 {
             problems.add(format!("{place}.t"), format!("{}: expected 1..=4096", self.t));
@@ -46,17 +47,17 @@ impl BlockCode for Bch {
         self.data_bits
     }
 
-    /// At most `m t`, taken as that.
+    /// Returns `m t`, the upper bound on the parity.
     fn parity_bits(&self) -> u64 {
         self.field().saturating_mul(self.t)
     }
 
-    /// `t`, whatever the levels: a BCH decoder makes nothing of soft information.
+    /// Returns `t` for any number of levels: a BCH decoder does not use soft information.
     fn correctable(&self, _levels: u32) -> f64 {
         self.t as f64
     }
 
-    /// Its limit at a codeword failure of 1e-11, of the order of an UBER of 1e-16 to 1e-15 \[assumed\].
+    /// Returns the limit at a codeword failure rate of 1e-11, of the order of an UBER of 1e-16 to 1e-15 \[assumed\].
     fn rated(&self, levels: u32) -> f64 {
         self.limit(levels, 1e-11)
     }
@@ -72,7 +73,7 @@ mod tests {
         Bch { data_bits: data_bytes * 8, t }
     }
 
-    /// Page or codeword failure 1e-15 and 1e-11: FACTS 6.3.
+    /// Limits at page or codeword failure rates of 1e-15 and 1e-11: FACTS 6.3.
     #[test]
     fn limits_are_those_of_the_facts() {
         for (data_bytes, t, at_15, at_11) in
@@ -88,14 +89,15 @@ mod tests {
                 );
             }
         }
-        // OFWAR's code: (34528, 32768), GF(2^16).
+        // The code of OFWAR: (34528, 32768), GF(2^16).
         let code = Bch::default();
         assert_eq!((code.field(), code.codeword_bits()), (16, 34_528));
         assert_eq!(code.layout(4096), Some(Layout { codewords: 1, spare_bytes: 220 }));
         assert_eq!(code.layout(6000), None);
     }
 
-    /// Retention relaxation: 24 bits in a codeword of 1080 B, 4.5e-4 at an UBER of 1e-16 (FACTS 2: 8640 bits in all, 8192 of data).
+    /// Retention relaxation: 24 bits in a codeword of 1080 B, 4.5e-4 at an UBER of 1e-16 (FACTS 2: 8640 bits in all,
+    /// 8192 of them data).
     #[test]
     fn the_limit_at_an_uber() {
         let found = rate_for_tail(8640, 24.0, 1e-16 * 8192.0);
@@ -107,7 +109,8 @@ mod tests {
         }
     }
 
-    /// Thesis: t = 100 in 4320 B; 0.6 to 0.8 % of 16 KiB reads, four codewords, fail at 2.14e-3 to 2.16e-3 (FACTS 5.2).
+    /// Thesis: t = 100 in 4320 B; of reads of 16 KiB (four codewords), 0.6 to 0.8 % fail at 2.14e-3 to 2.16e-3 (FACTS
+    /// 5.2).
     #[test]
     fn a_page_fails_if_any_of_its_codewords_does() {
         let failure = |rate: f64| any_of(libm::exp(ln_tail(4320 * 8, 100, rate)), 4);

@@ -1,18 +1,19 @@
-//! The number of errors in a codeword: exact binomial tails, in logarithms, so that a failure rate of 1e-300 is a number and not zero.
+//! Distribution of the number of errors in a codeword: exact binomial tails, in logarithms, so that a failure rate of
+//! 1e-300 does not become zero.
 
 use kit::bisect::last_holding;
 
-/// ln(k!), by the gamma function.
+/// Returns ln(k!), by the gamma function.
 fn ln_factorial(k: u64) -> f64 {
     libm::lgamma(k as f64 + 1.0)
 }
 
-/// ln P(X = k) for X binomial with `n` trials of probability `p`.
+/// Returns ln P(X = k) for X binomial with `n` trials of probability `p`.
 pub fn ln_probability(n: u64, k: u64, p: f64) -> f64 {
     if k > n {
         return f64::NEG_INFINITY;
     }
-    // A trial that never or always succeeds leaves one outcome.
+    // At a probability of zero or one only one outcome is possible.
     if p <= 0.0 || p >= 1.0 {
         let certain = if p <= 0.0 { 0 } else { n };
         return if k == certain { 0.0 } else { f64::NEG_INFINITY };
@@ -21,7 +22,8 @@ pub fn ln_probability(n: u64, k: u64, p: f64) -> f64 {
     ways + k as f64 * libm::log(p) + (n - k) as f64 * libm::log1p(-p)
 }
 
-/// ln P(X > k). Summed from its largest term outwards until nothing is added any more. A `p` that is not a number counts as one, the worst.
+/// Returns ln P(X > k), summed from its largest term outwards until further terms no longer change the sum. A NaN for
+/// `p` counts as one, the worst case.
 pub fn ln_tail(n: u64, k: u64, p: f64) -> f64 {
     if k >= n || p <= 0.0 {
         return f64::NEG_INFINITY;
@@ -51,31 +53,32 @@ pub fn ln_tail(n: u64, k: u64, p: f64) -> f64 {
     (first + libm::log(sum)).min(0.0)
 }
 
-/// ln P(X > k) for a `k` between two integers: interpolated between theirs, so that it is continuous, rises with `p` and falls with `k`.
+/// Returns ln P(X > k) for a fractional `k`, interpolated between the neighbouring integers so that it is continuous,
+/// rises with `p` and falls with `k`.
 pub fn ln_tail_between(n: u64, k: f64, p: f64) -> f64 {
     let k = k.max(0.0).min(n as f64);
     let whole = k as u64;
     let part = k - whole as f64;
-    // A part of zero times the minus infinity beyond the last would not be a number.
+    // A weight of zero times the minus infinity beyond `n` would be NaN.
     if part == 0.0 {
         return ln_tail(n, whole, p);
     }
     (1.0 - part) * ln_tail(n, whole, p) + part * ln_tail(n, whole + 1, p)
 }
 
-/// The error rate at which more than `k` of `n` bits are wrong with probability `target`: what a code that corrects `k` can bear. Zero for a
-/// target that is not above zero.
+/// Returns the error rate at which more than `k` of `n` bits are wrong with probability `target`: the highest error
+/// rate for a code that corrects `k`. Zero if `target` is not above zero.
 pub fn rate_for_tail(n: u64, k: f64, target: f64) -> f64 {
     let wanted = libm::log(target);
     if target.is_nan() || target <= 0.0 {
         return 0.0;
     }
-    // Halved in logarithms: the answer may be many orders below one.
+    // Bisected in logarithms, since the answer may be many orders of magnitude below one.
     libm::exp(last_holding(libm::log(1e-300), 0.0, 70, |power| ln_tail_between(n, k, libm::exp(power)) <= wanted))
 }
 
-/// The number of errors, between two integers, that `n` bits of error rate `p` exceed with probability `target`: what a code must correct.
-/// At least 0 and at most `n - 1`, which a target that is not above zero asks for.
+/// Returns the fractional number of errors that `n` bits at error rate `p` exceed with probability `target`: the number
+/// that a code must correct. At least 0 and at most `n - 1`, the value for a target that is not above zero.
 pub fn errors_for_tail(n: u64, p: f64, target: f64) -> f64 {
     if n == 0 || target.is_nan() || target <= 0.0 {
         return n.saturating_sub(1) as f64;
@@ -84,7 +87,7 @@ pub fn errors_for_tail(n: u64, p: f64, target: f64) -> f64 {
     if ln_tail(n, 0, p) < wanted {
         return 0.0;
     }
-    // The tail falls with the number, and beyond all `n` there is nothing.
+    // The tail falls with the number of errors; beyond `n` it is zero.
     let (mut low, mut high) = (0, n);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -94,7 +97,7 @@ pub fn errors_for_tail(n: u64, p: f64, target: f64) -> f64 {
     low as f64 + (above - wanted) / (above - below)
 }
 
-/// The probability that at least one of `count` independent things happens, each with `probability`.
+/// Returns the probability that at least one of `count` independent events occurs, each with `probability`.
 pub fn any_of(probability: f64, count: u64) -> f64 {
     if count == 0 {
         return 0.0;
@@ -162,7 +165,7 @@ mod tests {
             }
         }
         assert_eq!(libm::exp(ln_tail(10, 3, f64::NAN)), 1.0, "what is not a number is the worst");
-        // A rate far below the least that matters: t = 0 at 1e-15 bears 1e-15 / n.
+        // A rate far below any in use: t = 0 at 1e-15 allows 1e-15 / n.
         assert!((rate_for_tail(1000, 0.0, 1e-15) / 1e-18 - 1.0).abs() < 1e-9);
         assert_eq!((any_of(1.0, 0), any_of(1.0, 3), any_of(0.0, 3)), (0.0, 1.0, 0.0));
     }

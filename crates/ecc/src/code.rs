@@ -1,4 +1,4 @@
-//! What every code is asked, whatever its kind: where its parity fits, and how often it fails.
+//! The interface of every code: layout in a page, and failure probability.
 
 use crate::binomial::{any_of, ln_tail_between, rate_for_tail};
 use crate::{Bch, Ldpc};
@@ -6,37 +6,41 @@ use kit::{Bytes, Problem, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The codewords of a page and where their parity goes.
+/// Number of codewords of a page and the space of their parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Codewords in a page.
+    /// Number of codewords in a page.
     pub codewords: u64,
-    /// Spare bytes that their parity takes, each codeword's rounded up to whole bytes.
+    /// Spare bytes used by their parity, rounded up to whole bytes for each codeword.
     pub spare_bytes: u64,
 }
 
-/// The contract of a code: it corrects up to a number of errors in a codeword, wherever they are. Errors are independent (binomial).
+/// The contract of a code: it corrects up to a number of errors in a codeword, at any positions. Errors are independent
+/// (binomial).
 ///
-/// `levels` is the number of soft levels that the decoder has besides the hard decision. An error rate that is not a number counts as one.
+/// `levels` is the number of soft levels that the decoder has besides the hard decision. An error rate of NaN counts as
+/// one.
 pub trait BlockCode {
-    /// Data bits of a codeword.
+    /// Returns the data bits of a codeword.
     fn data_bits(&self) -> u64;
 
-    /// Parity bits of a codeword.
+    /// Returns the parity bits of a codeword.
     fn parity_bits(&self) -> u64;
 
-    /// Errors it corrects; between two integers, the failure probability is between theirs in logarithms.
+    /// Returns the number of errors that it corrects. For a fractional number, the logarithm of the failure probability
+    /// is interpolated between the neighbouring integers.
     fn correctable(&self, levels: u32) -> f64;
 
-    /// The error rate that it is rated for.
+    /// Returns the error rate for which the code is rated.
     fn rated(&self, levels: u32) -> f64;
 
-    /// Bits of a codeword.
+    /// Returns the bits of a codeword, data and parity.
     fn codeword_bits(&self) -> u64 {
         self.data_bits().saturating_add(self.parity_bits())
     }
 
-    /// The codewords of a page of `page_bytes` and their spare bytes; none if the page is no whole number of codewords.
+    /// Returns the codewords of a page of `page_bytes` and their spare bytes; `None` if the page is no whole number of
+    /// codewords.
     fn layout(&self, page_bytes: u64) -> Option<Layout> {
         let page_bits = page_bytes.checked_mul(8)?;
         let codewords = page_bits.checked_div(self.data_bits())?;
@@ -45,10 +49,11 @@ pub trait BlockCode {
         whole.then_some(Layout { codewords, spare_bytes })
     }
 
-    /// The layout in a page of `page_bytes` with `spare_bytes` beside it.
+    /// Returns the layout in a page of `page_bytes` with `spare_bytes` of spare area.
     ///
     /// # Errors
-    /// At `ecc.code`, if the page is no whole number of codewords or its spare bytes do not hold their parity.
+    /// An error at `ecc.code` if the page is no whole number of codewords, or if its spare area does not hold their
+    /// parity.
     fn fits(&self, page_bytes: u64, spare_bytes: u64) -> Result<Layout, Problem> {
         let Some(layout) = self.layout(page_bytes) else {
             let (page, data) = (Bytes(page_bytes), Bytes(self.data_bits() / 8));
@@ -72,32 +77,32 @@ pub trait BlockCode {
         Ok(layout)
     }
 
-    /// The probability that a codeword cannot be corrected at an error rate of `rate`.
+    /// Returns the probability that a codeword cannot be corrected at an error rate of `rate`.
     fn failure(&self, rate: f64, levels: u32) -> f64 {
         libm::exp(ln_tail_between(self.codeword_bits(), self.correctable(levels), rate))
     }
 
-    /// The probability that any of a page's codewords cannot be corrected.
+    /// Returns the probability that at least one codeword of a page cannot be corrected.
     fn page_failure(&self, rate: f64, levels: u32, codewords: u64) -> f64 {
         any_of(self.failure(rate, levels), codewords)
     }
 
-    /// The error rate at which a codeword fails with probability `target`.
+    /// Returns the error rate at which a codeword fails with probability `target`.
     fn limit(&self, levels: u32, target: f64) -> f64 {
         rate_for_tail(self.codeword_bits(), self.correctable(levels), target)
     }
 
-    /// The error rate at an uncorrectable bit error rate of `uber`: failing codewords for each data bit (JESD218).
+    /// Returns the error rate at an uncorrectable bit error rate of `uber`: failing codewords per data bit (JESD218).
     fn limit_at_uber(&self, levels: u32, uber: f64) -> f64 {
         self.limit(levels, uber * self.data_bits() as f64)
     }
 }
 
-/// A code, as a description gives it: `{ kind = "bch", data = "4KiB", t = 110 }` or `{ kind = "ldpc", data = "4KiB", parity = "448B", limits =
-/// [4e-3, 7e-3, 1e-2] }`.
+/// A code as written in a description: `{ kind = "bch", data = "4KiB", t = 110 }` or `{ kind = "ldpc", data = "4KiB",
+/// parity = "448B", limits = [4e-3, 7e-3, 1e-2] }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-// A variant without a comment takes the comment of its parameters into the schema.
+// For a variant without a comment, the schema uses the comment of its parameters.
 #[allow(missing_docs)]
 pub enum Code {
     Bch(Bch),
@@ -105,7 +110,7 @@ pub enum Code {
 }
 
 impl Default for Code {
-    /// The default BCH code.
+    /// Returns the default BCH code.
     fn default() -> Self {
         Code::Bch(Bch::default())
     }
@@ -119,9 +124,10 @@ impl Code {
         }
     }
 
-    /// What is wrong with it, beyond the ranges of single fields; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
-        // A codeword's bits are summed over at most, so they are bounded; the largest in use are 4 KiB.
+        // A tail may be summed over all bits of a codeword, so their number is bounded; the largest codewords in use
+        // are 4 KiB.
         let data = Bytes(self.data_bits() / 8);
         if data.0 == 0 || data.0 > 1 << 17 || !self.data_bits().is_multiple_of(8) {
             problems.add(format!("{place}.data"), format!("{data}: expected 1B to 128KiB"));
@@ -155,17 +161,19 @@ impl BlockCode for Code {
     }
 }
 
-/// A code with what every read asks worked out once, for up to a number of soft levels: gives the same answers as the code, faster.
+/// A code whose values for every read are computed once, for up to a number of soft levels. It gives the same results
+/// as the code itself, faster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
     data_bits: u64,
     parity_bits: u64,
-    /// Correctable errors and rated error rate with 0, 1, 2, ... soft levels; more levels have those of the last.
+    /// Correctable errors and rated error rate with 0, 1, 2, ... soft levels; larger numbers of levels use the last
+    /// entry.
     levels: Vec<(f64, f64)>,
 }
 
 impl Prepared {
-    /// Prepares a code for up to `most_levels` soft levels, 64 at most.
+    /// Prepares a code for up to `most_levels` soft levels, at most 64.
     pub fn new(code: &impl BlockCode, most_levels: u32) -> Prepared {
         let levels = (0..=most_levels.min(64)).map(|level| (code.correctable(level), code.rated(level))).collect();
         Prepared { data_bits: code.data_bits(), parity_bits: code.parity_bits(), levels }
@@ -221,7 +229,7 @@ mod tests {
         }
         assert!(read(r#"{ kind = "bch", parity = "448B" }"#).expect_err("no such field").contains("parity"));
         assert!(read(r#"{ kind = "turbo" }"#).is_err());
-        // The drive's own check reads the schema: sizes are strings with units there too.
+        // The drive's own validation reads the schema, where sizes must be strings with units too.
         let schema = schemars::schema_for!(Code).as_value().to_string();
         assert!(
             schema.contains(r#""data":{"#) && schema.contains(r#""x-unit":"a size""#) && !schema.contains("data_bits"),
@@ -261,7 +269,7 @@ mod tests {
             for levels in 0..3 {
                 let prepared = Prepared::new(&code, 2);
                 let failures: Vec<f64> = grid.iter().map(|&rate| prepared.failure(rate, levels)).collect();
-                // Tails are exact to some 1e-9 of themselves: a plateau at one may waver by that.
+                // Tails are exact to about 1e-9 of their value, so a plateau at one may waver by that much.
                 assert!(failures.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-9)), "{code:?} {levels}");
                 assert!(failures.iter().all(|failure| (0.0..=1.0).contains(failure)));
                 assert!(failures[120] == 1.0 && failures[0] < 1e-3, "{code:?} {levels}");

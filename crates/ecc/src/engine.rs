@@ -1,4 +1,4 @@
-//! Decoders side by side, and codewords that share the stages of one.
+//! Decoders that work in parallel, and codewords that share the stages of a decoder.
 
 use crate::code::BlockCode;
 use crate::latency::{Decoder, STAGES, StageTimes};
@@ -6,19 +6,20 @@ use kit::{Nanos, Problems, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Decoders of one kind, each with a number of threads: codewords, of one page or of several, that it holds at once. A stage serves one
-/// codeword at a time; a stage that one codeword has left serves the next. That decoders are multi-threaded and shared between channels is
-/// found (ISSCC 2012, FACTS 5.2); one decoder of one thread is the default \[assumed\].
+/// Decoders of one kind, each with a number of threads: codewords of one or several pages that it holds at once. A
+/// stage serves one codeword at a time and is free for the next one as soon as that codeword has left it. Decoders that
+/// are multi-threaded and shared between channels are found (ISSCC 2012, FACTS 5.2); the default of one decoder with
+/// one thread is assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Engine {
-    /// Decoders.
+    /// Number of decoders.
     #[schemars(range(min = 1, max = 1024))]
     pub decoders: u32,
-    /// Codewords that a decoder holds at once.
+    /// Number of codewords that a decoder holds at once.
     #[schemars(range(min = 1, max = 16))]
     pub threads: u32,
-    /// What each decoder is.
+    /// Kind and parameters of each decoder.
     pub decoder: Decoder,
 }
 
@@ -29,15 +30,16 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// An engine with nothing in it. Decoders and threads are taken within their ranges.
+    /// Returns an idle pipeline of this engine. Decoders and threads are clamped to their ranges.
     pub fn pipeline(&self) -> Pipeline {
         let threads = vec![SimTime::ZERO; self.threads.clamp(1, 16) as usize];
         let unit = Unit { stages: [SimTime::ZERO; STAGES], threads };
         Pipeline { units: vec![unit; self.decoders.clamp(1, 1024) as usize] }
     }
 
-    /// From the first bit of a page coming in to its last codeword being done, in an engine with nothing else in it. `errors` are those of its
-    /// codewords, which come in one after another, `codeword_transfer` each; zero if they wait in a buffer.
+    /// Returns the time from the arrival of a page's first bit to the end of its last codeword, in an otherwise idle
+    /// engine. `errors` are the numbers of errors of its codewords, which arrive one after another and take
+    /// `codeword_transfer` each; zero if they wait in a buffer.
     pub fn page_time(&self, code: &impl BlockCode, errors: &[u64], levels: u32, codeword_transfer: Nanos) -> Nanos {
         let mut pipeline = self.pipeline();
         let mut start = SimTime::ZERO;
@@ -50,18 +52,19 @@ impl Engine {
         done.since(SimTime::ZERO)
     }
 
-    /// Data bits a second that it decodes when codewords, all with `errors`, never run short. Each decoder finishes one in the time of its
-    /// longest stage, or in the sum of all divided by the threads, if that is longer.
+    /// Returns the data bits per second that the engine decodes if it is never short of codewords and all have `errors`
+    /// errors. Each decoder finishes one codeword in the time of its longest stage, or in the sum of all stages divided
+    /// by the number of threads if that is longer.
     pub fn throughput_bits_per_s(&self, code: &impl BlockCode, errors: u64, levels: u32) -> f64 {
         let stages = self.decoder.stages(code, errors, levels).map(|time| time.0 as f64);
         let longest = stages.iter().fold(0.0, |longest: f64, &time| longest.max(time));
         let shared = stages.iter().sum::<f64>() / f64::from(self.threads.clamp(1, 16));
-        // A decoder that takes no time at all is timed to a nanosecond.
+        // A decoder that takes no time is counted as one nanosecond.
         let nanos = longest.max(shared).max(1.0);
         f64::from(self.decoders.clamp(1, 1024)) * code.data_bits() as f64 / nanos * 1e9
     }
 
-    /// What is wrong with it; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         for (field, value, most) in [("decoders", self.decoders, 1024), ("threads", self.threads, 16)] {
             if !(1..=most).contains(&value) {
@@ -72,38 +75,40 @@ impl Engine {
     }
 }
 
-/// An engine at work: when its stages and threads are free. A flow shop that codewords enter in the order in which they are admitted.
+/// State of an engine: the instants at which its stages and threads become free. A flow shop that codewords enter in
+/// the order of admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
     units: Vec<Unit>,
 }
 
-/// A decoder at work.
+/// State of one decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Unit {
-    /// When each stage is free.
+    /// Instant at which each stage becomes free.
     stages: [SimTime; STAGES],
-    /// When each thread is free.
+    /// Instant at which each thread becomes free.
     threads: Vec<SimTime>,
 }
 
 impl Unit {
-    /// The thread that is free first, and when a codeword can enter.
+    /// Returns the thread that becomes free first and the earliest instant at which a codeword can enter.
     fn entry(&self) -> (usize, SimTime) {
         let first = self.threads.iter().enumerate().min_by_key(|(_, free)| **free);
         let (thread, &free) = first.expect("a decoder has a thread at least");
         (thread, free.max(self.stages[0]))
     }
 
-    /// When all its codewords are done.
+    /// Returns the instant at which all codewords in the decoder are done.
     fn idle(&self) -> SimTime {
         self.threads.iter().copied().max().unwrap_or(SimTime::ZERO)
     }
 }
 
 impl Pipeline {
-    /// Takes in a codeword whose bits come in from `start` to `end`, and says when it is done. It goes to the decoder that can take it first, of
-    /// several to the one that is idle first; its first stage ends no earlier than its bits. If none can take it at `start`, it waits in a buffer.
+    /// Admits a codeword whose bits arrive from `start` to `end`, and returns the instant at which it is done. It goes
+    /// to the decoder that can take it first; among equals, to the one that becomes idle first. Its first stage ends no
+    /// earlier than its last bit arrives. If no decoder can take it at `start`, it waits in a buffer.
     pub fn admit(&mut self, start: SimTime, end: SimTime, times: &StageTimes) -> SimTime {
         let unit = self
             .units
@@ -114,7 +119,7 @@ impl Pipeline {
         let mut now = (free.max(start) + times[0]).max(end);
         unit.stages[0] = now;
         for (free, &time) in unit.stages.iter_mut().zip(times).skip(1) {
-            // A stage that is passed by need not be free.
+            // A stage that the codeword skips need not be free.
             if time > Nanos::ZERO {
                 now = now.max(*free) + time;
                 *free = now;
@@ -130,7 +135,8 @@ mod tests {
     use super::*;
     use crate::{Bch, BchDecoder, Ldpc, LdpcDecoder};
 
-    /// A cycle of 1 ns; 8332 bits: syndromes 261, Berlekamp-Massey 10, Chien 66 if fast and 261 if accurate.
+    /// Returns an engine with a cycle of 1 ns; for 8332 bits: 261 for syndromes, 10 for Berlekamp-Massey, 66 for the
+    /// fast Chien search and 261 for the accurate one.
     fn engine(decoders: u32, threads: u32) -> Engine {
         let decoder = BchDecoder { clock_hz: 1_000_000_000, ..BchDecoder::default() };
         Engine { decoders, threads, decoder: Decoder::Bch(decoder) }
@@ -145,15 +151,19 @@ mod tests {
         let time = |decoders, threads, errors: &[u64]| engine(decoders, threads).page_time(&CODE, errors, 0, Nanos::ZERO).0;
         // One after the other: 337 and 532.
         assert_eq!(time(1, 1, &[5, 9]), 337 + 532);
-        // The second's syndromes from 261 to 522, while the first is searched until 337; then 10 and 261.
+        // The second codeword's syndromes run from 261 to 522, while the search of the first ends at 337; then 10 and
+        // 261.
         assert_eq!(time(1, 2, &[5, 9]), 522 + 10 + 261);
-        // The second's search waits for nobody: the first's ends at 532, as its own Berlekamp-Massey does.
+        // The second codeword's search need not wait: the search of the first ends at 532, as does the second's
+        // Berlekamp-Massey.
         assert_eq!(time(1, 2, &[9, 9]), 532 + 261);
-        // Side by side.
+        // In parallel.
         assert_eq!((time(2, 1, &[5, 9]), time(2, 2, &[9, 9])), (532, 532));
-        // A third waits for a thread of two, free at 532, but not for one of three, where its syndromes start at 522.
+        // With two threads the third codeword waits for one, free at 532; with three threads its syndromes start at
+        // 522.
         assert_eq!((time(1, 2, &[9, 9, 9]), time(1, 3, &[9, 9, 9])), (532 + 532, 522 + 532));
-        // Without errors it passes by the search of the one before: 522, while the first takes until 532.
+        // A codeword without errors skips the search of the one before: it is done at 522, while the first takes until
+        // 532.
         assert_eq!((time(1, 2, &[9, 0]), time(1, 1, &[9, 0]), time(1, 1, &[])), (532, 532 + 261, 0));
     }
 
@@ -161,7 +171,8 @@ mod tests {
     fn data_that_comes_in_slowly_hides_the_syndromes() {
         let time = |threads, errors: &[u64]| engine(1, threads).page_time(&CODE, errors, 0, Nanos(300)).0;
         assert_eq!((time(1, &[0, 0]), time(1, &[9])), (600, 300 + 271));
-        // The first is done at 571; the second is in at 600, or, where it had to wait, 261 after 571.
+        // The first is done at 571. The second has arrived at 600 or, if it had to wait, starts at 571 and takes 261
+        // for its syndromes.
         assert_eq!((time(2, &[9, 9]), time(1, &[9, 9])), (600 + 271, 571 + 532));
     }
 
@@ -177,7 +188,8 @@ mod tests {
                 assert!((run / found - 1.0).abs() < 0.01, "{decoders} {threads} {errors}: {found:e}, a run {run:e}");
             }
         }
-        // What is found for (8640, 8192, t = 32): 6.4 Gb/s; with two threads and few errors, or three and many.
+        // The value found for (8640, 8192, t = 32) is 6.4 Gb/s: with two threads and few errors, or with three threads
+        // and many.
         let code = Bch { data_bits: 8192, t: 32 };
         let rate = |threads, errors| Engine { threads, ..Engine::default() }.throughput_bits_per_s(&code, errors, 0);
         assert!(
@@ -194,10 +206,10 @@ mod tests {
         let ldpc = |decoders, threads| Engine { decoders, threads, decoder: Decoder::Ldpc(LdpcDecoder::default()) };
         let code = Ldpc::default();
         let time = |decoders, threads| ldpc(decoders, threads).page_time(&code, &[10_000, 10_000, 0, 0], 0, Nanos::ZERO);
-        // 20, 20, 1 and 1 us; threads only load ahead.
+        // 20, 20, 1 and 1 us; further threads only load codewords ahead.
         assert_eq!((time(1, 1), time(1, 4)), (Nanos(42_000), Nanos(42_000)));
         assert_eq!((time(2, 1), time(4, 1)), (Nanos(21_000), Nanos(20_000)));
-        // A thread that is free is no reason to wait behind another codeword while a decoder idles.
+        // A free thread is no reason to wait behind another codeword while another decoder is idle.
         assert_eq!((time(2, 4), time(4, 4)), (Nanos(21_000), Nanos(20_000)));
     }
 

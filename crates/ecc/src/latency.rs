@@ -1,25 +1,26 @@
-//! How long coding and decoding take: cycles of a machine's stages.
+//! Time of encoding and decoding, from the cycles of the stages of a machine.
 
 use crate::code::BlockCode;
 use kit::{Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stages of a decoder that a codeword can hold: what looks at the data as it comes in, then up to three machines.
+/// Stages of a decoder that a codeword can occupy: one that processes the data as it arrives, then up to three further
+/// ones.
 pub const STAGES: usize = 4;
 
-/// Time that a codeword holds each stage; zero if it passes it by. BCH: syndromes, Berlekamp-Massey, fast Chien search, accurate Chien search.
-/// LDPC: none while data comes in, then iterations.
+/// Time for which a codeword occupies each stage; zero if it skips the stage. BCH: syndromes, Berlekamp-Massey, fast
+/// Chien search, accurate Chien search. LDPC: nothing while data arrives, then iterations.
 pub type StageTimes = [Nanos; STAGES];
 
-/// Time of `cycles` of a clock, rounded up; for ever without a clock.
+/// Returns the time of `cycles` cycles of a clock, rounded up; the largest [`Nanos`] if the frequency is zero.
 fn cycles_time(cycles: u64, clock_hz: u64) -> Nanos {
     let nanos = (u128::from(cycles) * 1_000_000_000).checked_add(u128::from(clock_hz).saturating_sub(1));
     let nanos = nanos.and_then(|nanos| nanos.checked_div(u128::from(clock_hz)));
     Nanos(nanos.and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(u64::MAX))
 }
 
-/// Cycles for `bits` at `width` bits a cycle; a width of zero counts as one.
+/// Returns the number of cycles for `bits` at `width` bits per cycle; a width of zero counts as one.
 fn passes(bits: u64, width: u64) -> u64 {
     bits.div_ceil(width.max(1))
 }
@@ -30,14 +31,15 @@ fn clock_problems(clock_hz: u64, place: &str, problems: &mut Problems) {
     }
 }
 
-/// An encoder: a shift register that a codeword passes at so many bits a cycle. As a decoder's syndromes: 200 MHz, 32 bits a cycle \[assumed\].
+/// An encoder: a shift register that processes a codeword at a number of bits per cycle. 200 MHz and 32 bits per cycle,
+/// as for a decoder's syndromes \[assumed\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Encoder {
     /// Clock \[Hz\].
     #[schemars(range(min = 1_000_000u64, max = 10_000_000_000u64))]
     pub clock_hz: u64,
-    /// Bits that it takes in a cycle.
+    /// Bits processed per cycle.
     #[schemars(range(min = 1, max = 65_536))]
     pub bits_per_cycle: u64,
 }
@@ -49,12 +51,12 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Time to encode a codeword: its data in, its parity out.
+    /// Returns the time to encode a codeword, from data in to parity out.
     pub fn time(&self, code: &impl BlockCode) -> Nanos {
         cycles_time(passes(code.codeword_bits(), self.bits_per_cycle), self.clock_hz)
     }
 
-    /// What is wrong with it; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         clock_problems(self.clock_hz, place, problems);
         if self.bits_per_cycle == 0 {
@@ -63,26 +65,28 @@ impl Encoder {
     }
 }
 
-/// A BCH decoder: syndromes as the data comes in; if any is not zero, Berlekamp-Massey and a Chien search, by a fast machine for few errors and
-/// by an accurate one for many. Beyond what the code corrects the accurate search runs to its end in vain.
+/// A BCH decoder: syndromes are computed as the data arrives. If any is not zero, Berlekamp-Massey and a Chien search
+/// follow; a fast machine searches if there are few errors, an accurate one if there are many. With more errors than
+/// the code corrects, the accurate search runs to its end without success.
 ///
-/// The structure is stated (thesis, section 2.3.1), the numbers are assumed (FACTS 5.2). At 200 MHz and 32 bits a cycle it takes in 6.4 Gb/s:
-/// what is found for a decoder of the thesis' authors (TVLSI 2013, ISSCC 2012), whose clock and width are not.
+/// The structure is stated (thesis, section 2.3.1), the numbers are assumed (FACTS 5.2). At 200 MHz and 32 bits per
+/// cycle its input rate is 6.4 Gb/s, the value found for a decoder of the thesis' authors (TVLSI 2013, ISSCC 2012),
+/// whose clock and width are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BchDecoder {
     /// Clock \[Hz\].
     #[schemars(range(min = 1_000_000u64, max = 10_000_000_000u64))]
     pub clock_hz: u64,
-    /// Bits that syndromes and the accurate Chien search take in a cycle.
+    /// Bits per cycle of the syndromes and of the accurate Chien search.
     #[schemars(range(min = 1, max = 65_536))]
     pub bits_per_cycle: u64,
-    /// Cycles of Berlekamp-Massey for each error that the code corrects: 1, or 2.
+    /// Cycles of Berlekamp-Massey per error that the code corrects: 1 or 2.
     #[schemars(range(min = 1, max = 16))]
     pub cycles_per_error: u64,
-    /// Up to so many errors the fast Chien machine serves, at `fast_bits_per_cycle`.
+    /// Largest number of errors that the fast Chien machine handles, at `fast_bits_per_cycle`.
     pub fast_errors: u64,
-    /// Bits that the fast Chien machine takes in a cycle.
+    /// Bits per cycle of the fast Chien machine.
     #[schemars(range(min = 1, max = 65_536))]
     pub fast_bits_per_cycle: u64,
 }
@@ -94,7 +98,7 @@ impl Default for BchDecoder {
 }
 
 impl BchDecoder {
-    /// Time of its stages for a codeword with so many errors.
+    /// Returns the time of each stage for a codeword with `errors` errors.
     pub fn stages(&self, code: &impl BlockCode, errors: u64) -> StageTimes {
         let bits = code.codeword_bits();
         let time = |cycles| cycles_time(cycles, self.clock_hz);
@@ -104,14 +108,14 @@ impl BchDecoder {
         }
         let correctable = code.correctable(0);
         let equation = time(self.cycles_per_error.saturating_mul(correctable.ceil() as u64));
-        // More errors than the code corrects are not known to be few.
+        // A codeword with more errors than the code corrects is not known to have few.
         if errors <= self.fast_errors && errors as f64 <= correctable {
             return [syndromes, equation, time(passes(bits, self.fast_bits_per_cycle)), Nanos::ZERO];
         }
         [syndromes, equation, Nanos::ZERO, time(passes(bits, self.bits_per_cycle))]
     }
 
-    /// What is wrong with it; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         clock_problems(self.clock_hz, place, problems);
         let widths = [("bits_per_cycle", self.bits_per_cycle), ("fast_bits_per_cycle", self.fast_bits_per_cycle)];
@@ -123,37 +127,38 @@ impl BchDecoder {
     }
 }
 
-/// A measured point: iterations at an error rate.
+/// A measured point: mean iterations at an error rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Iterations {
-    /// Error rate, as a ratio to what the code is rated for.
+    /// Error rate as a ratio to the rated error rate of the code.
     pub ratio: f64,
-    /// Iterations on average.
+    /// Mean number of iterations.
     pub iterations: f64,
 }
 
-/// An LDPC decoder: iterations until the word is a codeword, more of them the nearer its error rate is to what the code is rated for; all there
-/// are if it fails.
+/// An LDPC decoder. It iterates until the word is a codeword, and needs more iterations the closer its error rate is to
+/// the rated one of the code; if it fails, it takes the maximum number.
 ///
-/// 1 / 4 / 20 iterations (least / typical / most) of 1 us are found (FACTS 5.2, Microsemi 2014). How they depend on the error rate is assumed:
-/// least + (most - least) x^q of its ratio x to the rated one, with the typical number at a half, and at most `most`. A measured table, with
-/// straight lines between its points and flat beyond them, replaces that.
+/// 1 / 4 / 20 iterations (least / typical / most) of 1 us are found (FACTS 5.2, Microsemi 2014). Their dependence on
+/// the error rate is assumed: least + (most - least) x^q at the ratio x of the error rate to the rated one, with q such
+/// that x = 1/2 gives the typical number, and at most `most`. A measured table replaces that law; it is interpolated
+/// linearly between its points and constant beyond them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LdpcDecoder {
-    /// Time of an iteration.
+    /// Time of one iteration.
     pub iteration: Nanos,
-    /// Iterations without errors.
+    /// Iterations for a codeword without errors.
     #[schemars(range(min = 1, max = 1000))]
     pub least: u32,
     /// Iterations at half the rated error rate.
     #[schemars(range(min = 1, max = 1000))]
     pub typical: u32,
-    /// Iterations after which it gives up.
+    /// Iterations after which the decoder gives up.
     #[schemars(range(min = 1, max = 1000))]
     pub most: u32,
-    /// Measured iterations by rising error rate instead of the law; none by default.
+    /// Measured iterations that replace the law, in ascending order of the error rate; none by default.
     pub table: Vec<Iterations>,
 }
 
@@ -164,7 +169,7 @@ impl Default for LdpcDecoder {
 }
 
 impl LdpcDecoder {
-    /// Mean iterations of a codeword that is decoded, at `ratio` of the rated error rate.
+    /// Returns the mean number of iterations of a codeword that is decoded, at `ratio` of the rated error rate.
     pub fn iterations(&self, ratio: f64) -> f64 {
         let (least, typical, most) = (f64::from(self.least), f64::from(self.typical), f64::from(self.most));
         if ratio.is_nan() {
@@ -173,7 +178,7 @@ impl LdpcDecoder {
         let ratio = ratio.clamp(0.0, 1e9);
         let found = if self.table.is_empty() {
             if typical <= least || most <= typical {
-                // No power passes through these: straight, or flat.
+                // No power law passes through these points, so the law is linear or constant.
                 least + (most - least).max(0.0) * ratio
             } else {
                 let power = libm::log2((most - least) / (typical - least));
@@ -182,11 +187,11 @@ impl LdpcDecoder {
         } else {
             interpolate(&self.table, ratio)
         };
-        // What is not a number in a table counts as the most.
+        // A NaN in a table counts as `most`.
         if found.is_nan() { most } else { found.min(most).max(0.0) }
     }
 
-    /// Time of its stages for a codeword with so many errors, with `levels` soft levels.
+    /// Returns the time of each stage for a codeword with `errors` errors, decoded with `levels` soft levels.
     pub fn stages(&self, code: &impl BlockCode, errors: u64, levels: u32) -> StageTimes {
         let errors = errors as f64;
         let rated = code.rated(levels) * code.codeword_bits() as f64;
@@ -196,7 +201,7 @@ impl LdpcDecoder {
         [Nanos::ZERO, Nanos(libm::round(iterations * self.iteration.0 as f64) as u64), Nanos::ZERO, Nanos::ZERO]
     }
 
-    /// What is wrong with it; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         if self.iteration == Nanos::ZERO {
             problems.add(format!("{place}.iteration"), "0ns: expected a time above zero");
@@ -213,7 +218,7 @@ impl LdpcDecoder {
     }
 }
 
-/// On straight lines between the points of a rising table, flat beyond its ends.
+/// Interpolates linearly between the points of an ascending table; constant beyond its ends.
 fn interpolate(table: &[Iterations], ratio: f64) -> f64 {
     let next = table.partition_point(|point| point.ratio <= ratio);
     match (next.checked_sub(1).map(|index| table[index]), table.get(next)) {
@@ -227,10 +232,10 @@ fn interpolate(table: &[Iterations], ratio: f64) -> f64 {
     }
 }
 
-/// A decoder of either kind, `{ kind = "bch" }` or `{ kind = "ldpc" }` with its parameters.
+/// A decoder of either kind: `{ kind = "bch" }` or `{ kind = "ldpc" }`, with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-// A variant without a comment takes the comment of its parameters into the schema.
+// For a variant without a comment, the schema uses the comment of its parameters.
 #[allow(missing_docs)]
 pub enum Decoder {
     Bch(BchDecoder),
@@ -244,7 +249,8 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Time of its stages for a codeword with so many errors, with `levels` soft levels, which a BCH decoder makes nothing of.
+    /// Returns the time of each stage for a codeword with `errors` errors, decoded with `levels` soft levels; a BCH
+    /// decoder does not use them.
     pub fn stages(&self, code: &impl BlockCode, errors: u64, levels: u32) -> StageTimes {
         match self {
             Decoder::Bch(decoder) => decoder.stages(code, errors),
@@ -252,13 +258,14 @@ impl Decoder {
         }
     }
 
-    /// How long after its last bit has come in a codeword with `errors` is corrected, or found to be beyond correction, with the decoder to itself
-    /// and data coming in no faster than it is looked at.
+    /// Returns the time from the arrival of the last bit of a codeword with `errors` errors until it is corrected or
+    /// found uncorrectable. The decoder is otherwise idle, and data arrives no faster than its first stage processes
+    /// it.
     pub fn time(&self, code: &impl BlockCode, errors: u64, levels: u32) -> Nanos {
         self.stages(code, errors, levels)[1..].iter().fold(Nanos::ZERO, |sum, &time| sum + time)
     }
 
-    /// What is wrong with it; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         match self {
             Decoder::Bch(decoder) => decoder.problems(place, problems),
@@ -275,7 +282,7 @@ mod tests {
     #[test]
     fn a_bch_decoder_is_an_order_below_the_array_read() {
         let (decoder, code) = (Decoder::default(), Bch { data_bits: 32_768, t: 100 });
-        // 34368 bits: 1074 cycles of 32, 269 of 128; 100 of Berlekamp-Massey; 5 ns each.
+        // 34368 bits: 1074 cycles of 32 bits, 269 of 128 bits; 100 cycles of Berlekamp-Massey; 5 ns each.
         let syndromes = Nanos(1074 * 5);
         assert_eq!(decoder.stages(&code, 0, 0), [syndromes, Nanos(0), Nanos(0), Nanos(0)]);
         assert_eq!(decoder.stages(&code, 8, 0), [syndromes, Nanos(500), Nanos(269 * 5), Nanos(0)]);
@@ -284,7 +291,7 @@ mod tests {
         assert_eq!((decoder.time(&code, 0, 0), decoder.time(&code, 5, 0)), (Nanos::ZERO, Nanos((100 + 269) * 5)));
         assert!(decoder.time(&code, 60, 0) < Nanos(10_000));
         assert_eq!(Encoder::default().time(&code), syndromes);
-        // A weak code's uncorrectable codeword takes the accurate search, however few its errors.
+        // An uncorrectable codeword of a weak code takes the accurate search, however few its errors.
         let weak = Bch { data_bits: 4096, t: 2 };
         assert_eq!(decoder.stages(&weak, 2, 0)[3], Nanos::ZERO);
         assert!(decoder.stages(&weak, 3, 0)[3] > Nanos::ZERO);
@@ -298,7 +305,7 @@ mod tests {
         }
         let grid: Vec<f64> = (0..200).map(|step| decoder.iterations(f64::from(step) * 0.01)).collect();
         assert!(grid.windows(2).all(|pair| pair[1] >= pair[0]) && grid.iter().all(|found| found.is_finite()));
-        // 36352 bits, rated 4e-3 and 1e-2: 145.4 and 363.5 errors.
+        // 36352 bits at rated error rates of 4e-3 and 1e-2: 145.4 and 363.5 errors.
         let time = |errors, levels| decoder.stages(&code, errors, levels)[1];
         assert_eq!(
             (time(0, 0), time(145, 0), time(10_000, 0), time(10_000, 2)),
@@ -314,7 +321,7 @@ mod tests {
         for (ratio, expected) in [(0.0, 2.0), (0.25, 2.0), (0.5, 4.0), (0.75, 6.0), (0.8, 10.8), (1.0, 20.0), (3.0, 20.0)] {
             assert!((decoder.iterations(ratio) - expected).abs() < 1e-9, "{ratio}: {}", decoder.iterations(ratio));
         }
-        // A codeword that fails takes all there are, whatever the table says.
+        // A codeword that fails takes the maximum number of iterations, whatever the table says.
         let quick = LdpcDecoder { table: vec![point(1.0, 2.0)], ..LdpcDecoder::default() };
         let time = |errors| quick.stages(&Ldpc::default(), errors, 0)[1];
         assert_eq!((time(200), time(1000)), (Nanos(2000), Nanos(20_000)));

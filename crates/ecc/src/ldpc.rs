@@ -1,4 +1,4 @@
-//! LDPC codes, by the error rates they are known to bear.
+//! LDPC codes, described by the error rates that they correct.
 
 use crate::binomial::errors_for_tail;
 use crate::code::BlockCode;
@@ -7,27 +7,29 @@ use kit::{Bytes, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An LDPC code: no number of errors is certain to be corrected, so it is given by the error rates at which a codeword fails with a set
-/// probability, with a hard decision and with each number of soft levels.
+/// An LDPC code. It does not correct a fixed number of errors, so it is described by the error rates at which a
+/// codeword fails with a given probability: one for a hard decision and one for each number of soft levels.
 ///
-/// Between and beyond these it fails as a code that corrects a fixed number of errors: the number whose binomial tail is the set probability
-/// at the limit. For the hard decision that is stated (thesis, section 2.3.2: the same limitations as BCH codes); for soft ones it is
-/// assumed. A measured code has a less steep waterfall and an error floor, which this has not.
+/// At other error rates it is modelled as a code that corrects a fixed number of errors: the number whose binomial tail
+/// at the limit is the given probability. For the hard decision this is stated (thesis, section 2.3.2: the same
+/// limitations as BCH codes); for soft decisions it is assumed. A measured code has a less steep waterfall and an error
+/// floor, which this model does not have.
 ///
-/// Only the last limit, 1e-2 with soft decision, is stated (thesis); 4e-3 and 7e-3, the parity and the failure at the limits are assumed
-/// (FACTS 5.2). Measured limits replace them.
+/// Only the last limit, 1e-2 with soft decision, is stated (thesis); 4e-3 and 7e-3, the parity and the failure rate at
+/// the limits are assumed (FACTS 5.2). Measured limits replace them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ldpc {
-    /// Data of a codeword \[bits\]; in a description its size, `data = "4KiB"`.
+    /// Data bits of a codeword; in a description a size, `data = "4KiB"`.
     #[serde(rename = "data", with = "bits_as_bytes")]
     #[schemars(with = "Bytes")]
     pub data_bits: u64,
-    /// Parity of a codeword \[bits\]; in a description its size, `parity = "448B"`.
+    /// Parity bits of a codeword; in a description a size, `parity = "448B"`.
     #[serde(rename = "parity", with = "bits_as_bytes")]
     #[schemars(with = "Bytes")]
     pub parity_bits: u64,
-    /// Error rates it bears: with the hard decision, with one soft level, with two, and so on, rising.
+    /// Highest error rates that it corrects, in ascending order: with a hard decision, with one soft level, with two,
+    /// and so on.
     pub limits: Vec<f64>,
     /// Probability that a codeword fails at each of the limits.
     #[schemars(range(min = 1e-30, max = 0.5))]
@@ -35,14 +37,15 @@ pub struct Ldpc {
 }
 
 impl Default for Ldpc {
-    /// 4 KiB with 448 B of parity (rate 0.90), limits of FACTS 5.2, at a codeword failure of 1e-11: of the order of an UBER of 1e-16 to 1e-15.
+    /// Returns a code of 4 KiB with 448 B of parity (rate 0.90) and the limits of FACTS 5.2, at a codeword failure rate
+    /// of 1e-11: of the order of an UBER of 1e-16 to 1e-15.
     fn default() -> Self {
         Ldpc { data_bits: 4096 * 8, parity_bits: 448 * 8, limits: vec![4e-3, 7e-3, 1e-2], failure_at_limit: 1e-11 }
     }
 }
 
 impl Ldpc {
-    /// What is wrong with it, beyond the ranges of single fields; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         if self.parity_bits == 0 {
             problems.add(format!("{place}.parity"), "0B: expected a size above zero");
@@ -68,12 +71,13 @@ impl BlockCode for Ldpc {
         self.parity_bits
     }
 
-    /// The equivalent number of errors, between two integers. Found by bisection at each call: [`crate::code::Prepared`] keeps it.
+    /// Returns the equivalent number of errors, which may be fractional. Each call finds it by bisection;
+    /// [`crate::code::Prepared`] stores it.
     fn correctable(&self, levels: u32) -> f64 {
         errors_for_tail(self.codeword_bits(), self.rated(levels), self.failure_at_limit)
     }
 
-    /// Its limit with so many soft levels; with more than it has limits for, the last one. Zero without any.
+    /// Returns the limit with `levels` soft levels; beyond the given limits, the last one. Zero if there are none.
     fn rated(&self, levels: u32) -> f64 {
         let last = self.limits.len().saturating_sub(1);
         self.limits.get((levels as usize).min(last)).copied().unwrap_or(0.0)
@@ -94,7 +98,8 @@ mod tests {
             assert!(code.limit(levels, 1e-15) < limit && code.limit(levels, 1e-3) > limit);
         }
         assert_eq!(code.failure(8e-3, 9), code.failure(8e-3, 2), "no more levels than there are limits");
-        // Hard decision at 4e-3: 145 errors on average, standard deviation 12, and 6.7 or so of these for 1e-11.
+        // Hard decision at 4e-3: 145 errors on average with a standard deviation of 12; a failure rate of 1e-11 is
+        // about 6.7 of these above the mean.
         let errors = code.correctable(0);
         assert!((226.0..236.0).contains(&errors), "{errors}");
     }

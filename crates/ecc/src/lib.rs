@@ -1,8 +1,10 @@
-//! Error correction as a pure model: what a code corrects, and what it costs in spare area and time.
+//! Error correction as a pure model: the errors that a code corrects, and its cost in spare area and time.
 //!
-//! [`binomial`] has exact tails of the number of errors in a codeword, [`sample`] draws that number. [`code`] is what every code is asked;
-//! [`bch`] and [`ldpc`] are the codes, [`codec`] real encoders and decoders of them. [`latency`] is what coding and decoding take, [`engine`] how a page's codewords share decoders.
-//! [`plan`] is what a read does, and costs, when decoding fails; [`regulator`] what finer sensing and finer programming cost.
+//! [`binomial`] has exact tails of the number of errors in a codeword, and [`sample`] draws that number. [`code`] is
+//! the interface of every code; [`bch`] and [`ldpc`] are the codes, and [`codec`] has real encoders and decoders of
+//! them. [`latency`] is the time of encoding and decoding, [`engine`] the sharing of decoders by the codewords of a
+//! page. [`plan`] is the recovery of a read whose decoding fails, with its cost; [`regulator`] is the cost of finer
+//! sensing and finer programming.
 
 pub mod bch;
 pub mod binomial;

@@ -1,4 +1,4 @@
-//! What a read does when decoding fails, and what that costs on average.
+//! Recovery of a read whose decoding fails, and its average cost.
 
 use crate::code::BlockCode;
 use crate::regulator::{Regulator, transfers};
@@ -6,25 +6,25 @@ use kit::{Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Steps and levels that a plan may have.
+/// Largest number of steps or levels of a plan.
 const MOST_STEPS: u32 = 64;
 
-/// One attempt at a read: sensing, transfers, decoding.
+/// One attempt at a read: sensing, transfers and decoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
-    /// Times that the page is sensed, which holds the die.
+    /// Number of times that the page is sensed, which occupies the die.
     pub senses: u32,
-    /// Time of one sensing; none if it is the flash's read time.
+    /// Time of one sensing; `None` for the read time of the flash.
     pub sense_time: Option<Nanos>,
-    /// Times that its data crosses the channel.
+    /// Number of times that the page's data is transferred over the channel.
     pub transfers: u32,
-    /// What the attempt takes besides: commands that set the read levels, and the like.
+    /// Additional time of the attempt, such as for commands that set the read levels.
     pub extra_time: Nanos,
-    /// What the error rate is multiplied by, compared with the first read.
+    /// Factor on the error rate, relative to the first read.
     pub error_rate_factor: f64,
-    /// Soft levels that the decoder has in all.
+    /// Soft levels available to the decoder, those of earlier attempts included.
     pub soft_levels: u32,
-    /// By how much the read voltages are shifted \[mV\], where the plan says so.
+    /// Shift of the read voltages \[mV\], if the plan gives one.
     pub shift_mv: Option<i32>,
 }
 
@@ -41,22 +41,23 @@ impl Attempt {
     };
 }
 
-/// Read retry: the page is read again with shifted read voltages, again and again (thesis, section 2.3.1). Each step multiplies the error rate
-/// by 1 - 0.20: found (FACTS 6.2, in a published 176-layer QLC model), and without an end to what shifting can mend, so the number of steps
-/// bounds it. Up to 20 steps: assumed, of the order of what is recalled for the end of life (FACTS 6.2).
+/// Read retry: the page is read again, repeatedly, with shifted read voltages (thesis, section 2.3.1). Each step
+/// multiplies the error rate by 1 - 0.20: found (FACTS 6.2, in a published 176-layer QLC model). That model sets no
+/// floor on the error rate, so the number of steps bounds the improvement. Up to 20 steps: assumed, of the order of the
+/// number recalled for the end of life (FACTS 6.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadRetry {
-    /// Steps at most.
+    /// Largest number of steps.
     #[schemars(range(min = 1, max = 64))]
     pub steps: u32,
-    /// Part of the errors that each step removes.
+    /// Fraction of the errors that each step removes.
     #[schemars(range(min = 0.0, max = 0.99))]
     pub reduction: f64,
-    /// What a step takes besides sensing and transfer.
+    /// Additional time of a step besides sensing and transfer.
     pub step_time: Nanos,
-    /// Shift of the read voltages at each step \[mV\], one for each step; none by default. The errors are still those of `reduction`, unless
-    /// whoever runs the plan has a model of the cell.
+    /// Shift of the read voltages at each step \[mV\], one for each step; none by default. The error rate follows
+    /// `reduction` whatever the shifts.
     pub shifts_mv: Vec<i32>,
 }
 
@@ -66,12 +67,12 @@ impl Default for ReadRetry {
     }
 }
 
-/// Soft decision, level by level: each senses the page twice, at references on either side of the first. Stated (thesis, section 2.3.2, table
-/// 2.5); two levels as in its figures.
+/// Soft decision, level by level: each level senses the page twice, at references on either side of the hard one.
+/// Stated (thesis, section 2.3.2, table 2.5); two levels as in its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Soft {
-    /// Levels at most.
+    /// Largest number of levels.
     #[schemars(range(min = 1, max = 64))]
     pub levels: u32,
 }
@@ -82,17 +83,19 @@ impl Default for Soft {
     }
 }
 
-/// Sensing with more and more reference voltages (AGCR, FAST'16): each attempt senses the page anew, with all its references \[assumed\]. A
-/// single number is a read whose class is known beforehand. N references are the hard one and pairs beside it, a pair for each soft level: 0, 1 and 3 for 1,
-/// 3 and 7; what these bear are the limits of the code, for AGCR 2e-3, 6e-3 and 1.1e-2 \[assumed, FACTS 3\].
+/// Sensing with an increasing number of reference voltages (AGCR, FAST'16): each attempt senses the page again with all
+/// its references \[assumed\]. A single number describes a read whose class is known in advance. N references are the
+/// hard one and (N - 1) / 2 pairs around it, one pair for each soft level: 0, 1 and 3 levels for N = 1, 3 and 7. The
+/// error rates that these correct are the limits of the code, for AGCR 2e-3, 6e-3 and 1.1e-2 \[assumed, FACTS 3\].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sensing {
-    /// Reference voltages of each attempt, rising.
+    /// Number of reference voltages of each attempt, in ascending order.
     pub references: Vec<u32>,
-    /// Time to sense with one reference.
+    /// Time to sense the page with one reference.
     pub alpha: Nanos,
-    /// Time of one transfer, for the cost of a read as the source counts it; a drive has its own.
+    /// Time of one transfer, for the cost of a read as defined in the source; a simulated drive uses the time of its
+    /// own channel.
     pub beta: Nanos,
 }
 
@@ -103,13 +106,13 @@ impl Default for Sensing {
     }
 }
 
-/// What a read does when decoding fails.
+/// Recovery of a read whose decoding fails.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-// A variant without a comment takes the comment of its parameters into the schema.
+// For a variant without a comment, the schema uses the comment of its parameters.
 #[allow(missing_docs)]
 pub enum Plan {
-    /// Nothing: the page is lost.
+    /// No recovery: the page is lost.
     #[default]
     None,
     ReadRetry(ReadRetry),
@@ -121,7 +124,7 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// The attempts of a read in their order, the first read among them. Steps are taken up to their bound.
+    /// Returns the attempts of a read in order, the first read included. Steps beyond their bound are left out.
     pub fn attempts(&self) -> Vec<Attempt> {
         let mut attempts = vec![Attempt::PLAIN];
         match self {
@@ -134,7 +137,7 @@ impl Plan {
         attempts
     }
 
-    /// Sensings and transfers of all that follows the first attempt, if it fails and all others but the last do.
+    /// Returns the numbers of sensings and transfers after the first attempt, if all attempts are made.
     pub fn totals(&self) -> (u64, u64) {
         let sum = |(senses, transfers), attempt: &Attempt| {
             (senses + u64::from(attempt.senses), transfers + u64::from(attempt.transfers))
@@ -142,7 +145,7 @@ impl Plan {
         self.attempts().iter().skip(1).fold((0, 0), sum)
     }
 
-    /// What is wrong with it, beyond the ranges of single fields; at `place`.
+    /// Adds every invalid parameter to `problems`, with paths that begin with `place`.
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         let mut bounded = |field: &str, value: u32| {
             if !(1..=MOST_STEPS).contains(&value) {
@@ -187,14 +190,14 @@ impl ReadRetry {
 }
 
 impl Soft {
-    /// One attempt for each level, with both sensings and so many transfers.
+    /// Returns one attempt for each level, with two sensings and `transfers` transfers.
     fn attempts(self, transfers: u32) -> impl Iterator<Item = Attempt> {
         (1..=self.levels.min(MOST_STEPS)).map(move |level| Attempt { senses: 2, transfers, soft_levels: level, ..Attempt::PLAIN })
     }
 }
 
 impl Sensing {
-    /// The regulator with its two constants.
+    /// Returns the regulator with the `alpha` and `beta` of this plan.
     pub fn regulator(&self) -> Regulator {
         Regulator { alpha: self.alpha, beta: self.beta, ..Regulator::default() }
     }
@@ -204,7 +207,7 @@ impl Sensing {
             senses: references,
             sense_time: Some(self.alpha),
             transfers: transfers(references),
-            // The hard reference, and pairs beside it.
+            // The hard reference, and pairs around it.
             soft_levels: references.saturating_sub(1) / 2,
             ..Attempt::PLAIN
         };
@@ -224,31 +227,31 @@ impl Sensing {
     }
 }
 
-/// A read's means, and how it ends.
+/// Average cost of a read, and the probability that it fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// Attempts on average.
+    /// Mean number of attempts.
     pub attempts: f64,
-    /// Sensings on average.
+    /// Mean number of sensings.
     pub senses: f64,
-    /// Transfers on average.
+    /// Mean number of transfers.
     pub transfers: f64,
-    /// Time on average besides sensing, transfers and decoding \[ns\].
+    /// Mean time besides sensing, transfers and decoding \[ns\].
     pub extra_nanos: f64,
-    /// The probability that the last attempt fails too: the page is lost.
+    /// Probability that the last attempt also fails, so that the page is lost.
     pub failure: f64,
 }
 
-/// The means of a read, given the probability that each attempt fails by itself.
+/// Returns the average cost of a read, given the probability of failure of each attempt by itself.
 ///
-/// An attempt is reached if all before it fail. They fail together, as far as their probabilities allow: what a stronger attempt cannot correct
-/// no weaker one could, because both see the errors of the same cells. That is exact for soft levels of a fixed correction, and for read retry
-/// the worst case \[assumed\]; were they independent, fewer would fail. No attempts at all are a failure; a probability that is not a number
-/// counts as one.
+/// An attempt is made if all before it fail. Failures are taken as fully correlated: a word that a stronger attempt
+/// cannot correct would have failed in every weaker one, because both see the errors of the same cells. This is exact
+/// for soft levels with a fixed number of correctable errors, and the worst case for read retry \[assumed\]; with
+/// independent attempts fewer reads would fail. A read without attempts fails; a probability of NaN counts as one.
 pub fn expected_of(attempts: &[Attempt], failures: impl IntoIterator<Item = f64>) -> Expected {
     let mut found = Expected { failure: 1.0, ..Expected::default() };
     for (attempt, failure) in attempts.iter().zip(failures) {
-        // `failure` is that of all before: the probability that this attempt is made.
+        // At this point `found.failure` is the probability that all earlier attempts failed, so that this one is made.
         found.attempts += found.failure;
         found.senses += found.failure * f64::from(attempt.senses);
         found.transfers += found.failure * f64::from(attempt.transfers);
@@ -258,7 +261,8 @@ pub fn expected_of(attempts: &[Attempt], failures: impl IntoIterator<Item = f64>
     found
 }
 
-/// The means of a page's read at an error rate of `rate`: `codewords` codewords, all of which must be decoded.
+/// Returns the average cost of reading a page at an error rate of `rate`: `codewords` codewords, all of which must be
+/// decoded.
 pub fn expected(plan: &Plan, code: &impl BlockCode, rate: f64, codewords: u64) -> Expected {
     let attempts = plan.attempts();
     let failures =
@@ -282,7 +286,7 @@ mod tests {
         ]
     }
 
-    /// Table 2.5 of the thesis.
+    /// Values of table 2.5 of the thesis.
     #[test]
     fn soft_levels_sense_and_transfer_what_the_table_says() {
         for n in 1..=4 {
@@ -307,8 +311,8 @@ mod tests {
             attempts[2],
             Attempt { shift_mv: Some(-40), extra_time: Nanos(5000), error_rate_factor: factors[2], ..Attempt::PLAIN }
         );
-        // At three times its limit for 1e-2 the first read and two steps (2.4, 1.92 times) fail, the third (1.54) nearly always, the fourth (1.23)
-        // often, the fifth (0.98) hardly ever.
+        // At three times the limit for 1e-2, the first read and two steps (2.4 and 1.92 times the limit) fail; the
+        // third (1.54) fails nearly always, the fourth (1.23) often, the fifth (0.98) hardly ever.
         let code = Bch::default();
         let limit = code.limit(0, 1e-2);
         let found = expected(&Plan::ReadRetry(ReadRetry::default()), &code, 3.0 * limit, 1);
@@ -329,14 +333,15 @@ mod tests {
         assert_eq!(levels, [0, 1, 3]);
     }
 
-    /// FACTS 5.2: soft levels of a read on average, and the gain of NASD over SD in a drive bound by its channels: (1 + 2s) / (1 + s) - 1.
+    /// FACTS 5.2: mean number of soft levels of a read, and the gain of NASD over SD in a drive limited by its
+    /// channels: (1 + 2s) / (1 + s) - 1.
     const GAINS: [(f64, f64); 4] = [(0.25, 0.20), (0.06, 0.056), (0.98, 0.50), (0.94, 0.49)];
 
     #[test]
     fn nasd_gains_what_its_transfers_save() {
         let transfers = |plan: &Plan, failures: &[f64]| expected_of(&plan.attempts(), failures.iter().copied()).transfers;
         for (levels, gain) in GAINS {
-            // So many levels on average, split between the first and the second in two ways.
+            // The mean number of levels, divided between the first and the second level in two ways.
             for first in [0.6, 0.9] {
                 let failures = [first * levels, (1.0 - first) * levels, 0.0];
                 let (soft, nasd) = (transfers(&plans()[2], &failures), transfers(&plans()[3], &failures));
@@ -346,7 +351,7 @@ mod tests {
         }
     }
 
-    /// The same from an error rate: where a read takes so many levels on average.
+    /// Like `nasd_gains_what_its_transfers_save`, but at the error rate that gives the mean number of levels.
     #[test]
     fn nasd_gains_the_same_from_an_error_rate() {
         let code = Prepared::new(&Ldpc::default(), 2);
@@ -356,7 +361,7 @@ mod tests {
             let nasd = expected(&plans()[3], &code, rate, 1);
             assert!((nasd.attempts - 1.0 - levels).abs() < 1e-6 && nasd.senses == soft(rate).senses);
             assert!((soft(rate).transfers / nasd.transfers - 1.0 - gain).abs() < 0.006, "{levels} at {rate}");
-            // Beyond the limit of the hard decision, and no second level yet.
+            // Above the limit of the hard decision, and below that of the second soft level.
             assert!((4e-3..1e-2).contains(&rate) && nasd.failure < 1e-11, "{rate} {nasd:?}");
         }
     }
@@ -367,7 +372,7 @@ mod tests {
         let found = expected_of(&attempts, [0.5, 0.25, 0.125]);
         let by_hand = Expected { attempts: 1.75, senses: 2.5, transfers: 1.75, extra_nanos: 0.0, failure: 0.125 };
         assert_eq!(found, by_hand);
-        // An attempt that fails more often than the one before mends nothing.
+        // An attempt that fails more often than the one before brings no improvement.
         assert_eq!(expected_of(&attempts, [0.5, 0.75, 0.5]).failure, 0.5);
         assert_eq!(expected_of(&[], [0.5]), Expected { failure: 1.0, ..Expected::default() });
         assert_eq!(expected_of(&attempts, [f64::NAN, f64::NAN, f64::NAN]).failure, 1.0);

@@ -1,14 +1,15 @@
-//! What finer sensing and finer programming cost: the two regulators of AGCR.
+//! Cost of finer sensing and of finer programming: the two regulators of AGCR.
 
 use kit::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// AGCR's cost regulators (FAST'16, equations 1 and 2): RC(N) = alpha N + beta ceil(log2(N + 1)) of a read with N reference voltages, and
-/// WC = gamma / step of a write. The forms are stated; the constants are derived from table 1 as it is recalled: 70, 170 and 310 us for N =
-/// 1, 3 and 7 give alpha and beta by least squares, and are met within 3.5 %; 600 us at the medium step is gamma (FACTS 3).
+/// Cost regulators of AGCR (FAST'16, equations 1 and 2): RC(N) = alpha N + beta ceil(log2(N + 1)) for a read with N
+/// reference voltages, and WC = gamma / step for a write. The forms are stated; the constants are derived from table 1
+/// as recalled. Its 70, 170 and 310 us for N = 1, 3 and 7 give alpha and beta by least squares, and are met within 3.5
+/// %; its 600 us at the medium step are gamma (FACTS 3).
 ///
-/// Sensing holds the die, transfers hold the channel: two numbers, not one.
+/// Sensing occupies the die and transfers occupy the channel, so they are kept as two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Regulator {
@@ -26,29 +27,31 @@ impl Default for Regulator {
     }
 }
 
-/// Transfers of a page sensed with `references` voltages: bits that tell their `references + 1` outcomes apart, ceil(log2(N + 1)).
+/// Returns the number of transfers of a page sensed with N = `references` voltages: the bits that distinguish its N + 1
+/// outcomes, ceil(log2(N + 1)).
 pub fn transfers(references: u32) -> u32 {
-    // The least number of bits that hold N itself.
+    // The bit length of N equals ceil(log2(N + 1)).
     u32::BITS - references.leading_zeros()
 }
 
 impl Regulator {
-    /// Time that sensing with `references` voltages holds the die.
+    /// Returns the time for which sensing with `references` voltages occupies the die.
     pub fn sensing(&self, references: u32) -> Nanos {
         Nanos(self.alpha.0.saturating_mul(u64::from(references)))
     }
 
-    /// Time that the transfers of a page sensed with `references` voltages hold the channel.
+    /// Returns the time for which the transfers of a page sensed with `references` voltages occupy the channel.
     pub fn transferring(&self, references: u32) -> Nanos {
         Nanos(self.beta.0.saturating_mul(u64::from(transfers(references))))
     }
 
-    /// Time of a read with `references` voltages: sensing, then transfers.
+    /// Returns the time of a read with `references` voltages: sensing, then transfers.
     pub fn cost(&self, references: u32) -> Nanos {
         self.sensing(references) + self.transferring(references)
     }
 
-    /// Time of a write with a program step of `relative_step` times the medium one. A step that is not above zero never ends.
+    /// Returns the time of a write with a program step of `relative_step` times the medium one; the largest [`Nanos`]
+    /// if the step is not above zero.
     pub fn write_cost(&self, relative_step: f64) -> Nanos {
         if relative_step.is_nan() || relative_step <= 0.0 {
             return Nanos(u64::MAX);

@@ -1,25 +1,26 @@
-//! Drawing the number of errors in a codeword.
+//! Random numbers of errors in a codeword.
 
 use crate::binomial::ln_probability;
 use kit::Rng;
 
-/// The number of errors in `n` bits of error rate `p`, to be drawn from: exactly binomial up to rounding, in a time that does not grow with
-/// `n`.
+/// Distribution of the number of errors in `n` bits of error rate `p`, from which numbers are drawn: exactly binomial
+/// up to rounding, in a time that does not grow with `n`.
 ///
-/// Below a mean of ten by inversion, else by transformed rejection with a squeeze (BTRS, W. Hörmann 1993, "The generation of binomial random
-/// variates", with the exact ratio of probabilities for the second test \[recalled\]; the tests here compare with exact probabilities).
-/// A draw has 53 random bits: what is rarer than 1e-16 never happens, so failures that a code makes so rare are to be computed, not drawn.
+/// By inversion for a mean below ten, otherwise by transformed rejection with a squeeze (BTRS, W. Hörmann 1993, "The
+/// generation of binomial random variates", with the exact ratio of probabilities for the second test \[recalled\]; the
+/// tests here compare with exact probabilities). A draw uses 53 random bits, so events rarer than 1e-16 never occur:
+/// failure rates that low must be computed, not drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Binomial {
     n: u64,
-    /// Errors are drawn for `p` up to a half, and right bits beyond it.
+    /// True if `p` is above a half: then the correct bits are drawn instead of the errors.
     mirrored: bool,
     method: Method,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Method {
-    /// Always none.
+    /// Always zero.
     Never,
     Inversion {
         odds: f64,
@@ -28,7 +29,7 @@ enum Method {
     Rejection(Rejection),
 }
 
-/// The constants of BTRS, under the paper's names.
+/// Constants of BTRS, with the names of the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rejection {
     p: f64,
@@ -40,11 +41,12 @@ struct Rejection {
     ln_mode: f64,
 }
 
-/// The mean from which rejection is used, and below which BTRS is not valid.
+/// Mean from which rejection is used; below it BTRS is not valid.
 const LEAST_MEAN: f64 = 10.0;
 
 impl Binomial {
-    /// Errors among `n` bits, each wrong with probability `p`; below zero counts as zero, above one or not a number as one.
+    /// Returns the distribution of the number of errors among `n` bits, each wrong with probability `p`. A `p` below
+    /// zero counts as zero, above one or NaN as one.
     pub fn new(n: u64, p: f64) -> Binomial {
         let p = if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) };
         let mirrored = p > 0.5;
@@ -71,10 +73,10 @@ impl Binomial {
     }
 }
 
-/// The smallest number whose cumulated probability exceeds `u`.
+/// Returns the smallest number whose cumulative probability exceeds `u`.
 fn invert(n: u64, odds: f64, none: f64, u: f64) -> u64 {
     let (mut left, mut probability, mut k) = (u, none, 0);
-    // Rounding may leave a remainder when all probability is spent: then the sum has ended.
+    // Rounding may leave a remainder of `u` after all probability is used up; then the loop ends.
     while left >= probability && k < n && probability > 0.0 {
         left -= probability;
         probability *= (n - k) as f64 / (k + 1) as f64 * odds;
@@ -100,7 +102,7 @@ impl Rejection {
     }
 
     fn draw(&self, n: u64, rng: &mut Rng) -> u64 {
-        // More than four in five rounds are accepted: ten thousand refusals in a row do not happen.
+        // More than four in five rounds are accepted, so ten thousand rejections in a row do not occur.
         for _ in 0..10_000 {
             let (u, v) = (rng.unit() - 0.5, rng.unit());
             let edge = 0.5 - libm::fabs(u);
@@ -108,7 +110,7 @@ impl Rejection {
             if !(0.0..=n as f64).contains(&k) {
                 continue;
             }
-            // Inside the squeeze nearly all draws end, without a logarithm.
+            // Nearly all draws end inside the squeeze, without a logarithm.
             if edge >= 0.07 && v <= self.v_r {
                 return k as u64;
             }
@@ -119,7 +121,7 @@ impl Rejection {
         unreachable!("rejection with an acceptance above one half")
     }
 
-    /// The logarithm of the height of a point below the hat, as a part of the mode's probability.
+    /// Returns the logarithm of the height of a point below the hat, relative to the probability of the mode.
     fn ln_height(&self, v: f64, edge: f64) -> f64 {
         libm::log(v * self.alpha / (self.a / (edge * edge) + self.b))
     }
@@ -141,7 +143,8 @@ mod tests {
         counts
     }
 
-    /// Pearson's statistic over neighbouring numbers put together until twenty are expected, and its degrees of freedom.
+    /// Returns Pearson's statistic and its degrees of freedom. Neighbouring numbers are merged until at least twenty
+    /// draws are expected in a bin.
     fn chi_square(counts: &[u32], n: u64, p: f64) -> (f64, f64) {
         let (mut statistic, mut bins, mut expected, mut found, mut rest) = (0.0, 0, 0.0, 0.0, 1.0);
         for k in 0..=n {
@@ -149,7 +152,7 @@ mod tests {
             expected += probability * f64::from(DRAWS);
             rest -= probability;
             found += f64::from(counts[k as usize]);
-            // The last bin takes all that is left, so that none is too small.
+            // The last bin takes the whole remaining tail, so that no bin is too small.
             if expected >= 20.0 && rest * f64::from(DRAWS) >= 20.0 {
                 statistic += (found - expected) * (found - expected) / expected;
                 (bins, expected, found) = (bins + 1, 0.0, 0.0);
@@ -172,12 +175,13 @@ mod tests {
         ];
         for (n, p) in cases.into_iter().chain([(40, 0.9), (1000, 0.97), (1, 0.3)]) {
             let (statistic, freedom) = chi_square(&counts(n, p, "chi"), n, p);
-            // A chi-square has a mean of its freedom and a variance of twice that: four deviations.
+            // A chi-square distribution has its degrees of freedom as mean and twice that as variance: four standard
+            // deviations.
             assert!(statistic < freedom + 4.0 * libm::sqrt(2.0 * freedom) + 8.0, "{n} {p}: {statistic} over {freedom}");
         }
     }
 
-    /// What the constants of BTRS promise: the hat is nowhere below the probabilities, nor the squeeze above them.
+    /// Conditions on the constants of BTRS: the hat is nowhere below the probabilities, nor the squeeze above them.
     #[test]
     fn the_hat_is_above_and_the_squeeze_below() {
         for (n, p) in [(20, 0.5), (100, 0.11), (34_528, 3e-4), (34_528, 2e-3), (36_352, 1e-2), (36_352, 0.1), (36_352, 0.5)] {
@@ -211,7 +215,7 @@ mod tests {
                 libm::fabs(variance_found / variance - 1.0) < 4.0 * libm::sqrt(3.0 / draws),
                 "{variance_found}, not {variance}"
             );
-            // Beyond about three deviations.
+            // Beyond about three standard deviations.
             let k = (mean + 3.0 * libm::sqrt(variance)) as u64;
             let expected = libm::exp(ln_tail(n, k, p)) * draws;
             let found: f64 = counts[k as usize + 1..].iter().map(|&c| f64::from(c)).sum();

@@ -11,12 +11,12 @@ pub(crate) struct Waiting {
     rank: u8,
 }
 
-/// A channel and those who wait for it, in the order of asking.
+/// A channel and the dies that wait for it, in the order of their requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Channel {
     free_at: SimTime,
     waiting: Vec<Waiting>,
-    /// A wake-up is scheduled for the instant the channel becomes free.
+    /// True if a wake-up event is pending for the instant at which the channel becomes free.
     pub armed: bool,
     pub busy: Nanos,
 }
@@ -26,13 +26,13 @@ impl Channel {
         Channel { waiting: Vec::with_capacity(dies + 1), ..Channel::default() }
     }
 
-    /// Whether the channel can be taken at `now` without overtaking anybody.
+    /// Returns true if the channel is idle at `now` and no die waits for it.
     #[inline]
     pub fn is_free(&self, now: SimTime) -> bool {
         self.free_at <= now && self.waiting.is_empty()
     }
 
-    /// Takes the channel for `hold`.
+    /// Occupies the channel from `now` for `hold`.
     #[inline]
     pub fn take(&mut self, now: SimTime, hold: Nanos) {
         debug_assert!(self.free_at <= now, "a channel carries one transfer at a time");
@@ -40,24 +40,25 @@ impl Channel {
         self.busy += hold;
     }
 
-    /// When the running transfer ends.
+    /// Returns the instant at which the current transfer ends.
     #[inline]
     pub fn free_at(&self) -> SimTime {
         self.free_at
     }
 
-    /// Joins the queue.
+    /// Adds a die to the dies that wait for the channel.
     #[inline]
     pub fn wait(&mut self, die: DieId, since: SimTime, hold: Nanos, rank: u8) {
         self.waiting.push(Waiting { die, since, hold, rank });
     }
 
-    /// Leaves the queue without having been served.
+    /// Removes a die from the dies that wait, before it was served.
     pub fn withdraw(&mut self, die: DieId) {
         self.waiting.retain(|waiting| waiting.die != die);
     }
 
-    /// The next to be served: the lowest rank, and among equals the first to have asked.
+    /// Removes and returns the next die to serve: the one of lowest rank, and among equal ranks the first to request
+    /// the channel.
     #[inline]
     pub fn next(&mut self) -> Option<Waiting> {
         let mut best = 0;

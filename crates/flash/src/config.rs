@@ -22,13 +22,13 @@ pub enum CellType {
 }
 
 impl CellType {
-    /// Bits per cell: the number of page types.
+    /// Returns the bits per cell, which is the number of page types.
     pub fn bits(self) -> u32 {
         self as u32 + 1
     }
 }
 
-/// The electrical interface of the channel, which sets command, address and turn-around times.
+/// Electrical interface of the channel, which determines command, address and turn-around times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interface {
@@ -43,7 +43,7 @@ pub enum Interface {
 }
 
 impl Interface {
-    /// The fastest transfer rate of the interface.
+    /// Returns the highest transfer rate of the interface.
     pub fn fastest(self) -> TransferRate {
         TransferRate(
             1_000_000
@@ -57,18 +57,19 @@ impl Interface {
     }
 }
 
-/// One time for all page types of a cell, or one for each (LSB first).
+/// One time for all page types of a cell, or one for each (LSB first). The retention limit of a write mode has the same
+/// form, with one time for each wear class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PerPageType {
-    /// The same for all.
+    /// One time for all page types.
     One(Nanos),
-    /// One for each page type.
+    /// One time for each page type.
     Each(Vec<Nanos>),
 }
 
 impl PerPageType {
-    /// The time of a page type.
+    /// Returns the time of a page type.
     pub fn of(&self, page_type: u32) -> Nanos {
         match self {
             PerPageType::One(time) => *time,
@@ -76,7 +77,7 @@ impl PerPageType {
         }
     }
 
-    /// All times that are given.
+    /// Returns all times given.
     pub fn all(&self) -> &[Nanos] {
         match self {
             PerPageType::One(time) => std::slice::from_ref(time),
@@ -85,32 +86,32 @@ impl PerPageType {
     }
 }
 
-/// How array times vary from operation to operation.
+/// Distribution of array times over operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeDistribution {
-    /// Not at all.
+    /// The given times, without variation.
     Constant,
-    /// Exponentially, with the given times as means. Not a model of flash: it makes closed queueing networks exactly solvable, and
-    /// tests compare the engine with that solution.
+    /// Exponentially distributed, with the given times as means. Not a model of flash: it makes closed queueing
+    /// networks exactly solvable, and tests compare the engine with that solution.
     Exponential,
 }
 
-/// Whether programs and erases give way to reads.
+/// Suspension of programs and erases in favour of host reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspension {
     /// Programs may be suspended.
     pub program: bool,
-    /// Erases may be suspended.
+    /// Erases and lazy erases may be suspended.
     pub erase: bool,
-    /// From the suspend command to a die that can read.
+    /// Time from the end of the suspend command until the die can read.
     pub suspend_time: Nanos,
-    /// From the resume command to a die that works on.
+    /// Time from the end of the resume command until the array continues.
     pub resume_time: Nanos,
-    /// Suspend only what would run at least this long still.
+    /// Least remaining array time of an operation that is suspended; one closer to its end runs on.
     pub least_remaining: Nanos,
-    /// Most suspensions of one operation, so that a stream of reads cannot starve it.
+    /// Largest number of suspensions of one operation, so that a stream of reads cannot starve it.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub most: u32,
 }
@@ -144,58 +145,61 @@ pub struct FlashConfig {
     pub page_size: Bytes,
     /// Bits per cell.
     pub cell: CellType,
-    /// The model of the cell that modes are derived from, by name: `ssdlab cell parts` lists them.
+    /// Name of the model of the cell from which modes are derived; `ssdlab cell parts` lists the models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell_model: Option<String>,
-    /// The code that protects pages, for what is derived. Absent: that of the model.
+    /// Error-correcting code that protects pages, used to derive modes. Absent: the code of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<ecc::Code>,
-    /// A file of measurements that `ssdlab cell code --out` wrote, in place of `code`; relative to the folder of the description.
+    /// File of measurements of a code, written by `ssdlab cell code --out`, in place of `code`. The path is relative to
+    /// the folder of the description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_code: Option<String>,
-    /// Spare bytes of a page, for the parity of `code`. Absent: enough.
+    /// Spare bytes of a page, for the parity of the code. Absent: assumed to suffice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_size: Option<Bytes>,
-    /// One program writes all pages of a wordline (otherwise one page).
+    /// True: one program writes all pages of a wordline. False: one page.
     pub one_shot: bool,
-    /// Reads, programs and erases cover all planes of a die together.
+    /// True: reads, programs and erases cover all planes of a die together.
     pub multi_plane: bool,
-    /// Relocations use copyback where source and destination share a plane.
+    /// True: relocations use copyback where source and destination share a plane.
     pub copyback: bool,
     /// The channel's electrical interface.
     pub interface: Interface,
     /// The channel's transfer rate.
     pub transfer_rate: TransferRate,
-    /// tR, for all page types or for each.
+    /// tR, array read time: one for all page types, or one for each.
     pub read_time: PerPageType,
-    /// tPROG, for all page types or for each; of the whole wordline where programs are one-shot.
+    /// tPROG, array program time: one for all page types, or one for each. Where programs are one-shot, the time of the
+    /// whole wordline.
     pub program_time: PerPageType,
-    /// tBERS.
+    /// tBERS, block erase time.
     pub erase_time: Nanos,
-    /// Program and erase cycles a block is rated for.
+    /// Program and erase cycles for which a block is rated.
     #[schemars(range(min = 1, max = 100_000_000))]
     pub rated_pe_cycles: u32,
-    /// Which of the waiting operations goes first.
+    /// Transaction scheduler: the order in which waiting operations are served.
     pub scheduler: SchedulerConfig,
-    /// How array times vary.
+    /// Distribution of array times.
     #[serde(default = "constant")]
     pub time_distribution: TimeDistribution,
-    /// Suspension of programs and erases for reads. Absent: never.
+    /// Suspension of programs and erases in favour of host reads. Absent: no suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspension: Option<Suspension>,
     /// Times of the interface's phases, in place of those of `interface`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
-    /// The table of write modes. `normal` must be there.
+    /// The table of write modes. It must contain a mode named `normal`.
     #[serde(rename = "write_mode")]
     pub write_modes: Vec<WriteModeConfig>,
     /// The table of erase modes. Empty: one mode, `normal`.
     #[serde(rename = "erase_mode", default, skip_serializing_if = "Vec::is_empty")]
     pub erase_modes: Vec<EraseModeConfig>,
-    /// The table of read modes. Data is read in the mode that its write mode names, or in the first. Empty: one mode, `normal`.
+    /// The table of read modes. Data is read in the mode that its write mode names, or in the first. Empty: one mode,
+    /// `normal`.
     #[serde(rename = "read_mode", default, skip_serializing_if = "Vec::is_empty")]
     pub read_modes: Vec<ReadModeConfig>,
-    /// Time to erase a free block to a deeper level (DPES: a lazy erase, a fifth of tBERS). Absent: tBERS / 5.
+    /// Time of a lazy erase, which erases a free block to a deeper level (DPES: a fifth of tBERS). Absent: tBERS / 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lazy_erase_time: Option<Nanos>,
     /// The encoders of the controller.
@@ -208,8 +212,8 @@ fn constant() -> TimeDistribution {
 }
 
 impl FlashConfig {
-    /// Dies that work at the same time in one chip, and the planes each of them commands: where a chip serves one operation at a time, the
-    /// chip stands for a die with the planes of all its dies.
+    /// Returns the dies of the geometry in one chip, and the planes of each. Where a chip executes one operation at a
+    /// time, it counts as one die with the planes of all its dies.
     fn serving(&self) -> (u32, u32) {
         if self.concurrent_dies_per_chip == 1 {
             (1, self.dies_per_chip * self.planes_per_die)
@@ -218,7 +222,8 @@ impl FlashConfig {
         }
     }
 
-    /// The geometry, with `superblock` blocks of a plane erased together. Call [`FlashConfig::problems`] first.
+    /// Returns the geometry, with `superblock` blocks of a plane erased together. The section must be valid: call
+    /// [`FlashConfig::problems`] first.
     pub fn geometry(&self, superblock: u32) -> Geometry {
         let (dies_per_chip, planes_per_die) = self.serving();
         Geometry::new(Shape {
@@ -236,7 +241,7 @@ impl FlashConfig {
         })
     }
 
-    /// What is inconsistent in the section, beyond the range of single fields.
+    /// Adds the section's inconsistencies, beyond the ranges of single fields, to `problems`.
     pub fn problems(&self, problems: &mut Problems) {
         let bits = self.cell.bits();
         if self.page_size.0 == 0 || !self.page_size.0.is_multiple_of(UNIT_BYTES) || self.page_size.0 > 1 << 20 {
@@ -343,7 +348,8 @@ impl FlashConfig {
 }
 
 impl FlashConfig {
-    /// What write modes name that is not there, and erase levels that nothing reaches.
+    /// Adds problems between the tables of modes and encoders: unknown or repeated names, and a first erase mode that
+    /// is not the deepest.
     fn reference_problems(&self, read: &[&str], problems: &mut Problems) {
         let first = self.erase_modes.first().map_or(0, |mode| mode.level);
         if first > 0 {
@@ -384,25 +390,26 @@ impl FlashConfig {
         }
     }
 
-    /// The read mode of data by write mode: the id in the table, 0 where it has none.
+    /// Returns the id of the read mode of data written in `write_mode`: the one that it names, or 0, the first of the
+    /// table.
     pub fn read_mode_of(&self, write_mode: &WriteModeConfig) -> kit::ModeId {
         let position = write_mode.read_mode.as_deref().and_then(|name| self.read_modes.iter().position(|mode| mode.name == name));
         kit::ModeId(position.unwrap_or(0) as u8)
     }
 
-    /// Time that the encoder of a write mode takes for one unit; zero without one that takes time.
+    /// Returns the time that the encoder of a write mode takes for one mapping unit; zero if encoding takes no time.
     pub fn encode_time(&self, write_mode: &WriteModeConfig) -> kit::Nanos {
         let encoder = self.encoders.iter().find(|encoder| write_mode.code.as_ref() == Some(&encoder.code));
         let throughput = encoder.and_then(|encoder| encoder.throughput);
         throughput.map_or(kit::Nanos::ZERO, |rate| rate.time_for(kit::Bytes(kit::UNIT_BYTES)))
     }
 
-    /// Names of the erase modes, in the order of their ids.
+    /// Returns the names of the erase modes, in the order of their ids.
     pub fn erase_mode_names(&self) -> Vec<String> {
         names_or_normal(self.erase_modes.iter().map(|mode| &mode.name))
     }
 
-    /// Names of the read modes, in the order of their ids.
+    /// Returns the names of the read modes, in the order of their ids.
     pub fn read_mode_names(&self) -> Vec<String> {
         names_or_normal(self.read_modes.iter().map(|mode| &mode.name))
     }

@@ -1,4 +1,4 @@
-//! What the flash has done, counted.
+//! Counts of the operations of the flash.
 
 use kit::reason::REASON_COUNT;
 use kit::{Operation, OperationKind};
@@ -10,20 +10,20 @@ pub struct Counters {
     pub reads: [u64; REASON_COUNT],
     /// Blocks erased, by reason.
     pub erases: [u64; REASON_COUNT],
-    /// Operations started: reads, programs, erases, copybacks, lazy erases.
+    /// Operations started, by kind: reads, programs, erases, copybacks, lazy erases.
     pub operations: [u64; 5],
-    /// Erases by erase mode.
+    /// Erase operations by erase mode, without lazy erases.
     pub erase_modes: Vec<u64>,
     /// Read operations by read mode.
     pub read_modes: Vec<u64>,
-    /// Programs by write mode, in operations.
+    /// Program and copyback operations by write mode.
     pub write_modes: Vec<u64>,
-    /// Programs and erases suspended.
+    /// Suspensions of programs and erases.
     pub suspensions: u64,
 }
 
 impl Counters {
-    /// What has been done since `earlier`.
+    /// Returns the counts since `earlier`.
     pub fn since(&self, earlier: &Counters) -> Counters {
         let minus = |now: &[u64], before: &[u64], at: usize| now[at] - before[at];
         Counters {
@@ -63,15 +63,15 @@ impl Counters {
     }
 }
 
-/// How busy each die and channel has been, as shares of the time that passed.
+/// Utilisation of channels, dies and encoders, as shares of the elapsed time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Utilisation {
-    /// Per channel.
+    /// Share of time that each channel was busy.
     pub channels: Vec<f64>,
-    /// Per die.
+    /// Share of time that each die was busy.
     pub dies: Vec<f64>,
-    /// Per die: the share spent programming for the host and for relocations, and erasing.
+    /// Share of time that each die was programming, for the host or for relocations, or erasing.
     pub writing: Vec<f64>,
-    /// Per encoder.
+    /// Share of time that each encoder was busy.
     pub encoders: Vec<f64>,
 }

@@ -1,34 +1,35 @@
-//! A die: one operation at a time, and the reads that wait for it.
+//! A die: one operation in progress, and the reads that wait for the die.
 
 use kit::clock::Reading;
 use kit::{Nanos, SimTime, WorkClock};
 
-/// "No operation": the end of a list, or a die at rest.
+/// Slot number for no operation: the end of a list, or a die at rest.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Where a die stands in its operation.
+/// Phase of a die's operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// No operation.
     #[default]
     Rest,
-    /// Waiting for the channel, or using it, for the command (and a program's data).
+    /// Waiting for the channel, to transfer the command (and a program's data).
     Command,
-    /// The command of a program or erase that may be suspended is on its way.
+    /// Transferring the command (and a program's data) of an operation other than a read; entered only where suspension
+    /// is enabled, to learn of the start of the array phase.
     Loading,
-    /// The array works.
+    /// The array is busy. For operations that skip [`Phase::Loading`], the phase includes the transfer of the command.
     Array,
-    /// Waiting for the channel, or using it, for a read's data.
+    /// Waiting for the channel, or using it, to transfer a read's data.
     Data,
-    /// The array works, and a suspend command waits for the channel.
+    /// The array is busy, and a suspend command waits for the channel.
     SuspendAsked,
-    /// The suspend command is on its way.
+    /// Transferring the suspend command, then suspending.
     Suspending,
-    /// The resume command is on its way.
+    /// Waiting for the channel for the resume command, transferring it, then resuming.
     Resuming,
 }
 
-/// A first-in, first-out list through the slots of operations.
+/// A first-in, first-out list of operations, linked through their slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     pub head: u32,
@@ -41,7 +42,7 @@ impl Default for List {
     }
 }
 
-/// A program or erase that gave way.
+/// A suspended program or erase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspended {
     pub op: u32,
@@ -54,19 +55,21 @@ pub(crate) struct Suspended {
 pub(crate) struct Die {
     pub clock: WorkClock,
     pub channel: u32,
-    /// Counts the events scheduled for this die: only the latest is valid.
+    /// Number of the latest event scheduled for this die. Events with an older number are stale; the end of an
+    /// operation advances it, too.
     pub generation: u32,
     pub running: u32,
     pub phase: Phase,
     pub suspended: Option<Suspended>,
     pub host_reads: List,
     pub relocation_reads: List,
-    /// A program that was pulled for this die and is being encoded, or is encoded and waits for reads to leave the die.
+    /// A program that was pulled for this die and is being encoded, or is encoded and waits for the read in progress on
+    /// the die to end.
     pub awaited: u32,
-    /// It is encoded.
+    /// True if the awaited program's data is encoded.
     pub encoded: bool,
-    /// When the running operation took the die.
+    /// Instant at which the operation in progress occupied the die.
     pub started: SimTime,
-    /// When the running array phase ends.
+    /// Instant at which the current array phase ends.
     pub array_end: SimTime,
 }

@@ -1,7 +1,8 @@
-//! The encoders of the controller: what data passes before it is programmed.
+//! The encoders of the controller, which data passes before it is programmed.
 //!
-//! An encoder serves one after another, in the order of asking: programs of host data, whose die may serve reads meanwhile, and what collections have
-//! gathered, whose dies are free. It takes time for data, not for the padding of a program. A code without a stated throughput is encoded at once.
+//! An encoder serves one request at a time, in order of arrival. A request is the data of a program, whose die may only
+//! serve reads meanwhile, or units gathered by a collection, whose die is free meanwhile. Only data takes time, not the
+//! padding of a program. A code without a stated throughput is encoded at once.
 
 use crate::config::FlashConfig;
 use kit::{Bytes, ModeId, Nanos, SimTime, UNIT_BYTES};
@@ -9,7 +10,7 @@ use kit::{Bytes, ModeId, Nanos, SimTime, UNIT_BYTES};
 /// One encoder.
 #[derive(Clone, Debug, Default)]
 struct Encoder {
-    /// Time for so many mapping units.
+    /// Encoding time, indexed by the number of mapping units.
     times: Vec<Nanos>,
     free_at: SimTime,
     busy: Nanos,
@@ -19,12 +20,13 @@ struct Encoder {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Encoders {
     all: Vec<Encoder>,
-    /// The encoder of each write mode that has one which takes time.
+    /// Index of each write mode's encoder; `None` if its encoding takes no time.
     of_mode: Vec<Option<u8>>,
 }
 
 impl Encoders {
-    /// Those of a validated description; `most_units` is the most mapping units that one program writes.
+    /// Returns the encoders of a validated description. `most_units` is the largest number of mapping units that one
+    /// program writes.
     pub fn new(config: &FlashConfig, most_units: u32) -> Encoders {
         let encoder = |rate: kit::Rate| Encoder {
             times: (0..=u64::from(most_units)).map(|units| rate.time_for(Bytes(units * UNIT_BYTES))).collect(),
@@ -36,7 +38,8 @@ impl Encoders {
         Encoders { all, of_mode }
     }
 
-    /// Takes units of data that are to be written in a mode; when they are encoded. None where that takes no time.
+    /// Accepts units of data to be written in a mode. Returns the instant at which they are encoded; `None` if that
+    /// takes no time.
     pub fn accept(&mut self, mode: ModeId, units: u32, now: SimTime) -> Option<SimTime> {
         let encoder = &mut self.all[usize::from(self.of_mode[mode.index()]?)];
         let time = encoder.times[units as usize];
@@ -45,7 +48,8 @@ impl Encoders {
         Some(encoder.free_at)
     }
 
-    /// How long each encoder has worked until `now`: what it has accepted, less what it has still to do.
+    /// Returns the time \[ns\] that each encoder has been busy until `now`: the time of all it has accepted, less what
+    /// remains to be done.
     pub fn busy(&self, now: SimTime) -> Vec<u64> {
         self.all.iter().map(|one| one.busy.0 - one.free_at.0.saturating_sub(now.0).min(one.busy.0)).collect()
     }

@@ -1,4 +1,4 @@
-//! The flash as a state machine: operations on dies and channels.
+//! The flash as a state machine of operations on dies and channels.
 
 use crate::channel::Channel;
 use crate::config::{FlashConfig, Suspension, TimeDistribution};
@@ -15,10 +15,10 @@ use kit::{
     SimTime, Work,
 };
 
-/// What the flash knows of an operation beside what it is.
+/// State of an operation within the flash.
 #[derive(Clone, Debug)]
 struct Progress {
-    /// Where its time went since it was pushed or pulled.
+    /// Time of the operation by cause, since it was pushed or pulled.
     ledger: Ledger,
     enqueued: SimTime,
     reading: Reading,
@@ -32,35 +32,35 @@ impl Default for Progress {
     }
 }
 
-/// What came of asking a die to start something.
+/// Result of dispatching to a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
-    /// It is working.
+    /// The die is busy.
     Busy,
-    /// It started something that waited for it.
+    /// The die started an operation that waited for it.
     Started,
-    /// It would rather have something pulled for it, or has nothing to do.
+    /// The die prefers an operation pulled from the FTL, or has none of its own.
     Pull,
 }
 
-/// All chips of the drive and the channels to them.
+/// All dies of the drive, their channels and the controller's encoders.
 pub struct Flash {
     timing: Timing,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     encoders: Encoders,
-    /// Of each operation, by its slot in the outbox.
+    /// State of each operation, by its slot in the outbox.
     progress: Vec<Progress>,
     scheduler: Box<dyn Scheduler>,
     bus_ranks: [u8; 4],
     suspension: Option<Suspension>,
     random_times: Option<Rng>,
-    /// What has been done.
+    /// Counts of the operations done.
     pub counters: Counters,
 }
 
 impl Flash {
-    /// The flash of a validated description, at rest.
+    /// Returns the flash of a validated description, at rest.
     pub fn new(config: &FlashConfig, geometry: &Geometry, seed: u64) -> Flash {
         let scheduler = config.scheduler.build(());
         let phases = [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command];
@@ -86,28 +86,30 @@ impl Flash {
         }
     }
 
-    /// Whether a channel is to wake those who wait for it, or did when it was withdrawn from.
+    /// Returns true if a wake-up event of some channel is pending, even if all dies that waited for it have withdrawn.
     pub fn has_armed_channel(&self) -> bool {
         self.channels.iter().any(|channel| channel.armed)
     }
 
-    /// The stream of random array times, where they are random: all that the flash keeps at rest.
+    /// Returns the stream of random array times, if array times are random. It is the only state of a flash at rest
+    /// that a saved drive needs.
     pub fn random_times(&self) -> Option<&Rng> {
         self.random_times.as_ref()
     }
 
-    /// Goes on with a saved stream of random array times.
+    /// Continues a saved stream of random array times. Without a saved stream the flash keeps its own; if array times
+    /// are constant, the saved stream is dropped.
     pub fn restore_random_times(&mut self, stream: Option<Rng>) {
         self.random_times = self.random_times.take().map(|own| stream.unwrap_or(own));
     }
 
-    /// Where an operation's time went since it was pushed or pulled.
+    /// Returns the time of an operation by cause, since it was pushed or pulled.
     #[inline]
     pub fn ledger(&self, slot: u32) -> &Ledger {
         &self.progress[slot as usize].ledger
     }
 
-    /// Times of the phases, for bounds and reports.
+    /// Returns the times of the phases, for bounds and reports.
     pub fn timing(&self) -> &Timing {
         &self.timing
     }
@@ -135,7 +137,9 @@ impl Flash {
         }
     }
 
-    /// Starts what a die chooses by itself: a read, or the resumption of what gave way.
+    /// Starts the next operation of a free die, unless one is to be pulled from the FTL: an awaited program that is
+    /// encoded, a waiting read, or the resumption of a suspended operation. `oldest_write` is the instant since which
+    /// the oldest host write that the die could take has been waiting.
     #[inline]
     pub fn dispatch(&mut self, die_id: DieId, now: SimTime, oldest_write: Option<SimTime>, out: &mut Outbox) -> Dispatch {
         let die = &self.dies[die_id.index()];
@@ -168,8 +172,9 @@ impl Flash {
         Dispatch::Started
     }
 
-    /// Starts the oldest waiting read of a free die for which nothing could be pulled. False if there is none. `despite_hold`: what a policy holds the
-    /// drive for waits for the space that a host read keeps from being made.
+    /// Starts the oldest waiting read of a free die for which nothing could be pulled, host reads first. Returns false
+    /// if there is none. With `despite_hold`, a host read starts even while a policy holds back other work: the read
+    /// pins a block whose erase must make the space that the policy's moves need.
     pub fn dispatch_any_read(&mut self, die_id: DieId, despite_hold: bool, now: SimTime, out: &mut Outbox) -> bool {
         let die = &self.dies[die_id.index()];
         if die.host_reads.head != NONE && (!out.signals.hold || despite_hold) {
@@ -182,20 +187,21 @@ impl Flash {
         true
     }
 
-    /// Whether something may be pulled for a die.
+    /// Returns true if an operation may be pulled for a die: it has none in progress, awaited or suspended.
     #[inline]
     pub fn is_free(&self, die: DieId) -> bool {
         let die = &self.dies[die.index()];
         die.running == NONE && die.awaited == NONE && die.suspended.is_none()
     }
 
-    /// Whether reads wait for a die.
+    /// Returns true if reads wait for a die.
     pub fn has_waiting_reads(&self, die: DieId) -> bool {
         let die = &self.dies[die.index()];
         die.host_reads.head != NONE || die.relocation_reads.head != NONE
     }
 
-    /// Starts an operation that was pulled for a free die.
+    /// Starts an operation that was pulled for a free die. A program whose data takes time to encode goes to the
+    /// encoder first.
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         enter(&mut self.progress, slot, now);
@@ -212,13 +218,14 @@ impl Flash {
         self.begin(slot, now, out);
     }
 
-    /// Has encoded what a collection moves. Nobody's die waits for it.
+    /// Sends units of a collection to the encoder and schedules [`Event::CollectionEncoded`] for the end of the
+    /// encoding. The die is free meanwhile.
     pub fn encode(&mut self, encoding: &Encoding, now: SimTime, out: &mut Outbox) {
         let at = self.encoders.accept(encoding.mode, encoding.units, now).unwrap_or(now);
         out.events.push(at, Class::Done, Event::CollectionEncoded(encoding.die));
     }
 
-    /// The data of the program that waits for a die is encoded.
+    /// Handles the end of the encoding of the program that was pulled for a die.
     pub fn encoded(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let progress = &mut self.progress[die.awaited as usize];
@@ -228,7 +235,8 @@ impl Flash {
         out.mark_ready(die_id);
     }
 
-    /// A free die for which a program is being encoded serves reads until then; an encoded one goes first.
+    /// Dispatches to a free die with an awaited program. The die serves reads while the program is being encoded; an
+    /// encoded program starts before any read.
     fn dispatch_awaited(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Dispatch {
         let die = &mut self.dies[die_id.index()];
         if die.encoded {
@@ -241,7 +249,7 @@ impl Flash {
         if self.dispatch_any_read(die_id, false, now, out) { Dispatch::Started } else { Dispatch::Busy }
     }
 
-    /// A phase of a die's operation ends.
+    /// Handles the end of a phase of a die's operation. An event with an old `generation` is ignored.
     pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         if die.generation != generation {
@@ -255,7 +263,7 @@ impl Flash {
                 self.ask_bus(die_id, BusPhase::ReadData, hold, now, out);
             }
             Phase::SuspendAsked => {
-                // The array was done before its suspend command reached the channel.
+                // The array finished before its suspend command got the channel.
                 self.channels[die.channel as usize].withdraw(die_id);
                 self.finish(die_id, now, out);
             }
@@ -271,12 +279,13 @@ impl Flash {
         }
     }
 
-    /// A channel that somebody waits for becomes free.
+    /// Handles the wake-up of a channel: grants the channel to the next die that waits for it.
     pub fn bus_event(&mut self, channel_id: ChannelId, now: SimTime, out: &mut Outbox) {
         let channel = &mut self.channels[channel_id.index()];
         channel.armed = false;
         if channel.free_at() > now {
-            // Those who waited had left, and somebody took it at this very instant before others came.
+            // The dies that waited have withdrawn, and another die took the channel at this instant before new ones
+            // queued: the wake-up moves to the end of that transfer.
             self.arm(channel_id, out);
             return;
         }
@@ -287,7 +296,7 @@ impl Flash {
         self.granted(waiting.die, asked, waiting.hold, now, out);
     }
 
-    /// Shares of the time until `now` that dies and channels were busy.
+    /// Returns the shares of the time from `since` to `now` during which dies, channels and encoders were busy.
     pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Utilisation {
         let span = now.since(since.at).0.max(1) as f64;
         let writing = |reading: &Reading| {
@@ -309,7 +318,7 @@ impl Flash {
         }
     }
 
-    /// The busy clocks at an instant, to measure utilisation from.
+    /// Returns the busy clocks at the instant `at`, as the start of a measurement of utilisation.
     pub fn snapshot(&self, at: SimTime) -> Snapshot {
         Snapshot {
             at,
@@ -333,7 +342,7 @@ impl Flash {
         self.begin(slot, now, out);
     }
 
-    /// An operation takes its die and asks for the channel.
+    /// Starts an operation: it occupies its die and requests the channel.
     #[inline]
     fn begin(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let operation = &out.operations[slot];
@@ -360,7 +369,7 @@ impl Flash {
         self.ask_bus(die_id, phase, hold, now, out);
     }
 
-    /// Takes the channel if it is free, or joins its queue.
+    /// Requests the channel for a die: takes it if it is free, and queues otherwise.
     #[inline]
     fn ask_bus(&mut self, die_id: DieId, phase: BusPhase, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let channel_index = self.dies[die_id.index()].channel;
@@ -374,9 +383,11 @@ impl Flash {
         self.arm(ChannelId(channel_index), out);
     }
 
-    /// Wakes those who wait for a channel when it becomes free: after everything else of that instant, so that a die which becomes free then has its
-    /// next command among those the channel chooses from. Otherwise that command waits for the data of a neighbour while its array rests, dies fall
-    /// into step, and a shared channel costs up to a third of the throughput.
+    /// Schedules the wake-up of a channel for which dies wait, at the instant it becomes free. The wake-up comes after
+    /// the completions, arrivals and dispatches of that instant, so that a die that becomes free at the same instant
+    /// can queue its next command before the channel chooses. Otherwise that command would wait for a neighbour's data
+    /// while its array is idle; the dies would fall into step, and sharing the channel would cost up to a third of the
+    /// throughput.
     #[inline]
     fn arm(&mut self, channel_id: ChannelId, out: &mut Outbox) {
         let channel = &mut self.channels[channel_id.index()];
@@ -386,7 +397,8 @@ impl Flash {
         }
     }
 
-    /// A die has the channel from `now` for `hold`: its next phase follows.
+    /// Continues the operation of a die that has the channel from `now` for `hold`: sets the next phase and schedules
+    /// its end. `asked` is the instant of the request.
     #[inline]
     fn granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
@@ -403,7 +415,8 @@ impl Flash {
                 let array = array_time(&self.timing, &mut self.random_times, operation);
                 charge_array(ledger, &self.timing, operation, array);
                 die.array_end = end + array;
-                // The beginning of an array phase is an event only where a read may already be waiting to suspend it.
+                // The start of an array phase is an event of its own only where a read may already be waiting to
+                // suspend it.
                 let is_read = operation.kind == OperationKind::Read;
                 let may_give_way = self.suspension.is_some() && !is_read;
                 die.phase = if may_give_way { Phase::Loading } else { Phase::Array };
@@ -433,7 +446,7 @@ impl Flash {
         out.journal.note(|| Record::BusSpan { channel, die: die_id, name, begin: now, end });
     }
 
-    /// The operation on a die is done.
+    /// Completes the operation on a die.
     #[inline]
     fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
@@ -457,7 +470,8 @@ impl Flash {
         out.mark_ready(die_id);
     }
 
-    /// A host read arrived at a busy die: what runs may give way.
+    /// Requests suspension of the operation in progress on a die for which a host read waits, if the configuration
+    /// allows it.
     fn ask_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let Some(rule) = &self.suspension else { return };
         let die = &mut self.dies[die_id.index()];
@@ -479,7 +493,7 @@ impl Flash {
         self.ask_bus(die_id, BusPhase::Command, hold, now, out);
     }
 
-    /// No read waits any more: what gave way goes on.
+    /// Resumes the suspended operation of a die for which no host read waits any more.
     fn resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let hold = self.timing.suspend_command();
         let die = &mut self.dies[die_id.index()];
@@ -500,7 +514,7 @@ impl Flash {
         self.array_begins(die_id, now, out);
     }
 
-    /// The array begins or goes on. Reads that came while it could not be suspended yet are waiting.
+    /// Starts or continues the array phase. A host read that arrived before it may suspend it now.
     fn array_begins(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         die.phase = Phase::Array;
@@ -511,7 +525,7 @@ impl Flash {
     }
 }
 
-/// The busy clocks at one instant.
+/// Busy clocks of dies, channels and encoders at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     at: SimTime,
@@ -521,13 +535,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Leaves a span in which nothing was busy out of what is measured from here.
+    /// Excludes a span of length `off`, in which nothing was busy, from the measurement that starts at this snapshot.
     pub fn leave_out(&mut self, off: Nanos) {
         self.at = self.at + off;
     }
 }
 
-/// An operation enters the flash.
+/// Resets and returns the state of an operation that enters the flash at `now`.
 #[inline]
 fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {
     if slot as usize >= all.len() {
@@ -541,14 +555,14 @@ fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {
     progress
 }
 
-/// A die turns to other work; the drive-wide clock follows.
+/// Switches a die to another kind of work, and updates the drive-wide clock.
 #[inline]
 fn turn(die: &mut Die, work: Work, now: SimTime, out: &mut Outbox) {
     out.signals.turn(die.clock.work(), work, now);
     die.clock.set(work, now);
 }
 
-/// Schedules the end of a die's phase; whatever was scheduled for it before becomes stale.
+/// Schedules the end of a die's phase; events scheduled for the die before become stale.
 #[inline]
 fn schedule(die: &mut Die, die_id: DieId, at: SimTime, out: &mut Outbox) {
     die.generation = die.generation.wrapping_add(1);
@@ -564,7 +578,8 @@ fn array_time(timing: &Timing, random: &mut Option<Rng>, operation: &Operation) 
     }
 }
 
-/// Charges the array phase: sensing, programming, or for a copyback both. Nobody waits for an erase as such.
+/// Charges the array phase: sensing, programming, or both for a copyback. An erase charges nothing, because it is part
+/// of no command; waits for an erasing die are charged by the die's clock.
 #[inline]
 fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, array: Nanos) {
     match operation.kind {

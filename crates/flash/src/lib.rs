@@ -1,8 +1,9 @@
-//! The chips and what the controller does to them.
+//! The flash stage: dies, channels, and the controller's scheduler and encoders.
 //!
-//! [`FlashConfig`] describes them; [`Flash`] is their state: dies that carry out one operation at a time, channels that their dies share, and
-//! a transaction scheduler (a family) that chooses what goes first. Reads are pushed to their die and wait there; programs and
-//! erases are pulled by the router from the FTL when a die has nothing better to do.
+//! [`FlashConfig`] is the description; [`Flash`] is the state: dies that execute one operation at a time, channels that
+//! their dies share, and a transaction scheduler (a family) that chooses the next operation. Reads are pushed to their
+//! die and wait there. Other operations are pulled by the router from the FTL when a die is free and none of its
+//! waiting reads goes first.
 
 mod channel;
 mod config;

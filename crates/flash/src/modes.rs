@@ -1,4 +1,4 @@
-//! The tables of modes in a drive's description: how a page is written, how a block is erased, how a page is read. A mode is given in numbers, or derived by the
+//! The tables of write, erase and read modes in a drive's description. A mode is given in numbers, or derived from the
 //! model of the cell.
 
 use crate::config::PerPageType;
@@ -11,89 +11,93 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteModeConfig {
-    /// Its name; policies ask for modes by name.
+    /// Name of the mode, by which policies choose it.
     pub name: String,
-    /// Its program time as a multiple of `program_time`. Halving it by doubling the program step needs a pulse train without fixed
-    /// overhead.
+    /// Program time as a multiple of `program_time`. Doubling the program step halves the time only if the pulse train
+    /// has no fixed overhead.
     #[serde(default = "one")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub program_scale: f64,
-    /// How long data written in it stays correctable: one value, or several for equal parts of the rated endurance, from fresh to
-    /// worn. Absent: without limit.
+    /// Retention limit: time for which data written in the mode stays correctable. One value, or several for equal
+    /// parts of the rated endurance, from fresh to worn. Absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<PerPageType>,
-    /// The read mode that its data needs, by name. Absent: the first of the table.
+    /// Name of the read mode that the data needs. Absent: the first of the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_mode: Option<String>,
-    /// The shallowest level of erase that it can be programmed on: 0 is the deepest (DPES: EVmode 0), and a mode that leaves its levels narrower bears
-    /// shallower ones.
+    /// Shallowest erase level of a block on which the mode can program: 0 is the deepest (DPES: EVmode 0). A mode that
+    /// programs narrower distributions can use shallower levels.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 15))]
     pub erase_level: u8,
-    /// Bits that it stores in a cell, at most those of `cell`; with fewer, a block holds less. `program_scale` then counts the programs of as many
-    /// wordlines as fill what one program of the full mode fills. Where pages are programmed one by one, all page types need the same times. Absent: those of `cell`.
+    /// Bits stored in a cell, at most those of `cell`; with fewer bits a block holds less data. `program_scale` then
+    /// stands for the programs of as many wordlines as hold the data of one program of the full mode. Where pages are
+    /// programmed one by one, all page types must have the same times. Absent: the bits of `cell`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4))]
     pub bits_per_cell: Option<u32>,
-    /// The code that protects its data, by the name of an encoder; relocated data that has it already is not encoded again. Absent: a code whose encoder
-    /// costs no time.
+    /// Code that protects the data, by the name of an encoder. Relocated data that already has this code is not encoded
+    /// again. Absent: a code whose encoding takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What the mode is to be derived from, by the model that `cell_model` names; in place of `program_scale` and `retention`.
+    /// Request to derive the mode from the model named by `cell_model`, in place of `program_scale` and `retention`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveWrite>,
-    /// How the mode was derived: written into a resolved description, and of no effect.
+    /// Record of the mode's derivation, written into a resolved description. It has no effect on a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derivation: Option<WriteDerivation>,
 }
 
-/// What a write mode is derived from: a promised retention, whose widest program step is sought, or a step, whose retention is.
+/// Conditions from which a write mode is derived. Either `retention` is given and the widest program step that keeps it
+/// is sought, or `step` is given and the longest retention is sought.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeriveWrite {
-    /// How long data must stay correctable.
+    /// Time for which data must stay correctable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Nanos>,
-    /// The program step \[V; pitches for `rr-mlc`\].
+    /// Program step \[V; pitches for `rr-mlc`\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0001, max = 10.0))]
     pub step: Option<f64>,
-    /// The wear up to which that holds.
+    /// Program and erase cycles up to which retention and step must hold.
     #[schemars(range(min = 0, max = 10_000_000))]
     pub at_pe_cycles: u32,
-    /// How much shallower than nominal blocks are erased \[V\].
+    /// Erase shift: how much shallower than nominal blocks are erased \[V\].
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub erase_shift: f64,
-    /// Temperature at which data ages \[degrees Celsius\]. Absent: that for which the model is given.
+    /// Temperature at which data ages \[degrees Celsius\]. Absent: the temperature for which the model is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -40.0, max = 150.0))]
     pub temperature: Option<f64>,
-    /// Soft levels that reads of its data are given.
+    /// Soft levels with which the data is read.
     #[serde(default)]
     #[schemars(range(min = 0, max = 16))]
     pub soft_levels: u32,
-    /// The error rate that the code of this mode corrects, where it is another than the drive's. Absent: the drive's.
+    /// Raw bit error rate that the code of this mode corrects, in place of `soft_levels`. Absent: the rate that the
+    /// drive's code corrects with `soft_levels`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub corrects: Option<f64>,
-    /// Where the levels of the cell lie: at the model's verify voltages, or moved as low as erase depth and step allow.
+    /// Placement of the levels of the cell: at the model's verify voltages, or as low as erase depth and step allow.
     #[serde(default, skip_serializing_if = "is_fixed")]
     pub levels: Levels,
-    /// The retention limit follows the wear of each block, in sixteen classes of the rated cycles, instead of being the promised one for all.
+    /// True: the retention limit depends on the wear of each block, in sixteen classes of the rated cycles. False: the
+    /// promised retention is the limit of all blocks.
     #[serde(default)]
     pub by_wear: bool,
 }
 
-/// Where a write mode puts the levels of the cell.
+/// Placement of the levels of the cell by a write mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Levels {
-    /// At the model's verify voltages, with its references between them.
+    /// At the model's verify voltages, with the model's references between them.
     #[default]
     Fixed,
-    /// Each as low as the one below it allows, with a reference between, as long as the highest still ends within the window: what a narrower step leaves
-    /// free, a shallower erase may take.
+    /// Each level as low as the level below it allows, with a reference between them, as long as the highest level ends
+    /// within the window. The window that a narrower step leaves free can then be used by a shallower erase.
     Moved,
 }
 
@@ -101,32 +105,34 @@ fn is_fixed(levels: &Levels) -> bool {
     *levels == Levels::Fixed
 }
 
-/// How a write mode was derived.
+/// Record of the derivation of a write mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteDerivation {
-    /// The model.
+    /// Name of the model.
     pub cell: String,
-    /// The program step \[V; pitches for `rr-mlc`\].
+    /// Program step \[V; pitches for `rr-mlc`\].
     pub step: f64,
-    /// The step that `program_time` is for.
+    /// Nominal step of the model, to which `program_time` belongs.
     pub nominal_step: f64,
-    /// The promised retention, or the one that was found.
+    /// Promised retention, or the longest one found.
     pub retention: Nanos,
-    /// The wear up to which it holds.
+    /// Program and erase cycles up to which the retention holds.
     pub at_pe_cycles: u32,
-    /// How much shallower than nominal blocks are erased \[V\].
+    /// Erase shift: how much shallower than nominal blocks are erased \[V\].
     pub erase_shift: f64,
-    /// Where its levels lie.
+    /// Placement of the levels of the cell.
     #[serde(default, skip_serializing_if = "is_fixed")]
     pub levels: Levels,
     /// Temperature at which data ages \[degrees Celsius\].
     pub temperature: f64,
-    /// The error rate that the code corrects.
+    /// Raw bit error rate that the code corrects.
     pub limit: f64,
-    /// The error rate of the worst page at the end of the retention.
+    /// Raw bit error rate of the worst page at the end of the retention; with moved levels, the rate that the weakest
+    /// sufficient code must correct.
     pub error_rate: f64,
-    /// What of that lies outside what the model may be believed for.
+    /// Conditions outside the model's range of validity, and a promise that covers fewer cycles than blocks are rated
+    /// for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
 }
@@ -144,7 +150,7 @@ fn is_zero(level: &u8) -> bool {
 }
 
 impl WriteModeConfig {
-    /// The mode in which nothing differs from what the description says of every write.
+    /// Returns the nominal write mode under the name `name`: every other field has its default.
     pub fn named(name: &str) -> WriteModeConfig {
         WriteModeConfig {
             name: name.to_owned(),
@@ -159,7 +165,8 @@ impl WriteModeConfig {
         }
     }
 
-    /// The retention limit at `pe_cycles` of `rated` cycles: the value of the wear class, rounded towards worn.
+    /// Returns the retention limit of the wear class of `pe_cycles` of `rated` cycles; a boundary between two classes
+    /// belongs to the more worn one.
     pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {
         let limits = self.retention.as_ref()?.all();
         Some(limits[wear_class(pe_cycles, rated, limits.len())])
@@ -170,70 +177,76 @@ impl WriteModeConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EraseModeConfig {
-    /// Its name; policies ask for modes by name.
+    /// Name of the mode, by which policies choose it.
     pub name: String,
-    /// Its erase time as a multiple of `erase_time`.
+    /// Erase time as a multiple of `erase_time`.
     #[serde(default = "one")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub erase_scale: f64,
-    /// Wear of one erase, as a multiple of a nominal erase: one value, or several for equal parts of the rated endurance, from fresh to worn. A block's part
-    /// follows from its summed effective wear.
+    /// Wear of one erase, as a multiple of a nominal erase: one value, or several for equal parts of the rated
+    /// endurance, from fresh to worn. A block's part follows from its effective wear.
     #[serde(default)]
     pub wear: PerWear,
-    /// How shallow it leaves a block: 0 is the deepest (DPES: EVmode 0). Write modes say up to which level they can be programmed.
+    /// Erase level of a block after the erase: 0 is the deepest (DPES: EVmode 0). Write modes state the shallowest
+    /// level on which they can program.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(min = 0, max = 15))]
     pub level: u8,
-    /// How much smaller than nominal it leaves the window \[V\]: what the write modes that follow must do without.
+    /// Erase shift: how much smaller than nominal the erase leaves the window \[V\]. The write modes that program such
+    /// a block have this much less of the window.
     #[serde(default, skip_serializing_if = "is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub erase_shift: f64,
-    /// What the mode is to be derived from, by the model that `cell_model` names; in place of `erase_scale`, `wear` and `erase_shift`.
+    /// Request to derive the mode from the model named by `cell_model`, in place of `erase_scale`, `wear` and
+    /// `erase_shift`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveErase>,
 }
 
-/// What an erase mode is derived from.
+/// Conditions from which an erase mode is derived: `erase_shift` or `mode`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeriveErase {
-    /// How much smaller it leaves the window \[V\]: what the write modes that follow must do without. Its wear is the same at any wear of the block.
+    /// Erase shift: how much smaller than nominal the erase leaves the window \[V\]. The wear of such an erase does not
+    /// depend on the wear of the block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 10.0))]
     pub erase_shift: Option<f64>,
-    /// One of the model's own erase modes, in place of `erase_shift`: the gentlest erase that the mode's program step leaves room for at the wear of the block.
-    /// Its wear is one value for each of the model's intervals of summed wear.
+    /// One of the model's own erase modes, in place of `erase_shift`: the shallowest erase that the program step
+    /// belonging to the mode allows at the wear of the block. The wear of an erase is one value for each of the model's
+    /// intervals of effective wear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<DpesMode>,
-    /// Whether it starts at a lower voltage, which takes four times as long and wears less.
+    /// True: the erase starts at a lower voltage, which takes four times as long and causes less wear.
     #[serde(default)]
     pub slow: bool,
 }
 
-/// An encoder in the controller, through which data for the write modes with its code passes, first come, first served. A program of host data waits for it with its
-/// die, which may serve reads meanwhile; what is moved for the FTL is encoded while its die does other things.
+/// An encoder of the controller. Data for the write modes with its code passes through it, first come, first served. A
+/// program of host data, or of pages that a policy moves, reserves its die while the data is encoded; the die may only
+/// serve reads meanwhile. Data of a collection is encoded before its program takes the die, which is free meanwhile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncoderConfig {
-    /// The code it encodes; write modes name it.
+    /// Name of the code, by which write modes refer to the encoder.
     pub code: String,
-    /// How fast it encodes data. Absent: at once.
+    /// Rate at which data is encoded. Absent: encoding takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Rate>,
 }
 
-/// Erase modes of dynamic program and erase scaling, from the nominal voltage to the lowest.
+/// Erase modes of dynamic program and erase scaling (DPES), from the nominal erase voltage to the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DpesMode {
     /// For programs with the nominal step.
     EV0,
-    /// For programs that take 1.14 times as long.
+    /// For programs that take 1.14 times the nominal time.
     EV1,
-    /// For programs that take 1.33 times as long.
+    /// For programs that take 1.33 times the nominal time.
     EV2,
-    /// For programs that take 1.6 times as long.
+    /// For programs that take 1.6 times the nominal time.
     EV3,
-    /// For programs that take twice as long.
+    /// For programs that take twice the nominal time.
     EV4,
 }
 
@@ -241,27 +254,29 @@ pub enum DpesMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadModeConfig {
-    /// Its name.
+    /// Name of the mode, by which write modes refer to it.
     pub name: String,
-    /// Its sensing time as a multiple of `read_time`.
+    /// Sensing time as a multiple of `read_time`.
     #[serde(default = "one")]
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub sense_scale: f64,
-    /// How often the page's data crosses the channel.
+    /// Number of transfers of the page's data over the channel.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 64))]
     pub transfers: u32,
-    /// The error rate that is correctable with it. Absent: what the code corrects with a hard decision.
+    /// Raw bit error rate that is correctable with the mode. Absent: the rate that the code corrects with a hard
+    /// decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 0.5))]
     pub corrects: Option<f64>,
-    /// Reference voltages for each boundary between levels, N: sensing takes N times as long, ceil(log2(N + 1)) transfers follow, and what that corrects is
-    /// the code's limit with (N - 1) / 2 soft levels (AGCR, equation 2). In place of the fields above.
+    /// Request to derive the mode from the number N of reference voltages for each boundary between levels, in place of
+    /// the fields above. Sensing takes N times the time of one reference, ceil(log2(N + 1)) transfers follow, and the
+    /// correctable error rate is the code's limit with (N - 1) / 2 soft levels (AGCR, equation 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derive: Option<DeriveRead>,
 }
 
-/// What a read mode is derived from.
+/// Conditions from which a read mode is derived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeriveRead {

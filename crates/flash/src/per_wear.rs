@@ -1,4 +1,4 @@
-//! A number that may follow the wear of a block.
+//! A number that may depend on the wear of a block.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,21 +10,22 @@ use serde::{Deserialize, Serialize};
 pub struct EraseWear(#[schemars(range(min = 0.0, max = 1000.0))] pub f64);
 
 impl EraseWear {
-    /// In thousandths of a nominal erase, to the nearest: how effective wear is kept.
+    /// Returns the wear in thousandths of a nominal erase, the unit in which effective wear is kept, rounded to the
+    /// nearest.
     pub fn thousandths(self) -> u32 {
         (self.0 * 1000.0).round() as u32
     }
 }
 
-/// One value whatever the wear of a block, or several for equal parts of the rated endurance, from fresh to worn. A block's part follows from its summed
-/// effective wear; beyond the rating it stays in the last.
+/// One value for any wear of a block, or several for equal parts of the rated endurance, from fresh to worn. A block's
+/// part follows from its effective wear; beyond the rating the last part applies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum PerWear {
-    /// The same for all.
+    /// One value for any wear.
     One(EraseWear),
-    /// One for each part.
+    /// One value for each part of the rated endurance.
     Each(Vec<EraseWear>),
 }
 
@@ -35,7 +36,7 @@ impl Default for PerWear {
 }
 
 impl PerWear {
-    /// All values that are given, from fresh to worn.
+    /// Returns all values given, from fresh to worn.
     pub fn all(&self) -> &[EraseWear] {
         match self {
             PerWear::One(value) => std::slice::from_ref(value),
@@ -43,7 +44,7 @@ impl PerWear {
         }
     }
 
-    /// That of a fresh block, in nominal erases.
+    /// Returns the value of a fresh block, in nominal erases.
     pub fn fresh(&self) -> f64 {
         self.all().first().map_or(1.0, |wear| wear.0)
     }

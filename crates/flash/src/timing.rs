@@ -1,11 +1,15 @@
 //! The times of a flash operation's phases on the channel and in the array.
 //!
-//! An operation is a command phase, an array phase and a data phase. The phases on the channel are made of the ONFI
-//! cycles: command and address cycles at tWC (or tCAD), chip select, and the gaps tADL, tWB, tRR, tCCS. They are
-//! summed once, at set-up. The sums follow FACTS 5.5 (the NV-DDR2 set of MQSim's channel, found): a read command is
-//! tCS + 6 tWC + tWB + tRR, a program command tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB, an erase command
-//! tCS + 4 tWC + tWB. The channel is held through tWB and tRR as well. Known error: the preamble of a data burst
-//! (tRPRE + tDQSRE, 30 ns) is taken to pass within tRR and not added.
+//! An operation consists of a command phase, an array phase and a data phase. The phases on the channel are sums of the
+//! ONFI cycles: command and address cycles at tWC (or tCAD), chip select, and the gaps tADL, tWB, tRR, tCCS. They are
+//! summed once, at set-up. The sums follow FACTS 5.5 (the NV-DDR2 set of MQSim's channel, found):
+//!
+//! - read command: tCS + 6 tWC + tWB + tRR
+//! - program command: tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB
+//! - erase command: tCS + 4 tWC + tWB
+//!
+//! The channel is held through tWB and tRR as well. Known error: the preamble of a data burst (tRPRE + tDQSRE, 30 ns)
+//! is assumed to pass within tRR and is not added.
 
 use crate::config::{FlashConfig, Interface};
 use kit::{Bytes, Nanos, Operation, OperationKind, UNIT_BYTES};
@@ -35,7 +39,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// The times of an interface (FACTS 5.5).
+    /// Returns the times of an interface (FACTS 5.5).
     pub fn of(interface: Interface) -> Phases {
         let ns = Nanos;
         match interface {
@@ -75,7 +79,7 @@ impl Phases {
     }
 }
 
-/// Every duration an operation needs, computed once.
+/// All durations of operations, computed once.
 #[derive(Clone, Debug)]
 pub struct Timing {
     read_command: Nanos,
@@ -87,7 +91,7 @@ pub struct Timing {
     next_plane_data: Nanos,
     /// Transfer time of `n` mapping units, each sum rounded up once.
     transfer: Vec<Nanos>,
-    /// The same of a read, whose data may cross the channel more than once, by read mode.
+    /// Transfer time of `n` mapping units of a read, by read mode, which may transfer the data more than once.
     read_transfer: Vec<Vec<Nanos>>,
     /// Sensing time by read mode and page type.
     read: Vec<Vec<Nanos>>,
@@ -102,7 +106,8 @@ fn scaled(time: Nanos, scale: f64) -> Nanos {
 }
 
 impl Timing {
-    /// The times of a validated description; `most_units` is the most mapping units one operation transfers.
+    /// Returns the times of a validated description. `most_units` is the largest number of mapping units that one
+    /// operation transfers.
     pub fn new(config: &FlashConfig, most_units: u32) -> Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
         let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
@@ -141,7 +146,8 @@ impl Timing {
         }
     }
 
-    /// Time of the command phase on the channel. A multi-plane operation adds tDBSY and six cycles for each further page.
+    /// Returns the time of the command phase on the channel. An operation on several pages or blocks adds tDBSY and six
+    /// cycles for each further one.
     #[inline]
     pub fn command(&self, operation: &Operation) -> Nanos {
         let (first, further) = match operation.kind {
@@ -153,7 +159,8 @@ impl Timing {
         if further == 0 { first } else { Nanos(first.0 + u64::from(further) * self.next_plane_command.0) }
     }
 
-    /// Time of the data phase on the channel: out for a read (with tCCS for each further page), in for a program.
+    /// Returns the time of the data phase on the channel: out for a read (with tCCS for each further page), in for a
+    /// program.
     #[inline]
     pub fn data(&self, operation: &Operation) -> Nanos {
         let units = operation.units as usize;
@@ -167,7 +174,7 @@ impl Timing {
         }
     }
 
-    /// Time in the array: tR, tPROG, tBERS, or tR + tPROG for a copyback.
+    /// Returns the time in the array: tR, tPROG, tBERS, the lazy erase time, or tR + tPROG for a copyback.
     #[inline]
     pub fn array(&self, operation: &Operation) -> Nanos {
         let page_type = operation.page_type as usize;
@@ -180,7 +187,7 @@ impl Timing {
         }
     }
 
-    /// Time of a suspend or resume command on the channel.
+    /// Returns the time of a suspend or resume command on the channel.
     pub fn suspend_command(&self) -> Nanos {
         self.suspend_command
     }

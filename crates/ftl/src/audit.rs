@@ -1,11 +1,13 @@
-//! Whether the tables agree with each other: what tests ask after every run. Changes nothing, and walks over everything.
+//! Consistency checks of the FTL's tables, which tests run after every simulation. They change nothing and visit every
+//! entry.
 
 use crate::ftl::Ftl;
 use crate::map::BlockState;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn};
 
 impl Ftl {
-    /// Everything about the state of the data that contradicts itself; empty in a sound drive. `at_rest`: nothing is in flight, so nothing may be pinned.
+    /// Returns a line for each inconsistency in the state of the data; empty in a sound drive. `at_rest`: no flash
+    /// operation is in flight, so no block may be pinned unless page moves are waiting.
     pub fn audit(&self, at_rest: bool) -> Vec<String> {
         let mut found = Vec::new();
         self.audit_map(&mut found);
@@ -16,7 +18,7 @@ impl Ftl {
         found
     }
 
-    /// The declared state of a unit, as the policy has set it.
+    /// Returns the bits that the policy has set for a unit.
     pub fn declared_state(&self, lpn: Lpn) -> u8 {
         self.bits.get(lpn)
     }
@@ -106,7 +108,8 @@ impl Ftl {
 }
 
 impl Ftl {
-    /// What waits and where, for the report of a stall: the queues, and each die's free blocks and collection.
+    /// Describes waiting work for the report of a stall: page moves, write queues, and the free blocks, collection,
+    /// frontiers and block fill of each die.
     pub fn situation(&self) -> String {
         let mut text = format!(
             "{} page moves ({} urgent, {} read), {} dies have room",

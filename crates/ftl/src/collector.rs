@@ -1,54 +1,56 @@
-//! Emptying a block: the relocation that every die can have one of, whatever its reason.
+//! State of the relocation of a die, which empties one block at a time, whatever the reason.
 //!
-//! Step by step, each step one flash operation on the victim's own die: read the valid units of a row, program them to the die's relocation
-//! frontier once a program unit is full (or the victim exhausted), erase when nothing is valid or pinned any more. Host operations may come between
-//! any two steps.
+//! Each step is one flash operation on the victim's own die: read the valid units of a row; program them to the die's
+//! relocation frontier once they fill a program unit (or the victim holds no more); erase the victim when no unit in it
+//! is valid and nothing pins it. Host operations may come between any two steps.
 
 use crate::policy::Collection;
 use kit::{BlockId, Ppn, Reason};
 use serde::{Deserialize, Serialize};
 
-/// A block that must be moved for another reason than space; out of date once it has been erased.
+/// A request to empty a block for a reason other than space; stale once the block has been erased.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Wanted {
     pub block: BlockId,
     pub erase_count: u32,
     pub reason: Reason,
-    /// Its retention limit is near: before anything else on its die.
+    /// True if its retention limit is near: it is emptied before any other work of its die.
     pub urgent: bool,
 }
 
-/// The relocation of one die.
+/// State of the relocation of one die.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Collector {
-    /// The block being emptied.
+    /// The victim block.
     pub victim: Option<BlockId>,
-    /// Why.
+    /// Reason for emptying the victim.
     pub reason: Reason,
-    /// The next place to look at for valid units.
+    /// Place in the victim at which the search for valid units continues.
     pub cursor: Ppn,
-    /// Up to where the map has been looked into ahead.
+    /// End of the range of the victim whose map entries have been prefetched.
     pub looked_ahead: Ppn,
-    /// Units read and not yet programmed: their places in the victim.
+    /// Places in the victim of the units that have been read and not yet programmed.
     pub gathered: Vec<Ppn>,
-    /// Of them, the first so many have the code that they are to be moved with, counted from 1 as encoders are.
+    /// Number of leading `gathered` units that have been encoded with the code `encoded_for` (an encoder number,
+    /// counted from 1; 0: none).
     pub encoded: usize,
     encoded_for: u8,
-    /// So many of them will be encoded when the encoder has done what it was asked for.
+    /// Value that `encoded` takes when the current encoder job completes; none if no job is outstanding.
     pub encoding: Option<usize>,
-    /// A read or copyback of this collector is under way.
+    /// True while a read of this collector is in flight.
     pub reading: bool,
-    /// The places being read.
+    /// Places being read.
     pub in_read: Vec<Ppn>,
-    /// The victim is to be emptied before anything else is done (its retention limit is near).
+    /// True if the victim, or a block waiting in `wanted`, must be emptied before any other work of the die because its
+    /// retention limit is near.
     pub urgent: bool,
-    /// The die has been idle long enough to collect in the background.
+    /// True if the die has been idle long enough to collect in the background.
     pub in_background: bool,
-    /// The block being emptied was taken for that.
+    /// True if the victim was taken for background collection.
     pub background: bool,
-    /// Units that were valid in it then.
+    /// Valid units of the victim when it was taken.
     pub valid_at_first: u32,
-    /// Blocks that must be moved next, for another reason than space.
+    /// Blocks waiting to be emptied for a reason other than space.
     wanted: Vec<Wanted>,
 }
 
@@ -73,7 +75,8 @@ impl Collector {
         }
     }
 
-    /// A block is to be moved, and why. Asked for again, it stays where it is in the queue; what is urgent outweighs what is not.
+    /// Queues a request to empty a block. If the block is queued already, its position is kept; the queued request is
+    /// replaced only if it is stale (another erase count) or the new one is urgent.
     pub fn want(&mut self, wanted: Wanted) {
         match self.wanted.iter_mut().find(|known| known.block == wanted.block) {
             None => self.wanted.push(wanted),
@@ -83,23 +86,23 @@ impl Collector {
         self.urgent |= wanted.urgent;
     }
 
-    /// The next block to be moved: those whose retention limit is near first, then in the order of asking.
+    /// Removes and returns the next request: the oldest urgent one, or else the oldest.
     pub fn next_wanted(&mut self) -> Option<Wanted> {
         let next = self.wanted.iter().position(|wanted| wanted.urgent).unwrap_or(0);
         (next < self.wanted.len()).then(|| self.wanted.remove(next))
     }
 
-    /// Blocks that are to be moved.
+    /// Returns the number of blocks waiting to be emptied.
     pub fn wanted_count(&self) -> usize {
         self.wanted.len()
     }
 
-    /// Whether a block's retention limit is near.
+    /// Returns true if a waiting request is urgent (its retention limit is near).
     pub fn wants_urgent_move(&self) -> bool {
         self.wanted.iter().any(|wanted| wanted.urgent)
     }
 
-    /// Takes a victim.
+    /// Begins to empty the victim `taken`, whose first place is `first`.
     pub fn begin(&mut self, taken: &Collection, first: Ppn, urgent: bool) {
         debug_assert!(self.victim.is_none() && self.gathered.is_empty() && self.encoding.is_none());
         self.victim = Some(taken.block);
@@ -111,7 +114,8 @@ impl Collector {
         self.urgent = urgent || self.wants_urgent_move();
     }
 
-    /// The first `count` gathered units are to have a code: how many of them lack it. If any, the encoder is to be asked for them now.
+    /// Requires that the first `count` gathered units be encoded with `code`. Returns the number of them that are not;
+    /// if it is not zero, the caller must submit them to the encoder now.
     pub fn encode(&mut self, code: u8, count: usize) -> usize {
         if self.encoded_for != code {
             (self.encoded, self.encoded_for) = (0, code);
@@ -121,18 +125,18 @@ impl Collector {
         missing
     }
 
-    /// The encoder has done what it was asked for.
+    /// Records that the outstanding encoder job is complete.
     pub fn is_encoded(&mut self) {
         self.encoded = self.encoding.take().expect("the encoder was asked");
     }
 
-    /// The first `count` gathered units are being programmed.
+    /// Removes the first `count` gathered units, which are being programmed.
     pub fn programs(&mut self, count: usize) {
         self.gathered.drain(..count);
         self.encoded = self.encoded.saturating_sub(count);
     }
 
-    /// What is being emptied, as policies see it.
+    /// Returns the current collection as policies see it.
     pub fn collection(&self) -> Option<Collection> {
         let Collector { reason, background, valid_at_first: valid, .. } = *self;
         self.victim.map(|block| Collection { block, reason, background, valid })

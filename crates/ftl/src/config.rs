@@ -6,34 +6,36 @@ use kit::{Bytes, DieId, Geometry, Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When the die of a host write is chosen.
+/// Time at which the die of a host write is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteAllocation {
-    /// As late as possible: writes wait in one queue and idle dies take the oldest.
+    /// As late as possible: writes wait in one queue for the drive, and an idle die takes the oldest.
     Pull,
-    /// On arrival, from the logical address: unit `n` goes to the die with rank `n` modulo the dies.
+    /// On arrival, from the logical address: unit `n` goes to position `n` of the allocation order, modulo the number
+    /// of positions.
     Static,
-    /// On arrival, in rotation.
+    /// On arrival, in rotation through the allocation order.
     RoundRobin,
 }
 
 macro_rules! orders {
     ($($order:ident),+) => {
-        /// The order in which places take turns: the letter that stands first changes fastest (Channel, Way = chip, Die, Plane). Where the die is chosen
-        /// on arrival, the position of a unit in that order gives it; where idle dies pull, it is the order in which they are asked. With a `P`
-        /// planes take turns program by program, each with open blocks of its own, and a unit's position gives its plane, too; without one they take
-        /// turns as blocks are opened. Planes that are programmed together count as one.
+        /// Order in which channels, ways (chips), dies and planes take turns: `C`, `W`, `D` and `P`; the first letter
+        /// varies fastest. Where the die of a write is chosen on arrival, a position in this order selects it; where
+        /// idle dies pull, idle dies are offered a write in this order. With a `P`, planes take turns program by
+        /// program, each with open blocks of its own, and the position selects the plane, too. Without a `P`, the plane
+        /// is chosen whenever a block is opened. Planes that are programmed together count as one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "UPPERCASE")]
         #[allow(missing_docs)]
         pub enum AllocationOrder { $($order),+ }
 
         impl AllocationOrder {
-            /// All of them.
+            /// All orders.
             pub const ALL: &'static [AllocationOrder] = &[$(AllocationOrder::$order),+];
 
-            /// Its letters, in lower case after the first.
+            /// Returns the letters of the order, all but the first in lower case.
             pub fn letters(self) -> &'static str {
                 match self { $(AllocationOrder::$order => stringify!($order)),+ }
             }
@@ -47,41 +49,44 @@ orders!(
 );
 
 impl AllocationOrder {
-    /// Whether planes take turns program by program.
+    /// Returns true if planes take turns program by program.
     pub fn is_by_plane(self) -> bool {
         self.letters().to_ascii_uppercase().contains('P')
     }
 }
 
-/// What a read of a unit that was never written costs.
+/// Handling of a read of a mapping unit that was never written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnmappedRead {
-    /// Nothing: the map says so and zeroes are returned.
+    /// No flash operation: the map shows that the unit was never written, and zeroes are returned.
     Zero,
-    /// A flash read all the same, on the die that static allocation would use.
+    /// A flash read, on the die that static allocation would select.
     Flash,
 }
 
-/// What happens to a read of a page whose program has not completed.
+/// Handling of a read of data whose program has not completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadInFlight {
-    /// The controller still has the data and answers from memory.
+    /// The controller still holds the data and answers from its memory.
     Buffer,
-    /// It waits for the die and senses the page.
+    /// The read waits for the die, and senses the page.
     Wait,
 }
 
-/// What becomes of the rest of a unit that the host writes in part.
+/// Handling of a host write that covers only part of a mapping unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartialWrite {
-    /// It is read first, and written anew with what the host wrote.
+    /// Read, modify, write: the old copy is read first if it is on flash, and the whole unit is written. No read is
+    /// needed if the controller still holds the data or the unit was never written.
     #[default]
     ReadModifyWrite,
-    /// Nothing: the unit counts as written whole. For comparisons with simulators that know which sectors of a page the trace itself has written, and read only those
-    /// that a write leaves (SSDsim), where old data would be read in every drive.
+    /// No read: the unit counts as written whole. For comparison with simulators that track which sectors of a page the
+    /// trace itself has written, and read only those that a write leaves unchanged (SSDsim). Such a simulator reads
+    /// nothing for sectors that the trace has never written, although a real drive holds old data there and would read
+    /// it.
     Whole,
 }
 
@@ -89,86 +94,96 @@ pub enum PartialWrite {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FtlConfig {
-    /// (physical - user) / user capacity. The user capacity follows from it, rounded down to a mapping unit.
+    /// Over-provisioning: (physical - user) / user capacity. It determines the user capacity, which is rounded down to
+    /// a mapping unit.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub overprovisioning: f64,
-    /// A smaller user capacity than over-provisioning would leave. Absent: all of it.
+    /// User capacity, where it is smaller than over-provisioning would leave. Absent: all that over-provisioning
+    /// leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_capacity: Option<Bytes>,
-    /// Which block is collected.
+    /// Choice of the victim block of a collection.
     pub victim: VictimConfig,
-    /// Which free block is used next, and whether cold blocks are moved.
+    /// Wear levelling: order in which free blocks are used, and whether blocks with cold data are moved.
     pub wear_leveling: WearConfig,
-    /// When the die of a host write is chosen.
+    /// Time at which the die of a host write is chosen.
     pub write_allocation: WriteAllocation,
-    /// The order in which channels, ways, dies and planes take turns.
+    /// Order in which channels, ways (chips), dies and planes take turns.
     pub allocation_order: AllocationOrder,
-    /// Relocated data goes to blocks of its own.
+    /// True if relocated data is written to blocks of its own, and not to those of the first host stream. Data
+    /// relocated in another than the first write mode has blocks of its own in any case.
     pub separate_relocations: bool,
     /// Blocks of one plane that are collected and erased together.
     #[schemars(range(min = 1, max = 1024))]
     pub superblock_blocks: u32,
-    /// Free blocks of each die that only relocations may take.
+    /// Number of free blocks of each die that are reserved for relocations.
     #[schemars(range(min = 1, max = 1024))]
     pub reserve_blocks: u32,
-    /// Below so many free blocks of a die, its collection goes before host writes.
+    /// Number of free blocks of a die below which its collection takes precedence over host writes.
     #[schemars(range(min = 1, max = 65_536))]
     pub gc_critical_blocks: u32,
-    /// Below so many free blocks of a die, it collects when no host write waits.
+    /// Number of free blocks of a die below which it collects when no host write waits.
     #[schemars(range(min = 1, max = 65_536))]
     pub gc_low_blocks: u32,
-    /// Share of a die's spare blocks that collection keeps free when no host write waits; raises `gc_low_blocks` where it is larger.
+    /// Share of a die's spare blocks that collection keeps free when no host write waits. It raises `gc_low_blocks`
+    /// where it amounts to more blocks.
     #[schemars(range(min = 0.0, max = 0.9))]
     pub gc_spare_fraction: f64,
-    /// Host writes may come between the steps of a collection that has begun, while there is room.
+    /// True if host writes may be served between the steps of a collection in progress, as long as the die has at least
+    /// `gc_critical_blocks` free blocks.
     pub gc_preemptible: bool,
-    /// A die that has been idle so long collects in the background. Absent: never.
+    /// Idle time after which a die collects in the background. Absent: no background collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_idle_after: Option<Nanos>,
-    /// Background collection goes on until a die has so many free blocks.
+    /// Number of free blocks of a die at which background collection stops.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub gc_idle_target_blocks: u32,
-    /// What a read of a unit that was never written costs.
+    /// Handling of a read of a mapping unit that was never written.
     pub unmapped_read: UnmappedRead,
-    /// What happens to a read of a page whose program has not completed.
+    /// Handling of a read of data whose program has not completed.
     pub read_in_flight: ReadInFlight,
-    /// What becomes of the rest of a unit that the host writes in part.
+    /// Handling of a host write that covers only part of a mapping unit.
     #[serde(default)]
     pub partial_write: PartialWrite,
-    /// Data is moved this long before its retention limit.
+    /// Time before its retention limit by which data has to be moved.
     pub retention_margin: Nanos,
-    /// Effective wear \[nominal erases\] from which a block is retired when it is erased: it is not used any more. A run ends when a die could not spare another
-    /// block. Absent: blocks are used however worn they are.
+    /// Effective wear \[nominal erases\] from which a block is retired when it is erased: it is no longer used. A run
+    /// ends when a die cannot do without another block. Absent: blocks are used however worn they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4_000_000))]
     pub retire_at_cycles: Option<u32>,
 }
 
 impl FtlConfig {
-    /// Mapping units that the host sees.
+    /// Returns the number of mapping units of the user capacity.
     pub fn user_units(&self, geometry: &Geometry) -> u64 {
         let most = (geometry.unit_count() as f64 / (1.0 + self.overprovisioning)).floor() as u64;
         self.user_capacity.map_or(most, |bytes| (bytes.0 / kit::UNIT_BYTES).min(most))
     }
 
-    /// Free blocks per die below which collection goes first, and below which it runs when no write waits.
+    /// Returns the numbers of free blocks per die below which collection takes precedence over host writes, and below
+    /// which it runs when no write waits.
     pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
         let spare = 1.0 - self.user_units(geometry) as f64 / geometry.unit_count() as f64;
         let kept = (self.gc_spare_fraction * spare * f64::from(geometry.blocks_per_die)).floor() as u32;
         (self.gc_critical_blocks, self.gc_low_blocks.max(kept))
     }
 
-    /// Blocks that each die needs for its share of the user data, for what it keeps free and for `streams` write frontiers: in this order, and in all.
+    /// Returns the numbers of blocks that each die needs for its share of the user data, for the free blocks it keeps,
+    /// and for `streams` write frontiers, and their sum, in this order.
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, streams: u32) -> [u64; 4] {
         let streams = streams * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
-        // A block that is collected loses up to a program less one unit to padding; with blocks so full collection still frees something.
+        // A block with at least this many valid units is not worth collecting, because padding of the last program
+        // takes up all that would be freed. Given more blocks than user data fills at this count, at least one of them
+        // holds fewer units.
         let least_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
         let user = self.user_units(geometry).div_ceil(least_held * u64::from(geometry.die_count));
         let kept = u64::from(self.thresholds(geometry).1);
         [user, kept, streams.into(), user + kept + u64::from(streams)]
     }
 
-    /// What is inconsistent in the section, `streams` being the write frontiers that the policy opens on each die.
+    /// Adds the inconsistencies of the section to `problems`; `streams` is the number of write frontiers that the
+    /// policy opens on each die.
     pub fn problems(&self, geometry: &Geometry, streams: u32, problems: &mut Problems) {
         if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
             problems.add(
@@ -223,7 +238,8 @@ impl FtlConfig {
     }
 }
 
-/// The places of a drive in the order in which they take turns: dies, with the group of planes where planes take part.
+/// Returns the dies of a drive in allocation order; where planes take turns program by program, each with its groups of
+/// planes.
 pub(crate) fn places(order: AllocationOrder, geometry: &Geometry) -> Vec<(DieId, Option<u32>)> {
     let shape = &geometry.shape;
     let (channels, ways, dies) = (shape.channels, shape.chips_per_channel, shape.dies_per_chip);

@@ -1,16 +1,19 @@
-//! What erases cost, what blocks have behind them, and how worn-out blocks leave.
+//! Wear and end of life: wear of an erase, wear totals, and retirement of worn-out blocks.
 
 use crate::ftl::{Ftl, Parameters};
 use crate::map::Store;
 use kit::{BlockId, DieId, ModeId, effective_wear_class};
 
-/// The most write frontiers that a policy and its relocations open on a die: of a table with so many write modes, beside the policy's own for host data.
+/// Returns the largest number of write frontiers that can be open on a die (per group of planes, where planes take
+/// turns program by program): one for relocations in each of `write_modes`, and the policy's `host_streams`, counted as
+/// two at least.
 pub fn most_streams(write_modes: usize, host_streams: u8) -> u32 {
     write_modes as u32 + u32::from(host_streams.max(2))
 }
 
 impl Parameters {
-    /// The wear of an erase in `mode` of a block that is so worn, both in thousandths of a nominal erase.
+    /// Returns the wear of an erase in `mode` of a block whose effective wear is `thousandths`; both in thousandths of
+    /// a nominal erase.
     pub fn wear_of_erase(&self, mode: ModeId, thousandths: u32) -> u32 {
         let classes = &self.erase_wear[mode.index()];
         classes[effective_wear_class(thousandths, self.rated_pe_cycles, classes.len())]
@@ -18,32 +21,32 @@ impl Parameters {
 }
 
 impl Store {
-    /// Erases of all blocks.
+    /// Returns the total number of erases of all blocks.
     pub fn erase_total(&self) -> u64 {
         self.erase_total
     }
 
-    /// The sum of the blocks' effective wear, in thousandths of a nominal erase.
+    /// Returns the sum of the blocks' effective wear, in thousandths of a nominal erase.
     pub fn wear_total(&self) -> u64 {
         self.wear_total
     }
 
-    /// The effective wear of the most worn block, in thousandths of a nominal erase.
+    /// Returns the effective wear of the most worn block, in thousandths of a nominal erase.
     pub fn wear_most(&self) -> u32 {
         self.wear_most
     }
 
-    /// A block has become more worn.
+    /// Adds to the effective wear of a block and updates the totals.
     pub(crate) fn add_wear(&mut self, block: BlockId, thousandths: u32) {
         let wear = &mut self.wear[block.index()];
         let before = *wear;
-        // Four million cycles fill it; nothing is rated for as many.
+        // Saturates at about four million nominal erases, beyond any rating.
         *wear = before.saturating_add(thousandths);
         self.wear_total += u64::from(*wear - before);
         self.wear_most = self.wear_most.max(*wear);
     }
 
-    /// Sums up again what was set block by block.
+    /// Recomputes the totals after counts and wear were set block by block.
     pub(crate) fn recount_wear(&mut self) {
         self.erase_total = self.erase_counts.iter().map(|count| u64::from(*count)).sum();
         self.wear_total = self.wear.iter().map(|wear| u64::from(*wear)).sum();
@@ -52,19 +55,21 @@ impl Store {
 }
 
 impl Ftl {
-    /// Retired blocks of a die.
+    /// Returns the number of retired blocks of a die.
     pub fn retired_blocks(&self, die: DieId) -> u32 {
         self.store.retired[die.index()]
     }
 
-    /// The first die that could not spare a worn-out block, if there was one. The drive works on, and goes on using that block; whoever runs it
-    /// decides that this is its end.
+    /// Returns the first die that could not do without a worn-out block, if any. The drive continues to work and to use
+    /// that block; the caller decides that this is the end of its life.
     pub fn worn_out_die(&self) -> Option<DieId> {
         self.worn_out
     }
 
-    /// Moves the wear of all blocks of a drive at rest by as much as brings its mean to `wear`, and the erases to a mean of `cycles`: what their wear differs
-    /// by stays. Before the drive is adopted, because what waits for a block to be emptied knows the block by its erases.
+    /// Shifts the effective wear of all blocks of a drive at rest so that its mean becomes `wear` (in nominal erases),
+    /// and the erase counts so that their mean becomes `cycles`. Differences between blocks are kept, except that no
+    /// value falls below zero. Must be called before the drive is adopted, because queued retention deadlines identify
+    /// a block by its erase count.
     pub fn shift_wear(&mut self, wear: f64, cycles: f64) {
         let blocks = self.store.wear.len() as f64;
         let shift = |values: &mut [u32], mean: f64| {
@@ -77,7 +82,7 @@ impl Ftl {
         self.store.recount_wear();
     }
 
-    /// An erase outside time is done: the block is free.
+    /// Completes an erase during preconditioning, which takes no simulated time: the block becomes free.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
         self.retention.erased(&self.store, block);
         let wear = self.parameters.wear_of_erase(mode, self.store.wear_thousandths(block));
@@ -85,7 +90,7 @@ impl Ftl {
         self.space.put_free(&self.store, block, &*self.wear_rule);
     }
 
-    /// An erase is done: the block is free, or, if it is worn out, retired.
+    /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
     pub(crate) fn end_timed_erase(&mut self, block: BlockId, mode: ModeId) {
         self.retention.erased(&self.store, block);
         let worn_before = self.store.wear_thousandths(block);
@@ -98,8 +103,10 @@ impl Ftl {
         }
     }
 
-    /// Whether a die can do without the block that was just erased. Not if too few were left for its share of the data, its write frontiers and its reserve: then
-    /// it is worn out. And not while it has no other free block, since a collection begins with one: then the block is used once more.
+    /// Returns true if a die can do without the block that was just erased. It cannot if the remaining blocks would not
+    /// suffice for its share of the data, the blocks it keeps free and its write frontiers: then the die is worn out.
+    /// Nor can it while it has no other free block, because a collection needs one to begin with: then the block is
+    /// used once more.
     fn can_spare(&mut self, die: DieId) -> bool {
         let geometry = &self.store.geometry;
         let streams = most_streams(self.parameters.facts.write_modes.len(), self.needs.host_streams);

@@ -36,79 +36,82 @@ use std::sync::Arc;
 
 const NO_PLACE: u32 = u32::MAX;
 
-/// What the FTL needs to know about the rest of the drive.
+/// Parameters that the FTL takes from other parts of the description.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    /// The shape of the flash.
+    /// Geometry of the flash.
     pub geometry: Geometry,
-    /// The policy's name.
+    /// Name of the policy.
     pub policy: String,
     /// Facts for the policy.
     pub facts: Facts,
     /// Retention limits by write mode and wear class; empty: without limit.
     pub retention_limits: Vec<Vec<Nanos>>,
-    /// Wear of one erase by erase mode and wear class, in thousandths of a nominal erase.
+    /// Wear of one erase, by erase mode and wear class, in thousandths of a nominal erase.
     pub erase_wear: Vec<Vec<u32>>,
-    /// Program and erase cycles a block is rated for.
+    /// Program and erase cycles for which a block is rated.
     pub rated_pe_cycles: u32,
-    /// Effective wear from which a block is retired when it is erased, in thousandths of a nominal erase.
+    /// Effective wear from which a block is retired when it is erased, in thousandths of a nominal erase; `None`:
+    /// blocks are never retired.
     pub retire_at: Option<u32>,
-    /// Relocations may use copyback.
+    /// True if relocations may use copyback.
     pub copyback: bool,
-    /// Host writes are acknowledged when the buffer takes them; units then wait for a full program unit or for this long without a new write.
+    /// With a write buffer, the time without a new write after which an incomplete program unit is programmed; host
+    /// writes are acknowledged when the buffer accepts them. `None`: no write buffer.
     pub buffer_flush_after: Option<Nanos>,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
 }
 
 /// A unit of a host write.
 #[derive(Clone, Copy, Debug)]
 pub struct HostUnit {
-    /// The command it is part of.
+    /// The command to which it belongs.
     pub command: CommandId,
     /// The logical unit.
     pub lpn: Lpn,
-    /// The write covers all of it; otherwise the rest is read first.
+    /// True if the write covers the whole unit; otherwise the old copy may have to be read first ([`PartialWrite`]).
     pub whole: bool,
-    /// It is the last unit of its command.
+    /// True for the last unit of its command.
     pub last: bool,
-    /// The command does not wait for its program.
+    /// True if the command is acknowledged without waiting for the program.
     pub buffered: bool,
 }
 
-/// What the FTL has done, counted.
+/// Counters of the FTL.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FtlCounters {
-    /// Mapping units programmed, by reason; `padding` are those programmed empty.
+    /// Mapping units programmed, by reason; `padding` counts the units programmed without data.
     pub units_programmed: [u64; REASON_COUNT],
     /// Mapping units written by the host.
     pub host_units: u64,
-    /// Units of host writes that replaced a unit still in the buffer.
+    /// Units of host writes that replaced a unit still in the write buffer.
     pub absorbed: u64,
     /// Reads of units never written.
     pub unmapped_reads: u64,
-    /// Units read from the controller because their program had not completed.
+    /// Units read from the controller's memory because their program had not completed.
     pub reads_in_flight: u64,
     /// Units read from the write buffer.
     pub buffer_hits: u64,
-    /// Relocated units that were found overwritten when they were to be bound.
+    /// Units to be relocated that turned out to have been overwritten or trimmed in the meantime.
     pub relocation_skipped: u64,
-    /// Blocks collected.
+    /// Victim blocks taken to gain free space.
     pub collections: u64,
-    /// Host units granted each write mode.
+    /// Host units programmed in each write mode.
     pub host_units_by_mode: [u64; 16],
-    /// Units programmed in each write mode, for any reason, padding left out.
+    /// Units programmed in each write mode, for any reason, without padding.
     pub units_by_mode: [u64; 16],
-    /// Writes whose mode was refused because the data could not all be moved before its limit.
+    /// Units that were not written in the mode that the policy chose, because the data could not all be moved before
+    /// its limit, or, for relocations, because a block holds fewer units in that mode.
     pub retention_refusals: u64,
     /// Units trimmed.
     pub trimmed_units: u64,
-    /// Free blocks erased further before they could be used.
+    /// Lazy erases: free blocks erased further before they could be used.
     pub lazy_erases: u64,
 }
 
 impl FtlCounters {
-    /// What has been done since `earlier`.
+    /// Returns the counts since `earlier`.
     pub fn since(&self, earlier: &FtlCounters) -> FtlCounters {
         let minus = |now: &[u64], before: &[u64], at: usize| now[at] - before[at];
         FtlCounters {
@@ -129,17 +132,17 @@ impl FtlCounters {
     }
 }
 
-/// What a die is programming: its units and what they supersede.
+/// Program that a die is executing: its units and the places that they supersede.
 struct ProgramUnit {
     first: Ppn,
     mode: ModeId,
-    /// One per mapping unit of the program; the first `bound` of them are bound.
+    /// One entry for each mapping unit of the program; the first `bound` of them are in use.
     units: Vec<BoundUnit>,
     bound: usize,
     reason: Reason,
-    /// The host stream it is written through; none for relocated data.
+    /// Host stream through which it is written; none for relocated data.
     stream: Option<u8>,
-    /// Moved units that have not passed the encoder of its mode yet.
+    /// Number of relocated units that still have to be encoded for `mode`.
     encode: u32,
 }
 
@@ -147,7 +150,8 @@ struct ProgramUnit {
 struct BoundUnit {
     kind: UnitKind,
     superseded: u32,
-    /// Of host data: when it was accepted, how long it waited for what, and for the rest of the unit to be read.
+    /// For a buffered unit, its number in the order of acceptance; for a unit that its command waits for, the time in
+    /// the write queue by cause and the time for reading the part that the host did not write.
     accepted: u64,
     waited: Reading,
     filled_in: Nanos,
@@ -162,12 +166,12 @@ enum UnitKind {
 }
 
 impl ProgramUnit {
-    /// Whether nothing of it is being programmed.
+    /// Returns true if the die is not programming.
     pub fn is_empty(&self) -> bool {
         self.bound == 0
     }
 
-    /// The next unit, to be filled in where it stays.
+    /// Adds a unit and returns it, to be filled in place.
     #[inline]
     fn bind(&mut self, superseded: u32) -> &mut BoundUnit {
         let unit = &mut self.units[self.bound];
@@ -177,7 +181,7 @@ impl ProgramUnit {
     }
 }
 
-/// A flush waiting for units that were accepted before it.
+/// A flush that waits for the units accepted before it.
 #[derive(Clone, Copy, Debug)]
 struct PendingFlush {
     command: CommandId,
@@ -186,7 +190,8 @@ struct PendingFlush {
     since: SimTime,
 }
 
-/// Retention limits by write mode; where blocks hold pages of all modes, the shortest of all for each.
+/// Returns the retention limits by write mode and wear class. With the page as the scope of a mode, blocks hold pages
+/// of all modes, so that each mode has the shortest limit of all.
 fn retention_limits(parameters: &Parameters, page_scope: bool) -> Vec<Vec<Nanos>> {
     let limits = &parameters.retention_limits;
     if !page_scope {
@@ -200,18 +205,19 @@ fn retention_limits(parameters: &Parameters, page_scope: bool) -> Vec<Vec<Nanos>
 
 /// The flash translation layer.
 pub struct Ftl {
-    /// The state of the data.
+    /// State of the data.
     pub store: Store,
-    /// What has been done.
+    /// Counters of completed work.
     pub counters: FtlCounters,
     pub(crate) config: FtlConfig,
     pub(crate) parameters: Parameters,
     pub(crate) space: Space,
     pub(crate) policy: Box<dyn ModePolicy>,
     pub(crate) needs: Needs,
-    /// The mode that blocks are kept in where the scope of a mode is the page.
+    /// Write mode of data older than the run. Where the scope of a mode is the page, also the mode that is recorded for
+    /// all blocks.
     old_mode: ModeId,
-    /// The read mode that data of each write mode needs.
+    /// Read mode that data of each write mode needs.
     read_modes: [ModeId; 16],
     pub(crate) bits: UnitBits,
     pub(crate) block_bytes: BlockBytes,
@@ -223,40 +229,48 @@ pub struct Ftl {
     programs: Vec<ProgramUnit>,
     pub(crate) moves: PageMoves,
     pub(crate) writes: WriteQueue,
-    /// Dies with nothing to do, as bits by rank, and the rank after the one woken last.
+    /// Idle dies, as one bit for each rank.
     idle_ranks: Vec<u64>,
-    /// Dies (and planes) in the order in which they take turns, and the dies alone.
+    /// Dies, with their groups of planes where planes take turns, in allocation order.
     places: Vec<(DieId, Option<u32>)>,
+    /// Rank of each die in that order, and the die of each rank.
     rank_of: Vec<u32>,
     die_at: Vec<DieId>,
+    /// Rank at which the search for an idle die begins.
     next_rank: u32,
+    /// Position in the allocation order of the last write under round-robin allocation.
     arrivals: u32,
     idle_since: Vec<SimTime>,
-    /// Whether a timer is pending for each delay and die.
+    /// True while an idle timer is pending, by delay and die.
     idle_armed: [Vec<bool>; 2],
+    /// Numbers of free blocks of a die below which collection takes precedence over host writes, and below which it
+    /// runs when no write waits.
     critical: u32,
     low: u32,
+    /// Units accepted up to this number are programmed even in an incomplete program unit.
     flush_until: u64,
     flushes: Vec<PendingFlush>,
+    /// Units in the write buffer whose program has not completed.
     unfinished: u64,
     last_write: SimTime,
     flush_armed: bool,
     policy_armed: Option<SimTime>,
     draining: bool,
     scratch: Vec<Lpn>,
+    /// Collects the values of prefetches, so that the loads are not optimised away.
     pub(crate) sink: u64,
-    /// The first die that could not spare a worn-out block.
+    /// First die that could not do without a worn-out block.
     pub(crate) worn_out: Option<DieId>,
 }
 
 impl Ftl {
-    /// The FTL of a validated description, with an empty drive.
+    /// Creates the FTL of a validated description, with an empty drive.
     pub fn new(config: &FtlConfig, policy: Box<dyn ModePolicy>, parameters: Parameters) -> std::io::Result<Ftl> {
         let geometry = parameters.geometry;
         let needs = policy.needs();
         let mode_count = parameters.facts.write_modes.len();
         let old_mode = policy.mode_of_old_data();
-        // Streams: the host's, then one for relocations in each write mode.
+        // Streams: the host streams, then one for relocations in each write mode.
         let host_streams = usize::from(needs.host_streams);
         let streams = host_streams + mode_count;
         let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
@@ -349,7 +363,7 @@ impl Ftl {
         })
     }
 
-    /// Loads ahead what commands on these units will need. Changes nothing.
+    /// Prefetches the table entries that commands on these units will need. Simulated state does not change.
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
         self.sink ^= self.store.look_ahead(units, writes);
@@ -361,87 +375,89 @@ impl Ftl {
         }
     }
 
-    /// The policy's numbers.
+    /// Returns the policy's statistics, by name.
     pub fn policy_stats(&self) -> Vec<(String, f64)> {
         self.policy.named_stats()
     }
 
-    /// What went wrong in the policy, if it cannot go on.
+    /// Returns the failure of the policy, if it cannot continue.
     pub fn policy_failure(&self) -> Option<kit::Problem> {
         self.policy.failure()
     }
 
-    /// Whether a saved drive has all that the policy keeps.
+    /// Returns true if a saved drive contains all state on which the policy's decisions depend.
     pub fn policy_is_saved_whole(&self) -> bool {
         self.policy.is_saved_whole()
     }
 
-    /// Whether the policy wants to be told what is to come.
+    /// Returns true if the policy requires the future accesses of the workload ([`Ftl::foresee`]).
     pub fn wants_future(&self) -> bool {
         self.policy.wants_future()
     }
 
-    /// Tells the policy what is to come of the workload that begins at `start`.
+    /// Passes the policy the accesses of the workload that begins at `start`.
     pub fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
         self.policy.foresee(future, start);
     }
 
-    /// Whether data of a collection is on its way through an encoder.
+    /// Returns true if data of a collection is in an encoder or waiting for one.
     pub fn is_encoding(&self) -> bool {
         self.collectors.iter().any(|collector| collector.encoding.is_some())
     }
 
-    /// The shutdown is over.
+    /// Ends the shutdown begun by [`Ftl::begin_shutdown`].
     pub fn end_shutdown(&mut self) {
         self.draining = false;
     }
 
-    /// Whether somebody stopped the run while the policy decided.
+    /// Returns true if the run was interrupted while the policy was deciding.
     pub fn policy_is_stopped(&self) -> bool {
         self.policy.is_stopped()
     }
 
-    /// The write mode of data older than the run.
+    /// Returns the write mode of data older than the run.
     pub fn mode_of_old_data(&self) -> ModeId {
         self.old_mode
     }
 
-    /// Bits of declared state for each unit.
+    /// Returns the number of state bits that the policy declared for each unit.
     pub fn declared_bits(&self) -> u8 {
         self.bits.bits_per_unit()
     }
 
-    /// Bytes of declared state for each block.
+    /// Returns the number of state bytes that the policy declared for each block.
     pub fn declared_bytes(&self) -> u8 {
         self.block_bytes.bytes_per_block()
     }
 
-    /// Whether the policy keeps a write mode for each page, and answers for its reads.
+    /// Returns true if the scope of a mode is the page: the policy keeps each page's write mode and chooses the mode of
+    /// its reads.
     pub fn keeps_modes_by_page(&self) -> bool {
         self.needs.page_scope
     }
 
-    /// Free blocks in the drive.
+    /// Returns the number of free blocks in the drive.
     pub fn free_blocks(&self) -> u64 {
         self.space.total_free_blocks()
     }
 
-    /// Deadlines missed, and the least margin kept \[ns\], if any block with a limit was moved.
+    /// Returns the number of retention limits missed, and the shortest margin \[ns; negative: missed\] if data of a
+    /// block with a limit has been moved.
     pub fn retention_report(&self) -> (u64, Option<i64>) {
         (self.retention.misses, self.retention.least_margin)
     }
 
-    /// Whether data of any write mode must be moved before a limit.
+    /// Returns true if any write mode has a retention limit.
     pub fn has_retention_limits(&self) -> bool {
         self.parameters.retention_limits.iter().any(|classes| !classes.is_empty())
     }
 
-    /// Units that are mapped, for reports.
+    /// Returns the number of units mapped to flash.
     pub fn mapped_units(&self) -> u64 {
         self.store.valid_by_mode.iter().sum()
     }
 
-    /// Since when the oldest host write that this die could take has been waiting.
+    /// Returns the instant since which the oldest host write that this die could take has been waiting.
     #[inline]
     pub fn oldest_write(&self, die: DieId) -> Option<SimTime> {
         self.writes.oldest(self.list_of(die))

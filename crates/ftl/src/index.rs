@@ -1,7 +1,9 @@
-//! Which closed block of a die has the fewest valid units, for each write mode, in a few nanoseconds per change.
+//! Index of the closed block with the fewest valid units, for each die and write mode. An update takes a few
+//! nanoseconds.
 //!
-//! The blocks of a die are cut into chunks of 256; the least valid count of each chunk and mode is kept. Overwrites only ever lower a
-//! block's count, so keeping the minimum is one comparison; a chunk is scanned again only when its block is taken.
+//! The blocks of a die are divided into chunks of 256; the index keeps the lowest valid count of each chunk and mode.
+//! Invalidation only lowers the count of a closed block, so an update is one comparison. A chunk is scanned again only
+//! when one of its blocks is taken as a victim.
 
 use crate::map::{BlockRecord, BlockState};
 use kit::{BlockId, DieId, Geometry, ModeId};
@@ -10,7 +12,7 @@ const CHUNK: u32 = 256;
 const NOTHING: u16 = u16::MAX;
 
 pub(crate) struct LeastValid {
-    /// Least valid count by mode, die and chunk.
+    /// Lowest valid count among closed blocks, by mode, die and chunk; `NOTHING` if the chunk has none.
     least: Vec<u16>,
     blocks_per_die: u32,
     chunks_per_die: u32,
@@ -37,7 +39,7 @@ impl LeastValid {
         mode as usize * self.mode_stride + (die * self.chunks_per_die + within / CHUNK) as usize
     }
 
-    /// A closed block has `valid` units now.
+    /// Updates the minimum of a chunk for a closed block that now has `valid` valid units.
     #[inline]
     pub fn lower(&mut self, block: BlockId, mode: u8, valid: u16) {
         let entry = self.entry(block, mode);
@@ -45,7 +47,7 @@ impl LeastValid {
         *least = (*least).min(valid);
     }
 
-    /// A block of this chunk is no longer closed.
+    /// Recomputes the minimum of the chunk of a block that is no longer closed.
     pub fn rescan(&mut self, blocks: &[BlockRecord], block: BlockId, mode: ModeId) {
         let (die, within) = self.by_die.split(block.0);
         let entry = self.entry(block, mode.0);
@@ -65,7 +67,8 @@ impl LeastValid {
         (base + first) as usize..(base + last) as usize
     }
 
-    /// The closed block of a die and mode with the fewest valid units; of several, the one with the lowest number.
+    /// Returns the closed block of a die and mode with the fewest valid units, and their number; among equals, the
+    /// block with the lowest number.
     pub fn least(&self, geometry: &Geometry, blocks: &[BlockRecord], die: DieId, mode: ModeId) -> Option<(BlockId, u16)> {
         debug_assert_eq!(geometry.blocks_per_die, self.blocks_per_die);
         let base = mode.index() * self.mode_stride + die.index() * self.chunks_per_die as usize;

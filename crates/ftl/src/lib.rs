@@ -1,8 +1,11 @@
-//! Where data lives: the map, write allocation, relocation, victim choice, wear levelling and mode policies.
+//! Flash translation layer: logical-to-physical map, write allocation, relocation, victim choice, wear levelling and
+//! mode policies.
 //!
-//! [`Ftl`] is one stage of the drive. Host commands come in unit by unit; reads are answered with flash operations to push; programs and erases are
-//! *pulled*: the router asks [`Ftl::next`] what an idle die should do, and only then are block, page and mode bound. All changes of the map happen at
-//! that instant. Relocations re-test validity then, and a block is erased only when nothing pins it.
+//! [`Ftl`] is one stage of the drive. It receives host commands one mapping unit at a time. Reads are answered with
+//! flash operations, which are pushed to the flash stage. Programs and erases are *pulled*: the router calls
+//! [`Ftl::next`] for an idle die, and only then are block, page and mode bound. The map entry of data that goes to
+//! flash changes at that instant, not when the program completes. A relocation tests again at that instant whether its
+//! data is still valid. A block is erased only when it holds no valid unit and no pin.
 
 mod audit;
 mod collector;

@@ -1,23 +1,26 @@
-//! The state of the data: the map, the reverse map, validity, and the record of every block.
+//! State of the data: the map, the reverse map, validity, and the record of every block.
 //!
-//! All changes of the map happen in one step, when a destination is bound ([`Store::bind`]); completion never touches it. A
-//! place in the map is stored as its unit number plus one, so that tables of zeroes mean "unmapped" and untouched ranges
-//! cost no memory.
+//! The map entry of data that goes to flash changes in one step, when its destination is bound (`Ftl::bind_host`,
+//! `Ftl::bind_moved`); the completion of the program does not touch it. Only a trim and a write into the write buffer
+//! change an entry otherwise. The map stores a place as its unit number plus one, so that zeroed tables mean "unmapped"
+//! and ranges that are never touched cost no memory.
 
 use crate::index::LeastValid;
 use crate::policy::UnitBits;
 use bytemuck::{Pod, Zeroable};
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
 
-/// Values of the map from here on name slots of the write buffer.
+/// First map value that stands for a slot of the write queue instead of a place on flash; slots hold the units of the
+/// write buffer.
 pub(crate) const SLOT_BASE: u32 = u32::MAX - (1 << 24);
-/// In the reverse map: a place that was programmed with padding.
+/// Reverse-map value of a place that was programmed with padding.
 pub(crate) const PADDING: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
-/// Units that [`Store::look_ahead_moves`] looks ahead. With 32, behind 32 busy dies, a profile showed twice the stalls on what had been loaded.
+/// Number of units that [`Store::look_ahead_moves`] prefetches. A profile with 32 of them and 32 busy dies showed twice
+/// the stalls on prefetched data.
 const MOVES_AHEAD: u32 = 8;
 
-/// What a block is in.
+/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockState {
@@ -25,7 +28,7 @@ pub enum BlockState {
     Free = 0,
     /// A write frontier.
     Open = 1,
-    /// Full; may be collected.
+    /// Full, or given up as a frontier; may be collected.
     Closed = 2,
     /// Being collected or moved.
     Victim = 3,
@@ -35,7 +38,7 @@ pub enum BlockState {
     Retired = 5,
 }
 
-/// What the hot path needs of a block, in eight bytes.
+/// Record of a block: the fields that the hot path needs, in eight bytes.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct BlockRecord {
@@ -43,7 +46,7 @@ pub struct BlockRecord {
     pub valid: u16,
     /// Program units whose program has completed.
     pub programmed: u16,
-    /// The state in four bits, the write mode in four, above them the pins.
+    /// The state in bits 0 to 3, the write mode in bits 4 to 7, and the number of pins above them.
     packed: u32,
 }
 
@@ -56,7 +59,7 @@ impl BlockRecord {
         BlockRecord { packed: u32::from(mode & 15) << MODE_SHIFT | state as u32, ..BlockRecord::default() }
     }
 
-    /// What the block is in.
+    /// Returns the state of the block.
     #[inline]
     pub fn state(&self) -> BlockState {
         match self.packed & STATE {
@@ -69,13 +72,14 @@ impl BlockRecord {
         }
     }
 
-    /// The write mode of its data.
+    /// Returns the write mode of its data.
     #[inline]
     pub fn mode(&self) -> u8 {
         (self.packed >> MODE_SHIFT) as u8 & 15
     }
 
-    /// Reads queued or running, relocations reading, and units superseded by a program that has not completed. Erase waits for zero.
+    /// Returns the number of pins: reads queued or in flight, single-page moves that are not yet bound, and units
+    /// superseded by a program that has not completed. The block may be erased only when there are none.
     #[inline]
     pub fn pins(&self) -> u32 {
         self.packed / PIN
@@ -91,7 +95,7 @@ impl BlockRecord {
         self.packed = self.packed & !STATE | state as u32;
     }
 
-    /// Counts a reason not to erase the block yet. At 2^24 the count would wrap, and permit the erase.
+    /// Adds a pin: a reason not to erase the block yet. At 2^24 pins the count would wrap and permit the erase.
     #[inline]
     pub(crate) fn pin(&mut self) {
         let (packed, wraps) = self.packed.overflowing_add(PIN);
@@ -99,7 +103,7 @@ impl BlockRecord {
         self.packed = packed;
     }
 
-    /// Takes a reason back.
+    /// Removes a pin.
     #[inline]
     fn unpin(&mut self) {
         assert!(self.packed >= PIN, "a block is unpinned more often than pinned");
@@ -119,7 +123,7 @@ impl std::fmt::Debug for BlockRecord {
     }
 }
 
-/// Where a logical unit is.
+/// Location of a logical unit: unmapped, at a place on flash, or in a slot of the write queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapped {
     Nowhere,
@@ -143,46 +147,47 @@ pub(crate) fn encode(ppn: Ppn) -> u32 {
     ppn.0 + 1
 }
 
-/// The state of the data. Sized once; memory is touched only where the workload goes.
+/// State of the data. Tables are allocated once; memory is committed only where the workload touches them.
 pub struct Store {
-    /// The shape of the flash.
+    /// Geometry of the flash.
     pub geometry: Geometry,
     pub(crate) l2p: Table<u32>,
     pub(crate) p2l: Table<u32>,
     pub(crate) valid: Table<u64>,
     pub(crate) blocks: Table<BlockRecord>,
-    /// Erases of each block.
+    /// Erase count of each block.
     pub(crate) erase_counts: Vec<u32>,
     /// Effective wear of each block, in thousandths of a nominal erase.
     pub(crate) wear: Vec<u32>,
-    /// The erase mode in which each block was erased last.
+    /// Mode of the last erase of each block.
     pub(crate) erase_modes: Vec<u8>,
-    /// Units that a block holds, by the write mode of its data.
+    /// Mapping units that a block can hold, by the write mode of its data.
     mode_units: Vec<u32>,
-    /// Erases of all blocks.
+    /// Total number of erases of all blocks.
     pub(crate) erase_total: u64,
-    /// The sum of the blocks' effective wear, and the largest.
+    /// Sum and maximum of the blocks' effective wear, in thousandths of a nominal erase.
     pub(crate) wear_total: u64,
     pub(crate) wear_most: u32,
-    /// Retired blocks of each die.
+    /// Number of retired blocks of each die.
     pub(crate) retired: Vec<u32>,
-    /// When the first page of each block was programmed \[ns; negative: before the run\].
+    /// Instant at which each block was opened for its first program \[ns; negative: before the run\].
     pub(crate) first_program: Vec<i64>,
-    /// Closed blocks of each die, oldest first: neighbours in the order of closing.
+    /// Closed blocks of each die as a doubly linked list in the order of closing: the neighbours of each block, and the
+    /// two ends and the length for each die.
     older: Vec<u32>,
     newer: Vec<u32>,
     oldest: Vec<u32>,
     newest: Vec<u32>,
     closed_count: Vec<u32>,
     pub(crate) index: LeastValid,
-    /// Valid units in blocks of each write mode.
+    /// Number of valid units in blocks of each write mode.
     pub(crate) valid_by_mode: [u64; 16],
-    /// Units that the host sees.
+    /// Mapping units of the user capacity.
     pub user_units: u64,
 }
 
 impl Store {
-    /// Everything free and unmapped.
+    /// Creates the state of an empty drive: all blocks free, all units unmapped.
     pub fn new(geometry: Geometry, user_units: u64, mode_units: Vec<u32>) -> std::io::Result<Store> {
         let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
         let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
@@ -212,7 +217,7 @@ impl Store {
         })
     }
 
-    /// Most of the drive is about to hold data.
+    /// Advises the system that most of the tables will be used (see [`Table::expect_dense_use`]).
     pub(crate) fn expect_dense_use(&mut self) {
         self.l2p.expect_dense_use();
         self.p2l.expect_dense_use();
@@ -220,50 +225,50 @@ impl Store {
         self.blocks.expect_dense_use();
     }
 
-    /// The record of a block.
+    /// Returns the record of a block.
     #[inline]
     pub fn block(&self, block: BlockId) -> BlockRecord {
         self.blocks[block.index()]
     }
 
-    /// Erases of a block.
+    /// Returns the erase count of a block.
     pub fn erase_count(&self, block: BlockId) -> u32 {
         self.erase_counts[block.index()]
     }
 
-    /// Effective wear of a block, in thousandths of a nominal erase.
+    /// Returns the effective wear of a block, in thousandths of a nominal erase.
     #[inline]
     pub fn wear_thousandths(&self, block: BlockId) -> u32 {
         self.wear[block.index()]
     }
 
-    /// Effective wear of a block, in nominal erases.
+    /// Returns the effective wear of a block, in nominal erases.
     pub fn effective_wear(&self, block: BlockId) -> f64 {
         f64::from(self.wear[block.index()]) / 1000.0
     }
 
-    /// When the first page of a block was programmed \[ns; negative: before the run\].
+    /// Returns the instant at which a block was opened for its first program \[ns; negative: before the run\].
     pub fn first_program(&self, block: BlockId) -> i64 {
         self.first_program[block.index()]
     }
 
-    /// The erase mode in which a block was erased last; the first one for a block that has not been erased in the run.
+    /// Returns the mode of the last erase of a block, or mode 0 if it has not been erased in the run.
     pub fn erase_mode(&self, block: BlockId) -> ModeId {
         ModeId(self.erase_modes[block.index()])
     }
 
-    /// Units that a block holds in a write mode.
+    /// Returns the number of mapping units that a block can hold in a write mode.
     #[inline]
     pub fn units_in(&self, mode: ModeId) -> u32 {
         self.mode_units[mode.index()]
     }
 
-    /// Closed blocks of a die.
+    /// Returns the number of closed blocks of a die.
     pub fn closed_count(&self, die: DieId) -> u32 {
         self.closed_count[die.index()]
     }
 
-    /// The closed blocks of a die, the one that was closed first at the front.
+    /// Returns the closed blocks of a die in the order of closing, oldest first.
     pub fn closed_blocks(&self, die: DieId) -> impl Iterator<Item = BlockId> + '_ {
         let mut next = self.oldest[die.index()];
         std::iter::from_fn(move || {
@@ -275,31 +280,31 @@ impl Store {
         })
     }
 
-    /// The closed block of `die` with the fewest valid units among those written in `mode`.
+    /// Returns the closed block of `die` with the fewest valid units among those written in `mode`, and their number.
     pub fn least_valid(&self, die: DieId, mode: ModeId) -> Option<(BlockId, u16)> {
         self.index.least(&self.geometry, self.blocks.as_slice(), die, mode)
     }
 
-    /// Whether the place holds current data.
+    /// Returns true if the place holds current data.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
         self.valid.get(ppn.index() / 64) >> (ppn.0 % 64) & 1 == 1
     }
 
-    /// The logical unit whose data was written to a place.
+    /// Returns the logical unit whose data was written to a place.
     #[inline]
     pub fn lpn_at(&self, ppn: Ppn) -> Lpn {
         Lpn(self.p2l.get(ppn.index()))
     }
 
-    /// The most valid units that a block may hold for its collection to free anything: the last program of a collection is padded, so
-    /// at least one program's worth must be invalid.
+    /// Returns the largest number of valid units with which collecting a block still frees space: the last program of a
+    /// collection is padded, so at least one program's worth of units must be invalid.
     #[inline]
     pub fn most_worth_moving(&self) -> u32 {
         self.geometry.units_per_block - self.geometry.units_per_program
     }
 
-    /// Where the current copy of a logical unit is on flash, if it is there and not in a buffer.
+    /// Returns the place of the current copy of a logical unit, if that is on flash and not in the write buffer.
     #[inline]
     pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
         match decode(self.l2p.get(lpn.index())) {
@@ -308,7 +313,7 @@ impl Store {
         }
     }
 
-    /// The next valid place at or after `from`, before `end`.
+    /// Returns the first valid place in `from..end`.
     #[inline]
     pub(crate) fn next_valid(&self, from: Ppn, end: Ppn) -> Option<Ppn> {
         if from >= end {
@@ -329,7 +334,7 @@ impl Store {
         }
     }
 
-    /// The data at a place is no longer current.
+    /// Marks the data at a place as no longer current.
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
         let bit = 1u64 << (ppn.0 % 64);
@@ -346,7 +351,7 @@ impl Store {
         }
     }
 
-    /// The data of `lpn` is now at `ppn`: the reverse map and validity. The map itself is the caller's.
+    /// Records in the reverse map and the validity bits that `ppn` holds the data of `lpn`. The caller updates the map.
     #[inline]
     pub(crate) fn place(&mut self, lpn: Lpn, ppn: Ppn) {
         self.p2l.set(ppn.index(), lpn.0);
@@ -358,14 +363,15 @@ impl Store {
         self.valid_by_mode[record.mode() as usize] += 1;
     }
 
-    /// Counts a reason not to erase a place's block yet.
+    /// Pins the block of a place: a reason not to erase it yet.
     #[inline]
     pub(crate) fn pin(&mut self, ppn: Ppn) {
         let block = self.geometry.block_of(ppn);
         self.blocks[block.index()].pin();
     }
 
-    /// Takes a reason back; the block if it is a victim that may now be erased.
+    /// Unpins the block of a place. Returns the block if it is a victim without pins, which may now be ready to be
+    /// erased.
     #[inline]
     pub(crate) fn unpin(&mut self, ppn: Ppn) -> Option<BlockId> {
         let block = self.geometry.block_of(ppn);
@@ -374,14 +380,14 @@ impl Store {
         (record.pins() == 0 && record.is(BlockState::Victim)).then_some(block)
     }
 
-    /// A free block becomes a write frontier.
+    /// Turns a free block into a write frontier.
     pub(crate) fn open(&mut self, block: BlockId, mode: ModeId) {
         let record = &mut self.blocks[block.index()];
         assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is not free");
         *record = BlockRecord::new(BlockState::Open, mode.0);
     }
 
-    /// A write frontier is full (or given up): its block may be collected.
+    /// Closes a write frontier, full or given up early: its block may now be collected.
     pub(crate) fn close(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
         assert!(record.is(BlockState::Open), "{block:?} is not open");
@@ -389,7 +395,7 @@ impl Store {
         self.list_closed(block);
     }
 
-    /// A closed block joins those of its die, as the newest.
+    /// Appends a closed block to the list of its die, as the newest.
     pub(crate) fn list_closed(&mut self, block: BlockId) {
         let record = &self.blocks[block.index()];
         let (mode, valid) = (record.mode(), record.valid);
@@ -407,7 +413,7 @@ impl Store {
         self.closed_count[die] += 1;
     }
 
-    /// A closed block is taken for collection.
+    /// Takes a closed block out of the list of its die, as a victim.
     pub(crate) fn take_victim(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
         assert!(record.is(BlockState::Closed), "{block:?} is not closed");
@@ -421,7 +427,7 @@ impl Store {
         self.index.rescan(self.blocks.as_slice(), block, mode);
     }
 
-    /// A victim's erase begins.
+    /// Marks a victim as being erased.
     pub(crate) fn begin_erase(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
         assert!(
@@ -431,14 +437,14 @@ impl Store {
         record.set_state(BlockState::Erasing);
     }
 
-    /// A free block has been erased further, as if it had been erased in `mode` before.
+    /// Records a lazy erase of a free block, which now counts as erased in `mode`.
     pub(crate) fn lazy_erase(&mut self, block: BlockId, mode: ModeId, more_wear_thousandths: u32) {
         assert!(self.block(block).state() == BlockState::Free, "{block:?} is not free");
         self.erase_modes[block.index()] = mode.0;
         self.add_wear(block, more_wear_thousandths);
     }
 
-    /// A victim's erase is done; `wear_thousandths` is what it cost.
+    /// Completes the erase of a victim, which adds `wear_thousandths` to its effective wear.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId, wear_thousandths: u32) {
         let record = &mut self.blocks[block.index()];
         assert!(record.is(BlockState::Erasing), "{block:?} is not being erased");
@@ -449,13 +455,14 @@ impl Store {
         self.add_wear(block, wear_thousandths);
     }
 
-    /// Notes the first program of a block.
+    /// Records `now` as the instant at which a block was opened for its first program.
     pub(crate) fn note_first_program(&mut self, block: BlockId, now: SimTime) {
         self.first_program[block.index()] = i64::try_from(now.0).unwrap_or(i64::MAX);
     }
 
-    /// Puts the blocks of a loaded state in order: those listed are closed, oldest first, or open, and all others must be empty and are free or retired. False
-    /// if the lists do not agree with the records.
+    /// Sets the states of the blocks after loading: those in `closed` (oldest first) are closed, those in `open` are
+    /// open, and all others must be empty and are free or retired. Returns false if the lists do not agree with the
+    /// records.
     pub(crate) fn restore_blocks(&mut self, closed: &[u32], open: &[u32]) -> bool {
         self.retired.fill(0);
         for (block, record) in (0..).map(BlockId).zip(self.blocks.as_mut_slice()) {
@@ -486,7 +493,7 @@ impl Store {
         })
     }
 
-    /// An erased block is taken out of use.
+    /// Takes an erased block out of use.
     pub(crate) fn retire(&mut self, block: BlockId) {
         let record = &mut self.blocks[block.index()];
         assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is retired with data: {record:?}");
@@ -494,8 +501,9 @@ impl Store {
         self.retired[self.geometry.die_of(block).index()] += 1;
     }
 
-    /// Loads what the commands on these units will need; results are dropped and no state changes. One pass after another lets the misses
-    /// overlap: measured 2.3 times on random reads of a 512 GiB drive.
+    /// Prefetches the map entries and block records that commands on these units will need, and for writes the validity
+    /// bits. The return value only keeps the loads from being optimised away; no state changes. Separate passes over
+    /// entries and records let their cache misses overlap: measured 2.3 times on random reads of a 512 GiB drive.
     pub fn look_ahead(&self, units: &[Lpn], writes: bool) -> u64 {
         let mut sink = 0u64;
         let mut codes = [0u32; 32];
@@ -516,7 +524,8 @@ impl Store {
         sink
     }
 
-    /// Loads when the blocks of units were first programmed, whose places [`Store::look_ahead`] has loaded.
+    /// Prefetches the instants at which the blocks of these units were opened; [`Store::look_ahead`] must have loaded
+    /// their map entries.
     pub(crate) fn look_ahead_ages(&self, units: &[Lpn]) -> u64 {
         let l2p = self.l2p.as_slice();
         let codes = units.iter().filter_map(|unit| l2p.get(unit.index()));
@@ -526,8 +535,9 @@ impl Store {
         })
     }
 
-    /// Loads the map entries and declared bits of the next few valid units at or after `from`, before they are moved; where it stopped. Only as many as are
-    /// likely to be still in the cache when they are needed.
+    /// Prefetches the map entries and the policy's bits of the next valid units at or after `from`, before they are
+    /// relocated. Returns the place at which the prefetch stopped, and a value that keeps the loads from being
+    /// optimised away. Limited to as many units as are likely to be still in the cache when they are needed.
     pub(crate) fn look_ahead_moves(&self, bits: &UnitBits, from: Ppn, end: Ppn) -> (Ppn, u64) {
         let (mut sink, mut at) = (0u64, from);
         for _ in 0..MOVES_AHEAD {

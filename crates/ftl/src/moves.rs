@@ -1,31 +1,32 @@
-//! Moving single pages for a policy: read where the page is, program wherever a die is idle.
+//! Relocation of single pages for a policy: a page is read on the die that holds it and programmed on any die that is
+//! idle.
 
 use crate::policy::PageMove;
 use kit::{SimTime, Slab};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Page moves under way: being read, or read and waiting for a die.
+/// Page moves in flight, from the start of the read until the new copy is bound.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PageMoves {
     slots: Slab<Option<Move>>,
-    /// Read; waiting for a die, oldest first.
+    /// Moves whose page has been read and that wait for a die: overdue moves first, otherwise oldest first.
     pub ready: VecDeque<u32>,
-    /// Begun because the policy said it could not wait.
+    /// Number of urgent moves in flight (requested through [`ModePolicy::urgent`](crate::policy::ModePolicy::urgent)).
     pub urgent: u64,
-    /// Past their deadline.
+    /// Number of moves in flight whose deadline has passed.
     pub overdue: u64,
-    /// Moves being read or programmed.
+    /// Number of moves in flight.
     pub in_flight: u64,
 }
 
-/// A move under way.
+/// A page move in flight.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Move {
     pub page: PageMove,
-    /// The policy said it could not wait.
+    /// True if the policy requires it before any other operation starts.
     pub urgent: bool,
-    /// Its deadline has passed.
+    /// True once its deadline has passed.
     pub overdue: bool,
 }
 
@@ -41,17 +42,18 @@ impl PageMoves {
         slot
     }
 
-    /// A move under way.
+    /// Returns the move in a slot, which must be in flight.
     pub fn get(&self, slot: u32) -> Move {
         self.slots[slot].expect("a move under way")
     }
 
-    /// The page has been read: it waits for a die, behind the others of its kind.
+    /// Puts a move whose page has been read into the ready queue: at the front if it is overdue, at the back otherwise.
     pub fn is_read(&mut self, slot: u32) {
         if self.get(slot).overdue { self.ready.push_front(slot) } else { self.ready.push_back(slot) }
     }
 
-    /// A deadline comes round. False if it was that of a move that has ended: the slot's move is in time.
+    /// Marks a move as overdue when its deadline timer fires. Returns false if the timer belonged to a move that has
+    /// ended: the slot is then free, or holds another move that is not due yet or already marked.
     pub fn is_due(&mut self, slot: u32, now: SimTime) -> bool {
         let Some(one) = &mut self.slots[slot] else { return false };
         if one.overdue || one.page.deadline.is_none_or(|deadline| deadline > now) {

@@ -1,9 +1,11 @@
 //! Starting states: filling and ageing a drive without simulating time.
 //!
-//! Three ways, all through the same map, frontiers, victim rule and block records as the timed drive: a sequential fill; random overwrites
-//! after a fill; and one pass that lands on the steady state directly. The last one runs a scale model of one die (the same
-//! description with fewer blocks) through random overwrites, reads off how many valid units its blocks hold from the oldest to the youngest, and lays
-//! the full drive down so. Afterwards each die takes up to two blocks of random writes, so that the dies do not collect in step.
+//! There are three methods, all with the map, frontiers, victim rule and block records of the timed drive: a sequential
+//! fill; random overwrites after a fill; and a single pass that produces the steady state directly. The single pass
+//! runs a scale model of one die (the same description with fewer blocks) through random overwrites, records how many
+//! valid units its blocks hold, from the oldest to the youngest, and fills the blocks of the full drive accordingly.
+//! Random writes and collections then put each die at a different point of its collection cycle, so that the dies do
+//! not collect in step.
 
 use crate::config::FtlConfig;
 use crate::ftl::{Ftl, Parameters};
@@ -15,14 +17,14 @@ use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, S
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Mapping units of the scale model, about.
+/// Approximate size of the scale model, in mapping units.
 const MODEL_UNITS: u32 = 1 << 20;
-/// Times the scale model is overwritten.
+/// Number of times that the scale model is overwritten.
 const MODEL_PASSES: u64 = 4;
-/// Aged scale models that are remembered, some kilobytes each.
+/// Maximum number of aged scale models that are remembered, some kilobytes each.
 const MODELS_KEPT: usize = 256;
 
-/// How the drive is brought to its starting state.
+/// Method by which the drive is brought to its starting state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
     /// Empty, all blocks erased.
@@ -31,26 +33,29 @@ pub enum Precondition {
     Fill,
     /// Filled, then overwritten at random.
     Random {
-        /// User capacities written over.
+        /// Number of random overwrites, in user capacities.
         passes: u32,
     },
-    /// The steady state of uniform random overwrites, in one pass.
+    /// The steady state of uniform random overwrites, produced in a single pass.
     Steady,
 }
 
-/// History of the data that a starting state lays down.
+/// Starting state of a drive: method, age of the data, and wear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preconditioned {
-    /// The method.
+    /// Method by which the data is written.
     pub method: Precondition,
-    /// Blocks' first programs lie uniformly over this span before the run, in the order in which they were closed.
+    /// Age of the oldest block. The first programs of the closed blocks are spread uniformly over this span before the
+    /// run, in the order of closing.
     pub age: Nanos,
-    /// Erases that every block has behind it.
+    /// Erase count of every block.
     pub pe_cycles: u32,
 }
 
 impl Ftl {
-    /// Brings an empty drive to its starting state; scale models are looked up in `models`, and kept there. `progress` is told the share that is done; if it answers false the work stops and this returns false.
+    /// Brings an empty drive to its starting state. Scale models are looked up in `models`, and kept there. `progress`
+    /// is called with the completed share of the work; if it returns false, the work stops and this function returns
+    /// false.
     pub fn precondition(
         &mut self,
         how: &Preconditioned,
@@ -67,13 +72,13 @@ impl Ftl {
             Precondition::Random { passes } => {
                 self.fill(&mut |share| progress(share / f64::from(passes + 1))) && self.overwrite(passes, &mut rng, progress)
             }
-            Precondition::Steady => self.land_on_steady_state(&mut rng, models, progress)?,
+            Precondition::Steady => self.produce_steady_state(&mut rng, models, progress)?,
         };
         self.finish_untimed(how);
         Ok(done)
     }
 
-    /// Writes every unit once, in order, a program unit on each die in turn.
+    /// Writes every unit once, in order, one program unit on each die in turn.
     fn fill(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> bool {
         let units_per_program = u64::from(self.store.geometry.units_per_program);
         let dies = u64::from(self.store.geometry.die_count);
@@ -87,6 +92,7 @@ impl Ftl {
         true
     }
 
+    /// Overwrites `passes` user capacities of random units, each on the next die in turn.
     fn overwrite(&mut self, passes: u32, rng: &mut Rng, progress: &mut dyn FnMut(f64) -> bool) -> bool {
         let (units, dies) = (self.store.user_units, u64::from(self.store.geometry.die_count));
         let total = units * u64::from(passes);
@@ -105,8 +111,9 @@ impl Ftl {
         true
     }
 
-    /// Writes one unit at once: the same binding as in time, with nothing in flight. A die that holds more than its share, so that collecting frees nothing,
-    /// leaves the write to the one with the most free blocks.
+    /// Writes one unit without simulating time; it is bound as in a timed run, with nothing in flight. If the die holds
+    /// more than its share of the data, so that collection frees nothing, the unit goes to the die with the most free
+    /// blocks.
     pub(crate) fn write_untimed(&mut self, lpn: Lpn, mut die: DieId) {
         while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die) {}
         if !self.space.has_space(die) {
@@ -124,14 +131,15 @@ impl Ftl {
         self.space.settle(&mut self.store, die, 0);
     }
 
-    /// Free blocks below which an untimed write collects first: where the timed drive hovers under load; or, where it keeps a share of its spare blocks
-    /// free, what it has restored by the time the run begins.
+    /// Returns the number of free blocks below which an untimed write collects first: the level around which the timed
+    /// drive stays under load, or, where collection keeps a share of the spare blocks free, the level that it has
+    /// restored by the time the run begins.
     fn collect_below(&self) -> u32 {
         let (critical, low) = self.config.thresholds(&self.store.geometry);
         if low > self.config.gc_low_blocks { low } else { critical }
     }
 
-    /// Empties and erases one block at once. False if there is none worth it.
+    /// Empties and erases one block without simulating time. Returns false if collecting would free nothing.
     fn collect_untimed(&mut self, die: DieId) -> bool {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
@@ -143,7 +151,8 @@ impl Ftl {
         true
     }
 
-    /// Moves the first `count` valid units of a block to the die's relocation frontier at once; where the next one would be.
+    /// Moves the first `count` valid units of a block to the die's relocation frontier without simulating time. Returns
+    /// the place behind the last unit moved.
     fn move_untimed(&mut self, die: DieId, victim: BlockId, mut count: u64) -> Ppn {
         let mode = self.policy.mode_of_old_data();
         let stream = self.relocation_stream(mode);
@@ -169,7 +178,8 @@ impl Ftl {
         at
     }
 
-    /// Valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one die.
+    /// Returns the valid counts of the blocks of a die in steady state, oldest block first, from a scale model of one
+    /// die.
     fn model_valid_counts(&self, models: &ScaleModels) -> std::io::Result<Arc<[u16]>> {
         let real = self.store.geometry;
         let blocks = (MODEL_UNITS / real.units_per_block).clamp(64.min(real.blocks_per_die), real.blocks_per_die);
@@ -186,7 +196,8 @@ impl Ftl {
             pages_per_block: real.units_per_block,
             blocks_per_plane: blocks,
         });
-        // What the collector keeps free and open is not part of the pool that it chooses from; keep the ratio of the rest to user data.
+        // Blocks that collection keeps free and open frontiers are not among those that it chooses from: the model
+        // keeps the ratio of user data to the remaining blocks.
         let kept = f64::from(self.collect_below()) + 2.0;
         let kept = if blocks < real.blocks_per_die { kept.min(f64::from(blocks) / 4.0) } else { kept };
         let pool_share = self.store.user_units as f64 / real.unit_count() as f64 * f64::from(real.blocks_per_die)
@@ -203,7 +214,8 @@ impl Ftl {
         models.aged(&config, Parameters { geometry, facts, policy: "baseline".to_owned(), ..self.parameters.clone() })
     }
 
-    fn land_on_steady_state(
+    /// Produces the steady state in a single pass; see the module's description.
+    fn produce_steady_state(
         &mut self,
         rng: &mut Rng,
         models: &ScaleModels,
@@ -214,7 +226,8 @@ impl Ftl {
         let dies = u64::from(geometry.die_count);
         let permutation = Permutation::new(self.store.user_units, rng.next_u64());
         let mode = self.policy.mode_of_old_data();
-        // One block fewer than it collects below: the next write collects, as in steady state, but not all dies at once (see the end).
+        // Leaves as many blocks free as untimed writes keep: opening the next one leads to a collection, as in steady
+        // state. The phases set below keep the dies from collecting at the same time.
         let used = geometry.blocks_per_die - self.collect_below();
         let mut next = 0u64;
         let mut scatter = Scatter::new(self.store.user_units);
@@ -229,7 +242,7 @@ impl Ftl {
                     .advance(&mut self.store, &target, geometry.units_per_block, SimTime::ZERO)
                     .expect("an empty drive has blocks");
                 let lpns = (next..next + u64::from(count)).map(|index| permutation.at(index));
-                lay_down(&mut self.store, &mut scatter, first, u32::from(count), lpns, rng);
+                fill_block(&mut self.store, &mut scatter, first, u32::from(count), lpns, rng);
                 next += u64::from(count);
                 self.space.settle(&mut self.store, DieId(die), 0);
             }
@@ -246,9 +259,12 @@ impl Ftl {
         Ok(true)
     }
 
-    /// Puts a die at a point of its cycle of host writes and collection: 0 is where a collection has just ended, 1 where the next one ends. A one-pass layout
-    /// leaves all dies in step, and a closed loop of writes takes minutes of simulated time to spread them: write amplification is right from the first
-    /// write, the tail is not. In the long run the dies take turns evenly, since a die that collects leaves its writes to others; so the phases are spaced
+    /// Puts a die at a point of its cycle of host writes and collections: phase 0 is the end of a collection, phase 1
+    /// the end of the next one.
+    ///
+    /// The single pass leaves all dies in step, and a closed loop of writes takes minutes of simulated time to spread
+    /// them: write amplification would be right from the first write, but tail latency would not. In the long run the
+    /// dies take turns evenly, since a die that collects leaves its writes to others. Phases are therefore spaced
     /// evenly, not drawn independently.
     fn set_phase(&mut self, die: DieId, phase: f64, rng: &mut Rng) {
         let units_per_block = self.store.geometry.units_per_block;
@@ -259,7 +275,7 @@ impl Ftl {
         for _ in 0..rng.below(2 * u64::from(units_per_block)) {
             write(self, rng);
         }
-        // To the write that makes the die collect.
+        // Up to the write that makes the die collect.
         let mut bound = 4 * units_per_block;
         while self.space.free_blocks(die) >= self.collect_below() && bound > 0 {
             write(self, rng);
@@ -268,7 +284,7 @@ impl Ftl {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         let mut candidates = Candidates { store: &self.store, die, now: SimTime::ZERO, mode_count, rng: &mut self.rng };
         let Some(victim) = self.victim.choose(&mut candidates) else { return };
-        // Shares of the cycle, from what this victim costs and frees.
+        // Shares of host writes and collection in the cycle, from the cost of this victim and the space it frees.
         let facts = &self.parameters.facts;
         let units_per_program = f64::from(self.store.geometry.units_per_program);
         let valid = f64::from(self.store.block(victim).valid);
@@ -276,7 +292,8 @@ impl Ftl {
         let writing = (f64::from(units_per_block) - valid) / units_per_program * facts.program_time.0 as f64;
         let writing_share = writing / (collecting + writing);
         if phase >= writing_share {
-            // One block of host writes is followed by several collections in a row: as many as make up for it and for what they wrote themselves.
+            // A block of host writes is followed by several collections in a row: as many as make up for it and for the
+            // units that they write themselves.
             let moves = valid * f64::from(units_per_block) / (f64::from(units_per_block) - valid);
             let moved = (phase - writing_share) / (1.0 - writing_share) * moves;
             self.collect_partly(die, moved as u64);
@@ -288,7 +305,8 @@ impl Ftl {
         }
     }
 
-    /// Moves `count` valid units as a collection that is under way: whole victims first, and part of the last one.
+    /// Moves `count` valid units as a collection in progress would have: whole victims, which are erased, and part of
+    /// the last one, which stays the die's victim.
     fn collect_partly(&mut self, die: DieId, mut count: u64) {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         while self.space.free_blocks(die) < self.collect_below() {
@@ -310,7 +328,8 @@ impl Ftl {
         }
     }
 
-    /// Aligns frontiers to the start of a program unit, marks everything written as programmed, and dates it.
+    /// Pads frontiers to the end of a program unit, marks everything written as programmed, sets the ages and the wear
+    /// of all blocks, and resets the counters.
     fn finish_untimed(&mut self, how: &Preconditioned) {
         let geometry = self.store.geometry;
         let units_per_program = geometry.units_per_program;
@@ -329,7 +348,7 @@ impl Ftl {
         }
         self.space.opened.clear();
         for die in (0..geometry.die_count).map(DieId) {
-            // A block whose collection is under way is the oldest: it was chosen first.
+            // A block whose collection is in progress was chosen first, and counts as the oldest.
             let victim = self.collectors[die.index()].victim;
             let closed: Vec<BlockId> = victim.into_iter().chain(self.store.closed_blocks(die)).collect();
             for (rank, block) in closed.iter().enumerate() {
@@ -347,13 +366,13 @@ impl Ftl {
     }
 }
 
-/// Counts for `blocks` blocks with the shape of `model` (oldest first) and the sum `total`.
+/// Returns valid counts for `blocks` blocks with the profile of `model` (oldest block first) and the sum `total`.
 fn scaled_counts(model: &[u16], blocks: usize, total: u64, units_per_block: u32) -> Vec<u16> {
     let mut counts: Vec<u16> = (0..blocks).map(|index| model[index * model.len() / blocks]).collect();
     let mut sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
-    // The model's mean differs by a rounding or two: spread the difference evenly, one unit at a time.
+    // The model's mean differs by rounding: the difference is spread evenly, one unit at a time.
     let mut index = 0;
-    // With a stride that shares no divisor with the number of blocks every block has its turn.
+    // A stride that shares no divisor with the number of blocks reaches every block.
     let stride = ((blocks / 2).max(1) | 1..)
         .find(|stride| gcd(*stride, blocks) == 1)
         .expect("one more than the blocks shares no divisor with them");
@@ -375,10 +394,12 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Aged scale models, for runs that share them: a drive that is run again under another policy or another load ages its model once.
+/// Aged scale models, shared between runs: a drive that is run again under another policy or load ages its model only
+/// once.
 #[derive(Debug, Default)]
 pub struct ScaleModels {
-    /// Valid counts of a model's blocks, oldest block first, by all that the model is made of.
+    /// Valid counts of a model's blocks, oldest block first. The key is the text of everything that determines the
+    /// model.
     aged: Mutex<BTreeMap<String, Arc<[u16]>>>,
 }
 
@@ -387,17 +408,18 @@ impl ScaleModels {
         self.aged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many models are known.
+    /// Returns the number of models known.
     pub fn len(&self) -> usize {
         self.known().len()
     }
 
-    /// Whether no model is known yet.
+    /// Returns true if no model is known yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Valid counts of a scale model's blocks after random overwrites, oldest block first.
+    /// Returns the valid counts of a scale model's blocks after random overwrites, oldest block first. Ages the model
+    /// if it is not known.
     fn aged(&self, config: &FtlConfig, parameters: Parameters) -> std::io::Result<Arc<[u16]>> {
         let key = format!("{config:?} {parameters:?}");
         if let Some(counts) = self.known().get(&key) {
@@ -423,22 +445,22 @@ impl ScaleModels {
     }
 }
 
-/// Entries on their way to the map. Units are laid down in random order, and the map of a large drive outgrows the caches and the TLB: entries of one stretch of the
-/// map are written together.
+/// Buffer of map entries to be written. Units are placed in random order, and the map of a large drive exceeds the
+/// caches and the TLB: entries of the same section of the map are therefore written together.
 struct Scatter {
-    /// A stretch has 2^`shift` entries.
+    /// Binary logarithm of the entries of a section.
     shift: u32,
-    /// By stretch.
+    /// Entries (logical unit, map value) that wait to be written, by section.
     waiting: Vec<Vec<(u32, u32)>>,
 }
 
 impl Scatter {
-    /// Stretches of the map, about.
+    /// Approximate number of sections of the map.
     const STRETCHES: u64 = 512;
 
     fn new(units: u64) -> Scatter {
         let shift = (units / Scatter::STRETCHES).max(1).ilog2() + 1;
-        // Two for each cache line of the stretch; on the largest drives fewer, within 64 MiB in all.
+        // Two entries for each cache line of the section; fewer on the largest drives, within 64 MiB in all.
         let together = ((1usize << shift) / 8).clamp(64, 16_384);
         Scatter { shift, waiting: (0..=units >> shift).map(|_| Vec::with_capacity(together)).collect() }
     }
@@ -456,8 +478,8 @@ impl Scatter {
     }
 }
 
-/// Fills one block: `count` valid units at random positions, which hold the logical units that `lpns` names.
-fn lay_down(
+/// Fills one block with `count` valid units at random positions; they hold the logical units that `lpns` yields.
+fn fill_block(
     store: &mut Store,
     scatter: &mut Scatter,
     first: Ppn,

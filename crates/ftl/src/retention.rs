@@ -1,17 +1,19 @@
-//! Retention deadlines: one for each block, kept in the order in which they fall due.
+//! Retention deadlines: one for each block, in the order in which they fall due.
 //!
-//! A policy may want the blocks of a mode moved earlier, in the background: they have a list of their own.
+//! A policy may have the blocks of a mode moved earlier, in the background; these blocks have a queue of their own for
+//! each mode.
 //!
-//! Blocks of one (mode, wear class) become due in the order in which they were opened, so a first-in, first-out list per class is sorted by
-//! itself; one timer is armed for the earliest head. Moving begins so early that all blocks of the mode that the die holds can be moved one after
-//! another: data that was written fast is moved slowly. Nothing is kept per page and nothing is done on the hot path.
+//! Blocks of one write mode and wear class become due in the order in which they were opened, so that a first-in,
+//! first-out queue for each class is always sorted; one timer is armed for the earliest head. Moving begins early
+//! enough for all blocks of the mode that the die holds to be moved one after another, because data may be written
+//! faster than it can be moved. Nothing is kept per page, and the hot path is not involved.
 
 use crate::map::{BlockState, Store};
 use kit::{BlockId, Nanos, SimTime, effective_wear_class};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// A block that must be empty by a certain time. Stale once the block has been erased.
+/// A block that must be emptied by a certain instant. Stale once the block has been erased.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Due {
     block: BlockId,
@@ -19,7 +21,7 @@ struct Due {
     at: SimTime,
 }
 
-/// Blocks with deadlines as they are saved.
+/// Blocks with deadlines in the form in which they are saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RetentionImage {
     classes: Vec<Vec<VecDeque<Due>>>,
@@ -29,23 +31,24 @@ pub(crate) struct RetentionImage {
     powered_since: i64,
 }
 
-/// How long moving takes.
+/// Times that relocating data takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MoveTimes {
-    /// tR + tPROG of one unit's share of a program unit, for all dies together \[ns\].
+    /// One unit's share of tR + tPROG of a program unit, divided by the number of dies \[ns\].
     pub die_share: f64,
-    /// A die's time to move a whole block and erase it.
+    /// Time that a die needs to move a whole block and erase it.
     pub block: Nanos,
-    /// Time of one unit in the encoder of the code that moved data is given \[ns\]; 0 without one.
+    /// Time of one unit in the encoder of the code that moved data is given \[ns\]; 0 without an encoder.
     pub encode: f64,
-    /// Units of a block, and units that the drive can hold.
+    /// Units of a block, and units of the user capacity.
     pub block_units: u32,
     pub user_units: u64,
     pub dies: usize,
 }
 
 impl MoveTimes {
-    /// What is moved has an encoder for itself for half of the time: host data may pass it, too, first come, first served.
+    /// Returns the encoder time for each moved unit, assuming that moved data gets half of the encoder's time: host
+    /// data may use the encoder, too, first come, first served.
     fn encoder_share(&self) -> f64 {
         2.0 * self.encode
     }
@@ -55,33 +58,37 @@ impl MoveTimes {
     }
 }
 
-/// Retention limits and the blocks they apply to.
+/// Retention limits and the blocks to which they apply.
 pub(crate) struct Retention {
-    /// Limit by write mode and wear class.
+    /// Retention limit by write mode and wear class; no classes: without limit.
     limits: Vec<Vec<Nanos>>,
     rated: u32,
     margin: Nanos,
     classes: Vec<Vec<VecDeque<Due>>>,
-    /// Blocks with a limit that each die holds, by write mode.
+    /// Number of blocks with a limit that each die holds, by die and write mode.
     owed: Vec<u32>,
     moving: MoveTimes,
-    /// How long after its first program a block of each mode is moved in the background, and the blocks that wait for it.
+    /// For each write mode, the time after its first program at which a block is moved in the background (none: never),
+    /// and the blocks waiting for it.
     background: Vec<(Option<Nanos>, VecDeque<Due>)>,
-    /// What the timer is armed for.
+    /// Instant for which the timer is armed.
     pub armed: Option<SimTime>,
-    /// Most units that may be owed in each mode, so that they can all be moved in half its shortest limit.
+    /// Largest number of valid units allowed in each mode, so that all of them can be moved in half its shortest limit.
     pub most_owed: Vec<u64>,
-    /// The same of what is moved in the background: more than so many units are not moved into a mode, or what is moved would at once be due again.
+    /// Like `most_owed`, but for the time after which blocks are moved in the background: data is not moved into a mode
+    /// that holds more units, because it would at once be due again.
     pub most_moved: Vec<u64>,
-    /// Least time between a move and the limit it had to meet \[ns; negative: missed\].
+    /// Shortest time between a move and the limit that it had to meet \[ns; negative: missed\].
     pub least_margin: Option<i64>,
     pub misses: u64,
-    /// When power came back last \[ns\], if it was away: limits that had passed by then were at risk, and are no misses.
+    /// Instant at which power last came back \[ns\], if it has failed. Limits that had passed before are data at risk
+    /// during the failure, and do not count as misses.
     powered_since: i64,
 }
 
 impl Retention {
-    /// `limits`: for each write mode its retention limits by wear class (empty: without limit). `move_after`: for each write mode when its blocks are moved in the background.
+    /// Creates the deadlines of an empty drive. `limits`: the retention limits of each write mode by wear class (empty:
+    /// without limit). `move_after`: for each write mode, the time after which its blocks are moved in the background.
     pub fn new(
         limits: Vec<Vec<Nanos>>,
         move_after: Vec<Option<Nanos>>,
@@ -112,7 +119,8 @@ impl Retention {
         }
     }
 
-    /// What is due and when, as it is saved. What the run's report says of limits met and missed begins anew with each run.
+    /// Returns the deadlines for saving. The report on limits met and missed is not saved: it begins anew with each
+    /// run.
     pub fn image(&self) -> RetentionImage {
         RetentionImage {
             classes: self.classes.clone(),
@@ -123,7 +131,7 @@ impl Retention {
         }
     }
 
-    /// Goes on as retention under the same limits was left.
+    /// Restores saved deadlines; an error if they were saved under limits of another shape.
     pub fn restore(&mut self, image: RetentionImage) -> Result<(), String> {
         let RetentionImage { classes, owed, background, armed, powered_since } = image;
         let shape = |classes: &[Vec<VecDeque<Due>>]| classes.iter().map(Vec::len).collect::<Vec<_>>();
@@ -139,11 +147,13 @@ impl Retention {
         Ok(())
     }
 
+    /// Returns the wear class of a block among the limits of a mode.
     fn class_of(&self, store: &Store, mode: u8, block: BlockId) -> usize {
         effective_wear_class(store.wear_thousandths(block), self.rated, self.limits[mode as usize].len())
     }
 
-    /// The instant by which a block's data must have been moved, without margin; `None` without limit.
+    /// Returns the instant by which a block's data must have been moved, without margin \[ns; negative: before the
+    /// run\]; `None` without limit.
     pub fn limit_of(&self, store: &Store, block: BlockId) -> Option<i64> {
         let mode = store.block(block).mode();
         let classes = self.limits.get(mode as usize).filter(|classes| !classes.is_empty())?;
@@ -151,7 +161,7 @@ impl Retention {
         Some(store.first_program(block).saturating_add_unsigned(limit.0))
     }
 
-    /// A block has been opened.
+    /// Enters the deadlines of a block that has been opened.
     pub fn opened(&mut self, store: &Store, block: BlockId) {
         if let Some((Some(after), queue)) = self.background.get_mut(usize::from(store.block(block).mode())) {
             let at = store.first_program(block).saturating_add_unsigned(after.0);
@@ -162,32 +172,34 @@ impl Retention {
         let at = SimTime(u64::try_from(limit.saturating_sub_unsigned(self.margin.0)).unwrap_or(0));
         let mode = store.block(block).mode();
         let class = self.class_of(store, mode, block);
-        let at_die = self.at_die(store, block, mode);
-        self.owed[at_die] += 1;
+        let index = self.owed_index(store, block, mode);
+        self.owed[index] += 1;
         self.classes[mode as usize][class].push_back(Due { block, erase_count: store.erase_count(block), at });
     }
 
-    fn at_die(&self, store: &Store, block: BlockId, mode: u8) -> usize {
+    /// Returns the index of a block's die and a mode in `owed`.
+    fn owed_index(&self, store: &Store, block: BlockId, mode: u8) -> usize {
         store.geometry.die_of(block).index() * self.limits.len() + usize::from(mode)
     }
 
-    /// The erase of a block is about to end: it is no longer owed.
+    /// Removes a block from the count of blocks with a limit when its erase is about to end.
     pub fn erased(&mut self, store: &Store, block: BlockId) {
-        let at_die = self.at_die(store, block, store.block(block).mode());
-        if let Some(owed) = self.owed.get_mut(at_die) {
+        let index = self.owed_index(store, block, store.block(block).mode());
+        if let Some(owed) = self.owed.get_mut(index) {
             *owed = owed.saturating_sub(1);
         }
     }
 
-    /// When moving must begin: early enough for all other blocks of the mode on the die to be moved as well, and for the one encoder to serve all dies.
+    /// Returns the instant at which moving must begin: early enough for all other blocks of the mode on the die to be
+    /// moved as well, and for the one encoder to serve all dies.
     fn begins(&self, store: &Store, due: &Due) -> SimTime {
         let mode = store.block(due.block).mode();
-        let others = self.owed[self.at_die(store, due.block, mode)].saturating_sub(1);
+        let others = self.owed[self.owed_index(store, due.block, mode)].saturating_sub(1);
         let early = self.moving.block.0.saturating_mul(u64::from(others)).saturating_add(self.encoding_time(mode).0);
         SimTime(due.at.0.saturating_sub(early))
     }
 
-    /// How long the encoder takes, at most, for all that is owed in a mode.
+    /// Returns the longest time that the encoder can take for all data with a limit in a mode.
     fn encoding_time(&self, mode: u8) -> Nanos {
         if self.moving.encode == 0.0 {
             return Nanos::ZERO;
@@ -198,7 +210,7 @@ impl Retention {
         Nanos((units.min(self.moving.user_units) as f64 * self.moving.encoder_share()) as u64)
     }
 
-    /// Starts over with the blocks that hold data now, which may have been opened in any order.
+    /// Rebuilds the deadlines from the blocks that hold data now, which may have been opened in any order.
     pub fn adopt(&mut self, store: &Store) {
         self.queues().for_each(VecDeque::clear);
         self.owed.fill(0);
@@ -210,12 +222,13 @@ impl Retention {
         self.queues().for_each(|queue| queue.make_contiguous().sort_by_key(|due| (due.at, due.block)));
     }
 
-    /// All lists, those of retention limits first.
+    /// Returns all queues, those of retention limits first.
     fn queues(&mut self) -> impl Iterator<Item = &mut VecDeque<Due>> {
         self.classes.iter_mut().flatten().chain(self.background.iter_mut().map(|(_, queue)| queue))
     }
 
-    /// The next block that is due, taken off its list, and whether it is so for its retention limit.
+    /// Removes and returns the next block that is due, with true if it is due for its retention limit and false if it
+    /// is to be moved in the background.
     pub fn take_due(&mut self, store: &Store, now: SimTime) -> Option<(BlockId, bool)> {
         self.drop_stale(store);
         let of_limits: usize = self.classes.iter().map(Vec::len).sum();
@@ -227,19 +240,20 @@ impl Retention {
         Some((due.block, index < of_limits))
     }
 
-    /// When the next block is due.
+    /// Returns the instant at which the next block is due.
     pub fn next_due(&mut self, store: &Store) -> Option<SimTime> {
         self.drop_stale(store);
         self.heads(store).map(|(_, at)| at).min()
     }
 
-    /// The lists that are not empty, and when the first block of each is due.
+    /// Returns the queues that are not empty, by index, and the instant at which the first block of each is due.
     fn heads<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = (usize, SimTime)> + 'a {
         let limited = self.classes.iter().flatten().map(|queue| queue.front().map(|due| self.begins(store, due)));
         let background = self.background.iter().map(|(_, queue)| queue.front().map(|due| due.at));
         limited.chain(background).enumerate().filter_map(|(index, at)| at.map(|at| (index, at)))
     }
 
+    /// Removes blocks from the heads of the queues that have been erased or hold no valid data any more.
     fn drop_stale(&mut self, store: &Store) {
         for queue in self.queues() {
             while queue.front().is_some_and(|due| {
@@ -254,12 +268,13 @@ impl Retention {
         }
     }
 
-    /// Power has been away until now.
+    /// Records that power came back at `now`.
     pub fn power_is_back(&mut self, now: SimTime) {
         self.powered_since = i64::try_from(now.0).unwrap_or(i64::MAX);
     }
 
-    /// Data of a block is moved now: is it in time? What was overwritten before had no limit to meet.
+    /// Records the margin with which data of a block is moved at `now`. Data that was overwritten before had no limit
+    /// to meet.
     pub fn note_moved(&mut self, store: &Store, block: BlockId, now: SimTime) {
         let Some(limit) = self.limit_of(store, block).filter(|&limit| limit >= self.powered_since) else { return };
         let margin = limit.saturating_sub_unsigned(now.0);

@@ -1,4 +1,4 @@
-//! Free blocks and write frontiers: where the next program of a die goes.
+//! Free blocks and write frontiers: the place of the next program of a die.
 
 use crate::map::Store;
 use crate::wear::WearLeveling;
@@ -9,10 +9,12 @@ use std::collections::BinaryHeap;
 
 const NONE: u32 = u32::MAX;
 
-/// A free block behind its place in the order of wear levelling.
+/// A free block, preceded by its rank in the order of wear levelling; reversed, because the heap yields the greatest
+/// element first.
 type Ranked = Reverse<((u32, u64), u32)>;
 
-/// The free blocks of one group of planes: those never used, in order, which are erased as deeply as can be, and those that were erased, by level.
+/// Free blocks of one group of planes: blocks never used, in order of their numbers, which count as erased to the
+/// deepest level (0); and erased blocks, by level.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FreeBlocks {
     next_fresh: u32,
@@ -39,47 +41,49 @@ impl FreeBlocks {
     }
 }
 
-/// An open block of one die and stream.
+/// Write frontier of one stream on one die: its open block and the next unit to be written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Frontier {
     block: u32,
     next_unit: u32,
 }
 
-/// Free blocks and frontiers of all dies. Streams: the policy's host streams first, then one for each write mode that relocations use. A stream has one
-/// frontier on each die, or, where planes take turns program by program, one in each group of planes.
+/// Free blocks and frontiers of all dies. The policy's host streams come first, then one stream for relocations in each
+/// write mode. A stream has one frontier on each die; where planes take turns program by program, it has one in each
+/// group of planes.
 pub(crate) struct Space {
     free: Vec<FreeBlocks>,
     free_count: Vec<u32>,
     frontiers: Vec<Frontier>,
     streams: usize,
     groups: usize,
-    /// Frontiers of one stream on one die.
+    /// Number of frontiers of one stream on one die.
     width: usize,
-    /// Which of them is next.
+    /// Index of the frontier whose turn is next, by die and stream.
     turns: Vec<u32>,
     reserve: u32,
     turn: u64,
-    /// Dies that could take host data now, whatever stream it goes to.
+    /// True for each die that can take host data now, whichever host stream it is written through.
     has_space: Vec<bool>,
     dies_with_space: u32,
     host_streams: usize,
-    /// The first host stream takes relocated data, too.
+    /// True if the first host stream takes relocated data, too.
     shared: bool,
-    /// The level of each erase mode.
+    /// Level of each erase mode; 0 is the deepest.
     erase_levels: Vec<u8>,
     levels: usize,
     pub opened: Vec<BlockId>,
 }
 
-/// Who wants to write.
+/// Allocation class of a write: how far it may use up the free blocks of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AllocationClass {
-    /// Host data: leaves the reserve alone.
+    /// Host data: leaves the reserve untouched.
     Host,
-    /// A relocation that frees a block in the end: may take the last block.
+    /// A collection, which frees a block in the end: may take the last free block.
     Relocation,
-    /// The move of a single page: leaves the last block, and the space that a collection under way counts on when there is none.
+    /// The move of a single page: leaves the last free block and, when no block is free, the rest of the open frontier
+    /// to a collection in progress.
     Move,
 }
 
@@ -122,18 +126,18 @@ impl Space {
         self.free_count[die.index()]
     }
 
-    /// Levels of erase that free blocks can have.
+    /// Returns the number of erase levels that free blocks can have.
     #[inline]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// The first erase mode of a level, or the first of all.
+    /// Returns the first erase mode of a level, or mode 0 if the level has none.
     pub fn erase_mode_of(&self, level: u8) -> ModeId {
         ModeId(self.erase_levels.iter().position(|&at| at == level).unwrap_or(0) as u8)
     }
 
-    /// Free blocks of a die by the level of their last erase.
+    /// Returns the number of free blocks of a die, by the level of their last erase.
     pub fn free_by_level(&self, die: DieId) -> Vec<u32> {
         let first = die.index() * self.groups;
         (0..self.levels)
@@ -141,7 +145,8 @@ impl Space {
             .collect()
     }
 
-    /// Whether the next program of a stream would open a block: there is no frontier, or one in another mode, and one may be opened.
+    /// Returns true if the next program of a stream would open a block: its frontier is empty or in another mode, and a
+    /// block may be opened.
     pub fn would_open(&mut self, store: &Store, at: &Target) -> bool {
         let turns = self.turns[at.die.index() * self.streams + at.stream];
         let Some(slot) = self.slot_of(store, at) else { return false };
@@ -150,7 +155,7 @@ impl Space {
         (block == NONE || store.block(BlockId(block)).mode() != at.mode.0) && self.can_open(at.die, at.class)
     }
 
-    /// Takes a free block of a level out of its list, to be erased further. It is still counted as free.
+    /// Takes a free block of a level out of its list for a lazy erase. The block still counts as free.
     pub fn take_for_lazy_erase(&mut self, die: DieId, level: u8) -> Option<BlockId> {
         let first = die.index() * self.groups;
         let group = self.fullest(first, usize::from(level))?;
@@ -161,7 +166,7 @@ impl Space {
         self.free_count.iter().map(|count| u64::from(*count)).sum()
     }
 
-    /// Dies that could take host data now.
+    /// Returns the number of dies that can take host data now.
     #[inline]
     pub fn dies_with_space(&self) -> u32 {
         self.dies_with_space
@@ -184,13 +189,14 @@ impl Space {
         *known = room;
     }
 
-    /// The block of a stream's frontier in a group of planes, or of the only one it has.
+    /// Returns the open block of a stream's frontier in a group of planes, or that of its only frontier on the die.
     pub fn frontier(&self, die: DieId, stream: usize, group: u32) -> Option<BlockId> {
         let block = self.frontiers[(die.index() * self.streams + stream) * self.width + group as usize % self.width].block;
         (block != NONE).then_some(BlockId(block))
     }
 
-    /// The frontier of a stream whose turn it is, or, where nothing can be written there, the next one.
+    /// Returns the stream's frontier in the requested group of planes, or whose turn it is; if nothing can be written
+    /// there, the next one that can be written. Advances the turn.
     #[inline]
     fn slot_of(&mut self, store: &Store, at: &Target) -> Option<usize> {
         let stream = at.die.index() * self.streams + at.stream;
@@ -217,16 +223,18 @@ impl Space {
         }
     }
 
-    /// Whether an open frontier may be written to. A collection begins with a block free, and its frontier and that block hold all that it moves;
-    /// once the block is taken, nobody else writes to that frontier.
+    /// Returns true if an open frontier may be written to. A collection begins while a block is free; its frontier and
+    /// that block together hold all that it moves. Once the block is taken, only the collection may write to the
+    /// frontier.
     #[inline]
     fn may_go_on(&self, at: &Target) -> bool {
         let yields = at.class == AllocationClass::Move || at.class == AllocationClass::Host && self.shared && at.stream == 0;
         !yields || self.free_count[at.die.index()] > 0
     }
 
-    /// The next `units` places of a stream's frontier, opening a block (of `mode`) if there is none. `None` if there is no block to
-    /// open. A frontier whose block has another mode is given up first.
+    /// Allocates the next `units` places of a stream's frontier and returns the first. Opens a block in the target's
+    /// mode if there is no frontier; a frontier in another mode is closed first. Returns `None` if no block may be
+    /// opened, or the open frontier is left to a collection.
     #[inline]
     pub fn advance(&mut self, store: &mut Store, at: &Target, units: u32, now: SimTime) -> Option<Ppn> {
         let slot = self.slot_of(store, at)?;
@@ -254,7 +262,8 @@ impl Space {
         Some(first)
     }
 
-    /// A stream of a die that has an open block, with the block: first of those for relocations, then of the host's.
+    /// Returns a stream of a die that has an open block, and the block: a stream of relocations if possible, or else of
+    /// the host.
     pub fn any_open(&self, die: DieId) -> Option<(usize, BlockId)> {
         let order = (self.host_streams..self.streams).chain(0..self.host_streams);
         let open = |stream: usize| {
@@ -264,7 +273,8 @@ impl Space {
         order.filter_map(|stream| open(stream).map(|frontier| (stream, BlockId(frontier.block)))).next()
     }
 
-    /// Closes a stream's frontiers whose blocks are full. Called when the units of [`Space::advance`] have been placed.
+    /// Closes a stream's frontiers whose blocks are full. Must be called after the units allocated by
+    /// [`Space::advance`] have been placed.
     #[inline]
     pub fn settle(&mut self, store: &mut Store, die: DieId, stream: usize) {
         let first = (die.index() * self.streams + stream) * self.width;
@@ -292,7 +302,7 @@ impl Space {
         self.give_up(store, die, slot.expect("an open block is a frontier"));
     }
 
-    /// The open blocks.
+    /// Returns the open blocks.
     pub fn open_blocks(&self) -> impl Iterator<Item = OpenBlock> + '_ {
         let (streams, width) = (self.streams, self.width);
         let open = self.frontiers.iter().enumerate().filter(|(_, frontier)| frontier.block != NONE);
@@ -304,8 +314,8 @@ impl Space {
         })
     }
 
-    /// Takes the free block that wear levelling puts first, from the group of planes whose turn it is if it has one, or where planes do not take turns
-    /// from the group with the most free blocks.
+    /// Takes the free block that comes first in the order of wear levelling. Where planes take turns, it comes from
+    /// group `turn` if that has one of the right level; otherwise from the group with the most free blocks.
     fn take_free(&mut self, at: &Target, turn: usize) -> Option<BlockId> {
         if !self.can_open(at.die, at.class) {
             return None;
@@ -319,13 +329,14 @@ impl Space {
         Some(BlockId(block))
     }
 
-    /// Of a die's groups of planes (from `first` on) that have free blocks of a level, the one with the most free blocks.
+    /// Returns the group of planes with the most free blocks among those that have free blocks of a level. `first` is
+    /// the first group of the die.
     fn fullest(&self, first: usize, level: usize) -> Option<usize> {
         let groups = (first..first + self.groups).filter(|&group| self.free[group].at_level(level) > 0);
         groups.max_by_key(|&group| (self.free[group].count(), Reverse(group)))
     }
 
-    /// An erased block is free again.
+    /// Adds an erased block to the free blocks of its die.
     pub fn put_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
         let die = store.geometry.die_of(block);
         self.put_back(store, block, wear);
@@ -333,7 +344,7 @@ impl Space {
         self.update_space(die);
     }
 
-    /// A free block joins the list of the level it was erased to.
+    /// Puts a free block into the list of the level of its last erase.
     pub fn put_back(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
         let group = store.geometry.die_of(block).index() * self.groups + store.geometry.group_of(block) as usize;
         let level = usize::from(self.erase_levels[store.erase_mode(block).index()]);
@@ -341,7 +352,7 @@ impl Space {
         self.free[group].erased[level].push(Reverse((wear.free_order(store.wear_thousandths(block), self.turn), block.0)));
     }
 
-    /// All that decides what is written where next.
+    /// Returns the state that decides where data is written next, for saving.
     pub fn image(&self) -> SpaceImage {
         assert!(self.opened.is_empty(), "every block that was opened has been told of");
         SpaceImage {
@@ -355,7 +366,7 @@ impl Space {
         }
     }
 
-    /// Goes on as a space of the same shape was left.
+    /// Restores a saved state; an error if it has another shape.
     pub fn restore(&mut self, image: SpaceImage) -> Result<(), String> {
         let SpaceImage { host_streams: _, streams: _, width: _, free, frontiers, turns, turn } = image;
         let fits = free.len() == self.free.len()
@@ -373,7 +384,8 @@ impl Space {
         Ok(())
     }
 
-    /// Rebuilds the free blocks from the states of all blocks, as a drive that was loaded from a file needs it. No frontier is open.
+    /// Rebuilds the free blocks from the states of all blocks after a drive was loaded from a file. No frontier is open
+    /// afterwards.
     pub fn rebuild(&mut self, store: &Store, wear: &dyn WearLeveling) {
         for free in &mut self.free {
             free.next_fresh = free.fresh_end;
@@ -391,8 +403,8 @@ impl Space {
         }
     }
 
-    /// An open block of a loaded drive becomes a frontier of a stream again, behind what was programmed. False if the stream has it already, or the
-    /// block has no room.
+    /// Makes an open block of a loaded drive a frontier of a stream again, behind the program units already programmed.
+    /// Returns false if the stream has no frontier free on the die, or the block is full.
     pub fn go_on(&mut self, store: &Store, block: BlockId, stream: usize) -> bool {
         let die = store.geometry.die_of(block);
         let next_unit = u32::from(store.block(block).programmed) * store.geometry.units_per_program;
@@ -410,7 +422,7 @@ impl Space {
     }
 }
 
-/// Free blocks and frontiers as they are saved.
+/// Free blocks and frontiers in the form in which they are saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SpaceImage {
     pub host_streams: usize,
@@ -423,46 +435,46 @@ pub(crate) struct SpaceImage {
 }
 
 impl SpaceImage {
-    /// The open blocks, each with the stream that writes to it.
+    /// Returns the open blocks, each with the stream that writes to it.
     pub fn open_blocks(&self) -> impl Iterator<Item = (usize, BlockId)> + '_ {
         let open = self.frontiers.iter().enumerate().filter(|(_, frontier)| frontier.block != NONE);
         open.map(|(slot, frontier)| (slot / self.width.max(1) % self.streams.max(1), BlockId(frontier.block)))
     }
 }
 
-/// The write frontiers of each die.
+/// Write streams of each die.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Streams {
-    /// Of the policy, for host data.
+    /// Number of host streams.
     pub host: usize,
-    /// With those of relocations.
+    /// Number of all streams, those of relocations included.
     pub all: usize,
-    /// The first host stream takes relocated data, too.
+    /// True if the first host stream takes relocated data, too.
     pub shared: bool,
-    /// Each stream has a frontier in each group of planes.
+    /// True if each stream has a frontier in each group of planes.
     pub by_plane: bool,
 }
 
-/// A frontier's block.
+/// An open block, with its position among the frontiers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenBlock {
     pub stream: usize,
-    /// Which of the stream's frontiers on the die it is.
+    /// Index of the frontier among those of the stream on the die.
     pub plane: u32,
     pub block: BlockId,
-    /// Units used.
+    /// Index of the next unit to be written.
     pub next_unit: u32,
 }
 
-/// Where and for whom the next places are wanted.
+/// Destination of an allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub die: DieId,
     pub stream: usize,
     pub mode: ModeId,
     pub class: AllocationClass,
-    /// The group of planes, where planes take turns; none: the next one.
+    /// Group of planes, where planes take turns; none: the next in turn.
     pub plane: Option<u32>,
-    /// The level of erase of a block that is opened for it.
+    /// Erase level of a block that is opened for this allocation.
     pub level: u8,
 }

@@ -1,4 +1,4 @@
-//! Host writes that wait for a die: the FTL's write queue, which is also where the write buffer's units are.
+//! Write queue of the FTL: host writes that wait for a die. The units of the write buffer are kept here, too.
 
 use crate::map::{Mapped, Store, decode};
 use kit::clock::Reading;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
 
-/// Who is told when the unit is programmed.
+/// Recipient of the report that a unit has been programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Writer {
-    /// This command waits for it.
+    /// The command that waits for the program.
     Command(CommandId),
-    /// Nobody: the command was acknowledged when the buffer took the unit.
+    /// None: the command was acknowledged when the write buffer accepted the unit.
     #[default]
     Buffer,
 }
@@ -22,25 +22,26 @@ pub(crate) enum Writer {
 pub(crate) struct Pending {
     pub lpn: Lpn,
     pub writer: Writer,
-    /// The last unit of its command.
+    /// True for the last unit of its command.
     pub last: bool,
-    /// The group of planes it goes to, where that is decided on arrival.
+    /// Destination group of planes, where that is decided on arrival.
     pub plane: Option<u32>,
-    /// Buffered only: what the map held before; kept up to date while the unit waits.
+    /// Buffered units only: the map entry before the unit was buffered (its older copy on flash, if any), kept up to
+    /// date while the unit waits.
     pub prior: u32,
-    /// Buffered only: trimmed while it waited.
+    /// Buffered units only: true if the unit was trimmed while it waited.
     pub dropped: bool,
     pub since: SimTime,
-    /// The drive-wide clock when it joined the queue.
+    /// Reading of the drive-wide clock when the unit joined the queue.
     pub reading: Reading,
-    /// Time already spent on reading the rest of the unit.
+    /// Time spent on reading the part of the unit that the host did not write.
     pub filled_in: Nanos,
-    /// The units that a flush must wait for are those accepted before it.
+    /// Number of this unit in the order of acceptance; a flush waits for the units accepted before it.
     pub accepted: u64,
     pub next: u32,
 }
 
-/// A waiting unit as it is saved.
+/// A waiting unit in the form in which it is saved.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     pub slot: u32,
@@ -53,7 +54,7 @@ pub(crate) struct Waiting {
     pub accepted: u64,
 }
 
-/// The write queue as it is saved.
+/// The write queue in the form in which it is saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WritesImage {
     slots: usize,
@@ -61,7 +62,8 @@ pub(crate) struct WritesImage {
     accepted: u64,
 }
 
-/// First-in, first-out lists of waiting units: one for the drive, or one for each die where the die is chosen on arrival.
+/// First-in, first-out lists of waiting units: one list for the drive, or one for each die where the die is chosen on
+/// arrival.
 pub(crate) struct WriteQueue {
     pub units: Slab<Pending>,
     heads: Vec<u32>,
@@ -81,12 +83,12 @@ impl WriteQueue {
         }
     }
 
-    /// A slot for a unit that was accepted just now.
+    /// Accepts a unit and returns its slot; the unit joins a list later, with [`WriteQueue::push`].
     #[inline]
     pub fn accept(&mut self, lpn: Lpn, writer: Writer, last: bool) -> u32 {
         let slot = self.units.take();
         self.accepted += 1;
-        // Field by field, where it stays: a copy of the whole would wait for its narrow fields to be stored.
+        // Written field by field, in place: copying a whole value would wait for its narrow stores to complete.
         let unit = &mut self.units[slot];
         unit.lpn = lpn;
         unit.writer = writer;
@@ -99,7 +101,7 @@ impl WriteQueue {
         slot
     }
 
-    /// Where the map says that a unit's data is on flash: of one in the write buffer, the older copy.
+    /// Returns the place of a unit's copy on flash; for a unit in the write buffer, that of the older copy.
     #[inline]
     pub fn copy_on_flash(&self, store: &Store, lpn: Lpn) -> Option<Ppn> {
         let code = match decode(store.l2p.get(lpn.index())) {
@@ -112,7 +114,8 @@ impl WriteQueue {
         }
     }
 
-    /// Units that wait, as they are saved: those of a write buffer, since nobody waits for a drive at rest. Slots keep their numbers, which the map has.
+    /// Returns the waiting units for saving. At rest these are units of the write buffer only, because no command is
+    /// outstanding. Slots keep their numbers, since the map refers to them.
     pub fn image(&self) -> WritesImage {
         let list = |list: usize| {
             let slots = std::iter::successors(self.head(list), |&slot| self.after(slot));
@@ -128,7 +131,7 @@ impl WriteQueue {
         Waiting { slot, lpn, last, plane, prior, dropped, since, accepted }
     }
 
-    /// Goes on as a queue with as many lists was left.
+    /// Restores a saved queue; an error if it has another number of lists or a slot out of range.
     pub fn restore(&mut self, image: &WritesImage) -> Result<(), String> {
         let slots_fit = image.lists.iter().flatten().all(|unit| (unit.slot as usize) < image.slots);
         if image.lists.len() != self.heads.len() || !slots_fit {
@@ -150,12 +153,12 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Units accepted so far.
+    /// Returns the number of units accepted so far.
     pub fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// A unit joins its list.
+    /// Appends a unit to a list.
     #[inline]
     pub fn push(&mut self, list: usize, slot: u32, now: SimTime, clock: &WorkClock) {
         let unit = &mut self.units[slot];
@@ -172,7 +175,7 @@ impl WriteQueue {
         self.lengths[list] += 1;
     }
 
-    /// Everything that waits in one list joins another.
+    /// Appends all units of one list to another.
     pub fn hand_over(&mut self, from: usize, to: usize) {
         let head = std::mem::replace(&mut self.heads[from], NONE);
         if head == NONE {
@@ -193,7 +196,7 @@ impl WriteQueue {
         self.lengths[list]
     }
 
-    /// Since when the oldest unit of a list has been waiting.
+    /// Returns the instant since which the oldest unit of a list has been waiting.
     #[inline]
     pub fn oldest(&self, list: usize) -> Option<SimTime> {
         let head = self.heads[list];
@@ -212,7 +215,7 @@ impl WriteQueue {
         (next != NONE).then_some(next)
     }
 
-    /// Takes the oldest unit out of a list; its slot stays the caller's until released.
+    /// Takes the oldest unit out of a list; its slot belongs to the caller until released.
     #[inline]
     pub fn pop(&mut self, list: usize) -> Option<u32> {
         let head = self.head(list)?;

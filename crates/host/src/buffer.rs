@@ -1,17 +1,17 @@
-//! The write buffer.
+//! The write buffer: its configuration, its space, and the commands that wait for space.
 
 use kit::{Bytes, CommandId, Nanos, Problems, SimTime, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// When a write is acknowledged.
+/// Point at which a write is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferPolicy {
-    /// When its data is programmed. Units that do not fill a program are padded at once.
+    /// After its data is programmed. A program does not wait for further units; it is padded if too few units wait.
     None,
-    /// When the buffer has taken it. A unit that is written again while it waits is replaced in place.
+    /// As soon as the buffer holds all of its data. A unit that is written again while it waits is replaced in place.
     WriteBack,
 }
 
@@ -19,18 +19,19 @@ pub enum BufferPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferConfig {
-    /// When a write is acknowledged.
+    /// Point at which a write is acknowledged.
     pub policy: BufferPolicy,
-    /// Data it holds, until it is programmed. Needed for `write_back`.
+    /// Capacity: data is held until it is programmed. Required by `write_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// After so long without a write, what does not fill a program is padded and programmed. Needed for `write_back`.
+    /// Time without a write after which units that do not fill a program are padded and programmed. Required by
+    /// `write_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_after: Option<Nanos>,
 }
 
 impl BufferConfig {
-    /// What is inconsistent in the section; `units_per_program` mapping units make one program.
+    /// Adds the section's inconsistencies to `problems`; one program writes `units_per_program` mapping units.
     pub fn problems(&self, units_per_program: u32, problems: &mut Problems) {
         if self.policy == BufferPolicy::None {
             return;
@@ -49,13 +50,13 @@ impl BufferConfig {
         }
     }
 
-    /// Mapping units it holds; zero without a buffer.
+    /// Returns the capacity in mapping units; zero without a buffer.
     pub fn units(&self) -> u64 {
         if self.policy == BufferPolicy::None { 0 } else { self.capacity.map_or(0, |capacity| capacity.0 / UNIT_BYTES) }
     }
 }
 
-/// A command that waits for space, in order of arrival.
+/// A write command that waits for space.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     command: CommandId,
@@ -63,7 +64,7 @@ struct Waiting {
     since: SimTime,
 }
 
-/// Space in the write buffer and the commands that wait for it.
+/// Space in the write buffer, and the commands that wait for space in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     capacity: u64,
@@ -72,43 +73,44 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The buffer of a validated description; without capacity it is never used.
+    /// Returns the buffer of a validated description. A buffer without capacity is never used.
     pub fn new(config: &BufferConfig) -> Buffer {
         Buffer { capacity: config.units(), used: 0, waiting: VecDeque::with_capacity(64) }
     }
 
-    /// Holds so many units from the start, as a saved drive's did.
+    /// Restores the occupancy of a saved drive's buffer: `used` mapping units.
     pub fn restore(&mut self, used: u64) {
         assert!(self.waiting.is_empty() && used <= self.capacity, "a buffer is restored before any command comes");
         self.used = used;
     }
 
-    /// Whether writes are acknowledged by the buffer.
+    /// Returns true if writes are acknowledged by the buffer.
     pub fn is_present(&self) -> bool {
         self.capacity > 0
     }
 
-    /// Units it holds.
+    /// Returns the mapping units held.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Units it can hold.
+    /// Returns the capacity in mapping units.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Whether commands wait for space.
+    /// Returns true if commands wait for space.
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// A write command brings its units.
+    /// Adds a write command to the commands that wait for space.
     pub fn arrive(&mut self, command: CommandId, now: SimTime) {
         self.waiting.push_back(Waiting { command, taken: 0, since: now });
     }
 
-    /// Takes the next unit of the oldest command if there is space: the command, and the number of the unit within it.
+    /// Takes the next unit of the oldest command, if there is space. Returns the command and the number of the unit
+    /// within it.
     pub fn take_unit(&mut self) -> Option<(CommandId, u32)> {
         if self.used == self.capacity {
             return None;
@@ -119,12 +121,13 @@ impl Buffer {
         Some((front.command, front.taken - 1))
     }
 
-    /// The oldest command has brought all its units: since when it had been at the buffer.
+    /// Removes the oldest command, whose units have all been taken. Returns the instant at which it arrived at the
+    /// buffer.
     pub fn front_done(&mut self) -> SimTime {
         self.waiting.pop_front().expect("a command whose unit was taken is at the front").since
     }
 
-    /// Units have left the buffer.
+    /// Frees the space of `units` mapping units that left the buffer.
     pub fn release(&mut self, units: u32) {
         self.used -= u64::from(units);
     }

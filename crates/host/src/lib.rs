@@ -1,6 +1,7 @@
-//! Who asks: the host link and its queue, and the write buffer.
+//! The host stage: the host link, the device's command queue, and the space of the write buffer.
 //!
-//! Detailed links (SATA, NVMe), DRAM, interconnect and firmware are further members of the same families.
+//! Not modelled: the protocols of SATA and NVMe, controller DRAM, on-chip interconnect and firmware time. A detailed
+//! link would be a further member of [`interface`].
 
 pub mod buffer;
 pub mod interface;

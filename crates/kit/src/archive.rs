@@ -1,35 +1,37 @@
-//! Saved state as bytes: small values by serde (postcard's wire format), large tables as they lie in memory.
+//! Saved state as bytes. Values are serialised by serde in postcard's wire format. The large tables of the FTL are
+//! saved as raw memory, outside this module.
 //!
-//! Numbers keep every bit, so that what is read back is what was written.
+//! Numbers, floating point included, are stored bit by bit, so that a loaded value is identical to the saved one.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{Read, Result, Write};
 
-/// What an archive is for.
+/// Direction of an archive: into saved bytes, or from them.
 enum Direction<'a> {
     Save(Vec<u8>),
     Load(&'a [u8]),
 }
 
-/// State on its way to a file or back: one list of values, visited by the same code in both directions, so that the two cannot disagree.
+/// A sequence of values being saved or loaded. The same code visits the values in both directions, so that saving and
+/// loading cannot disagree.
 pub struct Archive<'a>(Direction<'a>);
 
-/// What came of visiting a value: what is wrong with the saved bytes.
+/// Result of saving or loading a value. The error says what failed; for loading, how the saved bytes are damaged.
 pub type Archived = std::result::Result<(), String>;
 
 impl<'a> Archive<'a> {
-    /// An archive that values are saved to.
+    /// Returns an empty archive to save values into.
     pub fn saving() -> Archive<'a> {
         Archive(Direction::Save(Vec::new()))
     }
 
-    /// An archive that values are loaded from.
+    /// Returns an archive that loads values from `bytes`.
     pub fn loading(bytes: &'a [u8]) -> Archive<'a> {
         Archive(Direction::Load(bytes))
     }
 
-    /// Saves a value, or loads it in place of what it was.
+    /// Saves `value`, or replaces it with the loaded value.
     pub fn value<T: Serialize + DeserializeOwned>(&mut self, value: &mut T) -> Archived {
         match &mut self.0 {
             Direction::Save(bytes) => {
@@ -43,7 +45,8 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// Ends it: the bytes that were saved; of an archive that was loaded from, nothing, if all of it was read.
+    /// Ends the archive and returns the saved bytes. For loading, returns no bytes, or an error if some were left
+    /// unread.
     pub fn finish(self) -> std::result::Result<Vec<u8>, String> {
         match self.0 {
             Direction::Save(bytes) => Ok(bytes),
@@ -53,7 +56,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Writes a value behind its length.
+/// Writes a value preceded by its length in bytes (64 bits, little-endian).
 pub fn write_value<T: Serialize>(value: &T, to: &mut dyn Write) -> Result<()> {
     let bytes = postcard::to_stdvec(value).map_err(std::io::Error::other)?;
     to.write_all(&(bytes.len() as u64).to_le_bytes())?;
@@ -65,7 +68,7 @@ pub fn read_value<T: DeserializeOwned>(from: &mut dyn Read) -> Result<T> {
     let mut length = [0u8; 8];
     from.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
-    // Grown as it is read: a damaged length must not ask for memory that is not there.
+    // The buffer grows as data arrives, because a damaged length must not cause a huge allocation.
     let mut bytes = Vec::new();
     from.take(length).read_to_end(&mut bytes)?;
     if bytes.len() as u64 != length {

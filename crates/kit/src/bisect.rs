@@ -1,6 +1,7 @@
-//! Halving an interval.
+//! Searches in an interval: bisection and false position.
 
-/// The largest value between two bounds for which something holds that holds at the lower one and ends once.
+/// Returns the upper end of the range in which `holds` is true, approached from below by `halvings` halvings of
+/// `low..high`. `holds` must be true at `low` and become false at most once. It is true at the result.
 pub fn last_holding(mut low: f64, mut high: f64, halvings: u32, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..halvings {
         let middle = 0.5 * (low + high);
@@ -9,9 +10,13 @@ pub fn last_holding(mut low: f64, mut high: f64, halvings: u32, holds: impl Fn(f
     low
 }
 
-/// The place between two others where a rising function, not above zero at the lower and above it at the higher, crosses zero: found by false position with
-/// the weight of an end that stays halved (the Illinois rule), and halving where that is slow. The function is not above zero at the answer, and above
-/// `-near` unless it jumps there.
+/// Returns the point between `low` and `high` at which the rising function `f` crosses zero; `f(low)` must not be above
+/// zero and `f(high)` must be.
+///
+/// The method is false position with the Illinois rule: the weight of an end that stays twice in a row is halved. Every
+/// fourth round, and wherever the chord is unusable, the interval is halved instead. The search ends once the weighted
+/// value at the lower end is above `-near`, or the interval is as small as doubles resolve. `f` is not above zero at
+/// the returned point.
 pub fn crossing(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 {
     let ((mut low, mut at_low), (mut high, mut at_high)) = ((low, f(low)), (high, f(high)));
     let mut stayed = 0i32;
@@ -63,10 +68,10 @@ mod tests {
                 looks.get()
             );
         }
-        // Where it jumps, the last place before.
+        // At a jump, the last point before it is returned.
         let jump = crossing(0.0, 1.0, 1e-9, |x| if x < 0.3 { -1.0 } else { 1.0 });
         assert!(jump < 0.3 && jump > 0.3 - 1e-9, "{jump}");
-        // A root on the lower end.
+        // A root at the lower end.
         assert_eq!(crossing(0.0, 1.0, 1e-9, |x| x), 0.0);
     }
 

@@ -1,4 +1,4 @@
-//! Where the time of a command goes. Every nanosecond is charged to exactly one [`Cause`].
+//! Causes of latency. Every nanosecond of a command's latency is charged to exactly one [`Cause`].
 
 use crate::units::Nanos;
 
@@ -12,7 +12,7 @@ macro_rules! causes {
         impl Cause {
             /// Every cause, in the order of the results.
             pub const ALL: &'static [Cause] = &[$(Cause::$variant),+];
-            /// The name that results use.
+            /// Returns the name used in results.
             pub fn name(self) -> &'static str {
                 match self { $(Cause::$variant => $name),+ }
             }
@@ -21,29 +21,29 @@ macro_rules! causes {
 }
 
 causes! {
-    /// Waiting for a place in the device's command queue.
+    /// Waiting for a slot of the device's command queue.
     HostQueue = "host_queue",
-    /// Command and data on the host link, waiting for it included.
+    /// Command and data on the host link, including the wait for the link.
     Link = "link",
-    /// Firmware work on the command.
+    /// Firmware time. Reserved: no stage charges it.
     Firmware = "firmware",
-    /// On-chip interconnect.
+    /// On-chip interconnect. Reserved: no stage charges it.
     Interconnect = "interconnect",
-    /// Controller DRAM.
+    /// Controller DRAM. Reserved: no stage charges it.
     Dram = "dram",
     /// Waiting for space in the write buffer.
     BufferFull = "buffer_full",
-    /// A write waiting because no die has a free block to give.
+    /// Wait of a write while no die has a free block for host data.
     FreeSpace = "free_space",
-    /// Waiting for a die that serves host reads.
+    /// Waiting for a die that executes host reads.
     DieHostRead = "die_host_read",
-    /// Waiting for a die that serves host programs.
+    /// Waiting for a die that executes host programs.
     DieHostProgram = "die_host_program",
-    /// Waiting for a die that moves data for the FTL.
+    /// Waiting for a die that reads or programs for a relocation.
     DieRelocation = "die_relocation",
     /// Waiting for a die that erases.
     DieErase = "die_erase",
-    /// Waiting for a die that is held: suspending, resuming, or by a policy.
+    /// Waiting for a die that is suspending, suspended or resuming, or while a policy holds back other work.
     DieHeld = "die_held",
     /// Waiting for the flash channel.
     BusWait = "bus_wait",
@@ -55,24 +55,24 @@ causes! {
     Program = "program",
     /// Data on the flash channel.
     Transfer = "transfer",
-    /// Waiting for an ECC engine.
+    /// Waiting for an encoder, and the encoding itself.
     EccWait = "ecc_wait",
-    /// Decoding.
+    /// Decoding. Reserved: no stage charges it.
     Decode = "decode",
-    /// Read retry.
+    /// Read retry. Reserved: no stage charges it.
     Retry = "retry",
-    /// Reading the rest of a mapping unit before a partial write.
+    /// Reading the mapping unit that a write covers only in part, before the unit is written.
     Rmw = "rmw",
-    /// Looking the address up, and answering from memory.
+    /// Map look-up, and answers from memory. Reserved: no stage charges it.
     Map = "map",
-    /// Waiting for earlier commands that must come first.
+    /// Wait of a flush for earlier writes to become durable.
     Order = "order",
 }
 
-/// How many causes there are.
+/// Number of causes.
 pub const CAUSE_COUNT: usize = Cause::ALL.len();
 
-/// Nanoseconds per cause. The parts of a command's latency, or their sums over many commands.
+/// Nanoseconds per cause: the parts of one command's latency, or their sums over many commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ledger(pub [u64; CAUSE_COUNT]);
 
@@ -90,7 +90,7 @@ impl Ledger {
         self.0[cause as usize] += span.0;
     }
 
-    /// What `cause` holds.
+    /// Returns the time charged to `cause`.
     #[inline]
     pub fn get(&self, cause: Cause) -> Nanos {
         Nanos(self.0[cause as usize])
@@ -104,7 +104,7 @@ impl Ledger {
         }
     }
 
-    /// The sum of all parts.
+    /// Returns the sum of all parts.
     #[inline]
     pub fn total(&self) -> Nanos {
         Nanos(self.0.iter().sum())

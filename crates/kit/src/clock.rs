@@ -1,35 +1,37 @@
-//! What a resource has been doing: the clocks that split a wait into its causes, however many operations went by.
+//! Work clocks: the time that a resource has spent on each kind of work. They split a wait into its causes, at a cost
+//! that does not depend on the number of operations during the wait.
 
 use crate::cause::{Cause, Ledger};
 use crate::units::{Nanos, SimTime};
 
-/// What a die is doing, as those who wait for it are charged.
+/// Kind of work of a die, or of the drive as a whole, by which waits are charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Work {
-    /// Nothing.
+    /// No work.
     #[default]
     Idle = 0,
     /// A read for a host command.
     HostRead = 1,
     /// A program for a host command.
     HostProgram = 2,
-    /// A read of a relocation.
+    /// A read for a relocation.
     RelocationRead = 3,
-    /// A program of a relocation.
+    /// A program for a relocation.
     RelocationProgram = 4,
     /// An erase.
     Erase = 5,
-    /// Suspending, resuming, or held by a policy.
+    /// Of a die: suspending, suspended or resuming. Of the drive: held back by a policy.
     Held = 6,
-    /// Nobody has a free block to write to.
+    /// Of the drive: no die has a free block for host data.
     NoSpace = 7,
 }
 
-/// How many kinds of [`Work`] there are.
+/// Number of kinds of [`Work`].
 pub const WORK_COUNT: usize = 8;
 
-/// The cause that a wait for a resource doing this work is charged to.
+/// Cause to which a wait for a resource is charged, by the resource's work. A wait for an idle resource counts as held,
+/// because the resource was free but not allowed to start.
 const CAUSE_OF: [Cause; WORK_COUNT] = [
     Cause::DieHeld,
     Cause::DieHostRead,
@@ -41,10 +43,11 @@ const CAUSE_OF: [Cause; WORK_COUNT] = [
     Cause::FreeSpace,
 ];
 
-/// Time spent per kind of work, as read at one instant. Two readings subtract to the exact split of the time between them.
+/// Nanoseconds spent on each kind of work up to one instant. The difference of two readings is the exact split of the
+/// time between them.
 pub type Reading = [u64; WORK_COUNT];
 
-/// Nanoseconds a resource has spent on each kind of work, up to any instant.
+/// Clock of the time that a resource has spent on each kind of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WorkClock {
     spent: Reading,
@@ -53,7 +56,7 @@ pub struct WorkClock {
 }
 
 impl WorkClock {
-    /// From `now` on the resource does `work`.
+    /// Switches the clock to `work` from `now` on.
     #[inline]
     pub fn set(&mut self, work: Work, now: SimTime) {
         self.spent[self.work as usize] += now.since(self.since).0;
@@ -61,19 +64,19 @@ impl WorkClock {
         self.since = now;
     }
 
-    /// What the resource does.
+    /// Returns the current kind of work.
     #[inline]
     pub fn work(&self) -> Work {
         self.work
     }
 
-    /// Since when it has been doing that.
+    /// Returns the instant at which the current kind of work began.
     #[inline]
     pub fn since(&self) -> SimTime {
         self.since
     }
 
-    /// The time spent on each kind of work until `now`.
+    /// Returns the time spent on each kind of work until `now`.
     #[inline]
     pub fn read(&self, now: SimTime) -> Reading {
         let mut reading = self.spent;
@@ -81,15 +84,17 @@ impl WorkClock {
         reading
     }
 
-    /// The same, written where it is kept: copying a reading that was just made waits for its narrow stores.
+    /// Like [`WorkClock::read`], but writes into `reading` in place: copying a reading right after its narrow stores
+    /// would stall.
     #[inline]
     pub fn read_into(&self, reading: &mut Reading, now: SimTime) {
         *reading = self.spent;
         reading[self.work as usize] += now.since(self.since).0;
     }
 
-    /// The time spent on each kind of work since a reading, written where it is kept.
-    // A reading counts work that was going on, which `spent` does not until it ends: a difference alone may wrap.
+    /// Writes the time spent on each kind of work since the reading `before` into `spent`.
+    // A reading includes the work in progress, which `self.spent` counts only once it ends: the difference may wrap
+    // below zero until the work in progress is added.
     #[inline]
     pub fn spent_since(&self, before: &Reading, now: SimTime, spent: &mut Reading) {
         for work in 0..WORK_COUNT {
@@ -99,7 +104,7 @@ impl WorkClock {
         *current = current.wrapping_add(now.since(self.since).0);
     }
 
-    /// Charges the time since a reading to the causes of a wait.
+    /// Charges the time since the reading `before` to the causes of a wait.
     #[inline]
     pub fn charge_since(&self, before: &Reading, now: SimTime, ledger: &mut Ledger) {
         let mut charge = |work: usize, span: u64| {
@@ -110,7 +115,7 @@ impl WorkClock {
         charge(self.work as usize, now.since(self.since).0);
     }
 
-    /// Time not idle until `now`.
+    /// Returns the time until `now` during which the resource was not idle.
     pub fn busy(&self, now: SimTime) -> Nanos {
         Nanos(self.read(now)[1..].iter().sum())
     }

@@ -1,4 +1,4 @@
-//! What a host asks, and what it gets back.
+//! Host commands and their completions.
 
 use crate::units::{Bytes, Nanos, SimTime};
 
@@ -19,7 +19,7 @@ impl Op {
     /// All operations, in the order of every table that is indexed by operation.
     pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-    /// The name that results use.
+    /// Returns the name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Op::Read => "read",
@@ -33,9 +33,9 @@ impl Op {
 /// A command as the host submits it. Ranges are in bytes, multiples of the 512-byte sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCommand {
-    /// What to do.
+    /// Operation.
     pub op: Op,
-    /// Whose it is: a free number that comes back in the completion.
+    /// Number chosen freely by the submitter; the completion returns it.
     pub tag: u32,
     /// First byte of the range.
     pub offset: Bytes,
@@ -43,37 +43,37 @@ pub struct HostCommand {
     pub length: Bytes,
 }
 
-/// A command that is done.
+/// A completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The number given in [`HostCommand::tag`].
+    /// Tag of the command: [`HostCommand::tag`].
     pub tag: u32,
-    /// What was done.
+    /// Operation performed.
     pub op: Op,
-    /// When it was submitted.
+    /// Instant of submission.
     pub submitted: SimTime,
-    /// When it was completed.
+    /// Instant of completion.
     pub completed: SimTime,
-    /// Bytes moved.
+    /// Length of the command's range: [`HostCommand::length`].
     pub length: Bytes,
 }
 
 impl Completion {
-    /// Submission to completion.
+    /// Returns the time from submission to completion.
     #[inline]
     pub fn latency(&self) -> Nanos {
         self.completed.since(self.submitted)
     }
 }
 
-/// Where the data of one mapping unit of a read came from.
+/// Source of the data of one mapping unit of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadSource {
-    /// Sensed from this place.
+    /// Sensed from this place in the flash.
     Flash(crate::Ppn),
     /// Bound to this place but still in the controller: its program has not completed.
     Controller(crate::Ppn),
-    /// The write-back buffer's slot.
+    /// Held in this slot of the write-back buffer.
     Buffer(u32),
     /// Never written, or trimmed: zeroes.
     Unmapped,

@@ -1,4 +1,4 @@
-//! Exact division of `u32` by a number fixed at set-up, by one multiplication.
+//! Exact division of `u32` by a divisor fixed at set-up, with one multiplication.
 
 /// A divisor fixed at set-up. `n / d` costs a 64-bit multiplication instead of a division.
 #[derive(Clone, Copy, Debug)]
@@ -8,20 +8,20 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// A divisor of `value`, which must be at least 1.
+    /// Returns the divisor `value`, which must be at least 1.
     pub fn new(value: u32) -> Divisor {
         assert!(value >= 1, "a divisor is at least 1");
         // Lemire, Kaser, Kurz 2019: with c = ceil(2^64 / d), floor(c n / 2^64) = floor(n / d) for all 32-bit n.
         Divisor { value, reciprocal: (u64::MAX / u64::from(value)).wrapping_add(1) }
     }
 
-    /// The divisor itself.
+    /// Returns the value of the divisor.
     #[inline]
     pub fn value(self) -> u32 {
         self.value
     }
 
-    /// `n / d`, rounded down.
+    /// Returns `n / d`, rounded down.
     #[inline]
     pub fn quotient(self, n: u32) -> u32 {
         if self.value == 1 {
@@ -30,7 +30,7 @@ impl Divisor {
         ((u128::from(self.reciprocal) * u128::from(n)) >> 64) as u32
     }
 
-    /// `(n / d, n % d)`.
+    /// Returns `(n / d, n % d)`.
     #[inline]
     pub fn split(self, n: u32) -> (u32, u32) {
         let quotient = self.quotient(n);

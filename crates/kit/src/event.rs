@@ -1,4 +1,4 @@
-//! The events of a run, all in one small enumeration.
+//! The events of a run, in one small enumeration.
 
 use crate::ids::{ChannelId, CommandId, DieId};
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,25 @@ use serde::{Deserialize, Serialize};
 /// Something that happens at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A phase of the operation on a die ends; stale if the die's generation has moved on (the operation was suspended).
+    /// A phase of the operation on a die ends. Stale if the die's generation has changed since: the operation was
+    /// suspended.
     Die {
         /// The die.
         die: DieId,
-        /// The die's generation when this was scheduled.
+        /// The die's generation when the event was scheduled.
         generation: u32,
     },
-    /// A channel becomes free and somebody waits for it.
+    /// A channel for which dies wait becomes free.
     Bus(ChannelId),
     /// A command arrives at the device.
     Arrival(CommandId),
     /// A command, and for a write its data, has crossed the host link.
     Admitted(CommandId),
-    /// A flash operation's data has crossed the host link.
+    /// The data of a part of a read has crossed the host link; the number is the part's slot in the router.
     Delivered(u32),
-    /// The data of the program that waits for this die is encoded.
+    /// The data of the program that was pulled for this die is encoded.
     Encoded(DieId),
-    /// What this die's collection has gathered is encoded.
+    /// The units that this die's collection sent to the encoder are encoded.
     CollectionEncoded(DieId),
     /// A timer of the FTL.
     Timer(Timer),
@@ -35,37 +36,37 @@ impl Default for Event {
     }
 }
 
-/// The FTL's timers.
+/// Timers of the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timer {
-    /// The earliest retention deadline.
+    /// The earliest retention deadline is due.
     Retention,
-    /// A die may have been idle for so long that it is asked for work again.
+    /// An idle delay of a die may be over. If so, the die is offered background work.
     Idle {
         /// The die.
         die: DieId,
-        /// Which of the two delays this is.
+        /// The delay.
         delay: IdleDelay,
     },
-    /// The policy asked to be woken.
+    /// The policy requested to be called at this instant.
     Policy,
-    /// The deadline of a page move (its slot); stale if the move has ended.
+    /// The deadline of the page move in this slot is due; stale if the move has ended.
     Move(u32),
-    /// The write buffer has been idle: program what it holds.
+    /// The write buffer may have been without a write for the flush delay. If so, all that it holds is programmed.
     Flush,
 }
 
-/// The delays after which an idle die is asked for work.
+/// Delays after which an idle die is offered background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum IdleDelay {
-    /// Until it collects in the background (`ftl.gc_idle_after`).
+    /// Before background collection (`ftl.gc_idle_after`).
     Collection = 0,
-    /// Until the policy is asked what it wants moved.
+    /// Before the policy is asked for data to move.
     Policy = 1,
 }
 
 impl IdleDelay {
-    /// Both.
+    /// Both delays.
     pub const ALL: [IdleDelay; 2] = [IdleDelay::Collection, IdleDelay::Policy];
 }

@@ -1,19 +1,19 @@
-//! Where things are: the shape of the flash as the FTL, the scheduler and the timing see it.
+//! Geometry of the flash, as seen by the FTL, the scheduler and the timing.
 
 use crate::UNIT_BYTES;
 use crate::divisor::Divisor;
 use crate::ids::{BlockId, ChannelId, ChipId, DieId, Ppn};
 
-/// The plain numbers a [`Geometry`] is made from.
+/// The numbers from which a [`Geometry`] is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Flash channels.
     pub channels: u32,
     /// Chips (targets) on each channel.
     pub chips_per_channel: u32,
-    /// Dies (LUNs) in each chip that work at the same time.
+    /// Dies (LUNs) in each chip that can work at the same time.
     pub dies_per_chip: u32,
-    /// Planes in each of these dies.
+    /// Planes in each die.
     pub planes_per_die: u32,
     /// Blocks in each plane.
     pub blocks_per_plane: u32,
@@ -31,13 +31,16 @@ pub struct Shape {
     pub superblock: u32,
 }
 
-/// The shape of the flash. The FTL's *block* is what is erased together: the blocks with one index in the planes of one multi-plane
-/// operation, times the superblock factor. A *program unit* is written by one program: one page in each of these planes, or the
-/// whole wordline where programs are one-shot. Within a program unit, mapping units run over a page, then over planes, then over the
-/// pages of the wordline. The dense unit number of a place is `block x units_per_block + program x units_per_program + position`.
+/// Geometry of the flash.
+///
+/// The FTL's *block* is its unit of erase: the flash blocks with one index in the planes of one multi-plane operation,
+/// times the superblock factor. A *program unit* is all that one program writes: one page in each of these planes, or
+/// the whole wordline in each where programs are one-shot. Within a program unit, mapping units are numbered along a
+/// page first, then over the planes, then over the pages of the wordline. The number of a physical place is dense over
+/// the drive: `block x units_per_block + program x units_per_program + position`.
 #[derive(Clone, Copy, Debug)]
 pub struct Geometry {
-    /// The numbers it was made from.
+    /// The numbers from which it was computed.
     pub shape: Shape,
     /// Dies in the drive.
     pub die_count: u32,
@@ -69,14 +72,14 @@ pub struct Geometry {
     dies_per_chip: Divisor,
 }
 
-/// A place inside its block, taken apart.
+/// Components of a physical place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The block.
     pub block: BlockId,
-    /// The program within the block.
+    /// The program within the block, counted from 0.
     pub program: u32,
-    /// Which page of the wordline: 0 for LSB (lower), 1 for MSB or CSB, ...
+    /// Page type, the page's position on the wordline: 0 for LSB (lower), 1 for MSB or CSB, ...
     pub page_type: u32,
     /// The plane, within the planes of one operation.
     pub plane: u32,
@@ -85,7 +88,7 @@ pub struct Place {
 }
 
 impl Geometry {
-    /// The geometry of `shape`, whose numbers must be consistent (the flash description's validation sees to it).
+    /// Returns the geometry of `shape`. The numbers must be consistent, as validation of the flash description ensures.
     pub fn new(shape: Shape) -> Geometry {
         let chip_count = shape.channels * shape.chips_per_channel;
         let die_count = chip_count * shape.dies_per_chip;
@@ -120,92 +123,94 @@ impl Geometry {
         }
     }
 
-    /// Mapping units of the whole flash. 64 bits: the limit of `u32` places is checked against it.
+    /// Returns the mapping units of the whole flash. The result has 64 bits, so that it can be checked against the
+    /// limit of 32-bit places.
     pub fn unit_count(&self) -> u64 {
         u64::from(self.block_count) * u64::from(self.units_per_block)
     }
 
-    /// Data bytes of the whole flash.
+    /// Returns the data bytes of the whole flash.
     pub fn physical_bytes(&self) -> u64 {
         self.unit_count() * UNIT_BYTES
     }
 
-    /// The block a place is in, and the unit within it.
+    /// Returns the block of a place, and the unit within the block.
     #[inline]
     pub fn split(&self, ppn: Ppn) -> (BlockId, u32) {
         let (block, unit) = self.by_block.split(ppn.0);
         (BlockId(block), unit)
     }
 
-    /// The block a place is in.
+    /// Returns the block of a place.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
         BlockId(self.by_block.quotient(ppn.0))
     }
 
-    /// The first place of a block.
+    /// Returns the first place of a block.
     #[inline]
     pub fn first_of(&self, block: BlockId) -> Ppn {
         Ppn(block.0 * self.units_per_block)
     }
 
-    /// The die a block is in.
+    /// Returns the die of a block.
     #[inline]
     pub fn die_of(&self, block: BlockId) -> DieId {
         DieId(self.by_die.quotient(block.0))
     }
 
-    /// The group of planes (within its die) a block is in.
+    /// Returns the group of planes, within its die, that holds a block.
     pub fn group_of(&self, block: BlockId) -> u32 {
         let (_, within_die) = self.by_die.split(block.0);
         self.by_group.quotient(within_die)
     }
 
-    /// The blocks of a die.
+    /// Returns the range of block numbers of a die.
     pub fn blocks_of(&self, die: DieId) -> std::ops::Range<u32> {
         die.0 * self.blocks_per_die..(die.0 + 1) * self.blocks_per_die
     }
 
-    /// The channel a die is on.
+    /// Returns the channel of a die.
     #[inline]
     pub fn channel_of(&self, die: DieId) -> ChannelId {
         ChannelId(self.dies_per_channel.quotient(die.0))
     }
 
-    /// The chip a die is in.
+    /// Returns the chip of a die.
     pub fn chip_of(&self, die: DieId) -> ChipId {
         ChipId(self.dies_per_chip.quotient(die.0))
     }
 
-    /// The program, within its block, that writes `unit`.
+    /// Returns the program, within its block, that writes `unit`.
     #[inline]
     pub fn program_of(&self, unit: u32) -> u32 {
         self.by_program.quotient(unit)
     }
 
-    /// The row of `unit` within its block: the pages that one (multi-plane) read senses together.
+    /// Returns the row of `unit` within its block: the pages that one (multi-plane) read senses together.
     #[inline]
     pub fn row_of(&self, unit: u32) -> u32 {
         self.by_row.quotient(unit)
     }
 
-    /// The page of `unit` within its block, counted over planes and wordlines in the order of the units.
+    /// Returns the page of `unit` within its block, counted over planes and wordlines in the order of the units.
     #[inline]
     pub fn page_of(&self, unit: u32) -> u32 {
         self.by_page.quotient(unit)
     }
 
-    /// The page type of `unit`: its place on the wordline.
+    /// Returns the page type of `unit`: the position of its page on the wordline.
     #[inline]
     pub fn page_type_of(&self, unit: u32) -> u32 {
         if self.shape.bits_per_cell == 1 {
             return 0;
         }
-        // One row is one page per plane; rows take the page types in turn, whether a wordline is programmed page by page or at once.
+        // A row is one page in each plane. Successive rows cycle through the page types, whether a wordline is
+        // programmed page by page or at once.
         self.row_of(unit) % self.shape.bits_per_cell
     }
 
-    /// A place taken apart.
+    /// Returns the components of a place.
     pub fn place(&self, ppn: Ppn) -> Place {
         let (block, unit) = self.split(ppn);
         let plane = self.page_of(unit) % self.shape.planes_per_program;

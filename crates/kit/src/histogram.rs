@@ -1,7 +1,7 @@
 //! A log-linear histogram with exact extremes.
 
-/// Sub-buckets per octave: a bucket's width is at most 1/1024 of its lower edge, so a percentile read from a bucket's
-/// upper edge is at most 0.098 % above the true value.
+/// Binary logarithm of the number of buckets per octave. A bucket's width is at most 1/1024 of its lower edge, so that
+/// a percentile read from a bucket's upper edge is at most 0.098 % above the true value.
 const SUB_BITS: u32 = 10;
 const SUB: usize = 1 << SUB_BITS;
 
@@ -17,11 +17,11 @@ pub struct Histogram {
 /// One row of a histogram: `count` values in `low..=high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Smallest value that falls here.
+    /// Smallest value of the bucket.
     pub low: u64,
-    /// Largest value that falls here.
+    /// Largest value of the bucket.
     pub high: u64,
-    /// How many values fell here.
+    /// Number of values recorded in the bucket.
     pub count: u64,
 }
 
@@ -60,23 +60,24 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// How many values were recorded.
+    /// Returns the number of values recorded.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The smallest value recorded, exactly.
+    /// Returns the smallest value recorded (exact), if any.
     pub fn min(&self) -> Option<u64> {
         (self.total > 0).then_some(self.min)
     }
 
-    /// The largest value recorded, exactly.
+    /// Returns the largest value recorded (exact), if any.
     pub fn max(&self) -> Option<u64> {
         (self.total > 0).then_some(self.max)
     }
 
-    /// The smallest value that at least `fraction` of the recorded ones do not exceed; never below the true value and at
-    /// most 0.098 % above it. `None` when fewer than `beyond` values lie beyond it.
+    /// Returns the percentile at `fraction`: the smallest value that at least this share of the recorded values does
+    /// not exceed. The result is never below the true value and at most 0.098 % above it. `None` if nothing was
+    /// recorded, or if fewer than `beyond` values rank above it.
     pub fn percentile(&self, fraction: f64, beyond: u64) -> Option<u64> {
         if self.total == 0 {
             return None;
@@ -95,7 +96,7 @@ impl Histogram {
         None
     }
 
-    /// The buckets that hold anything, in order.
+    /// Returns the non-empty buckets, in rising order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, &count)| {
             let (low, high) = bucket_range(index);
@@ -103,7 +104,7 @@ impl Histogram {
         })
     }
 
-    /// Adds all of `other`.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;

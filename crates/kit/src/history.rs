@@ -1,7 +1,9 @@
-//! The physical history of a run: every completion and every start and end of a flash operation, in the order of time.
+//! The physical history of a run: every command completion and every start and end of a flash operation, in order of
+//! time.
 //!
-//! An entry names nothing that belongs to the structure of the engine (no slot, event or insertion number), and the entries of one instant are sorted.
-//! A change of structure therefore leaves the history alone; two histories differ only where the drives did something else.
+//! An entry contains nothing internal to the engine (no slot, event or insertion number), and the entries of one
+//! instant are sorted. Restructuring the engine therefore leaves the history unchanged; two histories differ only where
+//! the drives behaved differently.
 
 use crate::command::Op;
 use crate::ids::{DieId, ModeId};
@@ -9,15 +11,15 @@ use crate::operation::{Operation, OperationKind};
 use crate::rng::split_mix;
 use crate::units::SimTime;
 
-/// The die, place or mode of an entry that has none.
+/// Value of the die or the place of an entry that has none.
 const NONE: u32 = u32::MAX;
-/// The mode of an entry that has none.
+/// Value of the mode of an entry that has none.
 const NO_MODE: u8 = u8::MAX;
 
-/// One thing that happened. The order is that of the history: by time, and within an instant by the other fields.
+/// One event of a history. Entries are ordered by time, and within an instant by their other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// When.
+    /// Instant of the event.
     pub time: SimTime,
     kind: u8,
     die: u32,
@@ -26,12 +28,12 @@ pub struct Entry {
     tag: u32,
 }
 
-/// What an entry tells of.
+/// Kind of the event that an entry records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A host command completed.
     Completed(Op),
-    /// A flash operation took its die.
+    /// A flash operation started and occupied its die.
     Started(OperationKind),
     /// A flash operation ended.
     Ended(OperationKind),
@@ -48,13 +50,13 @@ impl EntryKind {
 }
 
 impl Entry {
-    /// The completion of a host command at a byte offset.
+    /// Returns the entry for the completion of a host command at byte `offset`.
     #[inline]
     pub fn completed(time: SimTime, op: Op, offset: u64, tag: u32) -> Entry {
         Entry { time, kind: EntryKind::Completed(op).code(), die: NONE, place: offset, mode: NO_MODE, tag }
     }
 
-    /// The start or the end of a flash operation.
+    /// Returns the entry for the start or the end of a flash operation.
     #[inline]
     pub fn operation(time: SimTime, kind: EntryKind, operation: &Operation) -> Entry {
         Entry {
@@ -67,7 +69,7 @@ impl Entry {
         }
     }
 
-    /// What it tells of.
+    /// Returns the kind of the event.
     pub fn kind(&self) -> EntryKind {
         let index = usize::from(self.kind % 16);
         match self.kind / 16 {
@@ -77,61 +79,62 @@ impl Entry {
         }
     }
 
-    /// The die; none for a host command.
+    /// Returns the die; `None` for a host command.
     pub fn die(&self) -> Option<DieId> {
         (self.die != NONE).then_some(DieId(self.die))
     }
 
-    /// Of a host command its first byte; of a flash operation its first mapping unit, or none if it reads what was never written.
+    /// Returns the first byte of a host command, or the first mapping unit of a flash operation. `None` for a flash
+    /// read of a unit that was never written.
     pub fn place(&self) -> Option<u64> {
         (self.die == NONE || self.place != u64::from(NONE)).then_some(self.place)
     }
 
-    /// The write, erase or read mode, by the kind of the operation; none for a host command.
+    /// Returns the write, erase or read mode, depending on the kind of the operation; `None` for a host command.
     pub fn mode(&self) -> Option<ModeId> {
         (self.mode != NO_MODE).then_some(ModeId(self.mode))
     }
 
-    /// Of a host command its tag; of a flash operation its reason, as a number.
+    /// Returns the tag of a host command, or the reason of a flash operation as a number.
     pub fn tag(&self) -> u32 {
         self.tag
     }
 }
 
-/// A whole history in one number.
+/// Length and hash of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// A hash of all of them, in order.
+    /// Hash of all entries, in order.
     pub hash: u64,
 }
 
-/// The history of a run while it is being made; empty and free of cost unless enabled.
+/// The history of a run in progress. Unless enabled, it stays empty and costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     enabled: bool,
     keeps: bool,
-    /// Entries of the latest instant, in no order.
+    /// Entries of the latest instant, unsorted.
     instant: Vec<Entry>,
-    /// Entries of earlier instants that nobody has taken yet.
+    /// Entries of earlier instants, sorted and not yet taken.
     settled: Vec<Entry>,
     entries: u64,
     hash: u64,
 }
 
 impl History {
-    /// Starts the history anew. `keep`: its entries are wanted, not only the digest.
+    /// Starts a new history. If `keep` is true, entries are kept for [`History::take`]; otherwise only the digest is.
     pub fn enable(&mut self, keep: bool) {
         *self = History { enabled: true, keeps: keep, ..History::default() };
     }
 
-    /// Goes on without keeping entries.
+    /// Stops keeping entries; the digest continues.
     pub fn keep_no_more(&mut self) {
         self.keeps = false;
     }
 
-    /// Adds an entry, made only when somebody watches. Times must not run backwards.
+    /// Adds an entry. The closure is called only if the history is enabled. Times must not decrease.
     #[inline]
     pub fn note(&mut self, entry: impl FnOnce() -> Entry) {
         if self.enabled {
@@ -146,7 +149,7 @@ impl History {
         self.instant.push(entry);
     }
 
-    /// The latest instant is over: its entries are sorted and join the hash.
+    /// Ends the latest instant: sorts its entries and adds them to the hash.
     fn settle(&mut self) {
         self.instant.sort_unstable();
         for entry in &self.instant {
@@ -163,12 +166,12 @@ impl History {
         self.instant.clear();
     }
 
-    /// The entries of all instants that are over and were not taken before.
+    /// Removes and returns the kept entries of all instants that have ended.
     pub fn take(&mut self) -> std::vec::Drain<'_, Entry> {
         self.settled.drain(..)
     }
 
-    /// Ends the latest instant; the digest of everything so far. Nothing more may happen at that instant.
+    /// Ends the latest instant and returns the digest so far. No further entry may be added for that instant.
     pub fn close(&mut self) -> Digest {
         self.settle();
         Digest { entries: self.entries, hash: self.hash }

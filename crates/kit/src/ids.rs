@@ -1,4 +1,4 @@
-//! Names of things, as small integers that cannot be mixed up.
+//! Identifiers as small integers of distinct types, so that they cannot be confused.
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
@@ -8,7 +8,7 @@ macro_rules! id {
         pub struct $name(pub $int);
 
         impl $name {
-            /// The id as an index into a table.
+            /// Returns the id as an index into a table.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize
@@ -18,16 +18,16 @@ macro_rules! id {
 }
 
 id!(
-    /// A logical page: the index of a mapping unit in the address space the host sees.
+    /// Number of a logical mapping unit in the host's address space.
     Lpn(u32)
 );
 id!(
-    /// A physical place of one mapping unit: `block x units_per_block + unit`, dense over the drive.
+    /// Number of the physical place of one mapping unit: `block x units_per_block + unit`, dense over the drive.
     Ppn(u32)
 );
 id!(
-    /// An erase unit of the FTL: the blocks with one index in the planes that are programmed together, dense over the
-    /// drive.
+    /// A block of the FTL, its unit of erase: the flash blocks with one index in the planes that are programmed
+    /// together, times the superblock factor. Dense over the drive.
     BlockId(u32)
 );
 id!(
@@ -43,10 +43,10 @@ id!(
     ChannelId(u32)
 );
 id!(
-    /// A host command in flight: a slot of the router's slab.
+    /// A host command in flight: its slot in the router's slab.
     CommandId(u32)
 );
 id!(
-    /// A row of a table of modes (write or erase).
+    /// Row number in a table of modes (write, erase or read).
     ModeId(u8)
 );

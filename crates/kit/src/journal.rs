@@ -1,4 +1,4 @@
-//! What happened inside, for those who watch: the shadow oracle of the tests and the timeline export.
+//! Journal of events inside the drive, read by the shadow oracle of the tests and by the timeline export.
 
 use crate::command::ReadSource;
 use crate::ids::{BlockId, ChannelId, CommandId, DieId, Lpn, ModeId, Ppn};
@@ -6,7 +6,7 @@ use crate::operation::Owner;
 use crate::reason::Reason;
 use crate::units::SimTime;
 
-/// One thing that happened.
+/// One recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// A unit of a host write entered the controller.
@@ -16,7 +16,7 @@ pub enum Record {
         /// The unit.
         lpn: Lpn,
     },
-    /// A unit of a host write was bound to a place; from now on the map points there.
+    /// A unit of a host write was bound to a place; the map points there from this instant on.
     Bound {
         /// The unit.
         lpn: Lpn,
@@ -46,7 +46,7 @@ pub enum Record {
         from: Ppn,
         /// The new place.
         to: Ppn,
-        /// Why.
+        /// Reason of the relocation.
         reason: Reason,
         /// The write mode.
         mode: ModeId,
@@ -74,20 +74,20 @@ pub enum Record {
         /// The block.
         block: BlockId,
     },
-    /// A unit of a host read was looked up and will be answered from here.
+    /// A unit of a host read was looked up; `source` will supply its data.
     ReadResolved {
         /// The command.
         command: CommandId,
         /// The unit.
         lpn: Lpn,
-        /// Where its data is.
+        /// Source of its data.
         source: ReadSource,
     },
     /// A flash read has delivered the data of this place.
     ReadSensed {
         /// The place.
         ppn: Ppn,
-        /// Who wanted it.
+        /// Owner of the read.
         owner: Owner,
     },
     /// A unit was deallocated.
@@ -99,13 +99,13 @@ pub enum Record {
     DieSpan {
         /// The die.
         die: DieId,
-        /// What it did: `read`, `program`, `erase`, ...
+        /// Name of the operation: `read`, `program`, `erase`, ...
         name: &'static str,
-        /// Why.
+        /// Reason of the operation.
         reason: Reason,
-        /// From.
+        /// Start of the span.
         begin: SimTime,
-        /// To.
+        /// End of the span.
         end: SimTime,
     },
     /// A channel was occupied.
@@ -114,16 +114,16 @@ pub enum Record {
         channel: ChannelId,
         /// The die at the other end.
         die: DieId,
-        /// What crossed it.
+        /// Transfer: `command` (with the data of a program), `data out`, `suspend` or `resume`.
         name: &'static str,
-        /// From.
+        /// Start of the span.
         begin: SimTime,
-        /// To.
+        /// End of the span.
         end: SimTime,
     },
 }
 
-/// Records of what happened since it was last drained; empty and free of cost unless enabled.
+/// Records since the journal was last drained. Unless enabled, the journal stays empty and costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     enabled: bool,
@@ -137,7 +137,7 @@ impl Journal {
         self.enabled = enabled;
     }
 
-    /// Adds a record, made only when somebody watches.
+    /// Adds a record. The closure is called only if the journal is enabled.
     #[inline]
     pub fn note(&mut self, record: impl FnOnce() -> Record) {
         if self.enabled {

@@ -1,8 +1,10 @@
-//! The words that every room of the laboratory shares.
+//! Types and machinery shared by all stages of the simulator.
 //!
-//! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the event queue ([`queue`]), the slab,
-//! the histogram, named random streams ([`rng`]), tables on huge pages ([`table`]), saved state ([`archive`]), the journal that tests and the
-//! timeline export read, the [`history`] by which runs are compared, and the [`family!`] macro that registers policies. No clock, file, thread or print here.
+//! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the event queue ([`queue`]), the
+//! [`slab`], the [`histogram`], named random streams ([`rng`]), tables on huge pages ([`table`]), saved state
+//! ([`archive`]), the [`journal`] that tests and the timeline export read, the [`history`] by which runs are compared,
+//! and the [`family!`] macro that registers policies. The crate reads no clock, opens no file, starts no thread and
+//! prints nothing.
 
 pub mod archive;
 pub mod bisect;

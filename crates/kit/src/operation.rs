@@ -1,10 +1,10 @@
-//! Flash operations, as the FTL asks for them and the flash carries them out.
+//! Flash operations, as requested by the FTL and executed by the flash.
 
 use crate::clock::Work;
 use crate::ids::{CommandId, DieId, ModeId, Ppn};
 use crate::reason::Reason;
 
-/// What a flash operation does.
+/// Kind of a flash operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperationKind {
     /// Sense pages of one row and send units over the channel.
@@ -16,16 +16,16 @@ pub enum OperationKind {
     Erase,
     /// Read a page into the die's register and program it elsewhere in the same plane; no data on the channel.
     Copyback,
-    /// Erase a free block further, to a deeper level (DPES: a lazy erase).
+    /// Erase a free block again, to a deeper level (lazy erase, as in DPES).
     LazyErase,
 }
 
 impl OperationKind {
-    /// All kinds, in the order of their counts.
+    /// All kinds, in the order of their numbers, which index the counts of operations.
     pub const ALL: [OperationKind; 5] =
         [OperationKind::Read, OperationKind::Program, OperationKind::Erase, OperationKind::Copyback, OperationKind::LazyErase];
 
-    /// The name that timelines and histories use.
+    /// Returns the name used in timelines and histories.
     pub fn name(self) -> &'static str {
         match self {
             OperationKind::Read => "read",
@@ -37,62 +37,62 @@ impl OperationKind {
     }
 }
 
-/// Who wants to hear that a flash operation is done.
+/// Owner of a flash operation, notified of its completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Owner {
     /// A part of a host read.
     Command(CommandId),
-    /// The write-queue entry whose unit is being completed by a read.
+    /// The write-queue entry of a partly written unit, whose other sectors are read.
     Fill(u32),
-    /// The relocation that runs on the operation's die.
+    /// The collection in progress on the operation's die.
     #[default]
     Collector,
-    /// The single-page relocation in this slot.
+    /// The page move in this slot.
     Page(u32),
     /// The program unit in flight on the operation's die.
     ProgramUnit,
-    /// The free blocks of the operation's die.
+    /// The pool of free blocks of the operation's die, for a lazy erase.
     FreeBlock,
 }
 
-/// A flash operation to be done.
+/// A flash operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
-    /// What to do.
+    /// Kind of the operation.
     pub kind: OperationKind,
-    /// Why.
+    /// Reason of the operation.
     pub reason: Reason,
-    /// Where: the die.
+    /// The die.
     pub die: DieId,
-    /// Where: the first unit. Of a copyback: the destination.
+    /// First mapping unit; of a copyback, of the destination.
     pub first: Ppn,
-    /// Units moved over the channel (read, program).
+    /// Mapping units moved over the channel (read, program).
     pub units: u32,
-    /// Pages sensed or programmed, all planes together; blocks erased, for an erase.
+    /// Pages sensed or programmed, all planes together; for an erase, the blocks erased.
     pub pages: u32,
-    /// The page type sensed; for a program the type of its (first) page.
+    /// Page type sensed; for a program, the type of its first page.
     pub page_type: u32,
-    /// The write mode of a program, the erase mode of an erase, the read mode of a read.
+    /// Write mode of a program, erase mode of an erase, or read mode of a read.
     pub mode: ModeId,
-    /// Units of a program that pass the encoder of its mode first.
+    /// Mapping units of a program that must first pass the encoder of its write mode.
     pub encode: u32,
-    /// Who wants to hear of it.
+    /// Owner, notified of the completion.
     pub owner: Owner,
 }
 
-/// Units that a collection moves, to be encoded before they are programmed. The die is free meanwhile.
+/// Units moved by a collection, to be encoded before they are programmed. The die is free meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
-    /// The die whose collection it is.
+    /// The die of the collection.
     pub die: DieId,
-    /// The write mode whose code they are given.
+    /// Write mode whose code the units receive.
     pub mode: ModeId,
-    /// How many.
+    /// Number of mapping units.
     pub units: u32,
 }
 
 impl Operation {
-    /// What the die does while it carries this out.
+    /// Returns the kind of work that the die's clock records during the operation.
     #[inline]
     pub fn work(&self) -> Work {
         match (self.kind, self.reason) {

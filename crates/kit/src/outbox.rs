@@ -1,4 +1,4 @@
-//! What stages leave for the router.
+//! The outbox, through which stages pass their output to the router.
 
 use crate::cause::Ledger;
 use crate::event::Event;
@@ -10,14 +10,14 @@ use crate::queue::EventQueue;
 use crate::signals::Signals;
 use crate::slab::Slab;
 
-/// A part of a host command that is done, with where its time went since the command was admitted.
+/// A completed part of a host command, with its latency by cause since the command was admitted.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// The command.
     pub command: CommandId,
-    /// Where the part's time went.
+    /// Time of the part by cause.
     pub ledger: Ledger,
-    /// Units of data that go to the host with it.
+    /// Mapping units of data that the part transfers to the host; 0 if none.
     pub units: u32,
 }
 
@@ -27,8 +27,8 @@ impl Default for Part {
     }
 }
 
-/// The router's in-tray: every stage writes here, and none calls another. Vectors are reused; nothing is allocated once they have
-/// grown to the size a run needs.
+/// Output of all stages, emptied by the router. A stage writes here instead of calling another stage. Vectors are
+/// reused; nothing is allocated once they have grown to the size that a run needs.
 #[derive(Default)]
 pub struct Outbox {
     /// Pending events.
@@ -36,34 +36,36 @@ pub struct Outbox {
     /// Dies that may have something to do, each at most once.
     pub ready: Vec<DieId>,
     is_ready: Vec<bool>,
-    /// Flash operations from the time they are asked for until they are done. They are written here once, by whoever asks; what is handed on are their slots.
+    /// Flash operations, from request to completion. The requester writes an operation here once; afterwards only its
+    /// slot is passed on.
     pub operations: Slab<Operation>,
-    /// Flash reads to push to their dies.
+    /// Slots of flash reads to push to their dies.
     pub reads: Vec<u32>,
-    /// What collections have encoded before they program it.
+    /// Units of collections that must be encoded before they are programmed.
     pub encodings: Vec<Encoding>,
-    /// Flash operations that are done.
+    /// Slots of completed flash operations.
     pub done: Vec<u32>,
-    /// Parts of commands that are done.
+    /// Completed parts of commands.
     pub parts: Vec<Part>,
-    /// Units that left the write buffer.
+    /// Mapping units that left the write buffer.
     pub buffer_released: u32,
-    /// Readings that stages share.
+    /// Gauges shared between stages.
     pub signals: Signals,
-    /// Records for those who watch.
+    /// Journal for observers: the tests' oracle and the timeline export.
     pub journal: Journal,
-    /// What happened, for those who compare runs.
+    /// Physical history, by which runs are compared.
     pub history: History,
 }
 
 impl Outbox {
-    /// An empty tray for a drive with so many dies and channels.
+    /// Returns an empty outbox for a drive with `die_count` dies and `channel_count` channels.
     pub fn new(die_count: usize, channel_count: usize) -> Outbox {
         Outbox { is_ready: vec![false; die_count], signals: Signals::new(die_count, channel_count), ..Outbox::default() }
     }
 
-    /// Adds an operation; its slot.
-    // Field by field, so that it is built where it stays: copied as a whole it would be read in wide words before its narrow fields have been stored.
+    /// Adds an operation and returns its slot.
+    // Copied field by field, so that the operation is built in its final place. Copied as a whole, it would be read
+    // with wide loads right after the narrow stores of its fields, which stalls.
     #[inline(always)]
     pub fn add(&mut self, operation: Operation) -> u32 {
         let slot = self.operations.take();
@@ -82,14 +84,14 @@ impl Outbox {
         slot
     }
 
-    /// Adds a read and leaves it for its die.
+    /// Adds a read and lists it in `reads`.
     #[inline(always)]
     pub fn read(&mut self, operation: Operation) {
         let slot = self.add(operation);
         self.reads.push(slot);
     }
 
-    /// Marks a die as one that may have something to do.
+    /// Marks a die as one that may have something to do; a marked die is not listed again.
     #[inline]
     pub fn mark_ready(&mut self, die: DieId) {
         if !std::mem::replace(&mut self.is_ready[die.index()], true) {
@@ -97,7 +99,7 @@ impl Outbox {
         }
     }
 
-    /// Takes the mark off again, before the die is asked.
+    /// Removes the mark of a die, before the router dispatches to the die.
     #[inline]
     pub fn unmark_ready(&mut self, die: DieId) {
         self.is_ready[die.index()] = false;

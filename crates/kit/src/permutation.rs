@@ -1,12 +1,13 @@
-//! A keyed bijection of `0..n`: every number once, in an order that looks random, without a table, in a few nanoseconds.
+//! A keyed pseudo-random permutation of `0..n`. It needs no table and takes a few nanoseconds per number.
 
 use crate::rng::split_mix;
 
 /// A pseudo-random bijection of `0..count`.
 ///
-/// Three rounds of multiply by an odd number and fold the upper half onto the lower, both of them bijections of the
-/// numbers of `b` bits, then walked until the image lies inside the range: one step where `count` is a power of two, fewer
-/// than two on average otherwise.
+/// One step applies three rounds to a number of `b` bits, the least width that holds `count - 1`: multiplication by an
+/// odd number, then folding of the upper half onto the lower. Both are bijections of the `b`-bit numbers. Steps are
+/// repeated until the image lies in the range (cycle walking): one step if `count` is a power of two, fewer than two on
+/// average otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     count: u64,
@@ -17,7 +18,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The bijection of `0..count` (at least 1) that belongs to `key`.
+    /// Returns the bijection of `0..count` that belongs to `key`. `count` must be at least 1.
     pub fn new(count: u64, key: u64) -> Permutation {
         assert!(count >= 1, "a permutation needs at least one element");
         let bits = (64 - (count - 1).leading_zeros()).max(1);
@@ -27,13 +28,13 @@ impl Permutation {
         Permutation { count, mask: u64::MAX >> (64 - bits), fold: bits.div_ceil(2), add, factors }
     }
 
-    /// How many numbers it permutes.
+    /// Returns the number of elements.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The image of `index`, which must be below the count.
+    /// Returns the image of `index`, which must be below the count.
     #[inline]
     pub fn at(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);

@@ -1,25 +1,26 @@
-//! What is wrong with an input, said so that it can be mended: where, what was found, what would be right.
+//! Problems of an input. Each states its place, what was found there and what is accepted.
 
 use std::fmt;
 
-/// One thing wrong with an input.
+/// One problem of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where: a file and line, a field, an option.
+    /// Place of the problem: a file and line, a field, an option.
     pub place: String,
-    /// What was found there and what would be accepted, as one clause.
+    /// Clause that says what was found there and what is accepted.
     pub complaint: String,
-    /// The nearest valid name, when a name was not known.
+    /// Nearest valid name, if the problem is an unknown name.
     pub nearest: Option<String>,
 }
 
 impl Problem {
-    /// A problem at `place`.
+    /// Returns a problem at `place`.
     pub fn new(place: impl Into<String>, complaint: impl Into<String>) -> Problem {
         Problem { place: place.into(), complaint: complaint.into(), nearest: None }
     }
 
-    /// An unknown `name` at `place`, with the nearest of the `valid` ones and the whole list when it is short.
+    /// Returns the problem of an unknown `name` at `place`, with the nearest of the `valid` names. Up to 40 valid names
+    /// are listed.
     pub fn unknown<'a>(place: impl Into<String>, what: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Problem {
         let valid: Vec<&str> = valid.into_iter().collect();
         let list = if valid.len() <= 40 { format!(": expected one of {}", valid.join(", ")) } else { String::new() };
@@ -30,7 +31,7 @@ impl Problem {
         }
     }
 
-    /// The complaint with the nearest name, for a message that says otherwise where.
+    /// Returns the complaint with the nearest name but without the place, for messages that state the place themselves.
     pub fn detail(&self) -> String {
         match &self.nearest {
             Some(name) => format!("{} (did you mean `{name}`?)", self.complaint),
@@ -45,12 +46,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything wrong with an input, all at once.
+/// All problems of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// A single problem at `place`.
+    /// Returns a single problem at `place`.
     pub fn one(place: impl Into<String>, complaint: impl Into<String>) -> Problems {
         Problems(vec![Problem::new(place, complaint)])
     }
@@ -60,7 +61,7 @@ impl Problems {
         self.0.push(Problem::new(place, complaint));
     }
 
-    /// `value` if nothing is wrong.
+    /// Returns `value` if there is no problem, and the problems otherwise.
     pub fn or<T>(self, value: T) -> Result<T, Problems> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
@@ -86,7 +87,8 @@ impl From<Problem> for Problems {
     }
 }
 
-/// The closest of `valid` to `name`, if it is close enough to be what was meant.
+/// Returns the name in `valid` that is closest to `name`, if their edit distance is at most a third of the characters
+/// of `name` (or 2, if that is more).
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(2);
     valid
@@ -97,7 +99,7 @@ pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, c)| c)
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) between two words.
+/// Returns the least number of edits (insert, delete, replace, swap of neighbours) that turn one word into the other.
 fn edit_distance(left: &str, right: &str) -> usize {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let width = right.len() + 1;

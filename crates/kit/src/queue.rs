@@ -1,24 +1,24 @@
 //! The event queue: pending events in the order `(time, class, insertion)`.
 //!
-//! A calendar of 4096 buckets of 1.024 us holds the near future; what lies beyond 4.19 ms waits in a heap. Inside a bucket
-//! events form a short sorted list in a pool, so the hot path does not allocate. Measured on the prototype: 13 to 21 ns
-//! for a push and a pop at 32 to 1000 pending events, against 20 to 32 ns for a 4-ary heap.
+//! A calendar of 4096 buckets of 1.024 us holds the near future; events beyond 4.19 ms wait in a heap. The events of a
+//! bucket form a short sorted list in a pool of nodes, so that the hot path does not allocate. Measured on the
+//! prototype: 13 to 21 ns for a push and a pop at 32 to 1000 pending events, against 20 to 32 ns for a 4-ary heap.
 
 use crate::units::SimTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What comes first among events of one instant.
+/// Order of the events of one instant: lower classes come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// A resource became free, or an operation is done.
+    /// A resource becomes free, or an operation is done.
     Done = 0,
     /// A command arrives.
     Arrival = 1,
-    /// Idle resources choose their next work.
+    /// An idle resource chooses its next work.
     Dispatch = 2,
-    /// Timers and idle work.
+    /// A timer fires.
     Timer = 3,
 }
 
@@ -26,7 +26,7 @@ const BUCKET_SHIFT: u32 = 10;
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
-/// The class stands above the insertion number.
+/// Bit position of the class in `Node::order`, above the insertion number.
 const CLASS_SHIFT: u32 = 56;
 
 #[derive(Clone, Copy, Debug)]
@@ -57,17 +57,17 @@ struct Far {
 /// Pending events of type `E`.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// When the earliest event of all happens; `u64::MAX` if none is pending.
+    /// Instant of the earliest pending event; `u64::MAX` if there is none.
     next_time: u64,
-    /// The earliest near event, if there is one.
+    /// Node of the earliest event in the calendar; `NONE` if the calendar is empty.
     first: u32,
     free: u32,
     nodes: Vec<Node<E>>,
     heads: Box<[u32; BUCKETS]>,
     occupied: [u64; WORDS],
-    /// Which words of `occupied` are not zero: an empty stretch is skipped in one step.
+    /// One bit for each non-zero word of `occupied`, so that a run of empty buckets is skipped in one step.
     summary: u64,
-    /// Bucket number (not wrapped) of the earliest instant the calendar can hold.
+    /// Number of the earliest bucket that the calendar can hold, counted from time 0 and not wrapped.
     base: u64,
     near: usize,
     far: BinaryHeap<Reverse<Far>>,
@@ -93,17 +93,17 @@ impl<E: Copy + Default> Default for EventQueue<E> {
 }
 
 impl<E: Copy + Default> EventQueue<E> {
-    /// How many events are pending.
+    /// Returns the number of pending events.
     pub fn len(&self) -> usize {
         self.near + self.far.len()
     }
 
-    /// Whether nothing is pending.
+    /// Returns true if no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All pending events, in the order in which they will be taken.
+    /// Returns all pending events, in the order in which they will be taken.
     pub fn in_order(&self) -> Vec<(SimTime, Class, E)> {
         let near = self
             .heads
@@ -115,14 +115,15 @@ impl<E: Copy + Default> EventQueue<E> {
         pending.into_iter().map(|node| (SimTime(node.time), class_of(node.order), node.event)).collect()
     }
 
-    /// When the next event happens.
+    /// Returns the instant of the next event, if one is pending.
     #[inline]
     pub fn next_time(&self) -> Option<SimTime> {
         (self.next_time != u64::MAX).then_some(SimTime(self.next_time))
     }
 
     /// Adds an event. `at` must not be earlier than the last event popped.
-    // Inlined so that the event is built where it stays: one that is passed on is copied in wide words before its narrow ones have been stored.
+    // Inlined so that the event is built in its final place. Otherwise it would be copied with wide loads right after
+    // its narrow stores, which stalls.
     #[inline(always)]
     pub fn push(&mut self, at: SimTime, class: Class, event: E) {
         debug_assert!(at.0 >> BUCKET_SHIFT >= self.base, "an event in the past");
@@ -138,7 +139,7 @@ impl<E: Copy + Default> EventQueue<E> {
         self.insert(index, at.0, class);
     }
 
-    /// One more free node.
+    /// Adds one free node to the pool.
     #[cold]
     fn grow(&mut self) {
         self.free = u32::try_from(self.nodes.len()).expect("fewer than 2^32 pending events");
@@ -157,17 +158,19 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// Takes the next event. Time moves here and only here: until then earlier events may still be added.
+    /// Takes the next event. Looking ahead with [`EventQueue::next_time`] does not advance the queue: until the next
+    /// event is taken, earlier ones may still be added.
     pub fn pop(&mut self) -> Option<(SimTime, Class, E)> {
         self.reach()?;
         let (time, order) = self.nodes[self.first as usize].key();
         Some((SimTime(time), class_of(order), self.take()))
     }
 
-    /// Takes the next event if it happens at `at` and its class is not after `class`. Nothing earlier than `at` may be pending.
+    /// Takes the next event if it is due at `at` and its class is `class` or a lower one. No event earlier than `at`
+    /// may be pending.
     #[inline]
     pub fn pop_at(&mut self, at: SimTime, class: Class) -> Option<E> {
-        // Most calls ask whether there is more at this instant, and there is not.
+        // Most calls find no further event at this instant.
         if self.next_time != at.0 {
             return None;
         }
@@ -179,8 +182,9 @@ impl<E: Copy + Default> EventQueue<E> {
         (self.nodes[self.first as usize].order >> CLASS_SHIFT <= class as u64).then(|| self.take())
     }
 
-    /// Sees to it that the next event is a near one. Only far events are pending: the calendar jumps to the first of them, since nothing
-    /// can be added before it once it is taken.
+    /// Ensures that the next event is in the calendar; `None` if no event is pending. If only far events are pending,
+    /// the calendar jumps to the first of them. This is safe because the caller's time is then that event's instant,
+    /// before which nothing may be added.
     #[inline]
     fn reach(&mut self) -> Option<()> {
         if self.near == 0 {
@@ -191,7 +195,7 @@ impl<E: Copy + Default> EventQueue<E> {
         Some(())
     }
 
-    /// Takes the earliest near event out of its bucket.
+    /// Takes the earliest event of the calendar out of its bucket.
     #[inline]
     fn take(&mut self) -> E {
         let index = self.first;
@@ -202,7 +206,7 @@ impl<E: Copy + Default> EventQueue<E> {
         self.near -= 1;
         let slot = bucket as usize % BUCKETS;
         self.heads[slot] = next;
-        // Buckets are sorted and this one was the earliest: what follows in it is the next of all.
+        // Buckets are sorted and this bucket was the earliest, so the next node of its list is the next event of all.
         self.first = next;
         if next == NONE {
             self.clear(slot);
@@ -232,7 +236,7 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// Moves far events that the calendar now reaches.
+    /// Moves far events that are now within reach into the calendar.
     #[cold]
     fn bring_near(&mut self) {
         while let Some(Reverse(far)) = self.far.peek().copied() {
@@ -279,7 +283,8 @@ impl<E: Copy + Default> EventQueue<E> {
         }
     }
 
-    /// The first bucket at or after the base, around the ring, that holds an event. The calendar is not empty.
+    /// Returns the first bucket at or after the base, around the ring, that holds an event. The calendar must not be
+    /// empty.
     #[inline]
     fn first_occupied(&self) -> usize {
         let start = self.base as usize % BUCKETS;
@@ -341,7 +346,7 @@ mod tests {
                 let (position, expected) = model.iter().copied().enumerate().min_by_key(|(_, key)| *key).expect("not empty");
                 model.swap_remove(position);
                 assert_eq!(queue.next_time(), Some(SimTime(expected.0)));
-                // A look ahead must not close the door on what is earlier.
+                // Looking ahead must not prevent earlier events from being added.
                 if rng.chance(0.2) {
                     queue.push(SimTime(now), Class::Done, number);
                     model.push((expected.0, expected.1, expected.2));

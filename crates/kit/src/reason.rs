@@ -1,8 +1,8 @@
-//! Why a flash operation is done.
+//! Reasons of flash operations.
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
-        /// The reason of a flash operation; every count of reads, programs and erases is split by it.
+        /// Reason of a flash operation. The counts of units read, units programmed and blocks erased are split by it.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
         pub enum Reason { $($(#[$doc])* $variant),+ }
@@ -10,7 +10,7 @@ macro_rules! reasons {
         impl Reason {
             /// Every reason, in the order of the results.
             pub const ALL: &'static [Reason] = &[$(Reason::$variant),+];
-            /// The name that results use.
+            /// Returns the name used in results.
             pub fn name(self) -> &'static str {
                 match self { $(Reason::$variant => $name),+ }
             }
@@ -22,7 +22,7 @@ reasons! {
     /// A host command.
     #[default]
     Host = "host",
-    /// The rest of a mapping unit that a host write covers only in part.
+    /// Read of a mapping unit that a host write covers only in part (read-modify-write).
     Rmw = "rmw",
     /// Garbage collection.
     Gc = "gc",
@@ -32,17 +32,17 @@ reasons! {
     Rewrite = "rewrite",
     /// Data moved before the retention limit of its block.
     Reprogram = "reprogram",
-    /// Scrubbing.
+    /// Scrubbing by a policy.
     Scrub = "scrub",
-    /// Leaving a bad block.
+    /// Evacuation of a bad block by a policy.
     Evacuate = "evacuate",
-    /// Mapping data.
+    /// Mapping data. Reserved: the map is held in memory, and no operation has this reason.
     Map = "map",
-    /// Parity.
+    /// Parity. Reserved: no operation has this reason.
     Parity = "parity",
-    /// Units programmed empty to fill a programming unit.
+    /// Padding: units without data that fill up a program unit.
     Padding = "padding",
 }
 
-/// How many reasons there are.
+/// Number of reasons.
 pub const REASON_COUNT: usize = Reason::ALL.len();

@@ -1,4 +1,4 @@
-//! Random streams with names: adding one moves no other.
+//! Named random streams. Adding a stream leaves the numbers of all other streams unchanged.
 
 use rand_core::{Rng as _, SeedableRng, TryRng};
 use rand_pcg::Pcg64Mcg;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Rng(Pcg64Mcg);
 
 impl Rng {
-    /// The stream called `name` (such as `"ftl.gc"`) of the run's `seed`.
+    /// Returns the stream called `name` (such as `"ftl.gc"`) for the run's `seed`.
     pub fn stream(seed: u64, name: &str) -> Rng {
         // FNV-1a over the name, then SplitMix64 steps: distinct names give unrelated generators.
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -24,13 +24,14 @@ impl Rng {
         Rng(Pcg64Mcg::from_seed(bytes))
     }
 
-    /// A uniform 64-bit number.
+    /// Returns a uniformly distributed 64-bit number.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform integer in `0..bound`; `bound` must be at least 1. Lemire's multiplication with rejection: unbiased.
+    /// Returns a uniform integer in `0..bound`, without bias (Lemire's multiplication with rejection). `bound` must be
+    /// at least 1.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound >= 1);
@@ -44,31 +45,31 @@ impl Rng {
         (product >> 64) as u64
     }
 
-    /// A uniform double in `[0, 1)` with 53 random bits.
+    /// Returns a uniform double in `[0, 1)` with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 
-    /// An exponential variate with the given mean.
+    /// Returns an exponential variate with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
 
-    /// A standard normal variate (Box-Muller, one of the pair).
+    /// Returns a standard normal variate (Box-Muller; the second variate of the pair is discarded).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
     }
 }
 
-/// So that distributions of other crates can draw from it.
+/// Lets the distributions of other crates draw from the stream.
 impl TryRng for Rng {
     type Error = std::convert::Infallible;
 
@@ -87,7 +88,8 @@ impl TryRng for Rng {
     }
 }
 
-/// One step of SplitMix64: a good mixer of a counter.
+/// Advances `state` by one step of SplitMix64 and returns the mixed value. States that differ by one give unrelated
+/// values.
 pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

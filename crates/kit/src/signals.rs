@@ -1,45 +1,46 @@
-//! What the rooms let each other see: a few numbers, each updated by its owner.
+//! Gauges: values shared between stages. Each has one writer, its owner.
 
 use crate::clock::{WORK_COUNT, Work, WorkClock};
 use crate::units::SimTime;
 
-/// Shared readings. A policy in `ftl` sees the write queue, the buffer and the dies through these and nothing else.
+/// Gauges of one drive. A policy in `ftl` sees the write queue, the buffer and the dies only through them.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// Host write requests (commands) with pages still waiting for a die. Owner: `ftl`.
+    /// Host write requests (commands) with mapping units still waiting for a die. Owner: `ftl`.
     pub queued_write_requests: u64,
-    /// Host write units (pages of the map) still waiting for a die. Owner: `ftl`.
+    /// Mapping units of host writes still waiting for a die. Owner: `ftl`.
     pub queued_write_pages: u64,
-    /// Units the write-back buffer holds. Owner: `host`.
+    /// Mapping units held by the write-back buffer. Owner: `host`.
     pub buffered_pages: u64,
-    /// Units the write-back buffer can hold; 0 without a buffer. Owner: `host`.
+    /// Capacity of the write-back buffer in mapping units; 0 without a buffer. Owner: `host`.
     pub buffer_capacity_pages: u64,
     /// Host commands submitted and not completed. Owner: the router.
     pub commands_in_flight: u64,
-    /// When the last host command arrived or completed. Owner: the router.
+    /// Latest instant at which a host command arrived or completed. Owner: the router.
     pub last_host_activity: SimTime,
-    /// Reads waiting or running, per die. Owner: `flash`.
+    /// Reads waiting at each die; a read in progress is not counted. Owner: `flash`.
     pub die_reads: Vec<u32>,
-    /// Dies doing something, per channel. Owner: `flash`.
+    /// Busy dies on each channel; a die with a suspended operation is busy. Owner: `flash`.
     pub channel_busy_dies: Vec<u32>,
-    /// When the last die of each channel stopped doing something. Owner: `flash`.
+    /// Latest instant at which a die of each channel became idle. Owner: `flash`.
     pub channel_idle_since: Vec<SimTime>,
-    /// Dies doing something. Owner: `flash`.
+    /// Busy dies of the drive; a die with a suspended operation is busy. Owner: `flash`.
     pub busy_dies: u32,
-    /// When the last die stopped doing something. Owner: `flash`.
+    /// Latest instant at which any die became idle. Owner: `flash`.
     pub idle_since: SimTime,
-    /// No die has a free block for host data. Owner: `ftl`.
+    /// True if no die has a free block for host data. Owner: `ftl`.
     pub no_space: bool,
-    /// A policy lets nothing but its own relocations start. Owner: `ftl`.
+    /// True while urgent relocations of a policy hold back other work. Owner: `ftl`.
     pub hold: bool,
-    /// The drive-wide clock that waiting writes are charged by: at each instant no space, then erasing, then relocating, then
-    /// host work.
+    /// Drive-wide clock by which waiting writes are charged. Its work at an instant is the first of these that applies:
+    /// no space, held by a policy, some die erasing, relocating, programming for the host, reading for the host.
     pub clock: WorkClock,
+    /// Dies at each kind of work. The count of idle dies starts at 0 and wraps; its value has no meaning.
     dies_at: [u32; WORK_COUNT],
 }
 
 impl Signals {
-    /// Readings of a drive with so many dies and channels, all at rest.
+    /// Returns the gauges of a drive with `die_count` dies and `channel_count` channels, all at rest.
     pub fn new(die_count: usize, channel_count: usize) -> Signals {
         Signals {
             die_reads: vec![0; die_count],
@@ -49,19 +50,20 @@ impl Signals {
         }
     }
 
-    /// A die turns from one kind of work to another.
+    /// Records that a die changes from one kind of work to another.
     #[inline]
     pub fn turn(&mut self, from: Work, to: Work, now: SimTime) {
         let (left, joined) = (self.dies_at[from as usize].wrapping_sub(1), self.dies_at[to as usize].wrapping_add(1));
         self.dies_at[from as usize] = left;
         self.dies_at[to as usize] = joined;
-        // Only the first die to turn to a kind of work, and the last to leave one, can change what the drive as a whole is doing.
+        // Only the first die to begin a kind of work, and the last to leave one, can change the work of the drive as a
+        // whole.
         if left == 0 || joined == 1 {
             self.update_work(now);
         }
     }
 
-    /// Recomputes what the drive as a whole is doing.
+    /// Recomputes the work of the drive as a whole and sets the drive-wide clock to it.
     #[inline]
     pub fn update_work(&mut self, now: SimTime) {
         let at = |work: Work| self.dies_at[work as usize] > 0;

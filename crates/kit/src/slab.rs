@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A pool of `T`, addressed by slot number. Grows only when more are in use than ever before.
+/// A pool of `T`, addressed by slot number. It grows only when no slot is free.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slab<T> {
     slots: Vec<T>,
@@ -10,33 +10,34 @@ pub struct Slab<T> {
 }
 
 impl<T: Clone + Default> Slab<T> {
-    /// A pool with room for `capacity` before it grows.
+    /// Returns an empty pool with memory reserved for `capacity` slots.
     pub fn with_capacity(capacity: usize) -> Self {
         Slab { slots: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
     }
 
-    /// A pool whose first `count` slots are all in use.
+    /// Returns a pool of `count` slots, all in use.
     pub fn with_all_taken(count: usize) -> Self {
         Slab { slots: vec![T::default(); count], free: Vec::with_capacity(count) }
     }
 
-    /// Slots that there are, in use or not.
+    /// Returns the number of slots, in use or free.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there has never been a slot.
+    /// Returns true if the pool has no slots, neither in use nor free.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Takes a slot; it holds what its last user left there.
+    /// Takes a free slot and returns its number. The slot still holds its previous contents; a new slot holds the
+    /// default.
     #[inline]
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| self.put_new(T::default()))
     }
 
-    /// Puts `value` in a free slot.
+    /// Stores `value` in a free slot and returns the slot's number.
     #[inline]
     pub fn put(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
@@ -53,13 +54,13 @@ impl<T: Clone + Default> Slab<T> {
         slot
     }
 
-    /// Gives a slot back.
+    /// Marks a slot as free.
     #[inline]
     pub fn release(&mut self, slot: u32) {
         self.free.push(slot);
     }
 
-    /// How many slots are in use.
+    /// Returns the number of slots in use.
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -1,12 +1,12 @@
-//! Exact sums: means and deviations come from integers, never from a histogram.
+//! Exact sums of latencies. Means and standard deviations are computed from integers, never from a histogram.
 
 use crate::cause::{CAUSE_COUNT, Ledger};
 use crate::units::Nanos;
 
 /// Exact count, sum and sum of squares of latencies, and their sum per cause.
 ///
-/// Cause sums are kept in 64 bits and carried over into 128 before the latency sum, which bounds each of them, can
-/// overflow: the hot path adds narrow words, and no run is too long.
+/// The hot path adds to one 64-bit sum per cause. These are carried into 128-bit sums before the 64-bit latency sum,
+/// which bounds each of them, would overflow. The length of a run is therefore not limited.
 #[derive(Clone, Debug)]
 pub struct Sums {
     count: u64,
@@ -27,7 +27,7 @@ impl Sums {
     /// Adds one latency and its parts.
     ///
     /// # Panics
-    /// If the parts do not add up to the latency: the invariant that every command is checked for, in release too.
+    /// If the parts do not add up to the latency. The invariant is checked for every command, in release builds too.
     #[inline]
     pub fn record(&mut self, latency: Nanos, parts: &Ledger) {
         assert!(parts.total() == latency, "causes sum to {} ns, latency is {} ns: {parts:?}", parts.total().0, latency.0);
@@ -49,33 +49,35 @@ impl Sums {
         self.partial = Ledger::default();
     }
 
-    /// How many latencies were added.
+    /// Returns the number of latencies added.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The sum of all latencies \[ns\].
+    /// Returns the sum of all latencies \[ns\].
     pub fn total_ns(&self) -> u128 {
         self.total_ns + u128::from(self.partial_ns)
     }
 
-    /// The sum charged to the cause with index `cause` \[ns\].
+    /// Returns the sum charged to the cause with index `cause` \[ns\].
     pub fn cause_ns(&self, cause: usize) -> u128 {
         self.causes_ns[cause] + u128::from(self.partial.0[cause])
     }
 
-    /// The mean \[ns\].
+    /// Returns the mean latency \[ns\]; `None` if none was added.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.total_ns() as f64 / self.count as f64)
     }
 
-    /// The standard deviation of the population \[ns\], from the exact integer variance.
+    /// Returns the population standard deviation \[ns\], from the exact integer variance; `None` if no latency was
+    /// added.
     pub fn stddev(&self) -> Option<f64> {
         if self.count == 0 {
             return None;
         }
         let (n, sum) = (u128::from(self.count), self.total_ns());
-        // n * sum(x^2) - sum(x)^2 is an exact non-negative integer; where it would not fit, doubles are exact enough.
+        // n * sum(x^2) - sum(x)^2 is an exact non-negative integer. If a product overflows 128 bits, doubles are
+        // accurate enough.
         let scaled = match (n.checked_mul(self.squares_ns2), sum.checked_mul(sum)) {
             (Some(left), Some(right)) => (left - right) as f64,
             _ => n as f64 * self.squares_ns2 as f64 - sum as f64 * sum as f64,
@@ -83,7 +85,7 @@ impl Sums {
         Some(scaled.max(0.0).sqrt() / self.count as f64)
     }
 
-    /// Adds all of `other`.
+    /// Adds all latencies of `other`.
     pub fn merge(&mut self, other: &Sums) {
         self.carry();
         self.count += other.count;

@@ -1,37 +1,40 @@
-//! Large tables of zeroes that cost nothing until touched.
+//! Large zero-initialised tables that take no memory until they are used.
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
 use std::marker::PhantomData;
 
-/// A fixed-length table of plain numbers, zero at the start, backed by anonymous memory. Ranges that are never touched take no memory.
+/// A table of plain numbers of fixed length, initially zero, backed by anonymous memory. Pages that are never accessed
+/// take no memory.
 pub struct Table<T: Pod> {
     map: MmapMut,
     marker: PhantomData<T>,
 }
 
 impl<T: Pod> Table<T> {
-    /// A table of `count` zeroes. Fails only when the address space is exhausted.
+    /// Returns a table of `count` zeroes. Fails only if the address space is exhausted.
     pub fn zeroed(count: usize) -> std::io::Result<Table<T>> {
         let bytes = count.max(1).checked_mul(size_of::<T>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
         Ok(Table { map: MmapMut::map_anon(bytes)?, marker: PhantomData })
     }
 
-    /// Asks for huge pages: worth 8 % on random reads where most of the table is used, and a waste where only a few places are.
+    /// Requests huge pages. They gain 8 % on random reads if most of the table is used, and waste memory if only a few
+    /// entries are.
     pub fn expect_dense_use(&mut self) {
         #[cfg(target_os = "linux")]
         if self.map.len() >= 1 << 22 {
-            // Advice only: a system without huge pages serves small ones.
+            // Only advice: a system without huge pages provides small ones.
             let _ = self.map.advise(memmap2::Advice::HugePage);
         }
     }
 
-    /// The whole table, for work on all of it. A single place is reached faster by `get` and `set`: this one checks the alignment of the memory.
+    /// Returns the whole table. A single entry is accessed faster by `get` and `set`, because this function checks the
+    /// alignment of the memory.
     pub fn as_slice(&self) -> &[T] {
         bytemuck::cast_slice(&self.map)
     }
 
-    /// The whole table, to be changed.
+    /// Returns the whole table for modification.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(&mut self.map)
     }
@@ -55,13 +58,13 @@ impl<T: Pod> std::ops::IndexMut<usize> for Table<T> {
 macro_rules! places {
     ($($number:ty),+) => { $(
         impl Table<$number> {
-            /// What is at a place.
+            /// Returns the entry at `index`.
             #[inline]
             pub fn get(&self, index: usize) -> $number {
                 <$number>::from_ne_bytes(self.map.as_chunks().0[index])
             }
 
-            /// Changes what is at a place.
+            /// Sets the entry at `index` to `value`.
             #[inline]
             pub fn set(&mut self, index: usize, value: $number) {
                 self.map.as_chunks_mut().0[index] = value.to_ne_bytes();

@@ -1,7 +1,7 @@
-//! Dimensions as types: instants, spans, sizes and rates, and the unit strings that descriptions carry.
+//! Types for dimensions (instants, spans, sizes and rates), and the unit strings of descriptions.
 //!
-//! A dimensioned value in a description is a string with its unit (`"600us"`, `"16KiB"`, `"133MB/s"`, `"4d"`); a bare
-//! number is refused. Durations derived from a rate are computed exactly and rounded up once.
+//! A value with a dimension is written in a description as a string with its unit (`"600us"`, `"16KiB"`, `"133MB/s"`,
+//! `"4d"`); a bare number is refused. Durations derived from a rate are computed exactly and rounded up once.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -33,17 +33,18 @@ pub struct TransferRate(pub u64);
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
-    /// The longest simulated time of a drive: 280 years ([`Nanos::YEAR`]). Ages of blocks are kept in signed nanoseconds, which hold 292.
+    /// The last instant that a drive simulates: 280 years ([`Nanos::YEAR`]). Ages of blocks are kept in signed
+    /// nanoseconds, which hold 292 years.
     pub const LAST: SimTime = SimTime(280 * Nanos::YEAR.0);
-    /// Later than any instant a run reaches.
+    /// An instant later than any that a run reaches.
     pub const FOREVER: SimTime = SimTime(u64::MAX);
 
-    /// Whole years ([`Nanos::YEAR`]) since [`SimTime::ZERO`].
+    /// Returns the whole years ([`Nanos::YEAR`]) since [`SimTime::ZERO`].
     pub fn years(self) -> u64 {
         self.0 / Nanos::YEAR.0
     }
 
-    /// The span since `earlier`, which must not be later than `self`.
+    /// Returns the span since `earlier`, which must not be later than `self`.
     #[inline]
     pub fn since(self, earlier: SimTime) -> Nanos {
         debug_assert!(self >= earlier, "time ran backwards: {self:?} < {earlier:?}");
@@ -60,19 +61,19 @@ impl Add<Nanos> for SimTime {
 }
 
 impl Nanos {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Nanos = Nanos(0);
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
-    /// A year of 365.25 days, in which results are stated; the unit `y` of a description is one of 365 days.
+    /// A year of 365.25 days, used in results. The unit `y` of a description is a year of 365 days.
     pub const YEAR: Nanos = Nanos(31_557_600 * Nanos::SECOND.0);
 
-    /// The span in seconds, rounded to the nearest representable double.
+    /// Returns the span in seconds, rounded to the nearest representable double.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The span in years ([`Nanos::YEAR`]), rounded to the nearest representable double.
+    /// Returns the span in years ([`Nanos::YEAR`]), rounded to the nearest representable double.
     pub fn as_years_f64(self) -> f64 {
         self.0 as f64 / Nanos::YEAR.0 as f64
     }
@@ -95,7 +96,7 @@ impl AddAssign for Nanos {
 
 impl Sub for Nanos {
     type Output = Nanos;
-    /// Saturates at zero.
+    /// Subtracts, saturating at zero.
     #[inline]
     fn sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
@@ -103,14 +104,15 @@ impl Sub for Nanos {
 }
 
 impl Rate {
-    /// Time to move `bytes` at this rate, rounded up to a whole nanosecond. A rate of zero means "no cost".
+    /// Returns the time to move `bytes` at this rate, rounded up to a whole nanosecond. At a rate of zero, moving data
+    /// takes no time.
     pub fn time_for(self, bytes: Bytes) -> Nanos {
         time_at(bytes.0, self.0)
     }
 }
 
 impl TransferRate {
-    /// Time to move `bytes` over the 8-bit bus at this rate, rounded up to a whole nanosecond.
+    /// Returns the time to move `bytes` over the 8-bit bus at this rate, rounded up to a whole nanosecond.
     pub fn time_for(self, bytes: Bytes) -> Nanos {
         time_at(bytes.0, self.0)
     }
@@ -124,7 +126,7 @@ fn time_at(bytes: u64, per_second: u64) -> Nanos {
     Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
-/// One unit suffix and what it multiplies by, as an exact integer in the base unit.
+/// A unit suffix and its factor, an exact integer in the base unit.
 type Suffix = (&'static str, u64);
 
 const DURATION: &[Suffix] = &[
@@ -183,7 +185,8 @@ fn parse_quantity(text: &str, suffixes: &[Suffix]) -> Result<u64, String> {
     })
 }
 
-/// `number` (digits with at most one point) times `scale`, exactly; fractions below one base unit are refused.
+/// Multiplies `number` (digits with at most one point) by `scale`, exactly. `None` if the number is malformed, does not
+/// fit, or has a fraction below one base unit.
 fn scale_decimal(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits_ok = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
@@ -269,7 +272,7 @@ impl<'de> Deserialize<'de> for SimTime {
     }
 }
 
-/// Checks a unit string by the kind its schema names (`x-unit`); the description's validator calls it.
+/// Checks a unit string against the kind that its schema names (`x-unit`). Called by the validator of descriptions.
 pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
     match kind {
         "a duration" => text.parse::<Nanos>().map(drop),

@@ -1,13 +1,14 @@
-//! Classes of wear: limits that fall with wear are given for equal parts of the rated cycles.
+//! Wear classes: equal parts of the rated cycles, for limits that depend on wear.
 
-/// The class of a block with `cycles` of `rated` cycles behind it, from fresh (0) to worn; beyond the rating the last. There is at least one class.
+/// Returns the wear class of a block after `cycles` of `rated` cycles: 0 if fresh, the last class beyond the rating.
+/// `classes` must be at least 1.
 pub fn wear_class(cycles: u32, rated: u32, classes: usize) -> usize {
     debug_assert!(classes >= 1);
     let class = u64::from(cycles) * classes as u64 / u64::from(rated.max(1));
     usize::try_from(class).unwrap_or(usize::MAX).min(classes - 1)
 }
 
-/// The class of a block by its effective wear, in thousandths of a nominal erase: the same parts of the rated cycles.
+/// Like [`wear_class`], but for the effective wear of a block, in thousandths of a nominal erase.
 pub fn effective_wear_class(thousandths: u32, rated: u32, classes: usize) -> usize {
     debug_assert!(classes >= 1);
     let class = u64::from(thousandths) * classes as u64 / (u64::from(rated.max(1)) * 1000);

@@ -1,7 +1,8 @@
-//! The cell laboratory: kinds of flash under names, each with its code; what one asks of them; and the modes that follow.
+//! The cell laboratory: named kinds of flash, each with its code, and the questions that can be asked about them, such
+//! as the write modes that they allow.
 //!
-//! [`parts`] are the named kinds of flash, [`part`] what each of them is, [`parameter`] how its numbers are known. [`question`] is what one may ask, in JSON,
-//! and [`answer`] has one file for each question.
+//! [`parts`] are the named kinds of flash, [`part`] is the contents of each, and [`parameter`] is how its numbers are
+//! known. [`question`] defines the questions, in JSON, and [`answer`] has one file for each question.
 
 pub mod answer;
 pub mod parameter;

@@ -1,25 +1,25 @@
-//! Numbers with their standing: where each comes from, and how far it may be believed.
+//! Parameters with their standing: the origin and reliability of each number.
 
 use serde::Serialize;
 
-/// How a number is known (FACTS).
+/// Standing of a number: how it is known (FACTS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// In a source work's text.
+    /// Given in the text of the source work.
     Stated,
-    /// In another public source.
+    /// Found in another public source.
     Found,
-    /// From others, with the derivation given.
+    /// Derived from other numbers; the derivation is given.
     Derived,
-    /// From memory of a publication, not checked against it: a default, never evidence.
+    /// Recalled from a publication and not checked against it: a default, never evidence.
     Recalled,
-    /// A choice of ours, with its reason.
+    /// Assumed: our choice, with its reason.
     Assumed,
 }
 
 impl Standing {
-    /// As tables show it.
+    /// Returns the word shown in tables.
     pub fn word(self) -> &'static str {
         match self {
             Standing::Stated => "stated",
@@ -31,22 +31,22 @@ impl Standing {
     }
 }
 
-/// A number of a part.
+/// A parameter of a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameter {
-    /// What it is called in its source.
+    /// Symbol in the source.
     pub symbol: &'static str,
-    /// What it is.
+    /// Meaning of the parameter.
     pub meaning: &'static str,
-    /// Its value, with its unit.
+    /// Value with its unit.
     pub value: String,
-    /// How it is known.
+    /// Standing of the value.
     pub standing: Standing,
-    /// Where from.
+    /// Source of the value.
     pub source: &'static str,
 }
 
-/// A parameter.
+/// Builds a parameter.
 pub(crate) fn parameter(
     symbol: &'static str,
     meaning: &'static str,

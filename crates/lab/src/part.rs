@@ -1,45 +1,46 @@
-//! A part: a kind of flash under a name, with the code that protects it and the times it takes.
+//! A part: a kind of flash under a name, with the code that protects it and its operation times.
 
 use crate::parameter::Parameter;
 use cell::Device;
 use ecc::{BlockCode, Code};
 use kit::Nanos;
 
-/// When a codeword's failure counts as too frequent.
+/// Failure rate that defines the limit of a code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// A codeword fails with this probability.
+    /// Probability that a codeword fails.
     Failure(f64),
-    /// Uncorrectable bits for each bit read (JESD218).
+    /// Uncorrectable bits per bit read (JESD218).
     Uber(f64),
 }
 
-/// A part.
+/// A part: a kind of flash under a name.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it is called.
+    /// Name of the part.
     pub name: String,
-    /// What it is, in one line.
+    /// Description of the part in one line.
     pub summary: &'static str,
-    /// Its physics.
+    /// Physical models of the part.
     pub device: Device,
     /// The code that protects its pages.
     pub code: Code,
-    /// How seldom a codeword may fail.
+    /// Largest acceptable failure rate of a codeword.
     pub target: Target,
-    /// What the part's own code corrects with a hard decision as its source rounds it, in place of what follows from `code` and `target`.
+    /// Limit of the part's own code with a hard decision, as rounded in its source; replaces the limit that follows
+    /// from `code` and `target`.
     pub own_limit: Option<f64>,
-    /// tR, where known.
+    /// tR, if known.
     pub read_time: Option<Nanos>,
-    /// tPROG with its nominal step, where the model of programming does not say.
+    /// tPROG with the nominal step, for parts without a model of programming.
     pub program_time: Option<Nanos>,
-    /// tBERS, where known.
+    /// tBERS, if known.
     pub erase_time: Option<Nanos>,
-    /// Every number in it, with its standing.
+    /// All parameters with their standing.
     pub parameters: Vec<Parameter>,
 }
 
-/// Names of page types by the bits of a cell, the first read with one reference.
+/// Returns the names of page types for a number of bits per cell. The first one is read with a single reference.
 pub fn page_names(page_types: usize) -> &'static [&'static str] {
     match page_types {
         1 => &["page"],
@@ -50,9 +51,9 @@ pub fn page_names(page_types: usize) -> &'static [&'static str] {
 }
 
 impl Part {
-    /// The error rate that its code corrects with so many soft levels.
+    /// Returns the error rate that the part's code corrects with `soft_levels` soft levels.
     pub fn limit(&self, soft_levels: u32) -> f64 {
-        // A BCH decoder has no use for them.
+        // A BCH decoder does not use soft levels.
         let soft_levels = if matches!(self.code, Code::Bch(_)) { 0 } else { soft_levels };
         match (self.own_limit, self.target) {
             (Some(limit), _) if soft_levels == 0 => limit,
@@ -61,13 +62,13 @@ impl Part {
         }
     }
 
-    /// Puts another code in the place of the part's own.
+    /// Replaces the part's own code.
     pub fn protect(&mut self, code: Code) {
         self.code = code;
         self.own_limit = None;
     }
 
-    /// The mean program time with a step.
+    /// Returns the mean program time with a program step.
     pub fn program_time(&self, step: f64) -> Option<Nanos> {
         match &self.device.ispp {
             Some(ispp) => Some(ispp.mean_time(step)),

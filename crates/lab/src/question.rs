@@ -1,4 +1,4 @@
-//! What the laboratory is asked: one set of fields for all questions, checked in one place.
+//! Input of the laboratory: one set of fields for all questions, validated in one place.
 
 use crate::part::Part;
 use crate::parts;
@@ -11,18 +11,18 @@ use ecc::{Bch, Code, Ldpc};
 use kit::{Bytes, Nanos, Problem, Problems};
 use serde::Deserialize;
 
-/// One value, or several to be asked for in turn.
+/// One value or a list of values, each of which is evaluated.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged, expecting = "expected one value or a list of them, numbers as numbers and times as strings with a unit")]
 pub enum Values<T> {
-    /// One.
+    /// A single value.
     One(T),
-    /// Several.
+    /// A list of values.
     Many(Vec<T>),
 }
 
 impl<T> Values<T> {
-    /// All of them.
+    /// Returns all values.
     pub fn all(&self) -> &[T] {
         match self {
             Values::One(value) => std::slice::from_ref(value),
@@ -31,156 +31,157 @@ impl<T> Values<T> {
     }
 }
 
-/// What is asked, as it comes in. What is absent has a default that depends on the part.
+/// A question as received. An absent field has a default that depends on the part.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Question {
-    /// A part's name; with `measurements` the name that messages call these by.
+    /// Name of a part; with `measurements`, the name that messages use for them.
     pub cell: String,
-    /// A table of measured error rates (CSV): `pe_cycles`, `days`, and one column for each page type.
+    /// Table of measured error rates (CSV) with the columns `pe_cycles`, `days`, and one for each page type.
     pub measurements: Option<String>,
     /// Program and erase cycles.
     pub pe: Option<Values<f64>>,
     /// Ages of the data.
     pub age: Option<Values<String>>,
-    /// Program steps, in volts or pitches.
+    /// Program steps, in volts; in pitches for bell-shaped levels.
     pub step: Option<Values<f64>>,
-    /// Promised retentions.
+    /// Promised retention times.
     pub retention: Option<Values<String>>,
     /// Reads of the block.
     pub reads: f64,
     /// Temperature at which data ages \[degrees Celsius\].
     pub temperature: Option<f64>,
-    /// How much shallower than nominal the block was erased \[V\].
+    /// Voltage by which the block was erased shallower than nominal \[V\].
     pub erase_shift: f64,
-    /// Entries of the table of effective wear in place of the part's.
+    /// Entries that replace those of the part's table of effective wear.
     pub erase_wear: Vec<EraseWear>,
-    /// A block, whose error rates differ from the mean by the part's variation; with a layer, if it has any.
+    /// Number of a block, whose error rates differ from the mean by the part's variation; combined with `layer` if both
+    /// are given.
     pub block: Option<u64>,
-    /// A layer of it.
+    /// Number of a layer, whose error rates differ from the mean by the part's variation.
     pub layer: Option<u64>,
-    /// How many blocks to look at for the spread of error rates.
+    /// Number of blocks over which the spread of error rates is computed.
     pub blocks: u64,
-    /// Verify voltages in place of the part's \[V\], rising.
+    /// Verify voltages that replace those of the part \[V\], in ascending order.
     pub verify: Option<Vec<f64>>,
-    /// The page that a code protects: its size.
+    /// Size of the page that a code protects.
     pub page_size: Option<String>,
-    /// Where pages are read: `fixed`, `tracked` or `optimal`.
+    /// Choice of the read references: `fixed`, `tracked` or `optimal`.
     pub references: Option<String>,
-    /// Which neighbours disturb: `all_bit_line` or `even_odd`.
+    /// Neighbours that disturb a cell: `all_bit_line` or `even_odd`.
     pub neighbourhood: Option<String>,
-    /// Whether interference is compensated.
+    /// True if the mean interference is compensated; the part's own setting if absent.
     pub compensation: Option<bool>,
-    /// The code, such as `bch-110/4KiB` (errors corrected / data) or `ldpc-448B/4KiB` (parity / data).
+    /// Code, such as `bch-110/4KiB` (errors corrected / data) or `ldpc-448B/4KiB` (parity / data).
     pub code: Option<String>,
-    /// What was measured of a code: the text of a file that `cell code` wrote.
+    /// Measurement of a code: the text of a file written by `cell code`.
     pub measured_code: Option<String>,
-    /// Soft levels that the decoder is given.
+    /// Number of soft levels available to the decoder.
     pub soft_levels: u32,
-    /// The error rate that is correctable, in place of what the code says.
+    /// Correctable error rate, in place of the one that follows from the code.
     pub limit: Option<f64>,
-    /// Which of five is asked of a budget: `step`, `erase`, `retention`, `code` or `wear`.
+    /// Quantity to solve a budget for: `step`, `erase`, `retention`, `code` or `wear`.
     pub solve: Option<String>,
-    /// Cells to draw.
+    /// Number of cells to draw.
     pub cells: u64,
-    /// The stream that they are drawn from.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Which piece of the work, where it is shared out.
+    /// Index of the piece of work (`monte_carlo`), or of the first chunk to count (`code_count`).
     pub chunk: u64,
-    /// How many pieces.
+    /// Number of chunks to count (`code_count`).
     pub chunks: u64,
-    /// Error rates of two normal levels, in place of the cell's channel.
+    /// Error rates of two normal levels, used in place of the cell's channel.
     pub rber: Option<Values<f64>>,
-    /// A channel: for each region the probability of a zero and of a one.
+    /// Regions of a channel: for each region the probability of a zero and of a one.
     pub regions: Vec<[f64; 2]>,
-    /// The page type that a code is measured on; absent: the worst.
+    /// Page type on which a code is measured; the worst one if absent.
     pub page: Option<String>,
 }
 
-/// An entry of the table of effective wear.
+/// Entry of the table of effective wear.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EraseWear {
-    /// `EV0` to `EV4`.
+    /// Erase mode, `EV0` to `EV4`.
     pub mode: String,
-    /// `fast` or `slow`.
+    /// Erase speed, `fast` or `slow`.
     pub speed: String,
-    /// Interval of 500 summed wear, from 0.
+    /// Interval of summed wear, 500 nominal erases each, from 0.
     pub interval: usize,
-    /// The wear of one erase, in nominal erases.
+    /// Wear of one erase, in nominal erases.
     pub wear: f64,
 }
 
-/// A question with everything looked up and within its range.
+/// A validated question, with names resolved and defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The part, with what was changed of it.
+    /// The part, with the changes that the question makes to it.
     pub part: Part,
     /// Wear; the rated cycles if none was given.
     pub pe: Vec<f64>,
-    /// Ages at the reference temperature; none were given if empty.
+    /// Ages converted to the reference temperature; empty if none were given.
     pub age: Vec<Nanos>,
-    /// Ages as they were given.
+    /// Ages as given.
     pub age_given: Vec<Nanos>,
-    /// Steps; the nominal one if none was given.
+    /// Program steps; the nominal one if none was given.
     pub step: Vec<f64>,
-    /// Promised retentions at the reference temperature.
+    /// Promised retention times converted to the reference temperature.
     pub retention: Vec<Nanos>,
-    /// Promised retentions as they were given.
+    /// Promised retention times as given.
     pub retention_given: Vec<Nanos>,
-    /// Whether any of wear, age, step and retention was given as a list, or left for a table.
+    /// True if wear, age, step or retention was given as a list, so that the answer is a table.
     pub table: bool,
-    /// Fields that were given.
+    /// Fields that were given explicitly.
     pub given: Given,
     /// Reads of the block.
     pub reads: f64,
-    /// How much shallower than nominal the block was erased \[V\].
+    /// Voltage by which the block was erased shallower than nominal \[V\].
     pub erase_shift: f64,
-    /// The temperature \[degrees Celsius\].
+    /// Temperature at which data ages \[degrees Celsius\].
     pub celsius: f64,
-    /// The error rate that is correctable.
+    /// Correctable error rate.
     pub limit: f64,
-    /// By how much the error rates of the block that is asked about differ from the mean.
+    /// Factor on the mean error rate for the block and layer in question.
     pub factor: f64,
-    /// Whether the limit follows from a measured code.
+    /// True if the limit follows from a measured code.
     pub measured: bool,
 }
 
-/// Which of the fields with defaults were given.
+/// Flags of the fields with defaults that were given explicitly.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
-    /// Wear.
+    /// True if wear was given.
     pub pe: bool,
-    /// Ages.
+    /// True if ages were given.
     pub age: bool,
-    /// Steps.
+    /// True if program steps were given.
     pub step: bool,
-    /// Retentions.
+    /// True if retention times were given.
     pub retention: bool,
 }
 
 impl Setting {
-    /// The condition of one page.
+    /// Returns the condition of one page.
     pub fn condition(&self, pe_cycles: f64, age: Nanos, step: f64) -> Condition {
         Condition { step, erase_shift: self.erase_shift, pe_cycles, age, reads: self.reads }
     }
 
-    /// What must be known of every answer.
+    /// Returns the notes that accompany every answer.
     pub fn notes(&self) -> Vec<String> {
         let text =
             "the code's limit is carried from the failures that were counted to far rarer ones as if it had no error floor";
         if self.measured { vec![text.to_owned()] } else { Vec::new() }
     }
 
-    /// The mean error rate at which the block that is asked about is just correctable.
+    /// Returns the mean error rate at which the block and layer in question are just correctable.
     pub fn bearable(&self) -> f64 {
         self.limit / self.factor
     }
 
-    /// The only value of a list that a question takes one of.
+    /// Returns the only value of a list, for questions that take a single value.
     ///
     /// # Errors
-    /// If there are several.
+    /// An error if there is not exactly one value.
     pub fn single<T: Copy>(place: &str, values: &[T]) -> Result<T, Problems> {
         match values {
             [value] => Ok(*value),
@@ -189,24 +190,24 @@ impl Setting {
     }
 }
 
-/// The largest wear, number of reads and temperatures that are asked about.
+/// Largest wear and number of reads accepted, and the range of temperatures.
 const MOST_WEAR: f64 = 1e7;
 const MOST_READS: f64 = 1e12;
 const TEMPERATURES: (f64, f64) = (-40.0, 150.0);
 
 impl Question {
-    /// Reads a question.
+    /// Parses a question.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// An error if the JSON is invalid or has an unknown field.
     pub fn read(json: &str) -> Result<Question, Problems> {
         serde_json::from_str(json).map_err(|error| Problems::one("question", error.to_string()))
     }
 
-    /// The question with everything looked up.
+    /// Validates the question and resolves its names.
     ///
     /// # Errors
-    /// Everything that is out of range or unknown.
+    /// All values out of range and all unknown names; an unknown part is reported alone.
     pub fn setting(&self) -> Result<Setting, Problems> {
         let mut problems = Problems::default();
         let mut part = self.part()?;
@@ -275,7 +276,7 @@ impl Question {
         }
     }
 
-    /// Puts what the question changes into the part.
+    /// Applies the changes of the question to the part.
     fn adjust(&self, part: &mut Part, problems: &mut Problems) {
         if let Some(kind) = &self.references {
             match kind.as_str() {
@@ -389,7 +390,7 @@ impl Question {
     }
 }
 
-/// Why a part cannot be asked about a program step.
+/// Returns the reason why a part cannot answer questions about a program step.
 pub(crate) fn no_step(part: &Part) -> String {
     format!(
         "{} gives error rates at one program step only: it cannot say what another would do; `limits` says how long its own lasts",
@@ -411,7 +412,7 @@ fn times(values: Option<&Values<String>>, place: &str, problems: &mut Problems) 
     let texts = values.map_or(&[][..], Values::all);
     let mut found = Vec::with_capacity(texts.len());
     for text in texts {
-        // Nothing is the same in every unit.
+        // Zero needs no unit.
         let parsed = if text == "0" { Ok(Nanos::ZERO) } else { text.parse() };
         match parsed {
             Ok(time) => found.push(time),
@@ -421,7 +422,7 @@ fn times(values: Option<&Values<String>>, place: &str, problems: &mut Problems) 
     found
 }
 
-/// A code written as `bch-110/4KiB` or `ldpc-448B/4KiB`.
+/// Parses a code written as `bch-110/4KiB` or `ldpc-448B/4KiB`.
 pub fn parse_code(text: &str) -> Result<Code, String> {
     let expected =
         || format!("`{text}`: expected a code such as bch-110/4KiB (errors corrected / data) or ldpc-448B/4KiB (parity / data)");
@@ -439,7 +440,7 @@ pub fn parse_code(text: &str) -> Result<Code, String> {
     }
 }
 
-/// A part made of a user's measurements.
+/// Builds a part from a user's measurements.
 fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
     let rows = measurements(name, text)?;
     let table = Measured::of(name, &rows)?;
@@ -459,7 +460,7 @@ fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
     })
 }
 
-/// Rows of a table of measurements.
+/// Parses the rows of a table of measurements.
 fn measurements(name: &str, text: &str) -> Result<Vec<Row>, Problems> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| Problems::one(name, error.to_string()))?.clone();

@@ -1,8 +1,8 @@
-//! The page of all parts and every number in them.
+//! Reference page of all parts and their parameters.
 
 use crate::parts::{find, names};
 
-/// Every part with its parameters and their standing, in Markdown.
+/// Returns the page in Markdown: every part with its parameters and their standing.
 pub fn page() -> String {
     let mut text = String::from(
         "# Parts\n\nMade from the declarations in `crates/lab/src/parts`; `ssdlab cell parts --cell NAME` prints the same. *Recalled* is a default from memory, *assumed* \
@@ -29,7 +29,7 @@ fn capital(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    /// `SSDLAB_BLESS=1 cargo test -p lab reference` writes the page anew.
+    /// `SSDLAB_BLESS=1 cargo test -p lab reference` writes the page again.
     #[test]
     fn the_page_of_parts_is_up_to_date() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/PARTS.md");

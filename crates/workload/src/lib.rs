@@ -1,4 +1,4 @@
-//! Workloads: trace files, fio jobs and synthetic models become streams of host requests.
+//! Workloads: streams of host requests from trace files, fio jobs and synthetic models.
 
 pub mod analysis;
 pub mod fio;

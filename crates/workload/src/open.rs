@@ -1,4 +1,4 @@
-//! The one way in: any workload, recognised from its content.
+//! Opens any workload; its kind is recognised from its content.
 
 pub use crate::trace::Options;
 use crate::{Workload, fio, lookalike, synthetic, trace};
@@ -6,38 +6,38 @@ use kit::{Problem, Problems};
 use std::io::Read;
 use std::sync::Arc;
 
-/// A fresh reader of an input's bytes, from the first one.
+/// Function that returns a new reader of an input, positioned at its first byte.
 pub type Opener = Arc<dyn Fn() -> std::io::Result<Box<dyn Read + Send>> + Send + Sync>;
 
-/// Where bytes come from: a name for messages and a way to open it again (traces are read twice: scanned, then replayed).
+/// Input of a workload: a name for messages and a way to open it again (traces are read twice: scanned, then replayed).
 #[derive(Clone)]
 pub struct Input {
-    /// The name that messages use: a file's path as the user gave it.
+    /// Name used in messages: a file's path as the user gave it.
     pub name: String,
-    /// Opens it at its first byte.
+    /// Function that opens the input at its first byte.
     pub open: Opener,
 }
 
 impl Input {
-    /// An input that lies in memory.
+    /// Returns an input held in memory.
     pub fn text(name: impl Into<String>, text: impl Into<Vec<u8>>) -> Input {
         let bytes: Arc<[u8]> = text.into().into();
         Input { name: name.into(), open: Arc::new(move || Ok(Box::new(std::io::Cursor::new(Arc::clone(&bytes))))) }
     }
 }
 
-/// What an input is.
+/// Kind of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A fio job file: its first line that says something is a `[section]`.
+    /// A fio job file: a `[section]` comes before any `kind` key.
     Fio,
-    /// A workload TOML with this `kind`; empty: none was found.
+    /// A workload TOML of this `kind`; empty if no kind was found.
     Model(String),
     /// Anything else.
     Trace,
 }
 
-/// What an input with these first lines is if it is not a trace.
+/// Names the kind of an input with these first lines; `None` if it is a trace.
 pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
     match kind(lines) {
         Kind::Fio => Some("a fio job file"),
@@ -46,7 +46,7 @@ pub(crate) fn other_than_trace(lines: &[Vec<u8>]) -> Option<&'static str> {
     }
 }
 
-/// Tells what an input with these first lines is. No trace format has lines like `[name]` or `kind = "..."`.
+/// Determines the kind of an input from its first lines. No trace format has lines like `[name]` or `kind = "..."`.
 fn kind(lines: &[Vec<u8>]) -> Kind {
     let mut section = false;
     for line in lines {
@@ -63,7 +63,7 @@ fn kind(lines: &[Vec<u8>]) -> Kind {
             return Kind::Model(String::new());
         }
         section |= line[0] == b'[' && line.contains(&b']');
-        // TOML wants `kind` before the first table; fio wants a section before the first key.
+        // In a workload TOML, `kind` precedes the first table; in a fio job file, a section precedes the first key.
         if section {
             return Kind::Fio;
         }
@@ -77,7 +77,7 @@ fn kind(lines: &[Vec<u8>]) -> Kind {
 
 /// Opens a workload for a drive of `user_bytes`: a fio job file, a workload TOML (`kind = "..."`) or a trace.
 ///
-/// fio jobs and models take the seed from `options`; for them, options that only a trace can honour are errors.
+/// fio jobs and models use only the seed of `options`; for them, options that apply to traces only are errors.
 pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workload, Problems> {
     let head = trace::Head::of(input)?;
     let kind = if options.format.is_some() || options.columns.is_some() { Kind::Trace } else { kind(&head.lines) };
@@ -102,9 +102,9 @@ fn model(kind: &str, input: &Input, text: &str, user_bytes: u64, seed: u64) -> R
     }
 }
 
-/// The whole input as text: descriptions are small.
+/// Reads the whole input as text: descriptions are small.
 fn text(input: &Input) -> Result<String, Problems> {
-    /// No job file or description comes near it.
+    /// Maximum size of a job file or description \[bytes\]; real ones are far smaller.
     const BYTES_MAX: u64 = 16 << 20;
     let unreadable = |error: std::io::Error| Problems::one(&input.name, format!("cannot be read: {error}"));
     let mut bytes = Vec::new();
@@ -115,7 +115,8 @@ fn text(input: &Input) -> Result<String, Problems> {
     String::from_utf8(bytes).map_err(|error| Problems::one(&input.name, format!("not UTF-8 text: {error}")))
 }
 
-/// Silence would let a user believe that an option worked.
+/// Refuses options that apply to traces only: if they were ignored silently, a user would believe that they took
+/// effect.
 fn refuse_trace_options(input: &Input, options: &Options) -> Result<(), Problems> {
     let plain = Options { seed: options.seed, ..Options::default() };
     let mut problems = Problems::default();

@@ -1,90 +1,94 @@
-//! What a workload is, as the run loop of `drive` sees it: jobs, each a stream of requests with its own pacing.
+//! A workload as the run loop of `drive` sees it: jobs, each a stream of requests with its own pacing.
 
 use kit::{Bytes, Nanos, Op, Problems, SimTime};
 
 /// One request of a workload. Addresses and lengths are bytes, multiples of the 512-byte sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Recorded arrival, from the start of the job \[ns\]. Zero where the job's pacing does not use it.
+    /// Recorded arrival since the start of the job \[ns\]. Zero where the job's pacing does not use arrival times.
     pub at: SimTime,
-    /// What to do.
+    /// Operation.
     pub op: Op,
-    /// The stream (device, volume, ASU, fio job) it belongs to.
+    /// Stream (device, volume, ASU, fio job) that the request belongs to.
     pub stream: u16,
-    /// First byte.
+    /// Address of the first byte.
     pub offset: Bytes,
     /// Length; zero for a flush.
     pub length: Bytes,
 }
 
-/// A stream of requests.
+/// Source of a stream of requests.
 pub trait Source: Send {
-    /// Appends up to `limit` requests to `out`. Appending none means that the stream has ended. Batches let the drive look
-    /// ahead into its map; a source must not depend on how its output is cut into batches.
+    /// Appends up to `limit` requests to `out`; appending none means that the stream has ended. A batch lets the drive
+    /// prefetch map entries. The requests of a source must not depend on the sizes of the batches.
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems>;
 }
 
-/// When a job's next request is submitted.
+/// Rule by which a job submits its next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
     /// At its recorded arrival, whatever the drive does (open loop).
     Open,
-    /// At its recorded gap after the previous submission; a device that cannot take it delays all that follow.
+    /// At its recorded gap after the previous submission; a request that the device cannot accept delays all later
+    /// ones.
     Gaps,
     /// As soon as fewer than `depth` requests of the job are in flight (closed loop).
     Closed {
-        /// Most requests of the job in flight.
+        /// Maximum number of requests of the job in flight.
         depth: u32,
     },
 }
 
-/// When a job ends, beside the end of its stream. The first limit that is met ends it.
+/// Limits that end a job before its stream ends. The first limit reached ends the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests submitted.
+    /// Number of requests submitted.
     pub requests: Option<u64>,
-    /// Bytes submitted.
+    /// Number of bytes submitted.
     pub bytes: Option<u64>,
-    /// Simulated time since the job's start; nothing is submitted after it.
+    /// Simulated time since the job's start after which nothing is submitted.
     pub runtime: Option<Nanos>,
 }
 
-/// One job of a workload.
+/// Job of a workload.
 pub struct Job {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// Its requests.
+    /// Source of its requests.
     pub source: Box<dyn Source>,
-    /// When they are submitted.
+    /// Rule by which they are submitted.
     pub pacing: Pacing,
-    /// It writes every block of its region once before it writes one again.
+    /// True if the job writes every block of its region once before it writes any block again.
     pub overwrites_in_passes: bool,
-    /// When it ends.
+    /// Limits that end the job.
     pub limits: Limits,
-    /// Closed loop: pause between a completion and the submission that it allows (fio `thinktime`).
+    /// Closed loop: pause between a completion and the submission that it permits (fio `thinktime`).
     pub think_time: Nanos,
-    /// Least time between two submissions of the job (fio `rate_iops`), rounded up; zero: none.
+    /// Minimum time between two submissions of the job (fio `rate_iops`), rounded up; zero: no minimum.
     pub submission_gap: Nanos,
-    /// Most bytes per second submitted by the job (fio `rate`); zero: unlimited.
+    /// Maximum number of bytes per second submitted by the job (fio `rate`); zero: unlimited.
     pub bytes_per_second: u64,
-    /// Pause between the start of its wave and its first submission (fio `startdelay`).
+    /// Delay between the start of the job's wave and the start of the job (fio `startdelay`).
     pub start_delay: Nanos,
-    /// Time after its start whose commands are left out of the statistics (fio `ramp_time`).
+    /// Time after the job's start during which commands are left out of the statistics (fio `ramp_time`).
     pub ramp_time: Nanos,
-    /// Jobs of wave `n + 1` start when all of wave `n` have ended (fio `stonewall`).
+    /// Number of the job's wave: jobs of wave `n + 1` start when all jobs of wave `n` have ended (fio `stonewall`).
     pub wave: u32,
 }
 
-/// A whole workload.
+/// Workload: a list of jobs.
 pub struct Workload {
-    /// Its jobs, wave by wave.
+    /// Jobs, wave by wave.
     pub jobs: Vec<Job>,
-    /// What was resolved, as TOML: stored as `workload.toml` beside the results. For the same file and options, the same text.
+    /// Resolved description as TOML, stored as `workload.toml` beside the results. The same file and options give the
+    /// same text.
     pub resolved: String,
-    /// Things the user should know (an ignored fio key, the format chosen among several): one line each.
+    /// Messages for the user (an ignored fio key, the format chosen among several), one line each.
     pub notes: Vec<String>,
-    /// From the start of one pass over it to the start of the next, where it has times of its own: a trace's span and one mean gap, on the replay's scale.
+    /// Time from the start of one pass over the workload to the start of the next, where the workload has times of its
+    /// own: for a trace, its span plus one mean gap, for each of its repetitions, on the replay's time scale; for a
+    /// look-alike, its `runtime`.
     pub period: Option<Nanos>,
-    /// It goes on until it is stopped.
+    /// True if the workload has no end of its own and runs until it is stopped.
     pub is_endless: bool,
 }

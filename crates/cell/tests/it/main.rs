@@ -1,11 +1,11 @@
-//! Properties of the cell's models, over random conditions.
+//! Properties of the cell models, over random conditions.
 
 use cell::voltage::{VoltageModel, nominal};
 use cell::{Condition, Device, Technology};
 use kit::Nanos;
 use proptest::prelude::*;
 
-/// Differences below this share are rounding, or a step of the grid.
+/// Relative differences below this value are rounding, or one step of the grid.
 const ROUNDING: f64 = 5e-4;
 
 fn models() -> impl Strategy<Value = VoltageModel> {
@@ -31,7 +31,7 @@ fn device(model: VoltageModel) -> Device {
     }
 }
 
-/// The share of cells confused at the boundary between two neighbouring levels, at its best reference.
+/// Returns the fraction of cells misread at the boundary between two neighbouring levels, at its best reference.
 fn confused(model: &VoltageModel, condition: &Condition, boundary: usize) -> f64 {
     let levels = model.levels(condition, 0.004);
     let (_, above) = levels[boundary].tails();
@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: 60,
         failure_persistence: None,
-        // The same cases each time.
+        // A fixed seed, so that every run tests the same cases.
         rng_seed: proptest::test_runner::RngSeed::Fixed(20_261_121),
         ..ProptestConfig::default()
     })]
@@ -71,7 +71,7 @@ proptest! {
         }
     }
 
-    /// Between programmed levels a wider step confuses more; beside the erased state it may not (FACTS 1.3).
+    /// Between programmed levels a wider step misreads more cells; next to the erased state it may not (FACTS 1.3).
     #[test]
     fn a_wider_step_confuses_programmed_levels_more(condition in conditions()) {
         let model = nominal();

@@ -1,4 +1,4 @@
-//! Whether policies can be combined on a drive: each mode that can come up must close the one voltage budget.
+//! The condition for combining policies on a drive: every mode that can occur must close the one voltage budget.
 
 use super::{Description, derive};
 use cell::Condition;
@@ -8,11 +8,12 @@ use ftl::policy::combine;
 use kit::{Geometry, Problems};
 use lab::Part;
 
-/// Digits of a limit that a mode at its edge may be over it by.
+/// Factor by which an error rate may exceed its limit: a derived mode lies exactly at the limit, up to rounding.
 const TOLERANCE: f64 = 1.001;
 
 impl Description {
-    /// What keeps the policies of `combine` from being combined: names, properties that no mode has, budgets that do not close.
+    /// Adds the problems that keep the policies of `combine` from being combined: unknown names, properties that no
+    /// mode has, and voltage budgets that do not close.
     pub(super) fn combine_problems(&self, geometry: &Geometry, problems: &mut Problems) {
         let facts = self.facts(geometry);
         let found = combine::problems(&self.policy, &facts);
@@ -31,8 +32,9 @@ impl Description {
         }
     }
 
-    /// Erase depth, program step, promised retention, and what is corrected with the mode's sensing, together fill the window at the wear up to which the
-    /// mode is promised, or at that of the drive if it is worn more.
+    /// Checks that erase depth, program step, promised retention and the error rate corrected with the mode's sensing
+    /// fit together into the window. The budget is evaluated at the wear up to which the mode is promised, or at the
+    /// drive's wear if that is higher.
     fn closes(&self, mode: &WriteModeConfig, part: &Part) -> Result<(), String> {
         let name = &mode.name;
         let Some(derivation) = &mode.derivation else {

@@ -1,7 +1,8 @@
 //! Checks a document against the schema of the description's structs, and reads it.
 //!
-//! The walk understands what the structs use: objects, required and unknown fields, ranges, lists, closed sets of names, unit strings, members
-//! of a family (`kind = "..."`, or the bare name), and "one of several shapes".
+//! The checker handles the schema constructs that the structs use: objects, required and unknown fields, ranges, lists,
+//! closed sets of names, unit strings, members of a family (`kind = "..."`, or the bare name), and a choice among
+//! several shapes.
 
 use super::Description;
 use super::document::{Document, Node, Value};
@@ -19,7 +20,7 @@ pub(super) fn schema() -> Json {
     schema
 }
 
-/// The description in a document, or everything that is wrong with it.
+/// Returns the description in a document, or all its errors.
 pub(super) fn read(document: &Document) -> Result<Description, Problems> {
     let schema = schemars::schema_for!(Description).to_value();
     let mut checker = Checker { definitions: schema.get("$defs").cloned().unwrap_or_default(), problems: Problems::default() };
@@ -51,7 +52,7 @@ impl Checker {
         Json::Null
     }
 
-    /// The value of `node` as JSON for serde, having noted what is wrong with it.
+    /// Checks `node` against `schema`, records its problems, and returns its value as JSON for serde.
     fn check(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
         let schema = self.resolve(schema).clone();
         if let Some(options) = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Json::as_array) {
@@ -99,7 +100,7 @@ impl Checker {
         self.check(node, &chosen, path)
     }
 
-    /// A member of a family: its bare name, or a table with `kind`.
+    /// Checks a member of a family: its bare name, or a table with `kind`.
     fn check_member(&mut self, node: &Node, options: &[Json], kinds: &[Json], path: &str) -> Json {
         let kind = match &node.value {
             Value::Text(name) => Some((name.clone(), node)),
@@ -169,7 +170,7 @@ impl Checker {
         Json::Object(value)
     }
 
-    /// What a field accepts, in a few words.
+    /// Returns the values that a field accepts, in a few words.
     fn expectation(&self, schema: &Json) -> String {
         let schema = self.resolve(schema);
         if let (Some(unit), Some(example)) =
@@ -249,7 +250,7 @@ impl Checker {
     }
 }
 
-/// The type that a schema names; the one beside `null` where it names two.
+/// Returns the type that a schema names; of two types, the one that is not `null`.
 fn type_of(schema: &Json) -> &str {
     match schema.get("type") {
         Some(Json::String(name)) => name,
@@ -264,7 +265,7 @@ fn type_of(schema: &Json) -> &str {
     }
 }
 
-/// The constant `kind` of a family member's schema.
+/// Returns the constant `kind` of a family member's schema.
 fn kind_of(schema: &Json) -> Option<&Json> {
     schema.get("properties")?.get("kind")?.get("const")
 }

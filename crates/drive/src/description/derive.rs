@@ -1,4 +1,5 @@
-//! Modes that a description asks the cell's model for: solved, and put in its place with how they were found.
+//! Modes that a description derives from a cell model: the mode is solved for, and replaces the request together with a
+//! record of its derivation.
 
 use super::File;
 use cell::budget::{Budget, Unknown, close};
@@ -12,10 +13,10 @@ use flash::{
 use kit::{Nanos, Problems};
 use lab::Part;
 
-/// Classes of wear for which a limit that follows wear is worked out.
+/// Number of wear classes for which a wear-dependent retention limit is computed.
 const WEAR_CLASSES: u32 = 16;
 
-/// Puts derived modes and a measured code in the place of what asks for them.
+/// Replaces the requests for derived modes and for a measured code in `flash` by the modes and the code themselves.
 pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
     measured_code(flash, file)?;
     let asks = flash.write_modes.iter().any(|mode| mode.derive.is_some())
@@ -55,7 +56,7 @@ pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Pro
     problems.or(())
 }
 
-/// What a mode that is derived may not also be given.
+/// Problem of a mode that is both derived and given in numbers.
 const GIVEN_TOO: &str = "the mode is given in numbers as well: expected one or the other";
 
 fn measured_code(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
@@ -69,12 +70,14 @@ fn measured_code(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems
     Ok(())
 }
 
-/// The part that `cell_model` names, with the description's code, to be asked about something else than modes.
+/// Returns the part named by `cell_model`, with the description's code, for uses other than the derivation of modes;
+/// none if no model is named.
 pub(crate) fn cell_part(flash: &FlashConfig) -> Result<Option<Part>, Problems> {
     part(flash, flash.cell_model.is_some())
 }
 
-/// The part that `cell_model` names, with the description's code.
+/// Returns the part named by `cell_model`, with the description's code. `asks` is true if the caller needs the part:
+/// then a missing model, a model of another cell type or a code that does not fit the spare area is a problem.
 pub(super) fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Problems> {
     let Some(name) = &flash.cell_model else {
         if asks {
@@ -88,7 +91,7 @@ pub(super) fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Prob
     };
     let mut part = lab::parts::find("flash.cell_model", name)?;
     let (model, given) = (part.device.technology.page_types(), flash.cell.bits() as usize);
-    // As long as nothing is derived a preset's model may stay beside another cell.
+    // If the part is not needed, a preset's model may stay in the description beside another cell type.
     if asks && model != given {
         return Err(Problems::one(
             "flash.cell_model",
@@ -104,7 +107,7 @@ pub(super) fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Prob
     Ok(Some(part))
 }
 
-/// A write mode with its step, program time and retention limit.
+/// Returns the write mode with its derived program step, program time and retention limit.
 fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: u32) -> Result<WriteModeConfig, String> {
     if mode.program_scale != 1.0 || mode.retention.is_some() {
         return Err(GIVEN_TOO.to_owned());
@@ -168,7 +171,7 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
     };
     let estimate = part.device.estimate(&at(wear, part.device.age_at(retention, celsius), step));
     let mut outside = estimate.outside.clone();
-    // With moved levels that of the weakest code which would do.
+    // With moved levels, the error rate is the limit of the weakest code that would suffice.
     let condition = at(wear, part.device.age_at(retention, celsius), step);
     let weakest = moves.then(|| close(&part.device, &Budget { condition, limit }, Unknown::Code)).flatten();
     let error_rate = weakest.map_or_else(|| estimate.worst(), |found| found.limit);
@@ -181,7 +184,7 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
         let edge = |class: u32| f64::from(rated) * f64::from(class + 1) / f64::from(WEAR_CLASSES);
         let of = |class: u32| {
             let found = longest_retention(&part.device, &at(edge(class), Nanos::ZERO, step), limit);
-            // Up to the wear that was asked about the promise holds, whatever the last digit of the limit.
+            // Up to the wear of the derivation, the promised retention holds regardless of rounding in the solver.
             let least = if edge(class) <= wear { retention } else { Nanos::ZERO };
             found.map(|age| real(age.min(LONGEST)).max(least)).ok_or_else(|| {
                 format!("a step of {step:.4} leaves no fresh data correctable at {:.0} of {rated} rated cycles", edge(class))
@@ -220,8 +223,9 @@ fn check_erase_shift(erase_shift: f64, part: &Part) -> Result<(), String> {
     }
 }
 
-/// Time and wear of an erase, as multiples of the nominal, and how much smaller it leaves the window \[V\]: of a mode of the model at the rated wear. At less
-/// wear that mode leaves it smaller still, by what the retention margin has not yet been used for.
+/// Returns time and wear of an erase, as multiples of the nominal ones, and the voltage by which it reduces the window
+/// \[V\]. For one of the model's own modes, this voltage is that at the rated wear; at less wear, the mode reduces the
+/// window further, by the part of the retention margin that is not yet used up.
 fn erase_mode(derive: &DeriveErase, part: &Part, rated: u32) -> Result<(f64, PerWear, f64), String> {
     let Technology::Scaled(scaled) = &part.device.technology else {
         return Err(format!("{} does not know what an erase wears: dpes-mlc does", part.name));
@@ -247,7 +251,8 @@ fn erase_mode(derive: &DeriveErase, part: &Part, rated: u32) -> Result<(f64, Per
     Ok((if derive.slow { scaled.scaling.slow_time } else { 1.0 }, wear, erase_shift))
 }
 
-/// Sensing time as a multiple of a hard read's, transfers, and what is correctable with so many references.
+/// Returns the sensing time as a multiple of a hard read's, the number of transfers, and the error rate that is
+/// correctable with this number of references.
 fn read_mode(derive: &DeriveRead, part: &Part) -> Result<(f64, u32, f64), String> {
     if derive.references.is_multiple_of(2) {
         return Err(format!("{} references: expected an odd number, the hard one and pairs beside it", derive.references));

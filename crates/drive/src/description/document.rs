@@ -1,4 +1,4 @@
-//! A description's text as a tree of values that know where they stand.
+//! A description's text as a tree of values, each with its place (source and line).
 
 use crate::presets;
 use kit::{Problem, Problems};
@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value and its place, as `NAME:LINE` or as the override that set it.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub place: String,
     pub value: Value,
 }
 
-/// A value as TOML has it.
+/// A TOML value.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// The value as an error shows it.
+    /// Returns the value as error messages show it.
     pub fn shown(&self) -> String {
         match &self.value {
             Value::Text(text) => format!("\"{text}\""),
@@ -71,7 +71,7 @@ impl Document {
         problems.or(Document { root, name: name.to_owned() })
     }
 
-    /// Puts a line before each problem whose place is the name of a field.
+    /// Puts file and line before the place of each problem, which is a field's path.
     pub fn locate(&self, problems: Problems) -> Problems {
         let located = problems.0.into_iter().map(|problem| {
             let place = find(&self.root, &problem.place).map_or_else(|| self.name.clone(), |node| node.place.clone());
@@ -81,7 +81,7 @@ impl Document {
     }
 }
 
-/// The value at a dotted path, or the nearest table above it that exists.
+/// Returns the value at a dotted path, or the nearest existing table above it.
 fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
     let mut node = root;
     for key in path.split('.') {
@@ -109,7 +109,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Turns parsed values into nodes with places.
+/// Converts parsed TOML values into nodes with places.
 struct Lines<'a> {
     name: &'a str,
     text: &'a str,
@@ -119,7 +119,7 @@ impl Lines<'_> {
     fn table(&self, table: &DeTable<'_>) -> Value {
         let fields = table.iter().map(|(key, value)| {
             let mut node = self.node(value);
-            // A field's place is its key: that of a table is its header.
+            // The place of a field is that of its key; the place of a table is that of its header.
             node.place = format!("{}:{}", self.name, line_of(self.text, key.span().start));
             (key.get_ref().to_string(), node)
         });
@@ -142,7 +142,7 @@ impl Lines<'_> {
     }
 }
 
-/// Lays `over` on `under`: tables are merged field by field, everything else is replaced. Lists of named tables are merged by name.
+/// Merges `over` into `under`: tables are merged field by field; every other value, lists included, is replaced.
 fn merge(under: &mut Node, over: Node) {
     match (&mut under.value, over.value) {
         (Value::Table(below), Value::Table(above)) => {
@@ -160,7 +160,7 @@ fn merge(under: &mut Node, over: Node) {
     under.place = over.place;
 }
 
-/// Applies one `KEY=VALUE`: the value is TOML, or else a string.
+/// Applies one `KEY=VALUE` override. The value is parsed as TOML, and taken as a string if that fails.
 fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
     let place = format!("--set {set}");
     let Some((path, text)) = set.split_once('=') else {
@@ -199,7 +199,7 @@ fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A value all of whose parts stand at `place`.
+/// Returns the value as a node, with `place` as the place of the node and of all nodes in it.
 fn placed(value: Value, place: &str) -> Node {
     let value = match value {
         Value::List(items) => Value::List(items.into_iter().map(|item| placed(item.value, place)).collect()),
@@ -209,7 +209,7 @@ fn placed(value: Value, place: &str) -> Node {
     Node { place: place.to_owned(), value }
 }
 
-/// `name` or `name[3]`.
+/// Splits `name` or `name[3]` into name and index.
 fn split_index(key: &str) -> Option<(&str, Option<usize>)> {
     match key.split_once('[') {
         None => Some((key, None)),

@@ -1,9 +1,9 @@
-//! The reference page: every field of a description, from the schema that the structs declare.
+//! The reference page: every field of a description, from the JSON Schema of the structs.
 
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The page, in Markdown.
+/// Returns the page, in Markdown.
 pub(super) fn page(schema: &Json) -> String {
     let mut page = Page { schema, text: String::new(), later: Vec::new(), shown: Vec::new() };
     page.line("# Reference: a drive's description");
@@ -26,7 +26,7 @@ pub(super) fn page(schema: &Json) -> String {
 struct Page<'a> {
     schema: &'a Json,
     text: String,
-    /// Tables and families that the section's fields name, shown after it: title, path, schema.
+    /// Tables and families named by the section's fields, shown after the section: title, path, schema.
     later: Vec<(String, String, &'a Json)>,
     shown: Vec<String>,
 }
@@ -35,7 +35,7 @@ fn fields(schema: &Json) -> Option<&Map<String, Json>> {
     schema.get("properties")?.as_object()
 }
 
-/// A description as one line of Markdown.
+/// Returns a schema's description as one line of Markdown.
 fn described(schema: &Json) -> String {
     let text = schema.get("description").and_then(Json::as_str).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
@@ -47,7 +47,7 @@ impl<'a> Page<'a> {
         self.text.push('\n');
     }
 
-    /// Follows references, and what may be absent to what it is when it is there.
+    /// Follows references, and replaces the schema of an optional value by that of the value itself.
     fn resolve(&self, mut schema: &'a Json) -> &'a Json {
         loop {
             let options = schema.get("anyOf").and_then(Json::as_array);
@@ -65,7 +65,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A table of fields, then the tables and families that they name.
+    /// Writes a table of fields, then the tables and families that the fields name.
     fn section(&mut self, title: &str, path: &str, schema: &'a Json) {
         if self.shown.iter().any(|shown| shown == path) {
             return;
@@ -103,14 +103,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What each name of a closed set means.
+    /// Returns the meaning of each name in a closed set.
     fn meanings(&self, field: &'a Json) -> String {
         let options = self.resolve(field).get("oneOf").and_then(Json::as_array).into_iter().flatten();
         let named = options.filter_map(|option| Some((option.get("const")?.as_str()?, described(option))));
         named.map(|(name, meaning)| format!(" `{name}`: {meaning}")).collect()
     }
 
-    /// What may stand for a field; what needs a section of its own is noted for later.
+    /// Returns the values that a field accepts. A table or family that needs a section of its own is queued in `later`.
     fn value(&mut self, field: &'a Json, path: &str) -> String {
         let schema = self.resolve(field);
         if let Some(options) = schema.get("oneOf").and_then(Json::as_array) {

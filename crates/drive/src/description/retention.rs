@@ -1,31 +1,34 @@
-//! Retention limits that no drive could keep.
+//! Checks for retention limits that no drive can keep.
 
 use super::Description;
 use ftl::policy::ModePolicy;
 use kit::{Geometry, Nanos, Problems};
 
-/// The modes that data is moved in under a policy, and how long it takes a die to move all that it holds.
+/// Write modes of relocated data under a policy, and the time that a die takes to relocate all its data.
 struct Moving {
-    /// The write mode of what is moved.
+    /// Write mode of relocated data.
     mode: usize,
-    /// Blocks hold data of all modes, and are moved when the shortest limit comes round.
+    /// True if blocks hold data of all modes, and are therefore relocated at the shortest of all limits.
     all_modes: bool,
-    /// A die's time to rewrite all its blocks.
+    /// Time that a die takes to rewrite all its blocks.
     rewrite: Nanos,
-    /// In thirds of that: the least limit that leaves the die time for anything else.
+    /// Least retention limit in halves of `rewrite` (3 for 1.5 times `rewrite`), chosen so that the die has time for
+    /// other work.
     least_thirds: u64,
 }
 
 impl Moving {
-    /// The shortest time after which what was moved may have to be moved again.
+    /// Returns the least time after which relocated data may have to be relocated again.
     fn least(&self) -> Nanos {
         Nanos(self.rewrite.0.saturating_mul(self.least_thirds) / 2)
     }
 }
 
 impl Description {
-    /// What is moved for its limit is written in one mode: if that mode's own limit comes round before a die has rewritten its blocks, the die does nothing
-    /// else; a third of its time is to be left. That mode must also store all bits of the cell, or moving would take more blocks than it leaves.
+    /// Adds the problems of retention limits. Data relocated for its retention limit is written in one mode. If that
+    /// mode's own limit expires before the die has rewritten its blocks, the die does nothing else; at least a third of
+    /// its time must remain free. That mode must also store all bits of the cell, or relocation would fill more blocks
+    /// than it frees.
     pub(super) fn retention_problems(&self, name: &str, policy: &dyn ModePolicy, problems: &mut Problems) {
         let (geometry, margin) = (&self.geometry(), self.ftl.retention_margin);
         let moving = self.moving(geometry, policy);
@@ -55,7 +58,8 @@ impl Description {
         }
     }
 
-    /// What a policy has moved in the background, it must not have moved again sooner than a die can.
+    /// Returns a problem if the policy has data moved in the background (`move_after`) more often than a die can
+    /// rewrite it.
     pub(crate) fn background_problems(&self, policy: &dyn ModePolicy) -> Problems {
         let mut problems = Problems::default();
         let moving = self.moving(&self.geometry(), policy);
@@ -78,7 +82,7 @@ impl Description {
     fn moving(&self, geometry: &Geometry, policy: &dyn ModePolicy) -> Moving {
         let facts = self.facts(geometry);
         let (mode, all_modes) = (policy.mode_of_old_data().index(), policy.needs().page_scope);
-        // Another mode than the one that `program_time` is for: with all that may come together, the channel and the slowest reads.
+        // If `program_time` is not that of relocated data, the worst case of program, transfers and sensing is assumed.
         let apart = all_modes || mode != facts.write_mode("normal").index();
         let scales = facts.program_scales.iter().enumerate().filter(|(index, _)| *index == mode || all_modes);
         let program = scales.map(|(_, scale)| *scale).fold(1.0, f64::max) * facts.program_time.0 as f64;

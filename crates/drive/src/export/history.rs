@@ -1,4 +1,4 @@
-//! The physical history as a table of text, and the first difference between two of them.
+//! The physical history as a text table, and the first difference between two histories.
 
 use crate::description::Description;
 use kit::history::{Entry, EntryKind};
@@ -6,13 +6,13 @@ use kit::{ModeId, OperationKind, Problems, Reason};
 use std::collections::VecDeque;
 use std::io::{BufRead, Result, Write};
 
-/// The columns: the time [ns]; what happened; the die; the first byte of a host command, or the first mapping unit of a flash operation; the write,
-/// erase or read mode; and why the flash worked, or the number of the job whose command completed.
+/// The columns: time \[ns\]; event; die; first byte of a host command, or first mapping unit of a flash operation;
+/// write, erase or read mode; reason of a flash operation; number of the job whose command completed.
 pub const COLUMNS: &str = "time_ns,event,die,place,mode,reason,job";
-/// Equal lines that are shown before the first difference, and lines of each history from there on.
+/// Number of equal lines shown before the first difference, and number of lines of each history shown from there on.
 const NEIGHBOURS: usize = 3;
 
-/// The names of a drive's modes.
+/// Names of a drive's modes.
 #[derive(Clone, Debug, Default)]
 pub struct ModeNames {
     write: Vec<String>,
@@ -21,7 +21,7 @@ pub struct ModeNames {
 }
 
 impl ModeNames {
-    /// Those of a description.
+    /// Returns the mode names of a description.
     pub fn of(description: &Description) -> ModeNames {
         ModeNames {
             write: description.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
@@ -48,13 +48,13 @@ pub struct HistoryWriter<W: Write> {
 }
 
 impl<W: Write> HistoryWriter<W> {
-    /// Writes the heading.
+    /// Creates a writer and writes the header.
     pub fn new(mut to: W, names: ModeNames) -> Result<HistoryWriter<W>> {
         writeln!(to, "{COLUMNS}")?;
         Ok(HistoryWriter { to, names, line: Vec::with_capacity(128) })
     }
 
-    /// Adds entries.
+    /// Writes entries.
     pub fn write(&mut self, entries: &[Entry]) -> Result<()> {
         for entry in entries {
             self.line.clear();
@@ -87,7 +87,7 @@ impl<W: Write> HistoryWriter<W> {
         }
     }
 
-    /// The writer underneath.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.to
     }
@@ -96,25 +96,26 @@ impl<W: Write> HistoryWriter<W> {
 /// The first difference between two histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The line of the first entry that differs, counted from 1; the heading is line 1.
+    /// Line number of the first entry that differs, counted from 1; the header is line 1.
     pub line: u64,
     /// The last equal lines before it.
     pub before: Vec<String>,
-    /// The lines of the first history from there on; none if it ends there.
+    /// Lines of the first history from there on; empty if it ends there.
     pub first: Vec<String>,
-    /// Those of the second one.
+    /// Lines of the second history from there on; empty if it ends there.
     pub second: Vec<String>,
 }
 
-/// A history that is read: its name, and its text.
+/// A history to be read: its name, and its text.
 pub struct Text<'a> {
-    /// Its file name, for error messages.
+    /// File name, for error messages.
     pub name: &'a str,
-    /// The reader of its uncompressed text.
+    /// Reader of the uncompressed text.
     pub from: &'a mut dyn BufRead,
 }
 
-/// Compares two histories line by line. Gives the number of entries up to the end or the first difference, and that difference.
+/// Compares two histories line by line. Returns the number of equal entries before the end or the first difference, and
+/// that difference.
 pub fn compare(mut first: Text<'_>, mut second: Text<'_>) -> std::result::Result<(u64, Option<Difference>), Problems> {
     first.begin()?;
     second.begin()?;
@@ -157,7 +158,7 @@ impl Text<'_> {
         Ok((read > 0).then_some(line))
     }
 
-    /// A line and those after it, a few in all.
+    /// Returns a line and the lines after it, [`NEIGHBOURS`] in total.
     fn rest(&mut self, line: Option<String>) -> std::result::Result<Vec<String>, Problems> {
         let mut lines: Vec<String> = line.into_iter().collect();
         while !lines.is_empty() && lines.len() < NEIGHBOURS {

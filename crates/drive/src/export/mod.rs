@@ -1,4 +1,4 @@
-//! Files that a run writes while it goes on: its physical history, and the timeline of dies and channels.
+//! Files written during a run: its physical history, and the timeline of dies and channels.
 
 pub mod history;
 pub mod timeline;
@@ -6,18 +6,19 @@ pub mod timeline;
 use flate2::write::GzEncoder;
 use std::io::{Result, Write};
 
-/// A file that is packed as its name says: `.gz` (RFC 1952), `.zst` (RFC 8878), else not at all. Equal content gives equal bytes.
+/// Output file, compressed according to its name: `.gz` (RFC 1952), `.zst` (RFC 8878), any other name uncompressed.
+/// Equal content gives equal bytes.
 pub enum Packed<W: Write> {
-    /// As it is.
+    /// Not compressed.
     Plain(W),
-    /// By gzip.
+    /// Compressed by gzip.
     Gzip(Box<GzEncoder<W>>),
-    /// By Zstandard.
+    /// Compressed by Zstandard.
     Zstandard(Box<zstd::Encoder<'static, W>>),
 }
 
 impl<W: Write> Packed<W> {
-    /// Packs what is written `to` a file that will be called `name`.
+    /// Creates a writer that compresses into `to` as the file name `name` requires.
     pub fn new(name: &str, to: W) -> Result<Packed<W>> {
         Ok(if name.ends_with(".gz") {
             Packed::Gzip(Box::new(GzEncoder::new(to, flate2::Compression::fast())))
@@ -30,7 +31,7 @@ impl<W: Write> Packed<W> {
         })
     }
 
-    /// Ends the file.
+    /// Finishes the file: writes the end of the compressed stream and flushes.
     pub fn finish(self) -> Result<()> {
         match self {
             Packed::Plain(mut to) => to.flush(),

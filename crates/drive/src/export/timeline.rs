@@ -1,22 +1,23 @@
-//! The timeline of dies and channels as a Perfetto trace: a stream of protobuf packets, written while the run goes on.
+//! The timeline of dies and channels as a Perfetto trace: a stream of protobuf packets, written during the run.
 //!
-//! The messages are the few fields that are used of Perfetto's `TracePacket`, `TrackDescriptor` and `TrackEvent` (perfetto.dev/docs/reference/trace-packet-proto).
-//! Dies and channels are tracks below one track for each kind; what one of them does is a slice: a packet where it begins and, right behind it, one
-//! where it ends. A reader sorts packets by time.
+//! The messages declare only those fields of Perfetto's `TracePacket`, `TrackDescriptor` and `TrackEvent` that are used
+//! (perfetto.dev/docs/reference/trace-packet-proto). Each die and each channel is a track; one parent track holds the
+//! dies, another the channels. An activity is a slice: a packet for its beginning, directly followed by a packet for
+//! its end. A reader must sort the packets by time.
 
 use crate::streams::{Span, SpanFor};
 use prost::Message;
 use std::collections::BTreeMap;
 use std::io::{Read, Result, Write};
 
-/// The sequence that all packets belong to.
+/// Identifier of the packet sequence to which all packets belong.
 const SEQUENCE: u32 = 1;
-/// Identifiers of the two parent tracks; those of channels and dies follow in two ranges.
+/// Identifiers of the two parent tracks; the identifiers of their channels and dies follow each of them.
 const CHANNELS: u64 = 1 << 32;
 const DIES: u64 = 2 << 32;
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
-/// The tag of a packet in a trace: field 1, a length and so many bytes.
+/// Tag of a packet in a trace: field 1, length-delimited.
 const PACKET_TAG: u8 = 1 << 3 | 2;
 
 #[derive(Clone, PartialEq, Message)]
@@ -70,7 +71,7 @@ pub struct TimelineWriter<W: Write> {
 }
 
 impl<W: Write> TimelineWriter<W> {
-    /// Writes the tracks of a drive with so many channels and dies.
+    /// Creates a writer and writes the tracks of a drive with these numbers of channels and dies.
     pub fn new(to: W, channels: u32, dies: u32) -> Result<TimelineWriter<W>> {
         let mut writer = TimelineWriter { to, packet: Vec::with_capacity(256) };
         for (parent, title, name, count) in [(CHANNELS, "channels", "channel", channels), (DIES, "dies", "die", dies)] {
@@ -87,7 +88,7 @@ impl<W: Write> TimelineWriter<W> {
         self.write_packet(&TracePacket { track_descriptor: Some(track), ..TracePacket::default() })
     }
 
-    /// Adds spans.
+    /// Writes spans.
     pub fn write(&mut self, spans: &[Span]) -> Result<()> {
         for span in spans {
             let (track_uuid, categories, debug_annotations) = match span.what_for {
@@ -120,24 +121,25 @@ impl<W: Write> TimelineWriter<W> {
         self.to.write_all(&self.packet)
     }
 
-    /// The writer underneath.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.to
     }
 }
 
-/// A span as it was read from a timeline: the track's name, what it did, why (of a channel, the die at the other end), from when to when [ns].
+/// A span as read from a timeline: track, activity, reason (for a channel, the die at the other end), start and end
+/// \[ns\].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanRead {
-    /// `die 5`, `channel 0`.
+    /// Name of the track: `die 5`, `channel 0`.
     pub track: String,
-    /// `read`, `program`, `data out`, ...
+    /// Name of the activity: `read`, `program`, `data out`, ...
     pub name: String,
-    /// A reason, or `die 5`.
+    /// Reason of a die's activity; for a channel, the die at the other end, such as `die 5`.
     pub reason: String,
-    /// From.
+    /// Start of the activity \[ns\].
     pub begin_ns: u64,
-    /// To.
+    /// End of the activity \[ns\].
     pub end_ns: u64,
 }
 
@@ -149,12 +151,12 @@ pub struct TimelineReader<R: Read> {
 }
 
 impl<R: Read> TimelineReader<R> {
-    /// Reads from the beginning of a trace.
+    /// Creates a reader at the beginning of a trace.
     pub fn new(from: R) -> TimelineReader<R> {
         TimelineReader { from, tracks: BTreeMap::new(), packet: Vec::new() }
     }
 
-    /// The next span; none at the end.
+    /// Returns the next span; none at the end.
     pub fn next_span(&mut self) -> Result<Option<SpanRead>> {
         loop {
             let Some(packet) = self.next_packet()? else {

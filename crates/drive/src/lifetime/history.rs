@@ -1,4 +1,4 @@
-//! A whole life, erase by erase.
+//! Simulation of a whole life, erase by erase.
 
 use super::limit::last_words;
 use super::passes::{Passes, Tally};
@@ -8,10 +8,10 @@ use crate::run_loop::End;
 use crate::session::Watch;
 use kit::{Problems, SimTime};
 
-/// Rows that are kept of the passes; when they are full, pairs become one.
+/// Largest number of rows kept of the passes; when it is reached, pairs of rows are merged.
 const ROWS: usize = 1024;
 
-/// Passes that went by, and the mean effective wear after them \[nominal erases\].
+/// One or more consecutive passes, and the mean effective wear after them \[nominal erases\].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     pub passes: u64,
@@ -19,11 +19,11 @@ pub(super) struct Row {
     pub tally: Tally,
 }
 
-/// The rows of a life of any length.
+/// Rows of a life of any length.
 #[derive(Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
-    /// Passes in each full row, as a power of two.
+    /// Base-2 logarithm of the number of passes in each full row.
     shift: u32,
 }
 
@@ -49,7 +49,7 @@ fn joined(first: &Row, then: &Row) -> Row {
     Row { passes: first.passes + then.passes, wear: then.wear, tally: first.tally.and(&then.tally) }
 }
 
-/// Where a life has crossed from one interval of wear to the next.
+/// The points at which a life crosses from one interval of wear to the next.
 struct Crossings<'a> {
     edges: &'a [f64],
     seen: Vec<(f64, Tally)>,
@@ -63,7 +63,7 @@ impl Crossings<'_> {
         }
     }
 
-    /// The intervals, the last one up to now.
+    /// Returns the intervals; the last one ends now.
     fn intervals(mut self, drive: &Drive) -> Vec<Interval> {
         self.seen.push((mean_wear_of(drive), Tally::of(drive)));
         let blocks = f64::from(drive.ftl().store.geometry.block_count);
@@ -75,7 +75,7 @@ impl Crossings<'_> {
     }
 }
 
-/// Repeats the workload until the drive is worn out.
+/// Repeats the workload until the drive is worn out, unless the caller, `max_passes` or the end of the clock stops it first.
 pub(super) fn full(plan: &Plan, mut drive: Drive, passes: &mut Passes<'_>, watch: &mut Watch<'_>) -> Result<Life, Problems> {
     let blocks = f64::from(drive.ftl().store.geometry.block_count);
     let mut crossings = Crossings { edges: &plan.edges, seen: Vec::new() };

@@ -1,4 +1,4 @@
-//! What ends a drive's life.
+//! Criteria for the end of a drive's life.
 
 use super::{LifetimeRequest, duration};
 use crate::description::{Description, cell_part};
@@ -8,24 +8,24 @@ use cell::Condition;
 use cell::solve::{most_cycles, most_sought};
 use kit::{Nanos, Problems};
 
-/// The most nominal erases that a life may be made of: effective wear is kept in thousandths, in 32 bits.
+/// Largest wear limit \[nominal erases\]: effective wear is kept in thousandths, in 32 bits.
 const MOST_WEAR: f64 = 4e6;
 
-/// What a life lasts until.
+/// Criterion that ends a life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The blocks are worn out on average (autoFTL, equation 1: perfect wear levelling).
+    /// The mean wear of the blocks reaches the limit (autoFTL, equation 1: perfect wear levelling).
     MeanWear,
-    /// The first block is worn out.
+    /// The first block reaches the limit.
     FirstBlock,
-    /// In the first block the code can no longer correct what was kept for as long as is required.
+    /// The first block reaches the wear at which the code no longer corrects data kept for the required retention.
     ErrorRate,
     /// Worn-out blocks are retired, and a die can spare no more.
     Spare,
 }
 
 impl Until {
-    /// All of them, by name.
+    /// All criteria, by name.
     pub const ALL: [(&'static str, Until); 4] = [
         ("mean_wear", Until::MeanWear),
         ("first_block", Until::FirstBlock),
@@ -33,24 +33,25 @@ impl Until {
         ("spare", Until::Spare),
     ];
 
-    /// Its name.
+    /// Returns the criterion's name.
     pub fn name(self) -> &'static str {
         Until::ALL.iter().find(|(_, until)| *until == self).expect("all are listed").0
     }
 }
 
-/// A life's end.
+/// The end of a life: the criterion and its limit.
 pub(super) struct Limit {
     pub until: Until,
     /// Effective wear at which a block is worn out \[nominal erases\].
     pub wear: f64,
-    /// How long data must stay correctable, where that is what ends it.
+    /// Retention for which data must stay correctable, if this ends the life.
     pub retention: Option<Nanos>,
     pub notes: Vec<String>,
 }
 
 impl Limit {
-    /// The end that a request asks for. Where blocks are to be retired the description is told so.
+    /// Returns the limit that a request specifies. For [`Until::Spare`], sets the wear at which blocks are retired in
+    /// the description, unless it is given there.
     pub fn of(request: &LifetimeRequest, until: Until, description: &mut Description) -> Result<Limit, Problems> {
         let mut problems = Problems::default();
         if let (Some(_), false) = (&request.retention, until == Until::ErrorRate) {
@@ -87,10 +88,10 @@ impl Limit {
         Ok(limit)
     }
 
-    /// What ends the life of a drive as it is, if anything does.
+    /// Returns the name of the criterion that ends the life of the drive in its present state, if one does.
     pub fn reached(&self, drive: &Drive) -> Option<&'static str> {
         let store = &drive.ftl().store;
-        // Blocks are retired wherever the description says so, and then the spare may go first.
+        // Blocks are retired in any run whose description says so; a die may then run out of spare blocks first.
         if drive.ftl().worn_out_die().is_some() {
             return Some(Until::Spare.name());
         }
@@ -102,7 +103,7 @@ impl Limit {
         is_reached.then(|| self.until.name())
     }
 
-    /// The share of its life that a drive has behind it, about.
+    /// Returns the approximate share of its life that a drive has behind it.
     pub fn share(&self, drive: &Drive) -> f64 {
         let wear = match self.until {
             Until::MeanWear => super::mean_wear_of(drive),
@@ -112,8 +113,8 @@ impl Limit {
     }
 }
 
-/// The effective wear up to which data written in the mode `normal`, which data is kept in for good, stays correctable for the required time: by the model of the
-/// cell, and by the mode's own limits where they follow wear.
+/// Returns the effective wear up to which data in the mode `normal`, in which data is kept for good, stays correctable
+/// for the required retention: by the model of the cell, and by the mode's own limits where they depend on wear.
 fn by_error_rate(description: &Description, asked: Option<Nanos>) -> Result<Limit, Problems> {
     let flash = &description.flash;
     let normal = flash.write_modes.iter().find(|mode| mode.name == "normal").expect("validated: a mode is named normal");
@@ -151,7 +152,8 @@ fn by_error_rate(description: &Description, asked: Option<Nanos>) -> Result<Limi
     Ok(Limit { until: Until::ErrorRate, wear, retention: Some(retention), notes })
 }
 
-/// The same by the model of the cell, if one is named.
+/// Returns the effective wear up to which data in the mode `normal` stays correctable by the model of the cell, if one
+/// is named.
 fn by_model(description: &Description, retention: Nanos, notes: &mut Vec<String>) -> Result<Option<f64>, Problems> {
     let Some(part) = cell_part(&description.flash)? else { return Ok(None) };
     let normal =
@@ -170,7 +172,7 @@ fn by_model(description: &Description, retention: Nanos, notes: &mut Vec<String>
     Ok(Some(most))
 }
 
-/// What a drive at its end has to say for itself.
+/// Returns a note on a drive that is worn out.
 pub(super) fn last_words(drive: &Drive) -> Option<String> {
     session::worn_out(drive)
 }

@@ -1,9 +1,11 @@
-//! How long a drive lasts: a workload repeated, pass after pass on the same drive, until the drive is worn out; or a steady pass in each interval of wear,
-//! from which the whole life is extrapolated.
+//! Lifetime of a drive. A workload is repeated, pass after pass on the same drive, until the drive is worn out; or a
+//! steady round is measured in each interval of wear, and the whole life is extrapolated from these.
 //!
-//! In full every erase is simulated. Extrapolation rests on what makes a life long: between two points at which something changes with wear, one pass is like the
-//! next. So for each interval of wear (six parts of the rated endurance, as the tables have them) the drive's blocks are set to a wear in it, the workload is
-//! repeated until two rounds agree, and the last of them stands for the interval: cycles = sum over intervals of (interval / mean wear of an erase).
+//! A full run simulates every erase. Extrapolation uses the fact that, between two points at which something changes
+//! with wear, one pass is like the next. For each interval of wear (by default a sixth of the rated endurance, as in
+//! the tables of effective wear), the drive's blocks are set to a wear in the interval and the workload is repeated
+//! until two rounds agree. The last round stands for the interval: cycles = sum over intervals of (interval / mean wear
+//! of an erase).
 
 mod history;
 mod limit;
@@ -22,16 +24,17 @@ use serde::Deserialize;
 use serde_json::Value;
 use workload::{Input, Options};
 
-/// Intervals of the rated endurance, as the tables of effective wear have them (autoFTL, section 3.5).
+/// Number of intervals of the rated endurance, as in the tables of effective wear (autoFTL, section 3.5).
 const INTERVALS: i64 = 6;
-/// Cycles of every block that a round of extrapolation has at least, on average, and erases: the mean wear of so many erases is known to about half a per cent
-/// even where a policy tosses a coin between wears that differ by a factor of two.
+/// Least mean number of cycles per block, and least number of erases, in a round of extrapolation. The mean wear of
+/// 4,096 erases is known to about half a per cent, even if a policy chooses at random between two wears that differ by
+/// a factor of two.
 const ROUND_CYCLES: f64 = 4.0;
 const ROUND_ERASES: f64 = 4096.0;
-/// By which share two rounds may differ and agree, unless a request says otherwise.
+/// Relative difference up to which two rounds agree, unless the request gives another.
 const AGREEMENT: f64 = 0.01;
 
-/// A lifetime run, as the command line and Python ask for it.
+/// A lifetime run as the command line and Python request it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LifetimeRequest {
@@ -40,40 +43,43 @@ pub struct LifetimeRequest {
     /// `KEY=VALUE` overrides.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The policy, in place of the description's.
+    /// Policy, in place of the description's.
     #[serde(default)]
     pub policy: Option<String>,
     /// Seed of all random streams. Pass `n` (from 0) of a job file or a model is drawn with the seed plus `n`.
     #[serde(default = "first_seed")]
     pub seed: u64,
-    /// The starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
+    /// Starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
     #[serde(default)]
     pub precondition: Option<String>,
     /// Options of the workload.
     #[serde(default)]
     pub workload: Options,
-    /// What ends the drive: `mean_wear`, `first_block`, `error_rate` or `spare`.
+    /// Criterion that ends the drive's life: `mean_wear`, `first_block`, `error_rate` or `spare`.
     #[serde(default = "mean_wear")]
     pub until: String,
-    /// `full` or `extrapolate`.
+    /// Method: `full` or `extrapolate`.
     #[serde(default = "full")]
     pub method: String,
     /// Effective wear at which a block is worn out \[nominal erases\], in place of the rated cycles.
     #[serde(default)]
     pub wear_limit: Option<f64>,
-    /// How long data must stay correctable, such as `"1y"`; for `error_rate`.
+    /// Time for which data must stay correctable, such as `"1y"`; for `error_rate`.
     #[serde(default)]
     pub retention: Option<String>,
-    /// Passes after which a full run ends in any case.
+    /// Largest number of passes of a full run.
     #[serde(default)]
     pub max_passes: Option<i64>,
-    /// Parts of the rated endurance, for which results are stated and from which extrapolation adds up. Absent: six.
+    /// Number of equal intervals of the rated endurance. Results are stated for each, and extrapolation adds them up.
+    /// Absent: six.
     #[serde(default)]
     pub intervals: Option<i64>,
-    /// Cycles that every block has on average in a round of extrapolation, at least. Absent: four, or as many as 4,096 erases are.
+    /// Least mean number of cycles per block in a round of extrapolation. Absent: four, or as many as make 4,096 erases
+    /// in total.
     #[serde(default)]
     pub round_cycles: Option<f64>,
-    /// By which share two rounds in a row may differ, in wear per erase and in write amplification, and count as steady. Absent: 0.01.
+    /// Relative difference in wear per erase and in write amplification up to which two consecutive rounds count as
+    /// steady. Absent: 0.01.
     #[serde(default)]
     pub agreement: Option<f64>,
 }
@@ -90,7 +96,7 @@ fn full() -> String {
     "full".to_owned()
 }
 
-/// Everything a lifetime run leaves.
+/// All results of a lifetime run.
 pub struct LifetimeOutcome {
     /// `lifetime.json`.
     pub report: Value,
@@ -98,43 +104,44 @@ pub struct LifetimeOutcome {
     pub drive_toml: String,
     /// `workload.toml`: the workload of the first pass, every option resolved.
     pub workload_toml: String,
-    /// What the user should know, one line each.
+    /// Notes for the user, one line each.
     pub notes: Vec<String>,
-    /// Seconds of wall time that the set-up took.
+    /// Wall time of the set-up \[s\].
     pub setup_s: f64,
-    /// The saved drive, if it could not be written.
+    /// Error in writing the saved drive, if there was one.
     pub unwritten: Option<Unwritten>,
 }
 
-/// How it is found out.
+/// Method by which the lifetime is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     Full,
     Extrapolate,
 }
 
-/// What a request asks for, checked.
+/// The options of a request, checked.
 struct Plan {
     method: Method,
     limit: Limit,
     max_passes: Option<u64>,
-    /// Edges of the intervals of mean effective wear \[nominal erases\], rising, the limit last.
+    /// Bounds of the intervals of mean effective wear \[nominal erases\], ascending; the last one is the limit.
     edges: Vec<f64>,
     round_cycles: f64,
-    /// Two rounds agree if wear per erase and write amplification differ by no more than this share.
+    /// Relative difference in wear per erase and in write amplification up to which two rounds agree.
     agreement: f64,
 }
 
-/// A description, and what makes an empty drive of it.
+/// A description, and a function that makes an empty drive of it.
 pub struct Drives<'a> {
-    /// The drives' description, before the wear limit is set in it.
+    /// Description of the drives, before the wear limit is set in it.
     pub description: Description,
-    /// Makes one, empty.
+    /// Makes an empty drive.
     pub make: &'a dyn Fn(&Description) -> std::io::Result<Drive>,
 }
 
-/// Runs a workload on a drive to the drive's end. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run ends cleanly
-/// with partial results. Bad input is reported before time 0.
+/// Runs a workload on a drive until the end of the drive's life. `progress` is called about ten times per second of
+/// wall time; if it returns false, the run ends cleanly with partial results. Errors in the input are reported before
+/// time 0.
 pub fn lifetime(
     shared: &Session,
     request: &LifetimeRequest,
@@ -151,7 +158,7 @@ pub fn lifetime(
     lifetime_of(shared, request, drives, input, files, progress)
 }
 
-/// The same on drives of a given description and maker.
+/// Runs like [`lifetime()`], but on drives with a given description and constructor.
 pub fn lifetime_of(
     shared: &Session,
     request: &LifetimeRequest,
@@ -207,28 +214,29 @@ pub fn lifetime_of(
     Ok(LifetimeOutcome { report, drive_toml, workload_toml, notes, setup_s, unwritten })
 }
 
-/// How a life went.
+/// Result of a lifetime run.
 struct Life {
-    /// The drive as it was left, if it went through all of it.
+    /// Drive at the end of the run, if it was simulated in full.
     drive: Option<Drive>,
-    /// What ended it; none if somebody stopped the run.
+    /// Criterion that ended the life; none if the run was stopped.
     ended_by: Option<&'static str>,
-    /// Passes over the workload that were begun.
+    /// Number of passes over the workload that were begun.
     passes: u64,
     intervals: Vec<Interval>,
-    /// Passes that went by, one or several a row.
+    /// Passes of a full run, one or several per row.
     rows: Vec<history::Row>,
     notes: Vec<String>,
 }
 
-/// What happens while the mean effective wear goes from one value to another.
+/// Totals while the mean effective wear rises from `from` to `to`.
 struct Interval {
     from: f64,
     to: f64,
-    /// Cycles of a block, on average.
+    /// Mean number of cycles per block.
     cycles: f64,
     tally: Tally,
-    /// Of an extrapolated one: passes of the round that stands for it, rounds before it, and whether the last two agreed.
+    /// For an extrapolated interval: passes of the round that stands for it, number of rounds run, and true if the last
+    /// two agreed.
     measured: Option<(u64, u32, bool)>,
 }
 
@@ -303,7 +311,7 @@ impl Plan {
         Ok(Plan { method, limit, max_passes, edges, round_cycles, agreement: request.agreement.unwrap_or(AGREEMENT) })
     }
 
-    /// The first interval begins where the drive is.
+    /// Makes the first interval begin at the wear of the drive.
     fn start_at(&mut self, drive: &Drive, name: &str) -> Result<(), Problems> {
         let wear = mean_wear_of(drive);
         if let Some(how) = self.limit.reached(drive) {
@@ -321,7 +329,7 @@ impl Plan {
     }
 }
 
-/// The value of a name, or a problem that lists the names there are.
+/// Returns the value of a name, or adds a problem that lists the known names.
 fn named<T: Copy>(place: &str, what: &str, name: &str, known: &[(&'static str, T)], problems: &mut Problems) -> Option<T> {
     let found = known.iter().find(|(known, _)| *known == name);
     if found.is_none() {
@@ -330,13 +338,13 @@ fn named<T: Copy>(place: &str, what: &str, name: &str, known: &[(&'static str, T
     found.map(|(_, value)| *value)
 }
 
-/// The mean effective wear of a drive's blocks \[nominal erases\].
+/// Returns the mean effective wear of a drive's blocks \[nominal erases\].
 fn mean_wear_of(drive: &Drive) -> f64 {
     let store = &drive.ftl().store;
     store.wear_total() as f64 / 1000.0 / f64::from(store.geometry.block_count)
 }
 
-/// A duration of the command line.
+/// Parses a duration from the command line.
 fn duration(place: &str, text: &str) -> Result<Nanos, Problems> {
     match text.parse::<Nanos>() {
         Ok(Nanos::ZERO) => Err(Problems::one(place, "0: expected a duration above zero")),

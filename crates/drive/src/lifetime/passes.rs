@@ -1,20 +1,21 @@
-//! A workload repeated on a drive, and what a stretch of it did.
+//! Repetition of a workload on a drive, and totals over a part of it.
 
 use crate::router::Drive;
 use crate::run_loop::{End, RunLoop};
 use kit::{Nanos, Op, Problems, SimTime};
 use workload::{Input, Options, Workload};
 
-/// Write and erase modes of a drive at most.
+/// Largest number of write modes, and of erase modes, of a drive.
 const MODES: usize = 16;
 
-/// Passes over a workload: each begins when the one before has ended, and, where the workload has times of its own, not before its turn.
+/// Passes over a workload. Each begins when the previous one has ended, and, if the workload has recorded times, not
+/// before its period is over.
 pub(super) struct Passes<'a> {
     input: &'a Input,
     options: Options,
     user_bytes: u64,
     seed: u64,
-    /// Passes begun.
+    /// Number of passes begun.
     pub begun: u64,
 }
 
@@ -23,17 +24,18 @@ impl<'a> Passes<'a> {
         Passes { input, options: options.clone(), user_bytes, seed, begun: 0 }
     }
 
-    /// The workload of the next pass. What is drawn at random is drawn anew for each: the same order of random writes again and again would wear a drive as no
-    /// random writes do.
+    /// Opens the workload of the next pass. Its random numbers are drawn anew for each pass: the same sequence of
+    /// random writes, repeated, would wear the drive in a way that random writes do not.
     pub fn open(&self) -> Result<Workload, Problems> {
         let options = Options { seed: self.seed.wrapping_add(self.begun), ..self.options.clone() };
         let mut workload = workload::open(self.input, self.user_bytes, &options)?;
-        // Nothing is left out of a life.
+        // Every command of a life is counted, also those of a ramp.
         workload.jobs.iter_mut().for_each(|job| job.ramp_time = Nanos::ZERO);
         Ok(workload)
     }
 
-    /// Runs the next pass, and lets the time go by until the one after it. `go_on` is asked every few hundred steps, and told the commands completed.
+    /// Runs the next pass, and lets time pass until the next one may begin. `go_on` is called every few hundred steps
+    /// with the number of commands completed.
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&Drive, u64) -> bool) -> Result<End, Problems> {
         let workload = self.open()?;
         self.begun += 1;
@@ -45,7 +47,7 @@ impl<'a> Passes<'a> {
         Ok(end)
     }
 
-    /// Whether what passes did wears a drive of so many blocks at all.
+    /// Refuses a workload whose passes do not wear the drive: that write nothing, or whose erases cause no wear.
     pub fn check(&self, done: &Tally, blocks: f64) -> Result<(), Problems> {
         let refused = |why: &str| Err(Problems::one(&self.input.name, format!("{why}: a drive under it would last for ever")));
         if done.host_units == 0.0 {
@@ -58,38 +60,38 @@ impl<'a> Passes<'a> {
     }
 }
 
-/// Lets time pass with no command in flight: the drive collects, and moves what nears its limit.
+/// Lets time pass with no command in flight: the drive collects, and relocates data that nears its retention limit.
 fn wait_until(drive: &mut Drive, until: SimTime) {
     while drive.now() < until {
         drive.advance(until);
     }
 }
 
-/// What a drive did in a stretch of its life. Numbers are real, so that a stretch can stand for a longer one.
+/// Totals over a part of a drive's life. They are real numbers, so that they can be scaled to a longer part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     /// Simulated time \[ns\].
     pub ns: f64,
     /// Commands completed.
     pub commands: f64,
-    /// Writes of the host completed, their bytes, and the sum of their latencies \[ns\].
+    /// Host writes completed, their bytes, and the sum of their latencies \[ns\].
     pub writes: f64,
     pub written_bytes: f64,
     pub write_ns: f64,
-    /// Mapping units that the host wrote, and that were programmed for any reason.
+    /// Mapping units written by the host, and mapping units programmed for any reason.
     pub host_units: f64,
     pub programmed_units: f64,
     pub erases: f64,
-    /// Free blocks erased further.
+    /// Lazy erases: free blocks that were erased again, deeper.
     pub lazy_erases: f64,
-    /// Effective wear that was added \[nominal erases\].
+    /// Effective wear added \[nominal erases\].
     pub wear: f64,
     pub erase_modes: [f64; MODES],
     pub write_modes: [f64; MODES],
 }
 
 impl Tally {
-    /// Everything so far.
+    /// Returns the totals up to now.
     pub fn of(drive: &Drive) -> Tally {
         let (ftl, flash, statistics) = (&drive.ftl().counters, &drive.flash().counters, &drive.statistics);
         let write = &statistics.sums[Op::Write as usize];
@@ -126,17 +128,17 @@ impl Tally {
         }
     }
 
-    /// What was done since `earlier`.
+    /// Returns the totals since `earlier`.
     pub fn since(&self, earlier: &Tally) -> Tally {
         self.combine(earlier, |now, then| now - then)
     }
 
-    /// Both stretches.
+    /// Returns the sum of two parts.
     pub fn and(&self, other: &Tally) -> Tally {
         self.combine(other, |a, b| a + b)
     }
 
-    /// A stretch so many times as long.
+    /// Returns the totals scaled by `factor`.
     pub fn times(&self, factor: f64) -> Tally {
         self.combine(self, |a, _| a * factor)
     }

@@ -1,4 +1,4 @@
-//! The results of a lifetime run as one JSON document.
+//! Results of a lifetime run as one JSON document.
 
 use super::history::Row;
 use super::passes::Tally;
@@ -9,10 +9,10 @@ use kit::{BlockId, Nanos};
 use serde_json::{Map, Value, json};
 use workload::Input;
 
-/// Version of the document's form.
+/// Version of the document's format.
 const SCHEMA_VERSION: u32 = 1;
 
-/// The drive when its life began.
+/// State of the drive at the beginning of its life.
 pub(super) struct Start {
     blocks: f64,
     user_bytes: u64,
@@ -32,7 +32,7 @@ impl Start {
     }
 }
 
-/// What the caller knows about the run.
+/// Facts about the run that the caller knows.
 pub(super) struct Facts<'a> {
     pub request: &'a LifetimeRequest,
     pub input: &'a Input,
@@ -42,7 +42,7 @@ pub(super) struct Facts<'a> {
     pub starting_state: Value,
 }
 
-/// Mean, least and most.
+/// Returns mean, least and greatest value.
 fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     let (mut count, mut sum, mut least, mut most) = (0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY);
     for value in values {
@@ -51,7 +51,8 @@ fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     [sum / count, least, most]
 }
 
-/// The report: every key always there, numbers `null` where nothing was measured or only a whole life would tell.
+/// Builds the report. Every key is always present; a number is `null` where nothing was measured, or where only a full
+/// life determines it.
 pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
     let Facts { request, plan, start, description, .. } = facts;
     let total = life.intervals.iter().fold(Tally::default(), |sum, interval| sum.and(&interval.tally));
@@ -109,7 +110,7 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
     report
 }
 
-/// Cycles and effective wear of the blocks of a drive.
+/// Returns mean, least and greatest number of cycles, and of effective wear, over the blocks of a drive.
 fn spans(drive: &Drive) -> (Option<[f64; 3]>, Option<[f64; 3]>) {
     let store = &drive.ftl().store;
     let blocks = || (0..store.geometry.block_count).map(BlockId);
@@ -139,7 +140,7 @@ fn erase_modes(description: &Description, tally: &Tally) -> Value {
     Value::Object(names.zip(tally.erase_modes).map(|(name, count)| (name, json!(whole(count)))).collect())
 }
 
-/// Mapping units programmed in each write mode, padding left out.
+/// Returns the mapping units programmed in each write mode, without padding.
 fn write_modes(description: &Description, tally: &Tally) -> Value {
     let names = description.flash.write_modes.iter().map(|mode| mode.name.clone());
     Value::Object(names.zip(tally.write_modes).map(|(name, count)| (name, json!(whole(count)))).collect::<Map<_, _>>())

@@ -1,4 +1,4 @@
-//! A life from one steady round in each interval of wear.
+//! Extrapolation of a life from one steady round in each interval of wear.
 
 use super::passes::{Passes, Tally};
 use super::{Interval, Life, Plan, mean_wear_of};
@@ -7,28 +7,29 @@ use crate::run_loop::End;
 use crate::session::Watch;
 use kit::{BlockId, Problems, SimTime};
 
-/// Rounds in an interval at most: what has not settled by then is taken as it is, and said.
+/// Largest number of rounds in an interval. If no two rounds agree by then, the last one is used, and a note says so.
 const ROUNDS: u32 = 20;
 
-/// The maker of an empty drive, and the identity under which it is saved.
+/// Constructor of an empty drive, and the identity under which the drive is saved.
 type Fresh<'a> = (&'a dyn Fn() -> Result<Drive, Problems>, &'a Identity);
 
-/// One interval after another.
+/// Extrapolation in progress, one interval after another.
 struct Ageing<'a, 'b> {
     plan: &'a Plan,
-    /// Makes an empty drive, which is this one.
+    /// Makes an empty drive of the same identity.
     fresh: Fresh<'a>,
     passes: &'a mut Passes<'b>,
     watch: &'a mut Watch<'b>,
     blocks: f64,
-    /// Mean effective wear of the round before \[nominal erases\], and the wear of an erase in it.
+    /// Increase of the mean effective wear in the previous round \[nominal erases\], and the mean wear of an erase in
+    /// it.
     per_round: f64,
     per_erase: f64,
-    /// Commands completed, for the progress.
+    /// Number of commands completed, for progress reports.
     commands: f64,
 }
 
-/// Measures a steady round in each interval and adds the life up.
+/// Measures a steady round in each interval and adds them up to a life.
 pub(super) fn extrapolate<'b>(
     plan: &Plan,
     mut drive: Drive,
@@ -59,7 +60,7 @@ fn mean_cycles(drive: &Drive) -> f64 {
 }
 
 impl Ageing<'_, '_> {
-    /// The steady round of an interval; none if somebody stopped it.
+    /// Measures the steady round of an interval; returns no interval if the run was stopped.
     fn interval(
         &mut self,
         mut drive: Drive,
@@ -68,7 +69,8 @@ impl Ageing<'_, '_> {
         notes: &mut Vec<String>,
     ) -> Result<(Drive, Option<Interval>), Problems> {
         let (from, to) = (self.plan.edges[index], self.plan.edges[index + 1]);
-        // The rounds lie about the interval's middle, so that blocks more and less worn than the mean are in it, too.
+        // Most intervals take two rounds. Starting one round below the middle of the interval centres them on it, so
+        // that blocks with more and with less wear than the mean lie in it, too.
         let at = (0.5 * (from + to) - self.per_round).max(from);
         drive = self.aged(drive, at, cycles + (at - from) / self.per_erase)?;
         let (mut rounds, mut before): (u32, Option<Tally>) = (0, None);
@@ -95,7 +97,8 @@ impl Ageing<'_, '_> {
         Ok((drive, Some(Interval { from, to, cycles: lasts, tally, measured: Some((passes, rounds, steady)) })))
     }
 
-    /// The same drive with another wear: saved as it is at rest, and loaded again, as an aged drive is.
+    /// Returns the same drive with its mean effective wear and mean erase count shifted to `wear` and `cycles`. The
+    /// drive is saved at rest and loaded again, because wear can be shifted only before the drive is adopted.
     fn aged(&mut self, mut drive: Drive, wear: f64, cycles: f64) -> Result<Drive, Problems> {
         drive.program_buffer();
         drive.rest();
@@ -110,7 +113,8 @@ impl Ageing<'_, '_> {
         Ok(aged)
     }
 
-    /// As many whole passes as give every block the cycles of a round, on average: what they did, and how many they were. None if somebody stopped them.
+    /// Runs whole passes until the blocks have undergone the cycles of a round, on average. Returns what the passes did
+    /// and their number; none if the run was stopped.
     fn round(&mut self, drive: &mut Drive, interval: usize, rounds: u32) -> Result<Option<(Tally, u64)>, Problems> {
         let begin = Tally::of(drive);
         let wanted = self.plan.round_cycles * self.blocks;
@@ -145,7 +149,7 @@ impl Ageing<'_, '_> {
     }
 }
 
-/// Whether two rounds are alike, but for this share.
+/// Returns true if wear per erase and write amplification of two rounds differ by at most `share`.
 fn agree(before: &Tally, now: &Tally, share: f64) -> bool {
     let alike = |a: f64, b: f64| (a - b).abs() <= share * b;
     alike(before.wear / before.erases, now.wear / now.erases)

@@ -5,23 +5,24 @@ use ftl::policy::Backup;
 use kit::queue::Class;
 use kit::{Event, Nanos, SimTime};
 
-/// What happened while a drive was without power.
+/// Record of a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerFailure {
-    /// When power failed.
+    /// Instant at which power failed.
     pub failed: SimTime,
-    /// When it came back.
+    /// Instant at which power came back.
     pub back: SimTime,
-    /// Acknowledged units in the write buffer, which were programmed before.
+    /// Acknowledged units that were in the write buffer, and were programmed before power failed.
     pub buffered_units: u64,
-    /// What the policy could save of its volatile memory, if it keeps anything there.
+    /// Part of the policy's volatile memory that could be saved; none if the policy keeps nothing in volatile memory.
     pub backup: Option<Backup>,
 }
 
 impl Drive {
-    /// Cuts the power of a drive without commands in flight for so long. What runs in the flash is finished; what the write buffer has acknowledged is programmed with
-    /// the energy of its own supercapacitor, and the map is saved \[both A\]; the policy saves what it can. Then nothing happens but that data grows older.
-    /// Timers that were due meanwhile fire when power is back.
+    /// Cuts the power of a drive without commands in flight for the time `down`. Flash operations in flight are
+    /// finished. The acknowledged data in the write buffer is programmed with the energy of the drive's own
+    /// supercapacitor, and the map is saved \[both A\]. The policy saves what it can. While power is off, data only
+    /// ages. Timers that expire meanwhile fire when power is back.
     ///
     /// # Panics
     /// If commands are in flight.
@@ -40,7 +41,8 @@ impl Drive {
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }
 
-    /// Timers wait; what else has been begun, such as encoding, ends in its time.
+    /// Advances the clock to `back`. Timers due before are postponed to `back`; other events, such as the end of an
+    /// encoding, are handled at their time.
     fn sleep_until(&mut self, back: SimTime) {
         let mut timers = Vec::new();
         while self.out.events.next_time().is_some_and(|at| at < back) {

@@ -1,4 +1,4 @@
-//! Saving a drive at rest, and loading it: it goes on exactly, or another drive adopts its data.
+//! Saving a drive at rest and loading it: the loaded drive continues exactly, or another drive adopts the saved data.
 
 use super::Drive;
 use crate::build::BUILD;
@@ -10,24 +10,24 @@ use kit::{Event, Lpn, Nanos, Rng, SimTime, Timer};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
-/// The file's first bytes: the name, and the version of its form.
+/// First bytes of the file: the name and the version of the format.
 const MAGIC: &[u8; 8] = b"ssdlab05";
-/// The name alone: files of other versions are told by it.
+/// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
-/// Which drive it is: what must be the same for a loaded drive to go on exactly.
+/// Identity of a drive: everything that must be equal for a loaded drive to continue exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The description without its title and starting state, as TOML.
+    /// Description without its title and starting state, as TOML.
     description: String,
-    /// The policy's name.
+    /// Name of the policy.
     policy: String,
-    /// The seed of all random streams.
+    /// Seed of all random streams.
     seed: u64,
 }
 
 impl Identity {
-    /// That of a drive of this description.
+    /// Returns the identity of a drive of this description.
     pub fn of(description: &Description, policy: &str, seed: u64) -> Identity {
         let state = StateConfig {
             precondition: PreconditionMethod::None,
@@ -41,28 +41,28 @@ impl Identity {
     }
 }
 
-/// How a drive goes on from a file.
+/// The way in which a loaded drive continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resumed {
-    /// Exactly where the saved drive was.
+    /// True if the drive continues exactly where the saved drive was.
     pub exact: bool,
-    /// The policy knows the drive as it left it; else it is to adopt it.
+    /// True if the policy's state was restored; if false, the policy must adopt the drive ([`Drive::adopt`]).
     pub keeps_policy: bool,
-    /// Why not, or what else should be known, one line each.
+    /// Reasons why the drive does not continue exactly, and other remarks, one line each.
     pub notes: Vec<String>,
 }
 
-/// What stands at the head of a file.
+/// Header of the file.
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// The build that saved it.
+    /// Build of the engine that saved the file.
     build: String,
     identity: Identity,
-    /// The policy's state is in the file.
+    /// True if the policy's state is in the file completely.
     whole: bool,
 }
 
-/// What the drive itself, its host stage and its flash keep at rest.
+/// State of the router, the host stage and the flash stage at rest.
 #[derive(Serialize, Deserialize)]
 struct Image {
     now: SimTime,
@@ -81,8 +81,9 @@ struct Image {
 }
 
 impl Drive {
-    /// Brings a drive without commands in flight to rest, as it can be saved: nothing new is pulled, and what runs, or is on its way to a die, is
-    /// finished. What waits in the write buffer stays there.
+    /// Brings a drive without commands in flight to rest, the state in which it can be saved. No new operations are
+    /// pulled; operations in flight, in an encoder or waiting for a channel are finished. Data in the write buffer
+    /// stays there.
     ///
     /// # Panics
     /// If commands are in flight.
@@ -97,7 +98,8 @@ impl Drive {
         self.pulling = true;
     }
 
-    /// Completes the commands that are in flight. False if the drive cannot: a worn-out one may have no more room than its own moves need.
+    /// Completes the commands in flight. Returns false if the drive cannot: a worn-out drive may have too few free
+    /// blocks to serve anything but its own relocations.
     pub fn complete_commands(&mut self) -> bool {
         let mut done = Vec::new();
         while self.commands_in_flight() > 0 {
@@ -109,12 +111,12 @@ impl Drive {
         true
     }
 
-    /// Goes on after a rest: every die looks for work.
+    /// Continues after a rest: marks every die as ready to look for work.
     pub fn go_on(&mut self) {
         (0..self.ftl.store.geometry.die_count).for_each(|die| self.out.mark_ready(kit::DieId(die)));
     }
 
-    /// Writes the state of a drive at rest ([`Drive::rest`]), and a checksum behind it.
+    /// Writes the state of a drive at rest ([`Drive::rest`]), followed by a checksum.
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
         let mut summed = Summed { inner: to, sum: Hasher::new() };
         summed.write_all(MAGIC)?;
@@ -127,7 +129,7 @@ impl Drive {
         inner.flush()
     }
 
-    /// All fields by name, so that a new one is not forgotten.
+    /// Returns the image of the drive. The pattern names every field, so that a new one is not forgotten.
     fn image(&self) -> Image {
         let Drive {
             now,
@@ -135,9 +137,9 @@ impl Drive {
             flash,
             buffer,
             reads_turn,
-            // Has a part of its own in the file.
+            // Saved in a section of its own.
             ftl: _,
-            // Follow from the description.
+            // Determined by the description.
             link: _,
             link_is_ideal: _,
             user_bytes: _,
@@ -148,7 +150,7 @@ impl Drive {
             waiting_for_slot: _,
             completions: _,
             spare_parts: _,
-            // Of the run, not of the drive.
+            // Belong to the run, not to the drive.
             pulling: _,
             recording: _,
             statistics: _,
@@ -156,7 +158,7 @@ impl Drive {
         let signals = &out.signals;
         let timers = out.events.in_order().into_iter().filter_map(|(at, _, event)| match event {
             Event::Timer(timer) => Some((at, timer)),
-            // The end of a phase that a suspension has overtaken: nobody waits for it any more.
+            // The stale end of a phase whose operation was suspended: it has no effect any more.
             _ => None,
         });
         Image {
@@ -175,13 +177,15 @@ impl Drive {
         }
     }
 
-    /// Reads a drive that was saved by one of the same shape into this one, which is new: it goes on exactly if it is the same drive, and adopts the state
-    /// if not. The error says what is wrong with the file.
+    /// Loads a saved drive of the same geometry into this one, which is new. With the same identity, the drive
+    /// continues exactly; with another seed alone, it continues with other random numbers. Otherwise, or if the
+    /// policy's state was not saved completely, it adopts the saved data. The error says what is wrong with the file.
     pub fn load(&mut self, identity: &Identity, from: &mut dyn Read) -> Result<Resumed, String> {
         self.load_as(identity, false, from)
     }
 
-    /// Reads a drive that was saved by this one's like, and adopts its state whatever drive it was: for one whose state is to be changed.
+    /// Loads a saved drive of the same geometry and adopts its state in any case, whatever its identity: for a drive
+    /// whose state is to be changed.
     pub fn adopt_saved(&mut self, identity: &Identity, from: &mut dyn Read) -> Result<(), String> {
         self.load_as(identity, true, from).map(drop)
     }
@@ -216,7 +220,7 @@ impl Drive {
         let same_policy = header.identity.policy == identity.policy;
         let differs = why_not_exact(&header, identity, self.ftl.policy_is_saved_whole());
         let exact = differs.is_none() && !adopt;
-        // Another seed is another sequence of random numbers on the same drive.
+        // With another seed, the same drive continues with other random numbers.
         let same_but_seed = Identity { seed: header.identity.seed, ..identity.clone() } == header.identity && header.whole;
         let keeps_policy = exact || !adopt && same_but_seed && self.ftl.policy_is_saved_whole();
         if keeps_policy {
@@ -230,7 +234,7 @@ impl Drive {
         Ok(Resumed { exact, keeps_policy, notes })
     }
 
-    /// Goes on as a drive of the same description was saved; `same_seed`: with its random numbers, too.
+    /// Restores the state of a saved drive of the same description; `same_seed`: its random streams as well.
     fn restore(&mut self, image: Image, same_seed: bool) -> Result<(), String> {
         let signals = &mut self.out.signals;
         let fits = image.reads_turn.len() == self.reads_turn.len()
@@ -261,7 +265,8 @@ impl Drive {
         Ok(())
     }
 
-    /// The clock begins anew, at zero. Takes what waited in the write buffer of the drive whose data is adopted: into the own one, or, where there is none or it is too small, to flash at once.
+    /// Takes over the units that waited in the write buffer of the adopted drive: into this drive's buffer, or, if
+    /// there is none or they do not fit, directly into flash, without simulated time. The clock starts anew at zero.
     fn take_over(&mut self, waiting: &[Lpn]) {
         if waiting.len() as u64 > self.buffer.capacity() {
             self.ftl.program_untimed(waiting, self.now);
@@ -273,7 +278,7 @@ impl Drive {
     }
 }
 
-/// Why a drive does not go on exactly from a file; none if it does.
+/// Returns the reason why a drive does not continue exactly from a file; none if it does.
 fn why_not_exact(header: &Header, identity: &Identity, policy_is_whole: bool) -> Option<String> {
     let saved = &header.identity;
     let adopted = "the drive adopts the saved state and does not go on exactly";
@@ -295,7 +300,7 @@ fn why_not_exact(header: &Header, identity: &Identity, policy_is_whole: bool) ->
     })
 }
 
-/// The first line in which two descriptions differ, in both forms.
+/// Returns the first line in which two descriptions differ, as saved and as loaded.
 fn first_difference(saved: &str, loaded: &str) -> Option<String> {
     if saved == loaded {
         return None;
@@ -319,7 +324,7 @@ fn other_version(magic: [u8; 8]) -> String {
     }
 }
 
-/// Keeps a checksum of what goes through.
+/// Reader or writer that keeps a checksum of all bytes passing through it.
 struct Summed<'a, T: ?Sized> {
     inner: &'a mut T,
     sum: Hasher,

@@ -24,17 +24,17 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use workload::{Input, Options, Workload};
 
-/// A drive's text and what messages call it.
+/// The text of a drive's description, and the name that messages give it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveText {
-    /// A preset's name or a file's path.
+    /// Name of a preset or path of a file.
     pub name: String,
-    /// The description.
+    /// Text of the description.
     pub text: String,
 }
 
-/// A run, as the command line and Python ask for it.
+/// A run as the command line and Python request it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
@@ -43,52 +43,53 @@ pub struct RunRequest {
     /// `KEY=VALUE` overrides.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The policy, in place of the description's.
+    /// Policy, in place of the description's.
     #[serde(default)]
     pub policy: Option<String>,
     /// Seed of all random streams.
     #[serde(default = "first_seed")]
     pub seed: u64,
-    /// The starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
+    /// Starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
     #[serde(default)]
     pub precondition: Option<String>,
     /// Options of the workload.
     #[serde(default)]
     pub workload: Options,
-    /// Whether the digest of the physical history is wanted.
+    /// True if the digest of the physical history is requested.
     #[serde(default)]
     pub history: bool,
-    /// When the timeline begins, such as `"10ms"` after the start of what is measured; at once when absent.
+    /// Start of the timeline, such as `"10ms"`, relative to the start of the measurement; immediately if absent.
     #[serde(default)]
     pub timeline_from: Option<String>,
-    /// For how long it goes on, such as `"1ms"`; to the end when absent.
+    /// Length of the timeline, such as `"1ms"`; to the end of the run if absent.
     #[serde(default)]
     pub timeline_for: Option<String>,
-    /// Run until steady by the SNIA rule, then measure for five rounds.
+    /// True if the run continues until it is steady by the SNIA rule, and is then measured for five rounds.
     #[serde(default)]
     pub steady_state: bool,
     /// Length of a round of the SNIA rule, such as `"1s"`.
     #[serde(default)]
     pub steady_round: Option<String>,
-    /// When power fails, such as `"10s"` after the start of the run.
+    /// Time of the power failure, such as `"10s"`, relative to the start of the run.
     #[serde(default)]
     pub power_cut: Option<String>,
-    /// For how long, such as `"30d"`.
+    /// Time without power, such as `"30d"`.
     #[serde(default)]
     pub power_down: Option<String>,
-    /// Commands of each job that are left out at its beginning: the workload goes on behind them.
+    /// Number of commands left out at the beginning of each job: the workload continues after them.
     #[serde(default)]
     pub skip_commands: u64,
-    /// The host stops after so many commands of each job.
+    /// Number of commands of each job after which the host stops.
     #[serde(default)]
     pub stop_after: Option<u64>,
-    /// After so many commands of each job the drive is brought to rest, as it would be to be saved, and goes on; what is measured begins there.
+    /// Number of commands of each job after which the drive is brought to rest, as it would be to be saved, and
+    /// continues. The measurement begins there.
     #[serde(default)]
     pub rest_after: Option<u64>,
 }
 
 impl RunRequest {
-    /// A run of a drive with every option at its default.
+    /// Creates the request of a run with every option at its default.
     pub fn new(name: &str, text: &str) -> RunRequest {
         RunRequest {
             drive: DriveText { name: name.to_owned(), text: text.to_owned() },
@@ -115,36 +116,36 @@ fn first_seed() -> u64 {
     1
 }
 
-/// A saved drive to begin with, and where to save it in the end.
+/// The saved drive that a run starts from, and the files that it reads and writes.
 #[derive(Default)]
 pub struct Files<'a> {
-    /// A saved drive, with its name for messages.
+    /// Saved drive, with its name for messages.
     pub load: Option<(String, Box<dyn Read + 'a>)>,
-    /// Where the drive is saved after the run.
+    /// Destination of the drive saved after the run.
     pub save: Option<&'a mut dyn Write>,
-    /// Gives the text of a file that the description names. Absent: none can be read.
+    /// Callback that returns the text of a file named in the description. Absent: no file can be read.
     pub named: Option<File<'a>>,
-    /// Where rows go while the run goes on.
+    /// Destinations of rows that are handed out during the run.
     pub outputs: Outputs<'a>,
 }
 
-/// Makes a policy from the facts of the drive that it is to run, and a stream of random numbers of its own.
+/// Callback that makes a policy from the facts of the drive that it will run and a random stream of its own.
 pub type MakePolicy<'a> = Box<dyn FnOnce(&Facts, Rng) -> Result<Box<dyn ModePolicy>, Problems> + Send + 'a>;
 
-/// A policy that is no member of the family. Its answers are checked.
+/// A policy from outside the policy family. Its answers are checked.
 pub struct Guest<'a> {
-    /// What results call it, and its saved state goes by.
+    /// Name of the policy in results and in saved drives.
     pub name: String,
-    /// Makes it, before time 0.
+    /// Makes the policy, before time 0.
     pub make: MakePolicy<'a>,
 }
 
-/// Why a run has no results.
+/// Reason why a run has no results.
 #[derive(Clone, Debug)]
 pub enum Ended {
-    /// Something is wrong with the input.
+    /// An error in the input.
     Input(Problems),
-    /// Something went wrong in the policy, which is no member of the family.
+    /// A failure of the policy, which comes from outside the policy family.
     Policy(Problems),
 }
 
@@ -161,20 +162,20 @@ impl From<Ended> for Problems {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// `foresee`, `precondition`, `run`, `lifetime`, `shutdown` or `save`.
+    /// Stage of the run: `foresee`, `precondition`, `run`, `lifetime`, `shutdown` or `save`.
     pub stage: &'static str,
     /// Simulated time \[ns\].
     pub simulated_ns: u64,
     /// Commands completed.
     pub commands: u64,
-    /// The share that is done, where it is known.
+    /// Completed share of the stage, where it is known.
     pub fraction: Option<f64>,
 }
 
-/// Everything a run leaves.
+/// All results of a run.
 pub struct Outcome {
     /// `summary.json`.
     pub summary: Value,
@@ -182,26 +183,27 @@ pub struct Outcome {
     pub drive_toml: String,
     /// `workload.toml`: the workload, every option resolved.
     pub workload_toml: String,
-    /// What the user should know, one line each.
+    /// Notes for the user, one line each.
     pub notes: Vec<String>,
     /// Latency histogram: operation, low edge, high edge, count.
     pub latency: Vec<(Op, u64, u64, u64)>,
-    /// Timeline rows with the start of each \[ns\].
+    /// Timeline rows with the start of each \[ns\], from the start of the measurement.
     pub timeline: Vec<(u64, TimelineRow)>,
     /// Width of a timeline row \[ns\].
     pub timeline_width_ns: u64,
-    /// The digest of the physical history, if asked for.
+    /// Digest of the physical history, if requested.
     pub history: Option<Digest>,
     /// Files that could not be written.
     pub unwritten: Vec<Unwritten>,
-    /// Seconds of wall time that the set-up took.
+    /// Wall time of the set-up \[s\].
     pub setup_s: f64,
 }
 
-/// The random stream of a policy that is no member of the family.
+/// Name of the random stream of a guest policy.
 const POLICY_STREAM: &str = "policy";
 
-/// Reads the description that a request names, with its overrides; `file` gives the text of a file that the description names.
+/// Reads the requested description and applies the request's overrides; `file` returns the text of a file that the
+/// description names.
 pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, Problems> {
     let mut sets = request.set.clone();
     if let Some(policy) = &request.policy {
@@ -230,19 +232,20 @@ pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, 
     Ok(description)
 }
 
-/// Why a starting state is refused beside a saved drive.
+/// Complaint about a starting state that is requested together with a saved drive.
 pub(crate) const LOADED: &str =
     "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
 
-/// What several runs may share: whatever follows from a drive's description and seed alone, and takes time. Runs of different sessions share nothing.
+/// State shared by several runs: expensive results that follow from a drive's description and seed alone. Runs of
+/// different sessions share nothing.
 #[derive(Default)]
 pub struct Session {
     /// Scale models of steady states.
     pub(crate) models: ScaleModels,
 }
 
-/// Runs a workload on a drive, in a session of its own. `progress` is asked about ten times a second of wall time whether to go on; if it says no, the run
-/// ends cleanly with partial results. Bad input is reported before time 0.
+/// Runs a workload on a drive, in a session of its own. `progress` is called about ten times per second of wall time;
+/// if it returns false, the run ends cleanly with partial results. Errors in the input are reported before time 0.
 pub fn run(
     request: &RunRequest,
     input: &Input,
@@ -253,7 +256,8 @@ pub fn run(
 }
 
 impl Session {
-    /// Runs a workload on a drive, under the policy of its description or a guest, which is no member of the family. If a guest fails, so does the run.
+    /// Runs a workload on a drive, under the policy of its description or under a guest policy. If the guest fails, the
+    /// run fails.
     pub fn run(
         &self,
         request: &RunRequest,
@@ -321,7 +325,7 @@ impl Session {
             unwritten: Vec::new(),
             setup_s,
         };
-        // Its numbers were asked for last.
+        // The summary was the last to ask the policy, for its statistics: a failure there counts, too.
         failure(&drive)?;
         if let Some(to) = files.save {
             watch.tell("save", drive.now().0, 0, None);
@@ -335,7 +339,7 @@ impl Session {
     }
 }
 
-/// What a request asks for, checked and read.
+/// The options of a request, checked and parsed.
 struct Asked<'a> {
     request: &'a RunRequest,
     options: Options,
@@ -370,19 +374,19 @@ impl<'a> Asked<'a> {
         workload::open(input, description.user_bytes(), &self.options)
     }
 
-    /// The commands that are played before the drive comes to rest, if it is to.
+    /// Returns the part of the workload that is replayed before the drive is brought to rest, if that is requested.
     fn first_part(&self) -> Option<Part> {
         self.request.rest_after.map(|count| Part { skip: self.request.skip_commands, stop_after: Some(count) })
     }
 
-    /// The commands that are measured.
+    /// Returns the part of the workload that is measured.
     fn main_part(&self) -> Part {
         let RunRequest { skip_commands, rest_after, stop_after, .. } = self.request;
         Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after: *stop_after }
     }
 }
 
-/// A run that goes on.
+/// A run in progress.
 struct Run<'a, 'w> {
     asked: &'a Asked<'a>,
     description: &'a Description,
@@ -391,7 +395,7 @@ struct Run<'a, 'w> {
     watch: Watch<'w>,
 }
 
-/// How the measured part of a run went.
+/// Results of the measured part of a run.
 struct Played {
     run_loop: RunLoop,
     search: Option<Search>,
@@ -405,7 +409,8 @@ struct Played {
 }
 
 impl Run<'_, '_> {
-    /// Plays what comes before the rest, if there is to be one, and brings the drive to rest. Whether the run goes on.
+    /// Replays the commands before `rest_after`, if it is given, and brings the drive to rest. Returns true if the run
+    /// goes on.
     fn first_part(&mut self) -> Result<bool, Ended> {
         let Some(part) = self.asked.first_part() else { return Ok(true) };
         self.foresee(part)?;
@@ -426,7 +431,7 @@ impl Run<'_, '_> {
         Ok(true)
     }
 
-    /// Tells a policy that wants to know it what is to come of a part of the workload.
+    /// Gives a policy that needs it the future accesses of a part of the workload.
     fn foresee(&mut self, part: Part) -> Result<(), Problems> {
         if self.drive.ftl().wants_future() {
             let workload = self.asked.workload(self.input, self.description)?;
@@ -436,7 +441,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Shuts the drive down, if its description asks for that at the end of a run; how long it took \[ns\].
+    /// Shuts the drive down, if its description requests that at the end of a run; returns the time that it took
+    /// \[ns\].
     fn shut_down(&mut self) -> Option<u64> {
         let from = self.drive.now();
         self.description.state.graceful_shutdown.then(|| {
@@ -446,7 +452,7 @@ impl Run<'_, '_> {
         })
     }
 
-    /// Plays what is measured, if the run `goes_on`.
+    /// Replays the measured part, if `goes_on` is true.
     fn play(&mut self, workload: Workload, goes_on: bool, streams: &mut Streams<'_>) -> Result<Played, Ended> {
         let asked = self.asked;
         self.foresee(asked.main_part())?;
@@ -501,7 +507,7 @@ fn in_time(end: End) -> Result<(), Problems> {
     Err(Problems::one("workload", complaint))
 }
 
-/// Whether nothing in the drive ends the run.
+/// Returns true if nothing in the drive ends the run: no worn-out die, no failure or stop of the policy.
 fn may_go_on(drive: &Drive) -> bool {
     let ftl = drive.ftl();
     ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped()
@@ -511,7 +517,7 @@ pub(crate) fn too_large(drive: &str, error: &std::io::Error) -> Problems {
     Problems::one(drive, format!("its tables do not fit into memory: {error}"))
 }
 
-/// Saves a drive as it is at rest, once what is in flight has been completed; what went wrong with that.
+/// Completes the commands in flight and saves the drive at rest. Returns the error, if there was one.
 pub(crate) fn save(drive: &mut Drive, identity: &Identity, to: &mut dyn Write) -> Option<Unwritten> {
     let saved = if drive.complete_commands() {
         drive.rest();
@@ -522,7 +528,7 @@ pub(crate) fn save(drive: &mut Drive, identity: &Identity, to: &mut dyn Write) -
     saved.err().map(|error| Unwritten { option: "--save", error })
 }
 
-/// The description that a request names; what it says of its policy does not matter to a guest.
+/// Reads the requested description. A guest replaces the description's policy, which is therefore set to `baseline`.
 fn description_for(request: &RunRequest, guest: bool, file: File<'_>) -> Result<Description, Problems> {
     if !guest {
         return description(request, file);
@@ -530,7 +536,7 @@ fn description_for(request: &RunRequest, guest: bool, file: File<'_>) -> Result<
     description(&RunRequest { policy: Some("baseline".to_owned()), ..request.clone() }, file)
 }
 
-/// The resolved description. No description names a guest: a comment does.
+/// Returns the resolved description as TOML. A description cannot name a guest policy, so a comment does.
 fn drive_toml(description: &Description, guest: Option<&str>) -> String {
     let comment = guest.map_or_else(String::new, |name| {
         format!("# The run's policy was `{name}`, which no description names, in place of `policy.kind`.\n")
@@ -538,7 +544,7 @@ fn drive_toml(description: &Description, guest: Option<&str>) -> String {
     comment + &description.to_toml()
 }
 
-/// What is wrong with a guest's name: results and their folders go by it, and a saved drive.
+/// Returns the problems of a guest's name, which names results, their folders and saved drives.
 fn name_problems(name: &str) -> Problems {
     let mut problems = Problems::default();
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c)) && !name.starts_with('.');
@@ -550,7 +556,7 @@ fn name_problems(name: &str) -> Problems {
     problems
 }
 
-/// The drive of a description, run by its own policy or by a guest.
+/// Builds the drive of a description, under its own policy or a guest.
 fn drive(request: &RunRequest, description: &Description, guest: Option<Guest<'_>>) -> Result<Drive, Ended> {
     let too_large = |error: std::io::Error| Ended::from(too_large(&request.drive.name, &error));
     let Some(Guest { name, make }) = guest else { return Drive::new(description, request.seed).map_err(too_large) };
@@ -564,7 +570,7 @@ fn drive(request: &RunRequest, description: &Description, guest: Option<Guest<'_
     Ok(Drive::with_ftl(description, ftl, request.seed))
 }
 
-/// What went wrong in the policy, if it cannot go on.
+/// Returns the failure of the policy as an error, if it cannot go on.
 fn failure(drive: &Drive) -> Result<(), Ended> {
     drive.ftl().policy_failure().map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
 }
@@ -581,7 +587,7 @@ fn steady_round(request: &RunRequest) -> Result<Option<u64>, Problems> {
     }
 }
 
-/// When the timeline begins and how long it is, where that is said.
+/// Returns the start of the timeline and its length, where they are given.
 fn timeline_window(request: &RunRequest) -> Result<[Option<Nanos>; 2], Problems> {
     let mut problems = Problems::default();
     let asked = [("--timeline-from", &request.timeline_from), ("--timeline-for", &request.timeline_for)];
@@ -599,7 +605,8 @@ fn timeline_window(request: &RunRequest) -> Result<[Option<Nanos>; 2], Problems>
     problems.or(found)
 }
 
-/// What is to come: the accesses of a run of the workload under `baseline`, on a drive that was filled once, from its start.
+/// Returns the future accesses for a policy that foresees them: those of a run of the workload under `baseline`, from
+/// its start, on a drive that was filled once.
 fn foresee(description: &Description, mut run_loop: RunLoop, seed: u64, watch: &mut Watch<'_>) -> Result<Future, Problems> {
     let mut description = description.clone();
     description.policy.kind = "baseline".to_owned();
@@ -622,19 +629,20 @@ fn foresee(description: &Description, mut run_loop: RunLoop, seed: u64, watch: &
     Ok(Future::new(description.user_bytes() / UNIT_BYTES, &accesses))
 }
 
-/// The state that a drive begins with.
+/// The state in which a drive begins.
 pub(crate) struct Start {
-    /// What results say of it.
+    /// Facts about the starting state, for the results.
     pub facts: Value,
-    /// What the user should know of it.
+    /// Notes for the user.
     pub notes: Vec<String>,
     is_loaded: bool,
-    /// The drive goes on exactly where a saved one was.
+    /// True if the policy's state was restored with the saved drive, so that the policy need not adopt the drive.
     is_exact: bool,
 }
 
 impl Start {
-    /// The drive begins: its policy learns what it needs, unless it knows; a loaded drive goes on.
+    /// Starts the drive: lets the policy adopt it unless the policy's state was restored, and wakes the dies of a
+    /// loaded drive.
     pub fn begin(&self, drive: &mut Drive) {
         if self.is_exact {
             drive.restart_measurement();
@@ -685,7 +693,7 @@ pub(crate) fn prepare(
     Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false })
 }
 
-/// Steady-state search while a run goes on.
+/// Search for the steady state during a run.
 struct Search {
     state: SteadyState,
     next: u64,
@@ -698,7 +706,7 @@ impl Search {
         Search { state: SteadyState::new(round_ns), next: start.0 + round_ns, counted: 0, measure_until: None }
     }
 
-    /// What the user should know if no steady state was reached.
+    /// Returns a note for the user if no steady state was reached.
     fn note(&self) -> Option<String> {
         (!self.state.reached).then(|| {
             format!(
@@ -709,7 +717,7 @@ impl Search {
         })
     }
 
-    /// Looks at the clock; true when the measurement after the steady state is over.
+    /// Adds a round to the search if one has ended; returns true once the measurement after the steady state is over.
     fn is_over(&mut self, drive: &mut Drive) -> bool {
         let now = drive.now().0;
         if let Some(until) = self.measure_until {
@@ -731,7 +739,7 @@ impl Search {
     }
 }
 
-/// Asks the caller whether to go on, about ten times a second.
+/// Calls the progress callback about ten times per second of wall time, and keeps its answer whether to go on.
 pub(crate) struct Watch<'a> {
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     clock: crate::wall::Clock,

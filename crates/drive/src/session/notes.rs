@@ -1,4 +1,4 @@
-//! What a user should know of a run, one line each.
+//! Notes on a run for the user, one line each.
 
 use crate::description::Description;
 use crate::failure::PowerFailureReport;
@@ -8,7 +8,7 @@ use crate::run_loop::End;
 use kit::Nanos;
 use workload::Workload;
 
-/// What the user should know of the power failure that was asked for.
+/// Returns the notes on the requested power failure.
 pub(crate) fn power_notes(
     cut: Option<PowerCut>,
     power_failure: Option<&PowerFailureReport>,
@@ -25,7 +25,7 @@ pub(crate) fn power_notes(
     }
 }
 
-/// What a user should know of a drive that is at its end.
+/// Returns a note if the drive is worn out.
 pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
     let die = drive.ftl().worn_out_die()?;
     let (retired, blocks) = (drive.ftl().retired_blocks(die), drive.ftl().store.geometry.blocks_per_die);
@@ -36,7 +36,8 @@ pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
     ))
 }
 
-/// What a user should know who expects the drive to be in *this* workload's steady state.
+/// Returns notes on the ways in which the steady state of *this* workload differs from the one that the drive begins
+/// in.
 pub(crate) fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(job) = workload.jobs.iter().find(|job| job.overwrites_in_passes) {
@@ -67,7 +68,8 @@ pub(crate) fn steady_notes(description: &Description, workload: &Workload) -> Ve
     notes
 }
 
-/// What a user should know whose policy had nothing to choose: results are those of `baseline`.
+/// Returns a note if the policy never chose a mode other than the default ones, so that the results are those of
+/// `baseline`.
 pub(crate) fn idle_policy_note(description: &Description, guest: Option<&str>, drive: &Drive) -> Option<String> {
     let kind = guest.unwrap_or(&description.policy.kind);
     let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
@@ -83,7 +85,8 @@ pub(crate) fn idle_policy_note(description: &Description, guest: Option<&str>, d
     })
 }
 
-/// What a user should know whose policy chooses a write mode for each page for the reads that it leaves, where all are read alike.
+/// Returns a note if the policy chooses the write mode of each page by the cost of later reads, but all its write modes
+/// are read alike.
 pub(crate) fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     let mode_of = |name: &String| description.flash.write_modes.iter().find(|mode| mode.name == *name);
     let modes = description.policy.modes();
@@ -100,7 +103,7 @@ pub(crate) fn alike_note(description: &Description, drive: &Drive) -> Option<Str
     })
 }
 
-/// What a user should know who reads what was never written.
+/// Returns a note if units were read that had never been written.
 pub(crate) fn unmapped_note(drive: &Drive) -> Option<String> {
     let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
     let unmapped = ftl.unmapped_reads;
@@ -111,7 +114,7 @@ pub(crate) fn unmapped_note(drive: &Drive) -> Option<String> {
     })
 }
 
-/// What a user should know who saves a drive that is run by a policy whose state cannot be saved.
+/// Returns a note if the drive is saved under a guest policy whose state cannot be saved completely.
 pub(crate) fn saved_partly_note(drive: &Drive, guest: Option<&str>) -> Option<String> {
     let name = guest.filter(|_| !drive.ftl().policy_is_saved_whole())?;
     Some(format!(

@@ -1,4 +1,4 @@
-//! The results of a run as one JSON document, and as tables.
+//! Results of a run as one JSON document and as tables.
 
 pub mod origin;
 
@@ -12,17 +12,17 @@ use kit::reason::REASON_COUNT;
 use kit::{BlockId, Cause, Histogram, Op, Reason, SimTime, Sums};
 use serde_json::{Map, Value, json};
 
-/// Version of the document's form.
+/// Version of the document's format.
 pub const SCHEMA_VERSION: u32 = 1;
-/// Samples that must lie beyond a percentile for it to be stated.
+/// Number of samples that must lie beyond a percentile for it to be stated.
 const BEYOND: u64 = 10;
-/// Parts of a drive that take energy [J]. No model of power stands behind them yet: each is `null`.
+/// Consumers of energy in a drive \[J\]. There is no power model yet: each value is `null`.
 const ENERGY: [&str; 11] =
     ["read", "program", "erase", "idle", "channels", "ecc", "dram", "interconnect", "firmware", "link", "total"];
-/// Most classes of the wear histogram.
+/// Largest number of classes in the wear histogram.
 const WEAR_CLASSES: u32 = 64;
 
-/// What the caller knows about the run.
+/// Facts about the run that the caller knows.
 pub struct RunFacts<'a> {
     /// The drive's name, as the user gave it.
     pub drive_name: &'a str,
@@ -32,31 +32,32 @@ pub struct RunFacts<'a> {
     pub policy_name: &'a str,
     /// The run's seed.
     pub seed: u64,
-    /// The run ended by itself.
+    /// True if the run was not stopped before its end.
     pub complete: bool,
     /// Wall-clock seconds of the event loop.
     pub wall_s: f64,
-    /// Commands refused.
+    /// Number of commands rejected.
     pub rejected: u64,
-    /// The backlog of an open loop was still growing.
+    /// True if the backlog of an open loop was still growing.
     pub saturated: bool,
     /// Largest number of commands in flight.
     pub most_in_flight: u64,
-    /// Steady-state detection, if it was asked for.
+    /// Result of the steady-state detection, if requested.
     pub steady: Option<&'a SteadyState>,
-    /// The state the run began with.
+    /// State in which the run began.
     pub starting_state: Value,
-    /// When the workload ended, before any shutdown.
+    /// Instant at which the workload ended, before any shutdown.
     pub workload_end: SimTime,
-    /// How busy dies and channels were until then.
+    /// Utilisation of dies and channels until `workload_end`.
     pub utilisation: Utilisation,
-    /// How long the shutdown took \[ns\], if there was one.
+    /// Duration of the shutdown \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
-    /// What a power failure did, if there was one.
+    /// Report of the power failure, if there was one.
     pub(crate) power_failure: Option<&'a PowerFailureReport>,
 }
 
-/// The summary of a run: every key always there, numbers `null` where nothing was measured; `power_failure` only if power failed.
+/// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
+/// `power_failure` is absent unless power failed.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
@@ -150,7 +151,8 @@ fn latency(sums: &Sums, histogram: &Histogram) -> Value {
     })
 }
 
-/// Mean nanoseconds by cause, of those that were charged anything; they sum to the mean latency.
+/// Returns the mean time charged to each cause \[ns\]; causes without any time are left out. The values sum to the mean
+/// latency.
 fn causes(sums: &Sums) -> Value {
     let count = sums.count() as f64;
     let charged = Cause::ALL.iter().map(|cause| (cause.name(), sums.cause_ns(*cause as usize))).filter(|(_, ns)| *ns > 0);
@@ -199,7 +201,7 @@ fn wear(drive: &Drive) -> Value {
     json!({"mean": mean, "max": sums.3, "min": sums.2, "stddev": variance.sqrt()})
 }
 
-/// Blocks by erase count, in at most [`WEAR_CLASSES`] classes of equal width.
+/// Returns the number of blocks by erase count, in at most [`WEAR_CLASSES`] classes of equal width.
 fn wear_histogram(drive: &Drive) -> Value {
     let store = &drive.ftl().store;
     let counts = || (0..store.geometry.block_count).map(|block| store.erase_count(BlockId(block)));
@@ -240,7 +242,8 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     Value::Object(all)
 }
 
-/// Reads cannot fail yet; where no write mode has a retention limit, nothing can be late or at risk.
+/// Returns the reliability figures. Reads cannot fail yet; where no write mode has a retention limit, no data can miss
+/// a deadline or be at risk.
 fn reliability(drive: &Drive, ftl: &ftl::FtlCounters, at_risk_pages: u64) -> Value {
     let (misses, margin) = drive.ftl().retention_report();
     let limited = |count: u64| drive.ftl().has_retention_limits().then_some(count);
@@ -260,7 +263,7 @@ fn policy_stats(drive: &Drive) -> Value {
     Value::Object(drive.ftl().policy_stats().into_iter().map(|(name, value)| (name, json!(value))).collect())
 }
 
-/// The latency histograms as columns: operation, low edge, high edge, count.
+/// Returns the latency histograms as rows: operation, low edge, high edge, count.
 pub fn latency_rows(statistics: &Statistics) -> Vec<(Op, u64, u64, u64)> {
     Op::ALL
         .iter()

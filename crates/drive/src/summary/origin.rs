@@ -1,13 +1,13 @@
-//! Which model fills each value of a summary.
+//! Origins of a summary's values: the model that provides each of them.
 
 use serde_json::Value;
 
-/// What stands behind a value.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The caller, the description or the run loop: it says what was run, and how.
+    /// The caller, the description or the run loop: the value says what was run, and under which conditions.
     Run,
-    /// This model of the engine.
+    /// A model of the engine.
     Model(&'static str),
     /// No model yet: the value is `null`.
     Nothing,
@@ -23,7 +23,8 @@ const WEAR: Origin = Model("wear of blocks (ftl/endurance)");
 const RETENTION: Origin = Model("retention limits (ftl/retention)");
 const POLICY: Origin = Model("mode policy (ftl/policy)");
 
-/// The values of a summary, as paths in which `*` stands for any name or index, and what fills them. A path covers all that lies below it; the first one that fits counts.
+/// Paths of a summary's values, in which `*` stands for any name or index, with their origins. A path covers all values
+/// below it; the first path that matches counts.
 pub const ORIGINS: &[(&str, Origin)] = &[
     ("schema_version", Run),
     ("status", Run),
@@ -75,7 +76,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("power_failure", RETENTION),
 ];
 
-/// The declared path that covers the value at `path`, and what fills it; none if nobody declared it.
+/// Returns the declared path that covers the value at `path`, and its origin; none if no path covers it.
 pub fn origin(path: &[&str]) -> Option<(&'static str, Origin)> {
     let covers = |declared: &str| {
         let declared: Vec<&str> = declared.split('/').collect();
@@ -84,7 +85,7 @@ pub fn origin(path: &[&str]) -> Option<(&'static str, Origin)> {
     ORIGINS.iter().copied().find(|(declared, _)| covers(declared))
 }
 
-/// Calls `visit` with the path and the value of everything in a document that is neither an object nor an array with something in it.
+/// Calls `visit` with path and value of every leaf of a document: scalars, and empty objects and arrays.
 pub fn walk(document: &Value, visit: &mut dyn FnMut(&[&str], &Value)) {
     fn step<'a>(value: &'a Value, path: &mut Vec<&'a str>, visit: &mut dyn FnMut(&[&str], &Value)) {
         let children: Vec<(&str, &Value)> = match value {

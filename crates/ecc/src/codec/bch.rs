@@ -1,7 +1,8 @@
-//! Binary BCH codes that encode and decode.
+//! Encoder and decoder of binary BCH codes.
 //!
-//! Primitive, narrow-sense, shortened: bit i of an n-bit word is the coefficient of x^(n-1-i), data first, parity behind. Decoding is by syndromes,
-//! Berlekamp-Massey (Massey 1969, with Berlekamp's halving for binary codes) and a Chien search (Chien 1964).
+//! Primitive, narrow-sense, shortened. Bit i of an n-bit word is the coefficient of x^(n-1-i), with the data first and
+//! the parity after it. Decoding computes syndromes, then uses Berlekamp-Massey (Massey 1969, with Berlekamp's
+//! simplification for binary codes, which halves the steps) and a Chien search (Chien 1964).
 
 use super::field::Field;
 use super::{Failure, Outcome};
@@ -12,15 +13,15 @@ use crate::bch::Bch;
 pub struct BchCodec {
     code: Bch,
     field: Field,
-    /// The generator without its leading one, its highest coefficient in the first word's highest bit.
+    /// Generator polynomial without its leading one; the highest coefficient is in the highest bit of the first word.
     generator: Vec<u64>,
     parity_bits: usize,
-    /// Divisors of the field's order that the Chien search may split its work by.
+    /// Divisors of the field's order that the Chien search may use to divide its work.
     divisors: Vec<u32>,
 }
 
 impl BchCodec {
-    /// A code for `data_bits` that corrects `t` errors; an error if it would need a field beyond GF(2^16).
+    /// Builds a code for `data_bits` that corrects `t` errors. Fails if it would need a field larger than GF(2^16).
     pub fn new(data_bits: u64, t: u64) -> Result<BchCodec, String> {
         if data_bits == 0 || t == 0 || data_bits > 65_535 || t > 65_535 {
             return Err(format!("a BCH code of {data_bits} data bits with t = {t}: expected 1 to 65535 of either"));
@@ -34,22 +35,23 @@ impl BchCodec {
         Ok(BchCodec { code, field, parity_bits: generator.len() - 1, generator: left_aligned(&generator), divisors })
     }
 
-    /// The code's size and strength.
+    /// Returns the size and strength of the code.
     pub fn code(&self) -> Bch {
         self.code
     }
 
-    /// Parity bits: the generator's degree, at most `m t`.
+    /// Returns the number of parity bits: the degree of the generator, at most `m t`.
     pub fn parity_bits(&self) -> u64 {
         self.parity_bits as u64
     }
 
-    /// Bits of a codeword: data and parity.
+    /// Returns the bits of a codeword, data and parity.
     pub fn codeword_bits(&self) -> u64 {
         self.code.data_bits + self.parity_bits()
     }
 
-    /// The codeword of `data`, which must have the code's data bits: the data, then the parity.
+    /// Returns the codeword of `data`: the data, then the parity. `data` must have as many bits as the code has data
+    /// bits.
     pub fn encode(&self, data: &[bool]) -> Vec<bool> {
         assert_eq!(data.len() as u64, self.code.data_bits, "as many bits as the code takes");
         let mut word = data.to_vec();
@@ -57,11 +59,12 @@ impl BchCodec {
         word
     }
 
-    /// Corrects a received word in place and says how many bits it turned; a word beyond correction stays as it is.
+    /// Corrects a received word in place and returns the number of bits it flipped; an uncorrectable word is left
+    /// unchanged.
     pub fn decode(&self, word: &mut [bool]) -> Result<usize, Failure> {
         assert_eq!(word.len() as u64, self.codeword_bits(), "a whole codeword");
         let (data, parity) = word.split_at(self.code.data_bits as usize);
-        // The remainder of the word has its syndromes, and is a few per cent of its length.
+        // The remainder has the same syndromes as the word, and only a few per cent of its length.
         let differing = self.remainder(data).into_iter().zip(parity).enumerate().filter(|(_, (ours, theirs))| ours != *theirs);
         let positions: Vec<u32> = differing.map(|(bit, _)| (data.len() + bit) as u32).collect();
         let errors = self.locate(&self.syndromes(&positions))?;
@@ -71,8 +74,8 @@ impl BchCodec {
         Ok(errors.len())
     }
 
-    /// What becomes of a codeword with errors at these places, each named once, below [`BchCodec::codeword_bits`]. The code is linear: it is the
-    /// same for every codeword.
+    /// Returns the outcome for a codeword with errors at these positions, each given once and below
+    /// [`BchCodec::codeword_bits`]. The code is linear, so the outcome is the same for every codeword.
     pub fn decode_errors(&self, positions: &[u32]) -> Outcome {
         match self.locate(&self.syndromes(positions)) {
             Err(Failure) => Outcome::Detected,
@@ -85,7 +88,7 @@ impl BchCodec {
         }
     }
 
-    /// The parity of `data`: the remainder of data times x^parity by the generator.
+    /// Returns the parity of `data`: the remainder of data times x^parity divided by the generator.
     fn remainder(&self, data: &[bool]) -> Vec<bool> {
         let mut register = vec![0u64; self.generator.len()];
         for &bit in data {
@@ -100,7 +103,7 @@ impl BchCodec {
         (0..self.parity_bits).map(|bit| register[bit / 64] >> (63 - bit % 64) & 1 == 1).collect()
     }
 
-    /// The syndromes S_1 to S_2t of a word with ones at these places alone.
+    /// Returns the syndromes S_1 to S_2t of a word whose ones are at these positions.
     fn syndromes(&self, positions: &[u32]) -> Vec<u16> {
         let (field, order) = (&self.field, self.field.order());
         let last = self.codeword_bits() as u32 - 1;
@@ -124,7 +127,7 @@ impl BchCodec {
         syndromes
     }
 
-    /// The places of the errors that have these syndromes.
+    /// Returns the positions of the errors that have these syndromes.
     fn locate(&self, syndromes: &[u16]) -> Result<Vec<u32>, Failure> {
         if syndromes.iter().all(|&syndrome| syndrome == 0) {
             return Ok(Vec::new());
@@ -132,11 +135,12 @@ impl BchCodec {
         let locator = self.locator(syndromes)?;
         let last = self.codeword_bits() as u32 - 1;
         let errors: Vec<u32> = self.roots(&locator).into_iter().map(|exponent| last - exponent).collect();
-        // Fewer roots than the degree: the locator is of no word with up to t errors within the shortened length.
+        // If there are fewer roots than the degree, no pattern of up to t errors within the shortened length has these
+        // syndromes.
         if errors.len() == locator.len() - 1 { Ok(errors) } else { Err(Failure) }
     }
 
-    /// Berlekamp-Massey: the coefficients of the error locator, lowest first, as many as its length and one.
+    /// Returns the coefficients of the error locator, lowest first, by the Berlekamp-Massey algorithm.
     fn locator(&self, syndromes: &[u16]) -> Result<Vec<u16>, Failure> {
         let (field, t) = (&self.field, self.code.t as usize);
         let (mut locator, mut earlier) = (vec![1u16], vec![1u16]);
@@ -165,10 +169,12 @@ impl BchCodec {
         Ok(locator)
     }
 
-    /// The exponents e below the codeword's bits for which alpha^-e is a root of the locator.
+    /// Returns the exponents e below the number of codeword bits for which alpha^-e is a root of the locator.
     ///
-    /// Chien's search keeps the logarithm of each term and steps it from e to e + 1. A divisor d of the order saves most of it: alpha^(-j order / d)
-    /// depends on j modulo d alone, so terms alike in that are summed once for d exponents, `order / d` apart, and d sums are left for each.
+    /// Chien's search keeps the logarithm of each term and advances it from e to e + 1. A divisor d of the field's
+    /// order saves most of the work: alpha^(-j order / d) depends on j modulo d only. For d exponents that are `order /
+    /// d` apart, the terms with equal j modulo d are therefore summed once, and only d sums remain to be added for each
+    /// exponent.
     fn roots(&self, locator: &[u16]) -> Vec<u32> {
         let (field, order, bits) = (&self.field, self.field.order(), self.codeword_bits() as u32);
         let parts = self.parts(locator.len() as u32);
@@ -202,7 +208,7 @@ impl BchCodec {
         roots
     }
 
-    /// The divisor of the order with the least work for a locator of so many terms.
+    /// Returns the divisor of the order that gives the least work for a locator with `terms` terms.
     fn parts(&self, terms: u32) -> u32 {
         let work = |parts: u32| {
             let stride = u64::from(self.field.order() / parts);
@@ -212,7 +218,7 @@ impl BchCodec {
     }
 }
 
-/// A term of the locator at the exponent where the search stands.
+/// A term of the locator, at the current exponent of the search.
 struct Term {
     log: u32,
     step: u32,
@@ -225,7 +231,8 @@ impl Term {
     }
 }
 
-/// The generator's coefficients, lowest first: the product of the minimal polynomials of alpha, alpha^3 to alpha^(2t-1), each once.
+/// Returns the generator's coefficients, lowest first: the product of the distinct minimal polynomials of alpha,
+/// alpha^3, ..., alpha^(2t-1).
 fn generator(field: &Field, t: u32) -> Vec<bool> {
     let mut product = vec![true];
     let mut covered = vec![false; field.order() as usize];
@@ -245,7 +252,8 @@ fn generator(field: &Field, t: u32) -> Vec<bool> {
     product
 }
 
-/// The minimal polynomial of alpha^root, lowest coefficient first: the product of x - alpha^k over the conjugates k, which are marked as covered.
+/// Returns the minimal polynomial of alpha^root, lowest coefficient first: the product of x - alpha^k over the
+/// conjugates k, which are marked in `covered`.
 fn minimal(field: &Field, root: u32, covered: &mut [bool]) -> Vec<bool> {
     let mut polynomial = vec![1u16];
     let mut conjugate = root;
@@ -267,7 +275,7 @@ fn minimal(field: &Field, root: u32, covered: &mut [bool]) -> Vec<bool> {
         .collect()
 }
 
-/// Coefficients below the leading one, highest first, in words from their highest bit.
+/// Packs the coefficients below the leading one into words, highest first, starting at the highest bit.
 fn left_aligned(generator: &[bool]) -> Vec<u64> {
     let below: Vec<bool> = generator[..generator.len() - 1].iter().rev().copied().collect();
     below
@@ -293,8 +301,8 @@ mod tests {
         places.into_iter().collect()
     }
 
-    /// Lin and Costello, table 6.4: the (15, 7) code with t = 2 is x^8 + x^7 + x^6 + x^4 + 1, the (15, 5) code with t = 3 is
-    /// x^10 + x^8 + x^5 + x^4 + x^2 + x + 1.
+    /// Lin and Costello, table 6.4: the (15, 7) code with t = 2 is x^8 + x^7 + x^6 + x^4 + 1, the (15, 5) code with t =
+    /// 3 is x^10 + x^8 + x^5 + x^4 + x^2 + x + 1.
     #[test]
     fn generators_are_those_of_the_textbook() {
         let field = Field::new(4).expect("m is in the table");
@@ -316,7 +324,7 @@ mod tests {
                 let data: Vec<bool> = (0..data_bits).map(|_| rng.chance(0.5)).collect();
                 let sent = codec.encode(&data);
                 let mut received = sent.clone();
-                // Exactly t in the first word, fewer in others.
+                // Exactly t errors in the first word, a random number up to t in the others.
                 let errors = if word == 0 { t } else { rng.below(t + 1) };
                 for place in distinct(&mut rng, errors as usize, codec.codeword_bits()) {
                     received[place as usize] ^= true;
@@ -327,7 +335,7 @@ mod tests {
         }
     }
 
-    /// Errors at both ends of the word: the search covers the shortened length, all of it.
+    /// Errors at both ends of the word: the search covers the whole shortened length.
     #[test]
     fn the_first_and_the_last_bit_are_corrected() {
         for (data_bits, t) in [(4096, 12), (8192, 24), (32_768, 110)] {
@@ -339,7 +347,8 @@ mod tests {
         }
     }
 
-    /// Of words beyond t the share taken for another's neighbour is about 1/t!, less for a shortened code.
+    /// Of words with more than t errors, a fraction of about 1/t! is decoded to another codeword, less for a shortened
+    /// code.
     #[test]
     fn more_than_t_errors_are_found_out() {
         let mut rng = Rng::stream(4, "bch");
@@ -360,7 +369,7 @@ mod tests {
         }
     }
 
-    /// A codeword of another's data is an error pattern that no decoder sees.
+    /// An error pattern that is itself a codeword is seen by no decoder.
     #[test]
     fn an_error_that_is_a_codeword_is_silent() {
         let codec = codec(100, 3);

@@ -1,14 +1,16 @@
-//! What a flash read reports of a stored bit: the interval of voltage, of a few, that its cell lies in.
+//! Result of a flash read for a stored bit: the region, one of a few voltage intervals, in which its cell lies.
 
 use kit::Rng;
 
-/// Bounds on the log-likelihood ratio of a region: one that a bit never reaches still says no more than this (a chance of 1e-13).
+/// Bound on the log-likelihood ratio of a region: even a region that one bit value never reaches counts as no stronger
+/// evidence than this (a probability of 1e-13).
 pub const MAX_RATIO: f64 = 30.0;
 
-/// Up to this share of bits away from the commonest value, a word is drawn by the gaps between them, and bit by bit beyond.
+/// Largest fraction of bits away from the most common value for which a word is drawn by the gaps between them; beyond
+/// it, bit by bit.
 const RARE: f64 = 0.1;
 
-/// A region of voltage, with the probability that a bit is found in it.
+/// A region of voltage, with the probabilities that a stored bit is read in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
     /// P(region | bit 0).
@@ -18,7 +20,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// ln(P(region | 0) / P(region | 1)), within [`MAX_RATIO`]; zero for a region that no bit reaches.
+    /// Returns ln(P(region | 0) / P(region | 1)), within [`MAX_RATIO`]; zero for a region that no bit reaches.
     pub fn ratio(&self) -> f64 {
         if self.zero == self.one {
             return 0.0;
@@ -34,7 +36,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The channel of these regions. The probabilities of each bit must add up to one within 1e-6.
+    /// Builds a channel from its regions. Fails unless the probabilities of each bit value add up to one within 1e-6.
     pub fn of(regions: &[Region]) -> Result<Channel, String> {
         for (index, region) in regions.iter().enumerate() {
             let sound = |p: f64| p.is_finite() && p >= 0.0;
@@ -51,23 +53,24 @@ impl Channel {
         Ok(Channel { regions: regions.to_vec() })
     }
 
-    /// One reference, as often wrong for either bit.
+    /// Builds the channel of a single reference, with the same error rate for both bit values.
     pub fn hard(error_rate: f64) -> Result<Channel, String> {
         let right = 1.0 - error_rate;
         Channel::of(&[Region { zero: right, one: error_rate }, Region { zero: error_rate, one: right }])
     }
 
-    /// The regions.
+    /// Returns the regions.
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }
 
-    /// The share of bits that are wrong if each is taken as the likelier one of its region; where neither is, half are.
+    /// Returns the fraction of wrong bits if each bit is taken as the more likely value in its region; in a region
+    /// where both are equally likely, half of the bits are wrong.
     pub fn error_rate(&self) -> f64 {
         self.regions.iter().map(|region| 0.5 * region.zero.min(region.one)).sum()
     }
 
-    /// Mutual information of bit and region with equally likely bits \[bit\].
+    /// Returns the mutual information of bit and region, with equally likely bits \[bit\].
     pub fn capacity(&self) -> f64 {
         let part = |p: f64, mean: f64| if p > 0.0 { 0.5 * p * libm::log2(p / mean) } else { 0.0 };
         let of = |region: &Region| {
@@ -77,21 +80,22 @@ impl Channel {
         self.regions.iter().map(of).sum()
     }
 
-    /// A source of received words.
+    /// Returns a source of random received words.
     pub fn sampler(&self) -> Sampler {
         Sampler::of(self)
     }
 }
 
-/// Draws what a decoder sees of the all-zero codeword.
+/// Source of received words, as a decoder sees them if the all-zero codeword is sent.
 ///
-/// A read treats zeros and ones differently, so the zeros alone would not stand for all codewords. Each bit is therefore drawn at random, sent, and
-/// its ratio's sign turned if it was a one: the i.i.d. channel adapter of Hou, Siegel, Milstein and Pfister ("Capacity-approaching bandwidth-efficient
-/// coded modulation schemes based on low-density parity-check codes", IEEE Trans. Inf. Theory 49(9), 2003). Over codewords it is the same as a random
+/// A read treats zeros and ones differently, so zeros alone would not represent all codewords. Therefore each bit is
+/// drawn at random and sent, and the sign of its ratio is flipped if it was a one: the i.i.d. channel adapter of Hou,
+/// Siegel, Milstein and Pfister ("Capacity-approaching bandwidth-efficient coded modulation schemes based on
+/// low-density parity-check codes", IEEE Trans. Inf. Theory 49(9), 2003). Averaged over codewords, this equals a random
 /// coset of the code on the channel itself.
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    /// Ratios, the commonest first, each with the probability of itself and all before it.
+    /// Ratios with their cumulative probabilities, the most common ratio first.
     outcomes: Vec<(f64, f32)>,
     error_rate: f64,
 }
@@ -102,7 +106,8 @@ impl Sampler {
         for region in &channel.regions {
             let ratio = region.ratio() as f32;
             for (seen, share) in [(ratio, 0.5 * region.zero), (-ratio, 0.5 * region.one)] {
-                // Compared by their bits: a turned ratio of zero is an error in half of the cases, and its sign says so.
+                // Compared by their bits, so that 0.0 and -0.0 stay apart: the negative one counts as an error, which
+                // an erasure is in half of the cases.
                 match shares.iter_mut().find(|(other, _)| other.to_bits() == seen.to_bits()) {
                     Some((_, sum)) => *sum += share,
                     None => shares.push((seen, share)),
@@ -119,7 +124,7 @@ impl Sampler {
         Sampler { outcomes: outcomes.collect(), error_rate: channel.error_rate() }
     }
 
-    /// Fills a word with ratios as an all-zero codeword has them, and returns how many are on the wrong side.
+    /// Fills a word with the ratios of an all-zero codeword, and returns the number of ratios with the wrong sign.
     pub fn ratios(&self, rng: &mut Rng, word: &mut [f32]) -> u64 {
         let (common, ratio) = self.outcomes[0];
         let rare = 1.0 - common;
@@ -140,7 +145,7 @@ impl Sampler {
         errors
     }
 
-    /// The places of the errors in a word of so many bits, in rising order.
+    /// Draws the positions of the errors in a word of `bits` bits, in ascending order.
     pub fn errors(&self, rng: &mut Rng, bits: u64, places: &mut Vec<u32>) {
         places.clear();
         let mut gaps = Gaps::new(self.error_rate, bits as usize);
@@ -151,14 +156,14 @@ impl Sampler {
 
     fn outcome(&self, at: f64) -> f32 {
         let found = self.outcomes.iter().find(|(below, _)| at < *below);
-        // The last sum may fall short of one by a rounding.
+        // By rounding, the last cumulative probability may fall short of one.
         found.or(self.outcomes.last()).expect("a channel has an outcome").1
     }
 }
 
-/// Places of rare events in a row of trials, by geometric gaps: one random number for each event.
+/// Positions of rare events in a sequence of trials, by geometric gaps: one random number per event.
 struct Gaps {
-    /// ln(1 - p); none if nothing ever happens.
+    /// ln(1 - p); `None` if p is zero.
     ln_miss: Option<f64>,
     next: usize,
     end: usize,
@@ -169,10 +174,10 @@ impl Gaps {
         Gaps { ln_miss: (probability > 0.0).then(|| libm::log1p(-probability)), next: 0, end: trials }
     }
 
-    /// The next place; none after the last one.
+    /// Returns the next position; `None` after the last one.
     fn draw(&mut self, rng: &mut Rng) -> Option<usize> {
         let gap = libm::log(1.0 - rng.unit()) / self.ln_miss?;
-        // A double far beyond the end becomes the largest integer.
+        // The cast saturates, so a gap far beyond the end becomes the largest integer.
         let place = self.next.saturating_add(gap as usize);
         self.next = place.saturating_add(1);
         (place < self.end).then_some(place)
@@ -184,15 +189,16 @@ pub(crate) mod tests {
     use super::*;
     use kit::bisect::last_holding;
 
-    /// The probability that a normal variate is above `x` standard deviations.
+    /// Returns the probability that a normal variate is more than `x` standard deviations above its mean.
     fn above(x: f64) -> f64 {
         0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
     }
 
-    /// Two normal levels, 2 apart, read with references at these offsets from the middle, such that one in the middle has this error rate.
+    /// Returns the channel of two normal levels, 2 apart, read with references at these offsets from the middle; a
+    /// single reference in the middle has the given error rate.
     pub(crate) fn gaussian(error_rate: f64, offsets: &[f64]) -> Channel {
         let steps = last_holding(0.0, 40.0, 100, |steps| above(steps) >= error_rate);
-        // Zeros are the upper level.
+        // Zeros are stored as the upper level.
         let beyond = |mean: f64, reference: f64| above((reference - mean) * steps);
         let edges: Vec<f64> = [f64::NEG_INFINITY].into_iter().chain(offsets.iter().copied()).chain([f64::INFINITY]).collect();
         let share = |mean, pair: &[f64]| beyond(mean, pair[0]) - beyond(mean, pair[1]);
@@ -233,7 +239,8 @@ pub(crate) mod tests {
         assert_eq!([ratio(0.5, 0.0), ratio(0.0, 0.5), ratio(0.0, 0.0), ratio(0.2, 0.2)], [MAX_RATIO, -MAX_RATIO, 0.0, 0.0]);
     }
 
-    /// Every outcome comes as often as it should, for channels drawn by gaps and bit by bit, with an erasure, and with unlike bits.
+    /// Every outcome has the right frequency: for channels drawn by gaps and bit by bit, with an erasure, and with
+    /// different probabilities of the two bit values.
     #[test]
     fn words_are_drawn_as_the_channel_is() {
         let erasure = Region { zero: 0.02, one: 0.02 };

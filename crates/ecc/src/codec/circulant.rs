@@ -1,15 +1,16 @@
-//! Circulant matrices of 128 rows, as polynomials modulo x^128 - 1: one machine word each.
+//! Circulant matrices of 128 rows, as polynomials modulo x^128 - 1, each in one machine word.
 //!
-//! Bit s of a word is the coefficient of x^s, which turns a vector of 128 bits round by s places. The ring is local, because 128 is a power of two: an
-//! element has an inverse if and only if its weight is odd, and a matrix has one if and only if the matrix of its weights modulo two does.
+//! Bit s of a word is the coefficient of x^s, which rotates a vector of 128 bits by s places. The ring is local,
+//! because 128 is a power of two: an element is invertible if and only if its weight is odd, and a matrix is invertible
+//! if and only if the matrix of its weights modulo two is.
 
-/// Rows of a circulant.
+/// Number of rows of a circulant.
 pub const CIRCULANT: usize = 128;
 
-/// A matrix of circulants, by rows.
+/// Matrix of circulants, by rows.
 pub type Matrix = Vec<Vec<u128>>;
 
-/// The product of two circulants, or of a circulant and a vector.
+/// Returns the product of two circulants, or of a circulant and a vector.
 pub fn product(mut a: u128, b: u128) -> u128 {
     let mut sum = 0;
     while a != 0 {
@@ -19,7 +20,8 @@ pub fn product(mut a: u128, b: u128) -> u128 {
     sum
 }
 
-/// The inverse of a circulant, if it has one. Squaring doubles exponents, so that the 128th power of an odd element is one: the inverse is the 127th.
+/// Returns the inverse of a circulant; `None` if its weight is even. Squaring doubles the exponents, so the 128th power
+/// of an element of odd weight is one, and its 127th power is the inverse.
 pub fn inverse(element: u128) -> Option<u128> {
     if element.count_ones().is_multiple_of(2) {
         return None;
@@ -32,7 +34,7 @@ pub fn inverse(element: u128) -> Option<u128> {
     Some(inverse)
 }
 
-/// The inverse of a square matrix; none if there is none.
+/// Returns the inverse of a square matrix; `None` if it is not invertible.
 pub fn invert(matrix: &Matrix) -> Option<Matrix> {
     let size = matrix.len();
     let mut rows: Matrix = (0..)

@@ -1,19 +1,19 @@
-//! Finite fields GF(2^m), m from 3 to 16, by tables of powers and logarithms.
+//! Finite fields GF(2^m), m from 3 to 16, with tables of powers and logarithms.
 
-/// A primitive polynomial for each m from 3, bit i for x^i (Lin and Costello, Error Control Coding, table 2.7).
+/// Primitive polynomials for m = 3 and up, bit i for x^i (Lin and Costello, Error Control Coding, table 2.7).
 const PRIMITIVE: [u32; 14] = [0xb, 0x13, 0x25, 0x43, 0x89, 0x11d, 0x211, 0x409, 0x805, 0x1053, 0x201b, 0x4443, 0x8003, 0x1100b];
 
-/// The field GF(2^m): elements are polynomials in its primitive element alpha, bit i for alpha^i.
+/// The field GF(2^m). Elements are polynomials in the primitive element alpha, bit i for alpha^i.
 #[derive(Clone, Debug)]
 pub struct Field {
     order: u32,
-    /// Powers of alpha, twice over, so that the sum of two logarithms needs no reduction.
+    /// Powers of alpha, stored twice in a row so that the sum of two logarithms needs no reduction.
     exp: Vec<u16>,
     log: Vec<u16>,
 }
 
 impl Field {
-    /// The field of 2^m elements; none unless m is from 3 to 16.
+    /// Returns the field of 2^m elements; `None` unless m is from 3 to 16.
     pub fn new(m: u64) -> Option<Field> {
         let polynomial = *PRIMITIVE.get(usize::try_from(m.checked_sub(3)?).ok()?)?;
         let order = (1u32 << m) - 1;
@@ -31,31 +31,31 @@ impl Field {
         Some(Field { order, exp, log })
     }
 
-    /// Non-zero elements, 2^m - 1: powers of alpha repeat after so many.
+    /// Returns the number of non-zero elements, 2^m - 1, which is also the period of the powers of alpha.
     pub fn order(&self) -> u32 {
         self.order
     }
 
-    /// alpha to a power below twice the order.
+    /// Returns alpha to a power below twice the order.
     #[inline]
     pub fn power(&self, exponent: u32) -> u16 {
         self.exp[exponent as usize]
     }
 
-    /// The power of alpha that a non-zero element is, below the order.
+    /// Returns the logarithm of a non-zero element: its power of alpha, below the order.
     #[inline]
     pub fn log(&self, element: u16) -> u32 {
         debug_assert!(element != 0, "zero is no power");
         u32::from(self.log[usize::from(element)])
     }
 
-    /// The product of two elements.
+    /// Returns the product of two elements.
     #[inline]
     pub fn product(&self, a: u16, b: u16) -> u16 {
         if a == 0 || b == 0 { 0 } else { self.power(self.log(a) + self.log(b)) }
     }
 
-    /// The quotient of an element and a non-zero one.
+    /// Returns the quotient of an element and a non-zero element.
     #[inline]
     pub fn quotient(&self, a: u16, b: u16) -> u16 {
         if a == 0 { 0 } else { self.power(self.log(a) + self.order - self.log(b)) }
@@ -66,7 +66,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// alpha is primitive if and only if its powers are all elements but zero.
+    /// alpha is primitive if and only if its powers are all the non-zero elements.
     #[test]
     fn every_polynomial_of_the_table_is_primitive() {
         for m in 3..=16 {
@@ -84,7 +84,7 @@ mod tests {
         assert!(Field::new(2).is_none() && Field::new(17).is_none());
     }
 
-    /// The product of the tables is that of polynomials, reduced.
+    /// Products from the tables equal products of polynomials, reduced.
     #[test]
     fn products_are_those_of_polynomials() {
         for m in [3u64, 8, 13, 16] {

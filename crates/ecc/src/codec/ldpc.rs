@@ -1,86 +1,89 @@
 //! Quasi-cyclic LDPC codes with a layered normalised min-sum decoder.
 //!
-//! The parity-check matrix is of 128 x 128 circulants of weight one, drawn at random without cycles of four; every bit is in `column_weight` checks,
-//! but for the last 128 parity bits, which are in one less if that is even. No maker publishes the code of a drive: this one has their size, rate and
-//! column weight, and no more is claimed for it. Cycles of six are left as they come, and the error floor is not known below what is counted.
+//! The parity-check matrix consists of 128 x 128 circulants of weight one, drawn at random without cycles of length
+//! four. Every bit is in `column_weight` checks, except that the last 128 parity bits are in one fewer if that number
+//! is even. No manufacturer publishes the code of a drive: this one has a typical size, rate and column weight, and no
+//! more is claimed for it. Cycles of length six are not avoided, and the error floor is unknown below the failure rates
+//! that have been counted.
 //!
-//! The decoder goes through the checks block row by block row (Hocevar 2004) and scales the least magnitudes by 3/4 (Chen and Fossorier 2002). It
-//! works on integers, 64 to one unit of a log-likelihood ratio: values from the channel are odd and messages are even, so that no sum is ever zero and
-//! no tie favours the zero that the measurements send.
+//! The decoder processes the checks block row by block row (Hocevar 2004) and scales the smallest magnitudes by 3/4
+//! (Chen and Fossorier 2002). It uses integers, 64 to one unit of a log-likelihood ratio. Channel values are odd and
+//! messages are even, so that no sum is ever zero and no tie favours the all-zero codeword sent in measurements.
 
 use super::circulant::{CIRCULANT, Matrix, product};
 use super::protograph::Protograph;
 
-/// The most data bits: 16 KiB.
+/// Largest number of data bits: 16 KiB.
 pub const MAX_DATA_BITS: u64 = 131_072;
 
-/// The most parity bits: the parity part is inverted within a second.
+/// Largest number of parity bits, for which the parity part is inverted within a second.
 pub const MAX_PARITY_BITS: u64 = 16_384;
 
 /// Integer steps of a log-likelihood ratio of one.
 const SCALE: f32 = 64.0;
 
-/// The largest value taken from the channel. With the largest message it keeps sums of up to six of them within an `i16`.
+/// Largest value taken from the channel. Together with the largest message it keeps sums with up to six messages within
+/// an `i16`.
 const MAX_INPUT: f32 = 4095.0;
 
-/// The largest message of a check.
+/// Largest message of a check.
 const MAX_MESSAGE: i16 = 4094;
 
-/// The normalisation, 3/4, in 65536ths.
+/// Normalisation factor of 3/4, in units of 1/65536.
 const NORMALISATION: u32 = 49_152;
 
 /// One value for each row of a circulant.
 type Lanes = [i16; CIRCULANT];
 
-/// What an LDPC code is made from.
+/// Parameters from which an LDPC code is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LdpcShape {
     /// Data bits of a codeword: a multiple of 128, up to [`MAX_DATA_BITS`].
     pub data_bits: u64,
-    /// Parity bits: a multiple of 128, up to [`MAX_PARITY_BITS`].
+    /// Parity bits of a codeword: a multiple of 128, up to [`MAX_PARITY_BITS`].
     pub parity_bits: u64,
-    /// Checks that a bit is in, 3 to 6.
+    /// Number of checks that each bit is in, 3 to 6.
     pub column_weight: u64,
-    /// Seed of the matrix: one seed, one code.
+    /// Seed from which the matrix is drawn: one seed, one code.
     pub seed: u64,
     /// Iterations after which the decoder gives up.
     pub max_iterations: u32,
 }
 
 impl Default for LdpcShape {
-    /// 4 KiB with a ninth of that as parity, rate 0.901.
+    /// Returns a code of 4 KiB with about a ninth of that as parity, rate 0.901.
     fn default() -> Self {
         LdpcShape { data_bits: 32_768, parity_bits: 3584, column_weight: 4, seed: 1, max_iterations: 20 }
     }
 }
 
-/// A circulant of weight one in a block row: its block column and by how much it turns.
+/// A circulant of weight one in a block row: its block column and its cyclic shift.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     column: usize,
     shift: u32,
 }
 
-/// An LDPC code with its matrix.
+/// An LDPC code with its parity-check matrix.
 #[derive(Clone, Debug)]
 pub struct LdpcCodec {
     shape: LdpcShape,
-    /// The matrix by block rows.
+    /// Parity-check matrix by block rows.
     rows: Vec<Vec<Edge>>,
-    /// The inverse of the matrix's parity part.
+    /// Inverse of the parity part of the matrix.
     inverse: Matrix,
 }
 
-/// How a decoding went.
+/// Result of decoding a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// Whether all checks hold in the end: the word is a codeword, if not always the one that was stored.
+    /// True if all checks hold at the end: the word is a codeword, though not always the one that was stored.
     pub converged: bool,
-    /// Iterations done; none if the received word had no error.
+    /// Number of iterations; zero if the received word had no error.
     pub iterations: u32,
 }
 
-/// What a decoder works in, and where it leaves its word: one for each thread, made once.
+/// Working memory and output of a decoder: one for each thread, allocated once.
 #[derive(Clone, Debug)]
 pub struct LdpcScratch {
     posterior: Vec<Lanes>,
@@ -90,19 +93,20 @@ pub struct LdpcScratch {
 }
 
 impl LdpcScratch {
-    /// The decoded word, bit `i` at bit `i % 128` of element `i / 128`.
+    /// Returns the decoded word: bit `i` is bit `i % 128` of element `i / 128`.
     pub fn word(&self) -> &[u128] {
         &self.word
     }
 
-    /// A bit of the decoded word.
+    /// Returns one bit of the decoded word.
     pub fn bit(&self, index: usize) -> bool {
         self.word[index / CIRCULANT] >> (index % CIRCULANT) & 1 == 1
     }
 }
 
 impl LdpcCodec {
-    /// The code of this shape; an error if it is out of range, or if no matrix of it without cycles of four was found.
+    /// Builds the code of this shape. Fails if the shape is out of range, or if no such matrix without cycles of length
+    /// four was found.
     pub fn new(shape: LdpcShape) -> Result<LdpcCodec, String> {
         let LdpcShape { data_bits, parity_bits, column_weight, seed, .. } = shape;
         let whole = |bits: u64, most: u64| bits > 0 && bits.is_multiple_of(CIRCULANT as u64) && bits <= most;
@@ -128,17 +132,17 @@ impl LdpcCodec {
         Ok(LdpcCodec { shape, rows: edges, inverse })
     }
 
-    /// What the code was made from.
+    /// Returns the parameters from which the code was built.
     pub fn shape(&self) -> LdpcShape {
         self.shape
     }
 
-    /// Bits of a codeword: data and parity.
+    /// Returns the bits of a codeword, data and parity.
     pub fn codeword_bits(&self) -> u64 {
         self.shape.data_bits + self.shape.parity_bits
     }
 
-    /// A decoder's work space.
+    /// Returns the working memory for a decoder.
     pub fn scratch(&self) -> LdpcScratch {
         let edges = self.rows.iter().map(Vec::len).sum();
         let widest = self.rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -151,7 +155,8 @@ impl LdpcCodec {
         }
     }
 
-    /// The codeword of `data`, which must have the code's data bits: the data, then the parity.
+    /// Returns the codeword of `data`: the data, then the parity. `data` must have as many bits as the code has data
+    /// bits.
     pub fn encode(&self, data: &[bool]) -> Vec<bool> {
         assert_eq!(data.len() as u64, self.shape.data_bits, "as many bits as the code takes");
         let pack = |bits: &[bool]| bits.iter().rev().fold(0u128, |word, &bit| word << 1 | u128::from(bit));
@@ -166,8 +171,8 @@ impl LdpcCodec {
         codeword
     }
 
-    /// Decodes a received word, given for each bit as the log-likelihood ratio ln(P(0) / P(1)); the word is left in `scratch`. A ratio of zero counts as
-    /// the least one of its sign.
+    /// Decodes a received word, given as the log-likelihood ratio ln(P(0) / P(1)) of each bit; the decoded word is left
+    /// in `scratch`. A ratio of zero counts as the smallest non-zero ratio of its sign.
     pub fn decode(&self, ratios: &[f32], scratch: &mut LdpcScratch) -> Decoded {
         assert_eq!(ratios.len() as u64, self.codeword_bits(), "a ratio for every bit");
         for (lanes, ratios) in scratch.posterior.iter_mut().zip(ratios.chunks_exact(CIRCULANT)) {
@@ -190,7 +195,7 @@ impl LdpcCodec {
         Decoded { converged: false, iterations: self.shape.max_iterations }
     }
 
-    /// Goes through all checks once.
+    /// Runs one iteration over all checks.
     fn iterate(&self, scratch: &mut LdpcScratch) {
         let mut messages = scratch.messages.as_mut_slice();
         for row in &self.rows {
@@ -201,18 +206,18 @@ impl LdpcCodec {
     }
 }
 
-/// The checks of a block row: zero where they hold.
+/// Returns the checks of a block row; a bit is zero if its check holds.
 fn parity(row: &[Edge], word: &[u128]) -> u128 {
     row.iter().fold(0, |sum, edge| sum ^ word[edge.column].rotate_left(edge.shift))
 }
 
-/// A ratio as an odd integer, of its sign even if it is zero.
+/// Converts a ratio to an odd integer of the same sign, also if it is a positive or negative zero.
 fn quantised(ratio: f32) -> i16 {
     let magnitude = (ratio.abs() * SCALE).min(MAX_INPUT) as i16 | 1;
     if ratio.is_sign_negative() { -magnitude } else { magnitude }
 }
 
-/// Packs the signs.
+/// Packs the signs of the posteriors into the word of hard decisions.
 fn decide(posterior: &[Lanes], word: &mut [u128]) {
     for (bits, lanes) in word.iter_mut().zip(posterior) {
         let mut bytes = [0u8; CIRCULANT / 8];
@@ -223,13 +228,13 @@ fn decide(posterior: &[Lanes], word: &mut [u128]) {
     }
 }
 
-/// What 128 checks have seen of their bits.
+/// State of 128 checks after going through their bits.
 struct Checks {
-    /// The least magnitude.
+    /// Smallest magnitude.
     least: Lanes,
-    /// The least but one; the same, if two bits have it.
+    /// Second smallest magnitude; equal to the smallest if two bits have it.
     second: Lanes,
-    /// The product of the signs, in the sign.
+    /// Product of the signs, in the sign bit.
     sign: Lanes,
 }
 
@@ -250,7 +255,7 @@ fn layer(row: &[Edge], posterior: &mut [Lanes], messages: &mut [Lanes], extrinsi
     }
 }
 
-/// Copies lanes, each `shift` places further on.
+/// Copies lanes, rotated by `shift` places.
 #[inline]
 fn turned(from: &Lanes, shift: usize, to: &mut Lanes) {
     let (head, tail) = from.split_at(CIRCULANT - shift);
@@ -258,7 +263,8 @@ fn turned(from: &Lanes, shift: usize, to: &mut Lanes) {
     to[..shift].copy_from_slice(tail);
 }
 
-/// Takes each check's own message from the sums of its bits, and keeps the two least magnitudes and the sign.
+/// Subtracts each check's previous message from the sums of its bits, and tracks the two smallest magnitudes and the
+/// sign.
 #[inline]
 fn absorb(checks: &mut Checks, message: &Lanes, input: &mut Lanes) {
     let lanes = input.iter_mut().zip(message).zip(&mut checks.least).zip(&mut checks.second).zip(&mut checks.sign);
@@ -271,7 +277,8 @@ fn absorb(checks: &mut Checks, message: &Lanes, input: &mut Lanes) {
     }
 }
 
-/// The messages of checks to one of their bits: the least magnitude of the others, with the product of their signs.
+/// Computes the messages of checks to one of their bits: the smallest magnitude of the other bits, with the product of
+/// their signs.
 #[inline]
 fn answer(checks: &Checks, least: &Lanes, second: &Lanes, input: &Lanes, message: &mut Lanes) {
     let lanes = message.iter_mut().zip(input).zip(&checks.least).zip(&checks.sign).zip(least.iter().zip(second));
@@ -282,7 +289,7 @@ fn answer(checks: &Checks, least: &Lanes, second: &Lanes, input: &Lanes, message
     }
 }
 
-/// Magnitudes as they are sent: scaled, even, and bounded.
+/// Returns magnitudes as messages carry them: scaled, even and bounded.
 fn scaled(magnitudes: &Lanes) -> Lanes {
     magnitudes.map(|magnitude| ((((magnitude as u32) * NORMALISATION) >> 16) as i16 & !1).min(MAX_MESSAGE))
 }
@@ -300,7 +307,7 @@ mod tests {
         (0..bits).map(|_| rng.chance(0.5)).collect()
     }
 
-    /// Ratios of a word with some of its bits turned.
+    /// Returns the ratios of a word with some of its bits flipped.
     fn received(word: &[bool], flips: &[bool]) -> Vec<f32> {
         word.iter().zip(flips).map(|(bit, flip)| if bit == flip { 5.0 } else { -5.0 }).collect()
     }
@@ -329,7 +336,7 @@ mod tests {
         }
     }
 
-    /// The bits of every check, one by one: block row by block row.
+    /// Returns the bits of every single check, block row by block row.
     fn expanded(codec: &LdpcCodec) -> Vec<Vec<usize>> {
         let of = |row: &Vec<Edge>, check: usize| {
             let turned = |edge: &Edge| edge.column * CIRCULANT + (check + CIRCULANT - edge.shift as usize) % CIRCULANT;
@@ -338,7 +345,8 @@ mod tests {
         codec.rows.iter().flat_map(|row| (0..CIRCULANT).map(move |check| of(row, check))).collect()
     }
 
-    /// No two bits share two checks, every bit is in as many checks as it should be, checks are of even size, and codewords hold them.
+    /// No two bits share two checks, every bit is in the right number of checks, block rows have nearly equal weight,
+    /// and codewords satisfy all checks.
     #[test]
     fn the_matrix_has_no_cycles_of_four() {
         for shape in shapes() {
@@ -366,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Two iterations are those of the textbook, one check after the other.
+    /// Two iterations give the same sums as the textbook algorithm, one check at a time.
     #[test]
     fn iterations_are_those_of_one_check_at_a_time() {
         let (codec, mut rng) = (small(), Rng::stream(6, "ldpc"));
@@ -392,7 +400,8 @@ mod tests {
         assert!(scratch.posterior.as_flattened().iter().zip(&sums).all(|(&lane, &sum)| i32::from(lane) == sum));
     }
 
-    /// What lets the measurements send zeros only: the codeword changes neither the outcome nor the iterations.
+    /// Measurements may send the all-zero codeword only, because the codeword changes neither the outcome nor the
+    /// iterations.
     #[test]
     fn every_codeword_is_decoded_alike() {
         let (codec, mut rng) = (small(), Rng::stream(2, "ldpc"));
@@ -427,7 +436,7 @@ mod tests {
             LdpcCodec::new(LdpcShape { data_bits, parity_bits, column_weight, ..LdpcShape::default() }).is_err()
         };
         assert!(refused(1000, 1024, 4) && refused(8192, 0, 4) && refused(8192, 512, 4) && refused(8192, 1024, 2));
-        // So many columns over five rows do not go without a cycle of four.
+        // That many columns over five block rows cannot avoid cycles of length four.
         assert!(refused(65_536, 640, 4));
     }
 

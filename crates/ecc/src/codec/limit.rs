@@ -1,15 +1,17 @@
-//! The error rate that a code bears, from counts at some.
+//! Error rate that a code corrects, estimated from counts at several error rates.
 
 use super::measure::{Counted, interval};
 
-/// Confidence of the interval whose upper end is taken as the failure rate.
+/// Confidence level of the interval whose upper end is taken as the failure rate.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The error rate at which codewords fail with probability `target`, between points of (error rate above zero, count) in any order.
+/// Returns the error rate at which codewords fail with probability `target`, from points of (error rate above zero,
+/// count) in any order.
 ///
-/// Each point stands for the upper end of its interval at [`CONFIDENCE`], or that of a lower error rate if it is higher, so that the answer errs on the
-/// safe side; between points a straight line in logarithms is taken. None if the target is not between the ends of two points: at the lowest rate too
-/// few codewords were counted, or at the highest too few failed.
+/// The failure rate of a point is the upper end of its interval at [`CONFIDENCE`], or that of a lower error rate if it
+/// is higher, so that the result errs on the safe side. Between points the failure rate is interpolated linearly in
+/// logarithms. `None` if the points do not bracket the target: at the lowest error rate too few codewords were counted,
+/// or at the highest too few failed.
 pub fn correctable(points: &[(f64, Counted)], target: f64) -> Option<f64> {
     let mut bounds: Vec<(f64, f64)> =
         points.iter().map(|(rate, counted)| (*rate, interval(counted.failed, counted.frames, CONFIDENCE).1)).collect();
@@ -34,7 +36,7 @@ mod tests {
         Counted { failed, frames, ..Counted::default() }
     }
 
-    /// With as many failures as the binomial tail expects, the answer is just below the code's own limit.
+    /// With the number of failures that the binomial tail predicts, the result is just below the code's own limit.
     #[test]
     fn the_limit_of_a_bch_code_is_found_again() {
         let code = Bch { data_bits: 4096, t: 12 };
@@ -56,12 +58,12 @@ mod tests {
     #[test]
     fn what_is_not_bracketed_is_not_answered() {
         let points = [(1e-3, counted(0, 1000)), (2e-3, counted(100, 1000))];
-        // No failure in 1000 says 3.7e-3 at most.
+        // With no failure in 1000 codewords, the failure rate is at most 3.7e-3.
         assert!(correctable(&points, 1e-3).is_none() && correctable(&points, 0.5).is_none() && correctable(&[], 0.1).is_none());
         assert!(correctable(&points, 1e-2).is_some_and(|rate| (1e-3..2e-3).contains(&rate)));
     }
 
-    /// A point with few frames at a low rate does not make the curve fall.
+    /// A point with few codewords at a low error rate does not make the curve fall.
     #[test]
     fn a_poor_count_below_holds_above() {
         let points = [(1e-3, counted(0, 10)), (2e-3, counted(1, 10_000)), (3e-3, counted(9000, 10_000))];

@@ -1,4 +1,4 @@
-//! How often a codec fails on a channel: counted, with the bounds that a count allows.
+//! Failure rates of a codec on a channel: counted, with confidence intervals.
 
 use super::channel::{Channel, Sampler};
 use super::{BchCodec, LdpcCodec, Outcome};
@@ -7,20 +7,20 @@ use kit::Rng;
 use kit::bisect::last_holding;
 use std::ops::{Add, AddAssign};
 
-/// Frames in a chunk of [`chunks`].
+/// Codewords in a chunk of [`chunks`].
 pub const CHUNK_FRAMES: u64 = 64;
 
-/// A code that can be measured.
+/// A code whose failure rate can be measured.
 #[derive(Clone, Debug)]
 pub enum Codec {
-    /// A BCH code; it sees hard decisions only.
+    /// A BCH code; it receives hard decisions only.
     Bch(BchCodec),
-    /// An LDPC code; it sees log-likelihood ratios.
+    /// An LDPC code; it receives log-likelihood ratios.
     Ldpc(LdpcCodec),
 }
 
 impl Codec {
-    /// Bits of a codeword.
+    /// Returns the bits of a codeword.
     pub fn codeword_bits(&self) -> u64 {
         match self {
             Codec::Bch(codec) => codec.codeword_bits(),
@@ -28,7 +28,7 @@ impl Codec {
         }
     }
 
-    /// Data bits of a codeword.
+    /// Returns the data bits of a codeword.
     pub fn data_bits(&self) -> u64 {
         match self {
             Codec::Bch(codec) => codec.code().data_bits,
@@ -37,23 +37,23 @@ impl Codec {
     }
 }
 
-/// What was counted. Counts of different chunks add up.
+/// Counts of a measurement. The counts of different chunks can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Codewords sent.
+    /// Number of codewords sent.
     pub frames: u64,
-    /// Codewords that did not come out as they were sent, known or not.
+    /// Number of codewords that were not decoded to the codeword sent, whether detected or not.
     pub failed: u64,
-    /// Those of them that came out as another codeword, so that nothing shows the error.
+    /// Number of failed codewords that were decoded to another codeword, so that the error is not detected.
     pub undetected: u64,
-    /// Iterations of the decoder over all codewords; none for BCH codes.
+    /// Iterations of the decoder summed over all codewords; zero for BCH codes.
     pub iterations: u64,
-    /// Bits that a hard decision had wrong before decoding.
+    /// Number of bits that a hard decision had wrong before decoding.
     pub errors: u64,
 }
 
 impl Counted {
-    /// The share of codewords that failed; not a number if none was sent.
+    /// Returns the fraction of codewords that failed; NaN if none was sent.
     pub fn failure_rate(&self) -> f64 {
         self.failed as f64 / self.frames as f64
     }
@@ -92,12 +92,13 @@ impl std::iter::Sum for Counted {
     }
 }
 
-/// The chunks that `frames` are counted in, each as its number and its frames: whoever counts them, in whatever order, finds the same sum.
+/// Divides `frames` codewords into chunks, each given by its number and its codewords. The sum of the counts does not
+/// depend on the order in which chunks are counted, nor on the thread.
 pub fn chunks(frames: u64) -> impl Iterator<Item = (u64, u64)> {
     (0..frames.div_ceil(CHUNK_FRAMES)).map(move |chunk| (chunk, CHUNK_FRAMES.min(frames - chunk * CHUNK_FRAMES)))
 }
 
-/// Sends `frames` codewords over the channel, with the random numbers of this chunk of the seed.
+/// Sends `frames` codewords over the channel, with the random numbers of one chunk of the seed.
 pub fn count(codec: &Codec, channel: &Channel, frames: u64, seed: u64, chunk: u64) -> Counted {
     let (sampler, mut rng) = (channel.sampler(), Rng::stream(seed, &format!("codec.{chunk}")));
     match codec {
@@ -106,7 +107,7 @@ pub fn count(codec: &Codec, channel: &Channel, frames: u64, seed: u64, chunk: u6
     }
 }
 
-/// Sends `frames` codewords over the channel, all [`chunks`] in turn.
+/// Sends `frames` codewords over the channel, counting all [`chunks`] in turn.
 pub fn count_all(codec: &Codec, channel: &Channel, frames: u64, seed: u64) -> Counted {
     chunks(frames).map(|(chunk, frames)| count(codec, channel, frames, seed, chunk)).sum()
 }
@@ -132,7 +133,7 @@ fn count_ldpc(codec: &LdpcCodec, sampler: &Sampler, frames: u64, rng: &mut Rng) 
     counted
 }
 
-/// What became of an all-zero codeword.
+/// Returns the outcome for an all-zero codeword.
 fn judged(converged: bool, word: &[u128]) -> Outcome {
     match (converged, word.iter().all(|&bits| bits == 0)) {
         (false, _) => Outcome::Detected,
@@ -141,7 +142,8 @@ fn judged(converged: bool, word: &[u128]) -> Outcome {
     }
 }
 
-/// The failure rates that so many failures are consistent with, at this confidence: Clopper and Pearson, Biometrika 26 (1934), exact.
+/// Returns the interval of failure rates that is consistent with `failed` failures among `frames` codewords at this
+/// confidence level: Clopper and Pearson, Biometrika 26 (1934), exact.
 pub fn interval(failed: u64, frames: u64, confidence: f64) -> (f64, f64) {
     assert!(failed <= frames, "{failed} failures of {frames}");
     let tail = libm::log(0.5 * (1.0 - confidence));
@@ -149,7 +151,7 @@ pub fn interval(failed: u64, frames: u64, confidence: f64) -> (f64, f64) {
         0 => 0.0,
         _ => last_holding(0.0, 1.0, 100, |rate| ln_tail(frames, failed - 1, rate) <= tail),
     };
-    // At most so many failures is more successes than the others.
+    // At most `failed` failures means at least `frames - failed` successes.
     let high = match frames - failed {
         0 => 1.0,
         passed => last_holding(0.0, 1.0, 100, |rate| ln_tail(frames, passed - 1, 1.0 - rate) >= tail),
@@ -176,7 +178,8 @@ mod tests {
         Channel::hard(error_rate).expect("a probability")
     }
 
-    /// Exact intervals of the binomial distribution, from tables; (0, n) is 1 - (alpha / 2)^(1/n).
+    /// Exact intervals of the binomial distribution, from tables; for no failure among n the upper end is 1 - (alpha /
+    /// 2)^(1/n).
     #[test]
     fn intervals_are_those_of_clopper_and_pearson() {
         for (failed, frames, low, high) in [
@@ -195,7 +198,7 @@ mod tests {
         assert!(wide.0 < narrow.0 && narrow.0 < 0.02 && 0.02 < narrow.1 && narrow.1 < wide.1);
     }
 
-    /// The real code fails as often as the binomial tail says: it corrects t errors and no more.
+    /// The real code fails as often as the binomial tail predicts: it corrects t errors and no more.
     #[test]
     fn a_bch_code_fails_as_the_binomial_tail_says() {
         let codec = bch(4096, 12);
@@ -209,7 +212,7 @@ mod tests {
         assert!((mean / rate - 1.0).abs() < 0.05 && counted.iterations == 0 && counted.undetected == 0);
     }
 
-    /// The Hamming code (7, 4) is perfect: with two errors or more it always takes the word for another's neighbour.
+    /// The Hamming code (7, 4) is perfect: with two or more errors it always decodes to another codeword.
     #[test]
     fn silent_errors_are_failures_too() {
         let codec = bch(4, 1);
@@ -239,7 +242,7 @@ mod tests {
         assert!(failures[0] == 40 && failures[1] < 20 && failures[2] <= failures[1], "{failures:?}");
     }
 
-    /// Chunks stand alone, so their order is free; one seed is one result.
+    /// Chunks are independent, so their order is free; one seed gives one result.
     #[test]
     fn chunks_add_up_to_the_whole() {
         for (codec, channel, frames) in [(bch(4096, 12), hard(2e-3), 150), (ldpc(), hard(6e-3), 70)] {

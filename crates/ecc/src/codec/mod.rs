@@ -1,12 +1,13 @@
-//! Real codecs: BCH and LDPC codes that encode, decode, and can be counted failing on a channel.
+//! Real codecs: BCH and LDPC codes that encode and decode, and whose failures on a channel can be counted.
 //!
-//! A channel ([`channel`]) says what a flash read reports of a stored bit; [`measure`] sends codewords over it and counts; [`limit`] reads from the
-//! counts the error rate that a code bears.
+//! A channel ([`channel`]) gives the result of a flash read for a stored bit; [`measure`] sends codewords over it and
+//! counts failures; [`limit`] derives from the counts the error rate that a code corrects.
 //!
-//! Own code, since no crate served. `ldpc-toolbox` 0.12 has no normalised min-sum and draws a command line's dependencies in; four of its layered
-//! decoders made 2 to 165 codewords of 36352 bits a second at an error rate of 4e-3, where ours makes 3000 on the same core. `labrador-ldpc` knows the
-//! CCSDS codes alone, of rate 4/5 at most. `bchlib` wraps C under the GPL, for fields up to GF(2^15); `reed-solomon` and its kin are byte codes;
-//! `comnum-fec` was not in our registry.
+//! The implementation is our own because no existing crate fitted. `ldpc-toolbox` 0.12 has no normalised min-sum and
+//! depends on command-line crates; four of its layered decoders decoded 2 to 165 codewords of 36352 bits per second at
+//! an error rate of 4e-3, where ours decodes 3000 on the same core. `labrador-ldpc` has only the CCSDS codes, of rate
+//! 4/5 at most. `bchlib` wraps C under the GPL, for fields up to GF(2^15); `reed-solomon` and similar crates are byte
+//! codes; `comnum-fec` was not in our registry.
 
 pub mod bch;
 pub mod channel;
@@ -22,7 +23,7 @@ pub use channel::Channel;
 pub use ldpc::{LdpcCodec, LdpcShape};
 pub use measure::{Codec, Counted};
 
-/// A decoder saw that a word has more errors than it corrects; it left the word as it was.
+/// Error of a decoder that has detected more errors than it corrects; the word is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure;
 
@@ -34,13 +35,13 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What became of a codeword.
+/// Result of decoding a codeword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It came out as it was stored.
+    /// The decoded word is the stored one.
     Corrected,
-    /// The decoder gave up: the error is known to the drive.
+    /// The decoder gave up, so the drive knows of the error.
     Detected,
-    /// The decoder found another codeword: the error is silent.
+    /// The decoder returned another codeword: a silent error.
     Wrong,
 }

@@ -1,30 +1,33 @@
-//! Where a quasi-cyclic code has its circulants: chosen at random, block column by block column, so that no two bits share two checks.
+//! Positions of the circulants of a quasi-cyclic code, drawn at random one block column at a time so that no two bits
+//! share two checks.
 
 use super::circulant::{CIRCULANT, Matrix, invert};
 use kit::Rng;
 
-/// Draws of rows and shifts for one block column before it is given up.
+/// Attempts at drawing the rows and shifts of one block column before the search gives up.
 const DRAWS: u32 = 2000;
 
-/// Draws of the whole parity part before it is given up; one in about four can be inverted.
+/// Attempts at drawing the whole parity part before the search gives up; about one in four is invertible.
 const PARITY_DRAWS: u32 = 200;
 
-/// A circulant of weight one: its block row, and by how much it turns.
+/// A circulant of weight one: its block row and its cyclic shift.
 pub type Place = (usize, u32);
 
-/// The circulants of each block column, data columns first, then as many parity columns as there are block rows.
+/// Circulants of each block column: data columns first, then as many parity columns as there are block rows.
 #[derive(Clone, Debug)]
 pub struct Protograph {
     rows: usize,
-    /// Circulants in each block row.
+    /// Number of circulants in each block row.
     degrees: Vec<u32>,
-    /// For each pair of block rows, the differences of shifts that a block column has between them: a second one would close a cycle of four.
+    /// For each pair of block rows, the set of shift differences used by block columns so far; using a difference twice
+    /// would close a cycle of length four.
     differences: Vec<u128>,
     columns: Vec<Vec<Place>>,
 }
 
 impl Protograph {
-    /// Block columns for data and parity, each of `weight` circulants, and the inverse of the parity part; none if no room was found.
+    /// Draws block columns for data and parity, each with `weight` circulants, and returns them with the inverse of the
+    /// parity part; `None` if a column could not be placed.
     pub fn draw(data_columns: usize, rows: usize, weight: usize, seed: u64) -> Option<(Vec<Vec<Place>>, Matrix)> {
         let mut rng = Rng::stream(seed, "codec.ldpc");
         let (mut graph, inverse) = (0..PARITY_DRAWS).find_map(|_| Protograph::parity(rows, weight, &mut rng))?;
@@ -36,7 +39,8 @@ impl Protograph {
         Some((graph.columns, inverse))
     }
 
-    /// A parity part that can be inverted. If all its columns had an even weight, the sum of its rows would be zero: the last one has an odd weight.
+    /// Draws an invertible parity part. If all its columns had an even weight, the sum of its rows would be zero;
+    /// therefore the last column has an odd weight.
     fn parity(rows: usize, weight: usize, rng: &mut Rng) -> Option<(Protograph, Matrix)> {
         let mut graph = Protograph { rows, degrees: vec![0; rows], differences: vec![0; rows * rows], columns: Vec::new() };
         for column in 0..rows {
@@ -49,15 +53,15 @@ impl Protograph {
                 matrix[row][column] = 1 << shift;
             }
         }
-        // The weights modulo two decide, and are far cheaper to try than the matrix is to invert.
+        // The matrix is invertible if and only if that of its weights modulo two is, which is far cheaper to test.
         let weights: Matrix =
             matrix.iter().map(|row| row.iter().map(|element| u128::from(element.count_ones() % 2)).collect()).collect();
         invert(&weights)?;
         Some((graph, invert(&matrix)?))
     }
 
-    /// Adds a block column, in the rows that have the fewest circulants if `even`, and in any rows if not. (Evenly filled, the columns of the parity
-    /// part would add up to all ones again and again, and it could not be inverted.)
+    /// Adds a block column: in the rows with the fewest circulants if `even`, otherwise in any rows. The parity part is
+    /// not filled evenly, because its columns would then often add up to all ones and it could not be inverted.
     fn add(&mut self, weight: usize, even: bool, rng: &mut Rng) -> Option<()> {
         for _ in 0..DRAWS {
             let mut order: Vec<(u32, u64, usize)> =
@@ -80,7 +84,8 @@ impl Protograph {
         None
     }
 
-    /// The pairs of block rows that a column joins, with its difference of shifts between them.
+    /// Returns the pairs of block rows that a column joins, each as an index into `differences` and a bit for the
+    /// difference of its shifts.
     fn cells(&self, places: &[Place]) -> Vec<(usize, u128)> {
         let pairs = places.iter().flat_map(|&a| places.iter().map(move |&b| (a, b)));
         let joined = pairs.filter(|((one, _), (other, _))| one < other);

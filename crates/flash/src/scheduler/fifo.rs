@@ -4,15 +4,16 @@ use super::{BusPhase, Choice, Next, Scheduler};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// First come, first served: a die takes the operation that has waited longest, reads and writes alike, and a channel grants in the order
-/// of asking. Nothing is ever suspended. The plainest choice, and the baseline for the others.
+/// First come, first served: a die takes the operation that has waited longest, reads and writes alike, and a channel
+/// grants in the order of the requests. Nothing is ever suspended. The simplest scheduler, and the baseline for the
+/// others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct Fifo;
 
-/// Makes the scheduler.
+/// Builds the scheduler.
 pub fn build(_: &Params, (): ()) -> Box<dyn Scheduler> {
     Box::new(Fifo)
 }

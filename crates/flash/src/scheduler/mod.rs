@@ -1,7 +1,8 @@
-//! Family: transaction schedulers. Which of the operations that wait for a die, and for a channel, goes first.
+//! Family: transaction schedulers. They choose the next of the operations that wait for a die, and for a channel.
 //!
-//! A die asks when it is free and both a read waits for it and a program or erase could be pulled for it. A channel asks
-//! when it is free and several dies want it: it grants the lowest rank first, then the one that asked first.
+//! The scheduler is called for a free die for which at least one read waits: the die serves a read, or an operation is
+//! pulled from the FTL. A free channel for which several dies wait goes to the phase with the lowest rank, and among
+//! equal ranks to the earliest request.
 
 pub mod fifo;
 pub mod out_of_order;
@@ -9,31 +10,31 @@ pub mod read_first;
 
 use kit::SimTime;
 
-/// What a die could do next.
+/// The operations available to a free die.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// The time now.
+    /// Current time.
     pub now: SimTime,
-    /// Since when the oldest host read has been waiting for this die.
+    /// Instant since which the oldest host read has been waiting for this die.
     pub oldest_host_read: Option<SimTime>,
-    /// Since when the oldest relocation read has been waiting for this die.
+    /// Instant since which the oldest relocation read has been waiting for this die.
     pub oldest_relocation_read: Option<SimTime>,
-    /// Since when the oldest host write has been waiting for any die.
+    /// Instant since which the oldest host write that this die could take has been waiting.
     pub oldest_write: Option<SimTime>,
 }
 
-/// What a die does next.
+/// The next operation of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The oldest host read.
     HostRead,
     /// The oldest relocation read.
     RelocationRead,
-    /// Whatever the FTL gives; a read if it gives nothing.
+    /// An operation pulled from the FTL; a read if the FTL has none.
     Pull,
 }
 
-/// A phase that waits for the channel.
+/// A phase that needs the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BusPhase {
@@ -43,24 +44,25 @@ pub enum BusPhase {
     ReadData,
     /// A program's command and data.
     ProgramData,
-    /// An erase's, suspend's or resume's command.
+    /// The command of an erase, a copyback, a suspension or a resumption.
     Command,
 }
 
 /// The contract of a transaction scheduler.
 pub trait Scheduler: Send {
-    /// What a free die does next, when at least one read waits for it.
+    /// Chooses the next operation of a free die for which at least one read waits.
     fn choose(&self, choice: &Choice) -> Next;
 
-    /// Rank of a phase on the channel: lower goes first.
+    /// Returns the rank of a phase on the channel: lower ranks go first.
     fn bus_rank(&self, phase: BusPhase) -> u8;
 
-    /// Whether a read that arrives may suspend what its die is doing, where the flash can.
+    /// Returns true if an arriving host read may suspend the operation in progress on its die, where the flash supports
+    /// suspension.
     fn suspends(&self) -> bool;
 }
 
 kit::family! {
-    /// Which of the waiting operations goes first, at a die and on a channel.
+    /// Order in which waiting operations are served, at a die and on a channel.
     SchedulerConfig: () => dyn Scheduler {
         Fifo = fifo,
         ReadFirst = read_first,
@@ -72,7 +74,7 @@ kit::family! {
 mod tests {
     use super::*;
 
-    /// Conformance: every member chooses something that waits, and ranks every phase.
+    /// Conformance: every member chooses only operations that wait, and its ranks are small.
     #[test]
     fn every_member_chooses_what_is_there() {
         for name in SchedulerConfig::NAMES {

@@ -1,19 +1,20 @@
-//! Whatever can start, short things first, with a bound on starvation.
+//! Reads before writes and short channel phases before data, with a bound on starvation.
 
 use super::{BusPhase, Choice, Next, Scheduler};
 use kit::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whatever can start, starts: host reads first, but a write that has waited longer than `write_patience` goes before them, and so does a
-/// relocation's read that has waited longer than `relocation_patience`. On the channel short phases (commands) go before data, so that arrays
-/// are put to work early. Bounds starvation, at some cost to the read tail.
+/// Operations start out of order: host reads go first, but a host write that has waited longer than `write_patience`
+/// goes before them, and so does a relocation's read that has waited longer than `relocation_patience`. Without a
+/// waiting host read, a relocation's read goes before writes. On the channel, short phases (commands) go before data,
+/// so that arrays start early. Host reads cannot starve other operations, at some cost to the read tail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// A host write that has waited this long goes before reads.
+    /// Waiting time beyond which a host write goes before host reads.
     pub write_patience: Nanos,
-    /// A relocation's read that has waited this long goes before host reads.
+    /// Waiting time beyond which a relocation's read goes before host reads and writes.
     pub relocation_patience: Nanos,
 }
 
@@ -25,7 +26,7 @@ impl Default for Params {
 
 struct OutOfOrder(Params);
 
-/// Makes the scheduler.
+/// Builds the scheduler.
 pub fn build(params: &Params, (): ()) -> Box<dyn Scheduler> {
     Box::new(OutOfOrder(params.clone()))
 }

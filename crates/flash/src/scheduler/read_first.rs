@@ -4,16 +4,16 @@ use super::{BusPhase, Choice, Next, Scheduler};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reads before programs and erases, host reads before those of relocations; on the channel a read's command before a read's data, so that arrays are
-/// put to work early, and both before a program's data. The usual
-/// choice of controllers that care for read latency. A steady stream of reads to a die can starve its writes.
+/// Reads go before programs and erases, and host reads before the reads of relocations. On the channel, a read's
+/// command goes before a read's data, so that arrays start early, and both go before a program's data. The usual choice
+/// of controllers that favour read latency. A steady stream of reads to a die can starve its writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct ReadFirst;
 
-/// Makes the scheduler.
+/// Builds the scheduler.
 pub fn build(_: &Params, (): ()) -> Box<dyn Scheduler> {
     Box::new(ReadFirst)
 }

@@ -1,11 +1,13 @@
-//! Host programs: binding waiting units to a place, a mode and a die.
+//! Host programs: binding waiting units to a die, a place and a mode.
 
 use super::*;
 
 impl Ftl {
-    /// Binds the oldest waiting units to one program on this die.
+    /// Binds the oldest waiting units to one program on this die. Returns the program, or the lazy erase of a block
+    /// that must precede it, by its operation slot; `None` if nothing can be programmed now.
     pub(super) fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        // A frontier that the policy might choose must be able to take them: with none, the write stays in the queue.
+        // The policy may choose any of the host frontiers: if one of them cannot take the units, it is not asked, and
+        // the write stays in the queue.
         if !self.space.has_space(die) {
             self.update_no_space(now, out);
             return None;
@@ -68,7 +70,7 @@ impl Ftl {
         Some(self.finish_program(die, target.stream, bound, now, out))
     }
 
-    /// Dies beside the one that takes a write that could take the next one now.
+    /// Returns the number of dies that could take the next write now, without the one that takes this one.
     fn others_idle(&self, signals: &kit::Signals) -> u32 {
         match self.config.write_allocation {
             WriteAllocation::Pull => self.store.geometry.die_count.saturating_sub(signals.busy_dies + 1),
@@ -76,7 +78,7 @@ impl Ftl {
         }
     }
 
-    /// Units trimmed while they waited leave the queue without being programmed.
+    /// Removes units from the head of the queue that were trimmed while they waited; they are not programmed.
     pub(super) fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
         while let Some(slot) = self.writes.head(list) {
             if !self.writes.units[slot].dropped {
@@ -95,7 +97,8 @@ impl Ftl {
         self.buffer_unit_done(accepted, now, out);
     }
 
-    /// The map changes here and nowhere else: the old copy is invalid, the new place is the unit's.
+    /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
+    /// block stays pinned until the program completes.
     #[inline]
     pub(super) fn bind_host(&mut self, die: DieId, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         let (mode, stream) = (self.programs[die.index()].mode, self.programs[die.index()].stream);
@@ -144,14 +147,15 @@ impl Ftl {
         program.encode = 0;
     }
 
-    /// The write mode that a block is kept in for data of `mode`.
+    /// Returns the write mode recorded for a block that takes data of `mode`.
     #[inline]
     pub(super) fn block_mode(&self, mode: ModeId) -> ModeId {
         if self.needs.page_scope { self.old_mode } else { mode }
     }
 
-    /// Where a program in `mode` is about to open a block: from which level's list. If only shallower blocks are free, one of them is erased further
-    /// first: that operation.
+    /// If a program in `mode` is about to open a block, has the policy choose the erase level of that block and stores
+    /// it in `target`. If the chosen level is too shallow for `mode`, returns the slot of a lazy erase that must come
+    /// first.
     pub(super) fn choose_level(&mut self, target: &mut Target, mode: ModeId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if !self.space.would_open(&self.store, target) {
             return None;
@@ -182,7 +186,7 @@ impl Ftl {
         }))
     }
 
-    /// A free block has been erased further: it joins the list of its new level.
+    /// Completes a lazy erase: the free block joins the list of its new level.
     pub(super) fn lazy_erase_done(&mut self, operation: &Operation) {
         let block = self.store.geometry.block_of(operation.first);
         let worn = self.store.wear_thousandths(block);
@@ -193,7 +197,8 @@ impl Ftl {
         self.counters.lazy_erases += 1;
     }
 
-    /// The program unit is bound: the rest is padding, the frontier moves on, and the program can start.
+    /// Completes the binding of a program unit: fills it up with padding, enters deadlines of newly opened blocks,
+    /// closes the frontier if it is full, and returns the slot of the program.
     pub(super) fn finish_program(&mut self, die: DieId, stream: usize, bound: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let program = &self.programs[die.index()];
@@ -233,7 +238,7 @@ impl Ftl {
         })
     }
 
-    /// The drive-wide clock learns whether any die can take host data.
+    /// Updates the drive-wide clock if dies with space for host data have appeared, or none is left.
     #[inline]
     pub(super) fn update_no_space(&mut self, now: SimTime, out: &mut Outbox) {
         let none = self.space.dies_with_space() == 0;

@@ -1,10 +1,11 @@
-//! What an idle die should do next, and the policy's say in it.
+//! Choice of the next operation of an idle die, and the policy's part in it.
 
 use super::*;
 use crate::policy::BeforeDispatch;
 
 impl Ftl {
-    /// What an idle die should do next: a program, a read of its collection, an erase (its slot among the operations), or nothing.
+    /// Returns the slot of the next operation of an idle die (a program, a read of its collection, a copyback, an erase
+    /// or a lazy erase), or `None` if it has nothing to do.
     pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.needs.moves
             && !self.needs.idle_only
@@ -12,7 +13,7 @@ impl Ftl {
         {
             return answer;
         }
-        // A drive that has not been written to has no reason to make space.
+        // Until the host writes, a drive has no reason to gain free space.
         let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
         let collector = &self.collectors[die.index()];
         if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some())
@@ -38,7 +39,7 @@ impl Ftl {
             return Some(program);
         }
         let collector = &self.collectors[die.index()];
-        // What has to be moved for another reason than space is moved all the same.
+        // Blocks to be moved for another reason than space are moved all the same.
         let goes_on = collector.victim.is_some() && (free < u32::MAX || collector.reason != Reason::Gc);
         if (free < self.low || goes_on || collector.wanted_count() > 0)
             && let Some(step) = self.collect(die, free < self.low, now, out)
@@ -54,8 +55,9 @@ impl Ftl {
         self.background(die, now, out)
     }
 
-    /// Where the die of a write is chosen on arrival, a die may come to hold more than its share: overwrites and moved pages land elsewhere. If its
-    /// collection can free nothing any more, what waits for it goes to the die with the most free blocks.
+    /// Hands the waiting writes of a die over to the die with the most free blocks, if the die has no space and its
+    /// collection can free none. Where the die of a write is chosen on arrival, a die may come to hold more than its
+    /// share of the data, because overwrites and moved pages may go to other dies.
     fn hand_over_if_full(&mut self, die: DieId, list: usize, out: &mut Outbox) {
         if self.writes.len(list) == 0 || self.space.has_space(die) || self.collectors[die.index()].victim.is_some() {
             return;
@@ -66,7 +68,9 @@ impl Ftl {
         out.mark_ready(other);
     }
 
-    /// A policy's urgent pages come before everything, and while there are any nothing else starts.
+    /// Begins the urgent and forced moves that the policy requires. Returns `None` if the die may choose its next
+    /// operation freely. While urgent moves are in flight nothing else may start: then returns the operation that this
+    /// die does for them, if any.
     pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         let wake_at = loop {
             match self.call_policy(now, &out.signals, |policy, view| policy.before_dispatch(view)) {
@@ -80,7 +84,7 @@ impl Ftl {
         if self.moves.urgent == 0 {
             return None;
         }
-        // Space for the rewrites themselves is still made.
+        // Space for the moves themselves must still be gained.
         if self.space.free_blocks(die) <= self.config.reserve_blocks
             && let Some(step) = self.collect(die, true, now, out)
         {
@@ -91,7 +95,8 @@ impl Ftl {
         Some(program)
     }
 
-    /// Nothing but urgent moves starts until the last of them has found its place; then everybody may start again.
+    /// Updates the hold on all other operations, which lasts until the last urgent move is bound; then all dies may
+    /// start operations again.
     #[inline]
     fn update_hold(&mut self, now: SimTime, out: &mut Outbox) {
         let hold = self.moves.urgent > 0;
@@ -105,7 +110,7 @@ impl Ftl {
         }
     }
 
-    /// The policy wants to be asked again at an instant, if it says one.
+    /// Arms the policy's timer for `wake_at`, unless an earlier one is armed.
     #[inline]
     fn arm_policy(&mut self, wake_at: Option<SimTime>, now: SimTime, out: &mut Outbox) {
         let Some(at) = wake_at else { return };
@@ -115,13 +120,13 @@ impl Ftl {
         }
     }
 
-    /// Asks the policy when it wants to be asked again.
+    /// Asks the policy for the instant of its next call, and arms its timer.
     pub(super) fn ask_when_to_wake(&mut self, now: SimTime, out: &mut Outbox) {
         let wake_at = self.call_policy(now, &out.signals, |policy, view| policy.wake_at(view));
         self.arm_policy(wake_at, now, out);
     }
 
-    /// An idle die tells the policy, which may want a page moved.
+    /// Offers the policy the idle time of a die, in which it may have a page or a block moved.
     pub(super) fn offer_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         let die_for = if self.is_idle(die) { now.since(self.idle_since[die.index()]) } else { Nanos::ZERO };
         if die_for < self.needs.idle_after {
@@ -149,7 +154,9 @@ impl Ftl {
         }
     }
 
-    /// A policy has a block moved: its die does so when it has nothing better to do. It is asked again if the die is busy with another one.
+    /// Queues a block for relocation at a policy's request; its die empties it when it has no work of higher priority.
+    /// The request is dropped if the block holds no data or the die already has a block to empty: the policy is asked
+    /// again later.
     fn want_block(&mut self, block: BlockId, reason: Reason, out: &mut Outbox) {
         let die = self.store.geometry.die_of(block);
         let collector = &self.collectors[die.index()];
@@ -162,7 +169,7 @@ impl Ftl {
         out.mark_ready(die);
     }
 
-    /// A page move begins with a read where the page is.
+    /// Begins a page move by reading the page where it is.
     pub(super) fn begin_move(&mut self, page_move: PageMove, urgent: bool, now: SimTime, out: &mut Outbox) {
         if !self.store.is_valid(page_move.from) || self.store.lpn_at(page_move.from) != page_move.lpn {
             self.counters.relocation_skipped += 1;
@@ -175,7 +182,7 @@ impl Ftl {
         }
         let (block, unit) = self.store.geometry.split(page_move.from);
         if self.store.geometry.program_of(unit) >= u32::from(self.store.block(block).programmed) {
-            // Its program has not completed: the controller still has the data.
+            // Its program has not completed: the controller still holds the data.
             self.move_is_read(slot, out);
             return;
         }
@@ -183,20 +190,21 @@ impl Ftl {
         out.read(operation);
     }
 
-    /// The page is in the controller. Its source stays pinned until it is bound, so that no later data can be taken for it.
+    /// Makes a page move ready when its page is in the controller. The source stays pinned until the move is bound, so
+    /// that its block cannot be erased and later data be mistaken for it.
     pub(super) fn move_is_read(&mut self, slot: u32, out: &mut Outbox) {
         self.moves.is_read(slot);
         self.wake_one(out);
     }
 
-    /// A move's deadline has come: from now on it goes before host writes.
+    /// Handles the deadline of a page move, which from now on takes precedence over host writes.
     pub(super) fn move_is_due(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         if self.moves.is_due(slot, now) {
             self.wake_one(out);
         }
     }
 
-    /// Binds moved pages to this die's relocation frontier.
+    /// Binds pages that are ready to one program at this die's relocation frontier.
     pub(super) fn program_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         while let Some(&slot) = self.moves.ready.front() {
             let first = self.moves.get(slot).page;
@@ -250,8 +258,8 @@ impl Ftl {
         None
     }
 
-    /// Moves that wait for space pin the blocks that they come from. Those whose page was overwritten meanwhile let go, or the block that would make
-    /// the space could wait for them.
+    /// Ends waiting moves whose page was overwritten in the meantime. Waiting moves pin their source blocks, and the
+    /// block whose erase would provide the space may be one of them.
     fn drop_stale_moves(&mut self, out: &mut Outbox) {
         for _ in 0..self.moves.ready.len() {
             let Some(slot) = self.moves.ready.pop_front() else { break };

@@ -1,9 +1,9 @@
-//! Completions and timers.
+//! Completions of flash operations, timers, and shutdown.
 
 use super::*;
 
 impl Ftl {
-    /// A flash operation is done. `ledger` is where its time went since it was pushed or pulled.
+    /// Handles the completion of a flash operation. `ledger` splits its time since it was pushed or pulled by cause.
     pub fn operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
         match operation.owner {
             Owner::Command(_) => self.host_read_done(operation, now, out),
@@ -54,6 +54,7 @@ impl Ftl {
         }
     }
 
+    /// Handles the completion of a collection's read: the units of the row are gathered.
     pub(super) fn row_read(&mut self, die: DieId, out: &mut Outbox) {
         let mut read = std::mem::take(&mut self.collectors[die.index()].in_read);
         for &ppn in &read {
@@ -65,13 +66,14 @@ impl Ftl {
         collector.in_read = read;
     }
 
-    /// What a die's collection has gathered is encoded: it may be programmed.
+    /// Handles the completion of an encoder job for a die's collection: the gathered units may be programmed.
     pub fn collection_encoded(&mut self, die: DieId, out: &mut Outbox) {
         self.collectors[die.index()].is_encoded();
         out.mark_ready(die);
     }
 
-    /// A program is done: its units are durable, and what they superseded may be erased.
+    /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
+    /// unpinned.
     pub(super) fn program_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(operation.first);
@@ -100,7 +102,7 @@ impl Ftl {
         self.programs[operation.die.index()].units = units;
     }
 
-    /// A unit has left the buffer; flushes that waited for it count down.
+    /// Releases a unit of the write buffer, and completes flushes that waited for it last.
     pub(super) fn buffer_unit_done(&mut self, accepted: u64, now: SimTime, out: &mut Outbox) {
         self.unfinished -= 1;
         out.buffer_released += 1;
@@ -120,7 +122,8 @@ impl Ftl {
         }
     }
 
-    /// A block is free again; wear levelling may want a cold one moved.
+    /// Handles the completion of an erase: the block is free or retired, and wear levelling may have a cold block
+    /// moved.
     pub(super) fn erased(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         let die = operation.die;
         let block = self.store.geometry.block_of(operation.first);
@@ -138,6 +141,8 @@ impl Ftl {
         }
     }
 
+    /// Queues the least-worn closed block of a die for relocation, if wear levelling requires that after the erase of
+    /// `erased`.
     pub(super) fn level_wear(&mut self, die: DieId, erased: BlockId) {
         let blocks = self.store.geometry.blocks_of(die);
         let (mut total, mut coldest) = (0u64, None);
@@ -157,13 +162,14 @@ impl Ftl {
         }
     }
 
-    /// A timer fires.
+    /// Handles a timer.
     pub fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
         match timer {
             Timer::Retention => self.retention_due(now, out),
             Timer::Idle { die, delay } => self.idle_for_long(die, delay, now, out),
             Timer::Move(slot) => self.move_is_due(slot, now, out),
-            // One that was armed before the policy wanted to be asked earlier is no longer waited for: were it to count, each would leave another behind.
+            // A timer that was armed before the policy requested an earlier call is obsolete. It is ignored, or each
+            // obsolete timer would leave another one behind.
             Timer::Policy if self.policy_armed.is_some_and(|armed| armed > now) => {}
             Timer::Policy => {
                 self.policy_armed = None;
@@ -173,7 +179,8 @@ impl Ftl {
         }
     }
 
-    /// The buffer's flush timer: program what is left if no write came since, or look again later.
+    /// Handles the flush timer of the write buffer: programs the waiting units if the flush delay has passed without a
+    /// write, and otherwise arms the timer again.
     pub(super) fn buffer_idle(&mut self, now: SimTime, out: &mut Outbox) {
         self.flush_armed = false;
         let Some(after) = self.parameters.buffer_flush_after else { return };
@@ -189,7 +196,8 @@ impl Ftl {
         }
     }
 
-    /// Blocks whose retention limit is near are moved before anything else on their die.
+    /// Queues the blocks that are due for relocation: those whose retention limit is near before anything else on their
+    /// die, those to be moved in the background when the die has nothing else to do.
     pub(super) fn retention_due(&mut self, now: SimTime, out: &mut Outbox) {
         self.retention.armed = None;
         while let Some((block, urgent)) = self.retention.take_due(&self.store, now) {
@@ -209,15 +217,15 @@ impl Ftl {
         }
     }
 
-    /// From now on the drive shuts down: everything that waits is programmed, and the policy has its pages moved.
+    /// Begins a shutdown: all waiting writes are programmed, and the policy may have its pages moved.
     pub fn begin_shutdown(&mut self, out: &mut Outbox) {
         self.draining = true;
         self.program_accepted(out);
         (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
     }
 
-    /// While the drive shuts down: has the next page moved that the policy wants moved, if a die has time. True once nothing is left to be programmed or moved;
-    /// what collection and retention limits still want is not waited for.
+    /// Advances a shutdown: begins the next page move that the policy requires, if a die is available. Returns true
+    /// once nothing is left to be programmed or moved; pending collections and retention deadlines are not waited for.
     pub fn has_shut_down(&mut self, now: SimTime, out: &mut Outbox) -> bool {
         if self.moves.in_flight < u64::from(self.store.geometry.die_count)
             && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
@@ -228,7 +236,7 @@ impl Ftl {
         self.moves.in_flight == 0 && self.unfinished == 0 && out.signals.queued_write_pages == 0
     }
 
-    /// Lets the policy look at the drive it now runs, and arms its timers.
+    /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.
     pub fn adopt(&mut self, now: SimTime, out: &mut Outbox) {
         let signals = out.signals.clone();
         self.call_policy(now, &signals, |policy, view| policy.adopt(view));

@@ -1,35 +1,36 @@
-//! Power failure, and what is found when power is back.
+//! Power failure and the return of power.
 
 use super::*;
 use crate::policy::Backup;
 
 impl Ftl {
-    /// Power fails on a drive at rest: the policy loses what it cannot save. The map and what the policy declared are taken to be saved \[A\].
+    /// Handles a power failure of a drive at rest: the policy loses the volatile state that it cannot save. The map and
+    /// the state that the policy declared are assumed to be saved \[A\].
     pub fn power_fails(&mut self, now: SimTime, out: &Outbox) -> Option<Backup> {
         self.call_policy(now, &out.signals, |policy, view| policy.power_fails(view))
     }
 
-    /// Power is back: all dies look for work. Blocks whose limit has passed meanwhile are moved like all others that are due; that they are late is not counted
-    /// again.
+    /// Handles the return of power: all dies look for work. Blocks whose limit has passed in the meantime are moved
+    /// like all others that are due; their lateness does not count as a miss.
     pub fn power_is_back(&mut self, now: SimTime, out: &mut Outbox) {
         self.retention.power_is_back(now);
         (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
     }
 
-    /// Blocks with data that has been kept for longer than its limit.
+    /// Returns the blocks with data that has been kept beyond its retention limit.
     pub fn blocks_past_limit(&self, now: SimTime) -> impl Iterator<Item = BlockId> + '_ {
         let now = i64::try_from(now.0).unwrap_or(i64::MAX);
         let with_data = (0..self.store.geometry.block_count).map(BlockId).filter(|&block| self.store.block(block).valid > 0);
         with_data.filter(move |&block| self.retention_limit(block).is_some_and(|limit| now > limit))
     }
 
-    /// Units in them.
+    /// Returns the number of valid units in the blocks past their retention limit ([`Ftl::blocks_past_limit`]).
     pub fn units_past_limit(&self, now: SimTime) -> u64 {
         self.blocks_past_limit(now).map(|block| u64::from(self.store.block(block).valid)).sum()
     }
 
-    /// The instant up to which the data of a block that is not free keeps its promise, by the mode it was written in and the age of its first page
-    /// \[ns; negative: before the run\]; `None` without limit.
+    /// Returns the retention limit of a block that is not free, from the mode in which it was written and the age of
+    /// its first page \[ns; negative: before the run\]; `None` without limit.
     fn retention_limit(&self, block: BlockId) -> Option<i64> {
         self.retention.limit_of(&self.store, block)
     }

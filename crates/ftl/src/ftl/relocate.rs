@@ -1,15 +1,17 @@
-//! Emptying blocks: victims, reads, moves, erases.
+//! Relocation: choosing victim blocks, reading and moving their data, and erasing them.
 
 use super::*;
 
 impl Ftl {
     #[inline]
+    /// Returns the stream of data relocated in a mode: the first host stream if that is shared with relocations.
     pub(crate) fn relocation_stream(&self, mode: ModeId) -> usize {
         let apart = self.config.separate_relocations || self.needs.relocations_apart || mode.0 != 0;
         if apart { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
     }
 
-    /// The next step of this die's collection; `for_space`: begin one if there is none.
+    /// Returns the slot of the next operation of this die's collection. `for_space`: if no block is being emptied, a
+    /// victim may be chosen to gain space.
     pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, out) {
             return None;
@@ -38,7 +40,8 @@ impl Ftl {
         }
     }
 
-    /// Chooses a block to empty: one that somebody wants moved, or, for space, the victim rule's or the policy's choice.
+    /// Begins to empty a block: one whose relocation was requested, or, for space, the choice of the victim rule or the
+    /// policy. Returns false if there is none.
     pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> bool {
         while let Some(Wanted { block, erase_count, reason, urgent }) = self.collectors[die.index()].next_wanted() {
             if self.store.erase_count(block) != erase_count {
@@ -63,7 +66,7 @@ impl Ftl {
         true
     }
 
-    /// A block as it is taken to be emptied.
+    /// Describes a block that is about to be emptied.
     pub(crate) fn collection_of(&self, block: BlockId, reason: Reason, background: bool) -> Collection {
         Collection { block, reason, background, valid: u32::from(self.store.block(block).valid) }
     }
@@ -98,7 +101,8 @@ impl Ftl {
         scored.into_iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, block)| block)
     }
 
-    /// Reads the valid units of the next row of the victim, all in one operation, or copies a page back within its plane.
+    /// Returns the slot of a read of all valid units in the next row of the victim, or of the copyback of one page
+    /// within its plane.
     pub(super) fn read_row(&mut self, die: DieId, end: Ppn, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let collector = &self.collectors[die.index()];
@@ -151,7 +155,8 @@ impl Ftl {
         })
     }
 
-    /// Copies one page back, if the relocation frontier is in the same plane.
+    /// Returns the slot of the copyback of one page, if the relocation frontier is in the same plane and the data needs
+    /// no new code.
     pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
         let written_in = self.relocation_mode(die, &[from], now, out)?;
@@ -181,7 +186,7 @@ impl Ftl {
         Some(slot)
     }
 
-    /// Drops gathered units that the host has overwritten since they were read.
+    /// Drops gathered units that the host has overwritten or trimmed since they were read.
     pub(super) fn drop_overwritten(&mut self, die: DieId) {
         let store = &self.store;
         let Collector { gathered, encoded, .. } = &mut self.collectors[die.index()];
@@ -191,7 +196,8 @@ impl Ftl {
         self.counters.relocation_skipped += (before - gathered.len()) as u64;
     }
 
-    /// Binds gathered units to one program on this die.
+    /// Binds gathered units to one program on this die. Returns its slot, or that of a lazy erase that must precede it;
+    /// `None` while the units have to be encoded first.
     pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
         let units_per_program = self.store.geometry.units_per_program;
@@ -204,7 +210,7 @@ impl Ftl {
             return None;
         }
         let mode = self.block_mode(wanted);
-        // Where planes take turns, what is collected stays in its plane, as copyback wants it.
+        // If planes take turns, data stays in the planes of its victim, as copyback requires.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
         let stream = self.relocation_stream(mode);
         let mut target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
@@ -215,7 +221,8 @@ impl Ftl {
         }
         let (place, written_in) = match self.space.advance(&mut self.store, &target, units_per_program, now) {
             Some(place) => (place, wanted),
-            // Another mode's block took the last free one: what is left of it holds all that this collection moves.
+            // The last free block was opened in another mode: the space left in it holds everything that this
+            // collection moves.
             None => {
                 let (stream, block) = self.space.any_open(die)?;
                 let mode = ModeId(self.store.block(block).mode());
@@ -236,7 +243,8 @@ impl Ftl {
             self.bind_moved(die, from, Ppn(place.0 + index), now, out);
         }
         self.collectors[die.index()].programs(count as usize);
-        // In a block of another mode it may need another code after all: then its die waits for that.
+        // The units have been encoded for `wanted` if that was necessary. If the block has a mode with another code,
+        // the die waits for the encoder.
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
         if code(written_in) == code(wanted) {
             self.programs[die.index()].encode = 0;
@@ -244,14 +252,16 @@ impl Ftl {
         Some(self.finish_program(die, target.stream, count, now, out))
     }
 
-    /// Whether data of a block has to be encoded to be written in a mode: it does not have the code of that mode yet.
+    /// Returns true if data of a block has to be encoded before it is written in a mode, because that mode has another
+    /// code.
     fn lacks_code(&self, block: BlockId, mode: ModeId) -> bool {
         let code = |mode: ModeId| self.parameters.facts.codes[mode.index()];
         code(mode) != 0 && code(mode) != code(ModeId(self.store.block(block).mode()))
     }
 
-    /// Whether the first `count` gathered units have to pass an encoder before they can be programmed in a mode; if so, it is asked to take them. That
-    /// keeps nobody else from their die: a code that takes time is out of the way of host writes (slide *Retention-Aware Architecture*).
+    /// Returns true if the first `count` gathered units must pass an encoder before they can be programmed in a mode,
+    /// and submits to it those that it has not encoded yet. The die remains free for other work: a code that takes time
+    /// does not delay host writes (slide *Retention-Aware Architecture*).
     fn is_to_be_encoded(&mut self, die: DieId, mode: ModeId, count: u32, out: &mut Outbox) -> bool {
         let Some(victim) = self.collectors[die.index()].victim else { return false };
         if self.parameters.facts.encode_times[mode.index()] == Nanos::ZERO || !self.lacks_code(victim, mode) {
@@ -264,7 +274,8 @@ impl Ftl {
         missing > 0
     }
 
-    /// The mode in which the policy has gathered units moved; that of old data where theirs cannot be granted.
+    /// Returns the mode in which the policy has gathered units moved, or that of old data if the policy's mode cannot
+    /// be granted.
     fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, out: &Outbox) -> Option<ModeId> {
         let collection = self.collectors[die.index()].collection()?;
         let mut units = std::mem::take(&mut self.scratch);
@@ -282,8 +293,8 @@ impl Ftl {
         Some(granted)
     }
 
-    /// The mode that data may be moved in where the policy wants `mode`: moved data must not come due faster than it can be moved, nor take more blocks than
-    /// it leaves.
+    /// Returns `mode` if data may be moved in it, and the mode of old data otherwise. Data moved must not become due
+    /// faster than it can be moved, nor take more blocks than it leaves.
     pub(super) fn granted(&self, mode: ModeId) -> ModeId {
         let most = self.retention.most_owed[mode.index()].min(self.retention.most_moved[mode.index()]);
         let is_owed = self.store.valid_by_mode[mode.index()] >= most;
@@ -291,7 +302,8 @@ impl Ftl {
         if refused { self.old_mode } else { mode }
     }
 
-    /// A unit moves: the map (or the buffer's unit that supersedes it) follows.
+    /// Binds a unit that is moved to its new place: the map points there, or, if a newer copy waits in the write
+    /// buffer, that copy's reference to the older one. The old place stays pinned until the program completes.
     #[inline]
     pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.store.lpn_at(from);
@@ -318,7 +330,7 @@ impl Ftl {
         }
     }
 
-    /// Erases the victim once nothing in it is valid or pinned.
+    /// Returns the slot of the victim's erase once nothing in it is valid or pinned.
     pub(super) fn erase_if_ready(&mut self, die: DieId, victim: BlockId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let record = self.store.block(victim);
         if self.collectors[die.index()].reading || record.valid > 0 || record.pins() > 0 {
@@ -342,13 +354,14 @@ impl Ftl {
         }))
     }
 
-    /// A block of the die must be moved before its retention limit.
+    /// Returns true if a block of the die must be moved before its retention limit.
     #[inline]
     pub fn has_urgent_move(&self, die: DieId) -> bool {
         self.collectors[die.index()].urgent
     }
 
-    /// The die's victim cannot be erased before host reads have left it.
+    /// Returns true if the die's victim holds no valid unit, but cannot be erased because it is pinned, usually by host
+    /// reads.
     pub fn waits_for_reads(&self, die: DieId) -> bool {
         self.collectors[die.index()].victim.is_some_and(|victim| {
             let record = self.store.block(victim);
@@ -356,7 +369,8 @@ impl Ftl {
         })
     }
 
-    /// Collection on a die that has been idle for long enough, until it has the free blocks that are wanted or the host writes to it again.
+    /// Continues background collection on a die that has been idle long enough, until it has `gc_idle_target_blocks`
+    /// free blocks or the host writes to it again.
     pub(super) fn background(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if !self.collectors[die.index()].in_background {
             return None;

@@ -1,10 +1,12 @@
 //! The FTL's part of a saved drive, written at rest.
 //!
-//! The large tables are written as they lie in memory: reverse map, validity, block records, wear, ages, and what the policy declared. Everything else that the
-//! next command can see is an [`Image`]. The map itself is rebuilt, from the reverse map and the waiting units of the write buffer.
+//! The large tables are written as they are in memory: reverse map, validity, block records, wear, ages, and the state
+//! that the policy declared. Everything else that can affect the next command is an [`Image`]. The map itself is
+//! rebuilt from the reverse map and the waiting units of the write buffer.
 //!
-//! A drive of the same description, policy and seed takes all of it over ([`Ftl::restore`]) and goes on exactly. Any other of the same shape adopts the
-//! data ([`Ftl::take_over`]): which blocks hold what, which are open, being collected or free, and how worn they are.
+//! A drive of the same description, policy and seed restores all of it ([`Ftl::restore`]) and continues exactly. Any
+//! other drive of the same shape adopts the data ([`Ftl::take_over`]): the contents of the blocks, which of them are
+//! open, being collected or free, and how worn they are.
 
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters, HostUnit};
@@ -18,7 +20,7 @@ use kit::{Archive, BlockId, CommandId, DieId, Lpn, ModeId, Outbox, Ppn, Reason, 
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
-/// What must agree with the description that a saved state is loaded into.
+/// Names of the numbers that must agree with the description into which a saved state is loaded.
 const NAMES: [&str; 7] = [
     "blocks",
     "mapping units per block",
@@ -29,7 +31,7 @@ const NAMES: [&str; 7] = [
     "erase modes",
 ];
 
-/// Everything that the next command can see of an FTL at rest, but for the large tables.
+/// State of an FTL at rest that can affect the next command, except for the large tables.
 #[derive(Serialize, Deserialize)]
 struct Image {
     counters: FtlCounters,
@@ -54,7 +56,7 @@ struct Image {
     worn_out: Option<DieId>,
 }
 
-/// What a policy keeps: what it declared, and what [`ModePolicy::state`](crate::policy::ModePolicy::state) lists.
+/// State of a policy: what it declared, and what [`ModePolicy::state`](crate::policy::ModePolicy::state) lists.
 #[derive(Serialize, Deserialize)]
 struct PolicyImage {
     bits_per_unit: u8,
@@ -64,14 +66,14 @@ struct PolicyImage {
     own: Vec<u8>,
 }
 
-/// A loaded state: the tables are in the drive, the rest waits to be restored or taken over.
+/// A loaded state. Its tables are already in the drive; the other parts wait to be restored or taken over.
 pub struct Loaded {
     image: Image,
     policy: PolicyImage,
 }
 
 impl Ftl {
-    /// The numbers that [`NAMES`] names.
+    /// Returns the numbers of this drive to which [`NAMES`] refers.
     fn shape_numbers(&self) -> [u64; NAMES.len()] {
         let g = &self.store.geometry;
         let modes = self.parameters.facts.write_modes.len() as u64;
@@ -117,7 +119,8 @@ impl Ftl {
         })
     }
 
-    /// All fields by name, so that a new one is not forgotten: it is saved, follows from the description, or is empty at rest.
+    /// Returns the state for saving. All fields are listed by name, so that a new one is not forgotten: each is saved,
+    /// follows from the description, or is empty at rest.
     fn image(&self) -> Image {
         let Ftl {
             // Written as tables.
@@ -190,7 +193,7 @@ impl Ftl {
         }
     }
 
-    /// Reads a state that was saved by a drive of the same shape. The error says what is wrong with it.
+    /// Reads a state that was saved by a drive of the same shape. The error describes the disagreement.
     pub fn load(&mut self, from: &mut dyn Read) -> Result<Loaded, String> {
         let short = |error: std::io::Error| format!("the file ends early or cannot be read ({error})");
         let numbers: [u64; NAMES.len()] = read_value(from).map_err(short)?;
@@ -216,7 +219,8 @@ impl Ftl {
         Ok(Loaded { image, policy })
     }
 
-    /// Goes on exactly as a drive of the same description and policy was saved; `same_seed`: with its random numbers, too.
+    /// Restores the state of a drive of the same description and policy, so that this one continues exactly.
+    /// `same_seed`: the state of the random stream is restored, too.
     pub fn restore(&mut self, loaded: Loaded, same_seed: bool) -> Result<(), String> {
         let Loaded { image, policy } = loaded;
         self.rebuild_map()?;
@@ -253,7 +257,7 @@ impl Ftl {
         own.finish().map(drop)
     }
 
-    /// What the policy declared, if it is a policy that declares as much.
+    /// Restores the state that the policy declared. Returns false if this policy declares another amount of state.
     fn restore_declared(&mut self, image: &PolicyImage) -> bool {
         let same = (image.bits_per_unit, image.bytes_per_block)
             == (self.bits.bits_per_unit(), self.block_bytes.bytes_per_block())
@@ -265,8 +269,10 @@ impl Ftl {
         same
     }
 
-    /// Adopts the data of a drive of the same shape: what blocks hold, which are open, collected and free. Moves under way are forgotten, random streams are
-    /// this drive's own, and the instant `now` of the saved one is the beginning. `same_policy`: it keeps what it declared. Gives the units that waited in the write buffer, in the order of acceptance.
+    /// Adopts the data of a drive of the same shape: the contents of the blocks, and which are open, being collected
+    /// and free. Moves in flight are forgotten, random streams are this drive's own, and the instant `now` of the saved
+    /// drive becomes time zero. `same_policy`: the state that the policy declared is kept. Returns the units that
+    /// waited in the write buffer, in the order of acceptance.
     pub fn take_over(&mut self, loaded: Loaded, same_policy: bool, now: SimTime) -> Result<Vec<Lpn>, String> {
         let Loaded { image, policy } = loaded;
         if same_policy {
@@ -280,14 +286,15 @@ impl Ftl {
             .filter(|&victim| self.store.block(victim).state() == BlockState::Victim)
             .map(|victim| victim.0)
             .collect();
-        // A block that is being collected goes on being collected, at the place in the order that it would have if it were closed.
+        // A block that was being collected remains the victim. It is entered first as a closed block, the oldest of its
+        // die.
         let die_of = |block: u32| self.store.geometry.die_of(BlockId(block)).index();
         let closed: Vec<u32> = (0..)
             .zip(&image.closed)
             .flat_map(|(die, closed)| victims.iter().filter(move |&&victim| die_of(victim) == die).chain(closed).copied())
             .collect();
         let mut open: Vec<(usize, BlockId)> = image.space.open_blocks().collect();
-        // Frontiers of relocations first: what is being collected may need what is left of them.
+        // Frontiers of relocations come first: the collection in progress may need the space left in them.
         open.sort_by_key(|&(stream, block)| (stream < image.space.host_streams, block));
         let open_blocks: Vec<u32> = open.iter().map(|(_, block)| block.0).collect();
         if [&closed, &open_blocks].into_iter().flatten().any(|block| *block >= self.store.geometry.block_count) {
@@ -313,7 +320,8 @@ impl Ftl {
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())
     }
 
-    /// An open block goes on as a frontier: of the host stream that it had, if there is one, or of what is relocated in its mode; else it is closed.
+    /// Makes an open block a frontier again: of its former host stream if this drive has it, or of relocations in its
+    /// mode. If neither has a frontier free, the block is closed.
     fn reopen(&mut self, block: BlockId, host_stream: Option<usize>) {
         let own = host_stream.filter(|&stream| stream < usize::from(self.needs.host_streams));
         let relocations = self.relocation_stream(ModeId(self.store.block(block).mode()));
@@ -323,7 +331,7 @@ impl Ftl {
         }
     }
 
-    /// The map as the reverse map has it.
+    /// Rebuilds the map from the reverse map. An error if the tables name units or modes that the drive does not have.
     fn rebuild_map(&mut self) -> Result<(), String> {
         let end = Ppn(self.store.geometry.unit_count() as u32);
         let mut from = Ppn(0);
@@ -345,18 +353,19 @@ impl Ftl {
         Ok(())
     }
 
-    /// Takes units that waited in another drive's write buffer into this one's.
+    /// Accepts into the write buffer the units that waited in the buffer of another drive. The counters do not change.
     pub fn accept_again(&mut self, units: &[Lpn], now: SimTime, out: &mut Outbox) {
         let counters = self.counters.clone();
         for &lpn in units {
-            // No command waits for it, and none is named.
+            // No command waits for the unit, so its number has no meaning.
             let unit = HostUnit { command: CommandId(0), lpn, whole: true, last: true, buffered: true };
             self.write(&unit, now, out);
         }
         self.counters = counters;
     }
 
-    /// Programs units that waited in another drive's write buffer at once, where this one has none: each program on the next die that has room.
+    /// Programs, without simulating time, the units that waited in the write buffer of another drive, where this drive
+    /// has no buffer or too small a one. Each program goes to the next die with space.
     pub fn program_untimed(&mut self, units: &[Lpn], now: SimTime) {
         let units_per_program = self.store.geometry.units_per_program;
         let dies = self.store.geometry.die_count;
@@ -388,7 +397,8 @@ impl Ftl {
 }
 
 impl Store {
-    /// Takes the blocks of a saved drive as their records have them; `closed` has the closed ones of each die, oldest first. False if the two disagree.
+    /// Takes the blocks of a saved drive in the states that their records have; `closed` lists the closed blocks of
+    /// each die, oldest first. Returns false if list and records disagree.
     pub(crate) fn restore_as_it_was(&mut self, closed: &[Vec<u32>]) -> bool {
         self.valid_by_mode = [0; 16];
         self.retired.fill(0);

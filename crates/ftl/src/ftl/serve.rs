@@ -1,10 +1,10 @@
-//! Host commands: reads are looked up, writes and trims accepted, dies woken for what waits.
+//! Host commands: looking up reads, accepting writes, trims and flushes, and waking dies for waiting work.
 
 use super::*;
 
 impl Ftl {
-    /// Looks up the units of a host read and leaves the flash reads they need in the outbox. Returns the number of parts that will report: one for each
-    /// flash read, and one for everything that is answered at once.
+    /// Looks up the units of a host read, and places the flash reads that they need in the outbox. Returns the number
+    /// of parts that will report: one for each flash read, and one for all units answered at once.
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         if count == 1
             && let Mapped::At(ppn) = decode(self.store.l2p.get(first.index()))
@@ -33,7 +33,7 @@ impl Ftl {
             let (block, unit) = geometry.split(ppn);
             let row = geometry.row_of(unit);
             if let Some(operation) = &mut open {
-                // Neighbours on one row are sensed together; each further plane of the row is one page more.
+                // Neighbouring units of one row are sensed together; each further plane of the row adds a page.
                 let (open_block, open_unit) = geometry.split(operation.first);
                 if open_block == block && geometry.row_of(open_unit) == row && ppn.0 == operation.first.0 + operation.units {
                     operation.units += 1;
@@ -70,7 +70,8 @@ impl Ftl {
         parts
     }
 
-    /// The read of a single durable unit, if it is one: the common case, without the work of joining neighbours.
+    /// Issues the read of a single unit if it is durable. This is the common case, without the work of joining
+    /// neighbours.
     #[inline]
     pub(super) fn single_read(&mut self, command: CommandId, lpn: Lpn, ppn: Ppn, now: SimTime, out: &mut Outbox) -> bool {
         let geometry = &self.store.geometry;
@@ -102,7 +103,8 @@ impl Ftl {
         true
     }
 
-    /// The mode in which a unit on flash is read: the policy's answer, or that of its block's write mode.
+    /// Returns the mode in which a unit on flash is read: the policy's answer, or the one that the block's write mode
+    /// requires.
     #[inline]
     pub(super) fn read_mode(&mut self, read: &UnitRead, now: SimTime, out: &Outbox) -> ModeId {
         let answer = if self.needs.reads {
@@ -114,14 +116,14 @@ impl Ftl {
             .unwrap_or_else(|| self.read_modes[usize::from(self.store.block(self.store.geometry.block_of(read.ppn)).mode()) % 16])
     }
 
-    /// The slower of two read modes: what one read of pages of both needs.
+    /// Returns the slower of two read modes, which a read that covers pages of both requires.
     #[inline]
     pub(super) fn slower(&self, one: ModeId, other: ModeId) -> ModeId {
         let times = &self.parameters.facts.read_times;
         if one == other || times[one.index()] >= times[other.index()] { one } else { other }
     }
 
-    /// Where the data of a unit is.
+    /// Returns the source of a unit's data: unmapped, the write buffer, the controller's memory or flash.
     #[inline]
     pub(super) fn resolve(&mut self, lpn: Lpn) -> ReadSource {
         match decode(self.store.l2p.get(lpn.index())) {
@@ -155,14 +157,14 @@ impl Ftl {
             units: 1,
             pages: 1,
             page_type: 0,
-            // It is older than the run.
+            // Such data counts as older than the run.
             mode: self.read_modes[self.old_mode.index()],
             encode: 0,
             owner: Owner::Command(command),
         }
     }
 
-    /// A unit of a host write is in the controller.
+    /// Accepts a unit of a host write whose data is in the controller.
     pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) {
         let HostUnit { command, lpn, whole, last, buffered } = *unit;
         self.counters.host_units += 1;
@@ -196,7 +198,7 @@ impl Ftl {
         self.enqueue(slot, now, out);
     }
 
-    /// The rest of a partly written unit is read first.
+    /// Issues the read that supplies the part of a unit that the host did not write.
     pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         self.store.pin(ppn);
         let operation = self.read_operation(ppn, Reason::Rmw, Owner::Fill(slot), now, out);
@@ -221,7 +223,7 @@ impl Ftl {
         }
     }
 
-    /// A complete unit joins the write queue, and dies are woken for it.
+    /// Adds a complete unit to the write queue, and wakes a die for it.
     #[inline]
     pub(super) fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let list = match self.config.write_allocation {
@@ -241,21 +243,24 @@ impl Ftl {
                 out.mark_ready(DieId(list as u32));
             }
         }
-        // Even if a program may be made now: what it leaves behind would wait for a timer that nobody arms.
+        // The timer is armed even if a program can be made now: units left over from it would otherwise wait for a
+        // timer that is never armed.
         if let (Some(after), false) = (self.parameters.buffer_flush_after, self.flush_armed) {
             self.flush_armed = true;
             out.events.push(now + after, Class::Timer, Event::Timer(Timer::Flush));
         }
     }
 
-    /// Gives a waiting unit the die and plane at a position in the allocation order; the die's list.
+    /// Assigns a waiting unit the die and group of planes at a position in the allocation order. Returns the list of
+    /// that die.
     fn assign(&mut self, slot: u32, position: usize) -> usize {
         let (die, plane) = self.places[position];
         self.writes.units[slot].plane = plane;
         die.index()
     }
 
-    /// Whether a program may be made of what waits in a list: a full program unit; or less where nobody expects more (no buffer, a flush, a shutdown).
+    /// Returns true if a program may be made of the units that wait in a list: if they fill a program unit, or if no
+    /// further units are to be waited for (no write buffer, a flush, a shutdown).
     #[inline]
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
         let waiting = self.writes.len(list);
@@ -270,7 +275,8 @@ impl Ftl {
         self.writes.head(list).map_or(u64::MAX, |slot| self.writes.units[slot].accepted)
     }
 
-    /// Marks the next idle die that could take host data as ready; if there are idle dies but none has room, all of them, to make some.
+    /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
+    /// all of them, so that they gain some.
     #[inline]
     pub(super) fn wake_one(&mut self, out: &mut Outbox) {
         let count = self.rank_of.len() as u32;
@@ -295,7 +301,7 @@ impl Ftl {
             let next = (rank + 1) % count;
             if self.space.has_space(die) {
                 self.next_rank = next;
-                // No longer on offer: the next write wakes another.
+                // Marked busy, so that the next write wakes another die.
                 self.set_busy(die);
                 out.mark_ready(die);
                 return;
@@ -309,7 +315,7 @@ impl Ftl {
         }
     }
 
-    /// A die that was offered a write took something else: another idle die is woken for what still waits.
+    /// Wakes another idle die for waiting writes, because the die woken for them has started something else.
     #[inline]
     pub fn offer_again(&mut self, now: SimTime, out: &mut Outbox) {
         if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
@@ -323,14 +329,14 @@ impl Ftl {
         self.idle_ranks[rank / 64] >> (rank % 64) & 1 == 1
     }
 
-    /// The die has something to do.
+    /// Marks a die as busy.
     #[inline]
     pub fn set_busy(&mut self, die: DieId) {
         let rank = self.rank_of[die.index()] as usize;
         self.idle_ranks[rank / 64] &= !(1 << (rank % 64));
     }
 
-    /// The die has nothing to do: it is on offer for the next write, and may ask for background work later.
+    /// Marks a die as idle: it may be woken for the next write, and for background work later.
     #[inline]
     pub fn set_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
         let rank = self.rank_of[die.index()] as usize;
@@ -343,7 +349,7 @@ impl Ftl {
         IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, out));
     }
 
-    /// How long a die must be idle before it is asked for work again; none where it need not be asked.
+    /// Returns the idle time after which a die is asked for background work; `None` if it need not be asked.
     fn idle_delay(&self, die: DieId, delay: IdleDelay) -> Option<Nanos> {
         match delay {
             IdleDelay::Collection => {
@@ -354,8 +360,8 @@ impl Ftl {
         }
     }
 
-    /// Sees to it that a timer is pending for the end of an idle die's delay, or for an earlier instant: then that one looks again. A die has at most one
-    /// for each delay, however often it turns idle.
+    /// Ensures that a timer is pending for the end of an idle die's delay or for an earlier instant; an early timer
+    /// arms the next one. A die has at most one timer for each delay, however often it becomes idle.
     fn arm_idle(&mut self, die: DieId, delay: IdleDelay, out: &mut Outbox) {
         if self.idle_armed[delay as usize][die.index()] {
             return;
@@ -366,7 +372,7 @@ impl Ftl {
         out.events.push(at, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
     }
 
-    /// A timer of an idle die: if its delay is over, the die is asked for work.
+    /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
     pub(super) fn idle_for_long(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
         self.idle_armed[delay as usize][die.index()] = false;
         let Some(after) = self.idle_delay(die, delay).filter(|_| self.is_idle(die)) else { return };
@@ -408,7 +414,7 @@ impl Ftl {
         }
     }
 
-    /// A victim that lost its last valid unit may now be ready to be erased.
+    /// Wakes the die of a victim that has lost a valid unit: it may be ready to be erased.
     pub(super) fn wake_if_emptied(&mut self, ppn: Ppn, out: &mut Outbox) {
         let block = self.store.geometry.block_of(ppn);
         if self.store.block(block).state() == BlockState::Victim {
@@ -416,7 +422,8 @@ impl Ftl {
         }
     }
 
-    /// Every unit accepted so far is to be programmed; the command's part reports when they are.
+    /// Handles a flush: every unit accepted so far is programmed, and the command's part reports when these programs
+    /// have completed.
     pub fn flush(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) {
         if self.unfinished == 0 {
             out.parts.push(Part { command, ..Part::default() });
@@ -427,7 +434,7 @@ impl Ftl {
         self.program_accepted(out);
     }
 
-    /// Lets partly filled program units be programmed for everything accepted so far.
+    /// Allows incomplete program units for everything accepted so far, and wakes dies for it.
     pub(super) fn program_accepted(&mut self, out: &mut Outbox) {
         self.flush_until = self.writes.accepted();
         for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {

@@ -11,40 +11,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "write cost by each page's history of reads and writes, rewritten at high cost where it is only read (AGCR, 2016)";
 
-/// Access characteristic guided cost regulation (AGCR), sections 3.2 to 3.4 of the paper. A page is known by its last `window - 1` accesses and the
-/// upcoming one. A write to a page that was only written is at low cost, to one that was read as well at medium cost, to one without history at high
-/// cost. A read of a page whose window holds reads only, and whose copy was written at low cost, enters one rewrite at high cost in the rewrite queue,
-/// which idle time works off; it is dropped if the page is written first. A read is at the cost that the page's copy was written for; data older than
-/// the run was written at high cost.
+/// Access characteristic guided cost regulation (AGCR), sections 3.2 to 3.4 of the paper. A page is classified by its
+/// last `window - 1` accesses and the upcoming one. A write is at low cost if the page was only written, at medium cost
+/// if it was read as well, and at high cost if it has no history. A read of a page whose window holds only reads, and
+/// whose copy was written at low cost, enters one rewrite at high cost in the rewrite queue. The queue is worked off in
+/// idle time; a rewrite is dropped if the page is written first. A page is read at the cost that belongs to the write
+/// cost of its copy. Data older than the run counts as written at high cost.
 ///
-/// Choices of ours, where the paper is silent: what is relocated keeps its class (`keep_class`); a page written at medium cost is not rewritten
-/// (`rewrite_medium`); a channel must be idle for a rewrite of one of its pages; the rewrite queue has a depth, and beyond it reads stay at high cost; of
-/// a window longer than a page's history the known accesses decide. An access is one that reaches the flash: what a write buffer absorbs or
-/// answers, or the controller while a program is under way, is none. The paper counts two bits of metadata for each page; one more state each is needed
-/// to know a page without history and the class of three in which it was written.
+/// Our choices where the paper is silent: relocated data keeps its class (`keep_class`); a page written at medium cost
+/// is not rewritten (`rewrite_medium`); a rewrite needs an idle channel (`idle`); the rewrite queue has a depth, and
+/// when it is full, reads enter no further rewrites; where a page's history is shorter than the window, its known
+/// accesses decide. Only accesses that reach the flash count: writes absorbed by the write buffer do not, nor do reads
+/// answered by the buffer or, during a program, by the controller. The paper counts two bits of metadata for each page,
+/// one for the history and one for the class. Either needs one more state here: a page without history, and a third
+/// class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of low cost.
+    /// Write mode of low cost.
     pub low: String,
-    /// The write mode of medium cost.
+    /// Write mode of medium cost.
     pub medium: String,
-    /// The write mode of high cost.
+    /// Write mode of high cost.
     pub high: String,
     /// Accesses in the history window, the upcoming one included (section 3.4: 2).
     #[schemars(range(min = 2, max = 4))]
     pub window: u8,
     /// Relocated data keeps its class; otherwise it is written at high cost.
     pub keep_class: bool,
-    /// A page written at medium cost is rewritten, too, once its window holds reads only.
+    /// A page written at medium cost is rewritten as well once its window holds only reads.
     pub rewrite_medium: bool,
-    /// What must be idle for a rewrite.
+    /// Part of the drive that must be idle for a rewrite. For `channel`, the channel of the page must be idle as well.
     pub idle: IdleScope,
-    /// Rewrites that can be waiting.
+    /// Greatest number of queued rewrites.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub queue_depth: u64,
 }
@@ -72,10 +75,12 @@ impl Member for Params {
 
 const READ: u8 = 1;
 const WRITE: u8 = 2;
-/// A read, since which a rewrite of the page is queued or under way: no write can have come after it. Only ever the newest access.
+/// A read after which a rewrite of the page was queued or is under way. Only the newest access can have this value,
+/// since a write ends it.
 const READ_QUEUED: u8 = 3;
 
-/// The last accesses of a page, two bits each, the newest lowest; above them its class.
+/// Layout of a page's history bits: its last accesses, two bits each, the newest in the lowest bits; above them its
+/// class.
 #[derive(Clone, Copy)]
 struct History {
     remembered: u8,
@@ -86,13 +91,13 @@ impl History {
         ((1u16 << (2 * self.remembered)) - 1) as u8
     }
 
-    /// The accesses of a page's window before the upcoming one, in its bits.
+    /// Returns the accesses in a page's window before the upcoming one, from the page's bits.
     #[inline]
     fn of(self, bits: u8) -> u8 {
         History::ended(bits) & self.mask()
     }
 
-    /// A page's bits after an access.
+    /// Returns a page's bits after an access.
     #[inline]
     fn after(self, bits: u8, access: u8) -> u8 {
         bits & !self.mask() | (self.of(bits) << 2 | access) & self.mask()
@@ -103,13 +108,13 @@ impl History {
         bits & 3 == READ_QUEUED
     }
 
-    /// A page's bits once its rewrite is done, or given up; those of one without are as they were.
+    /// Returns a page's bits once its rewrite is done or given up; bits without a rewrite are unchanged.
     #[inline]
     fn ended(bits: u8) -> u8 {
         if History::is_queued(bits) { bits & !3 | READ } else { bits }
     }
 
-    /// Whether all known accesses of a window are of one kind, and there is one.
+    /// Returns true if a window has at least one known access, and all known ones are of one kind.
     fn is_only(self, past: u8, kind: u8) -> bool {
         past != 0 && (0..self.remembered).map(|at| past >> (2 * at) & 3).all(|access| access == 0 || access == kind)
     }
@@ -128,9 +133,9 @@ struct Agcr {
     params: Params,
     costs: Costs,
     history: History,
-    /// Pages to be rewritten, by logical address as in the paper: one that a collection moved meanwhile still is to be.
+    /// Pages to be rewritten, by logical address as in the paper: an entry outlives a relocation of its page.
     queue: VecDeque<Lpn>,
-    /// Those of which the rewrite has begun; their entries stay marked until they are placed.
+    /// Pages whose rewrite has begun. Their bits stay marked as queued until the new copy is placed.
     under_way: Vec<Lpn>,
     counts: Counts,
 }
@@ -149,7 +154,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl Agcr {
-    /// The cost of a host write to a page (section 3.3, *write cost regulation*).
+    /// Returns the cost of a host write to a page (section 3.3, *write cost regulation*).
     fn cost_of_write(&self, bits: u8) -> Cost {
         match self.history.of(bits) {
             0 => Cost::High,
@@ -158,7 +163,8 @@ impl Agcr {
         }
     }
 
-    /// A page that is only read and was not written for it is to be rewritten (section 3.3, *read cost regulation*). Whether the upcoming read enters it.
+    /// Returns true if the upcoming read enters a rewrite of the page: it is only read, and its copy was not written
+    /// for that (section 3.3, *read cost regulation*).
     #[inline]
     fn enters(&mut self, bits: u8) -> bool {
         let wanted = match self.costs.class(bits) {
@@ -180,7 +186,7 @@ impl Agcr {
         self.counts.longest = self.counts.longest.max(self.queue.len() as u64);
     }
 
-    /// Forgets the rewrite of a page with these bits if it had begun; whether it had.
+    /// Forgets the rewrite of a page with these bits if it was under way; returns true if so.
     #[inline]
     fn no_longer_under_way(&mut self, lpn: Lpn, bits: u8) -> bool {
         if !History::is_queued(bits) {
@@ -191,14 +197,16 @@ impl Agcr {
         self.under_way.len() < before
     }
 
-    /// Whether nothing runs on the channel where a page is, so that reading it there delays nobody.
+    /// Returns true if no die is busy on the channel of a page, so that reading the page there delays no other
+    /// operation.
     fn is_quiet(&self, at: Ppn, view: &View<'_>) -> bool {
         let geometry = &view.store.geometry;
         let channel = geometry.channel_of(geometry.die_of(geometry.block_of(at)));
         self.params.idle == IdleScope::Drive || view.signals.channel_busy_dies[channel.index()] == 0
     }
 
-    /// The oldest rewrite whose page was not written since.
+    /// Returns the move for the oldest queued rewrite whose page has not been written since, and drops entries whose
+    /// page has.
     fn next_rewrite(&mut self, view: &mut View<'_>) -> Option<PageMove> {
         while let Some(&lpn) = self.queue.front() {
             let bits = view.bits.get(lpn);
@@ -258,7 +266,8 @@ impl ModePolicy for Agcr {
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
         let before = view.bits.get(placed.lpn);
         let mut bits = self.costs.written(before, placed.mode);
-        // A rewrite under way is done by this, or void: what it read is no longer the page's place. One in the queue outlives a collection.
+        // This placement completes a rewrite under way, or makes it void: the copy that it read is no longer current. A
+        // rewrite that is still queued outlives a relocation.
         if self.no_longer_under_way(placed.lpn, before) || self.costs.class(bits) == Cost::High {
             bits = History::ended(bits);
         }
@@ -281,7 +290,7 @@ impl ModePolicy for Agcr {
                 self.enter(read.lpn);
             }
             let bits = self.history.after(before, if enters || History::is_queued(before) { READ_QUEUED } else { READ });
-            // Pages that are only read stay as they are: nothing is written.
+            // Repeated reads leave the bits unchanged, which saves the write.
             if bits != before {
                 view.bits.set(read.lpn, bits);
             }

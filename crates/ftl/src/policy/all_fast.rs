@@ -1,17 +1,18 @@
-//! The bound: every host write fast, rewritten only at its limit.
+//! Bound on the gain of fast writes: every host write fast, rewritten only at its retention limit.
 
 use super::fixed::Fixed;
 use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "every host write in the `fast` mode, rewritten only when its limit nears: the bound of what fast writing can gain";
 
-/// Every host write in the `fast` mode, and no rewrite in idle time: the bound of what fast writing can gain, as long as a run is shorter than the
-/// limit of that mode. In a longer one the drive itself moves what nears its limit, as under every policy, and that work is in the result. Relocations
-/// write in the `normal` mode, as under `ofwar`.
+/// Every host write in the `fast` mode, and no rewrites in idle time: the bound on the gain of fast writes, as long as
+/// a run is shorter than the retention limit of that mode. In a longer run the drive itself moves data that nears its
+/// limit, as under every policy, and that work is part of the result. Relocations are written in the `normal` mode, as
+/// under `ofwar`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}

@@ -6,41 +6,48 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "slower writes, and gentler and slower erases, as the write buffer has room for them (autoFTL with DPES, 2014)";
 
-/// What the depth of a foreground erase follows.
+/// Quantity that sets the depth of a foreground erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErasesBy {
-    /// The buffer's utilisation.
+    /// Utilisation of the write buffer.
     Utilisation,
-    /// The same with the pages that the collection copies.
+    /// Utilisation of the write buffer, plus the pages that the collection copies.
     WithCopies,
 }
 
-/// autoFTL on a chip with dynamic program and erase scaling (DPES), sections 4.2 to 4.6 of the paper. The utilisation u of the write buffer chooses a host write's mode: the first of
-/// `bounds` that u is above, counted from 0, is the level that it may be programmed on (table 1). A collection sees u* = u + copies / buffer, and its
-/// copies are written in the mode for u*. Its block is erased slowly if u' = u* + ceil(tBERS / tPROG of that mode) / buffer does not exceed 1, and at the level for u; in
-/// the background always slowly, and at the level for the mean utilisation of the last `groups` groups of `group_writes` programs of host data (level 0 before the first).
+/// autoFTL on a chip with dynamic program and erase scaling (DPES), sections 4.2 to 4.6 of the paper. The utilisation u
+/// of the write buffer sets the level of a host write: the index, counted from 0, of the first of `bounds` that u
+/// exceeds (table 1). The write uses the write mode of that level. For a collection, u* = u + copies / buffer sets the
+/// level of the copied pages in the same way. Its block is erased at the level for u (`erases_by`), and slowly if u' =
+/// u* + ceil(tBERS / tPROG) / buffer does not exceed 1, with the tPROG of the copies' mode. A background collection
+/// always erases slowly, at the level for the mean utilisation of the last `groups` groups of `group_writes` host
+/// programs (level 0 before the first group is complete).
 ///
-/// Write mode i of the paper is the mode of the table whose `erase_level` is i, of several the one that keeps data longest; erase mode EVi the modes of `level` i, of which the one with the
-/// longest `erase_scale` is slow. A table of fewer levels cuts the rest off. Each write mode has blocks of its own. All is decided when a
-/// collection begins [A]; old data and its blocks are those of the first modes.
+/// Write mode i of the paper is the write mode of the table whose `erase_level` is i and which uses all bits of the
+/// cell; of several, the one that keeps data longest. Erase mode EVi stands for the erase modes of `level` i: the one
+/// with the shortest `erase_scale` is the fast erase, the one with the longest the slow erase. In a table with fewer
+/// levels, the shallowest stands for all shallower levels of the paper. Each level has blocks of its own. Modes of
+/// copies and erases are fixed when a collection begins [A]. Data older than the run counts as written in the mode of
+/// level 0, to blocks erased in the first erase mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Bounds of the buffer's utilisation, from the fastest write mode on, falling (table 1: 0.8, 0.6, 0.4, 0.2).
+    /// Bounds of the buffer's utilisation in falling order, beginning with the bound of the fastest write mode (table
+    /// 1: 0.8, 0.6, 0.4, 0.2).
     pub bounds: Vec<f64>,
-    /// Erases may be slow.
+    /// Allows slow erases.
     pub slow_erase: bool,
-    /// What the depth of a foreground erase follows.
+    /// Quantity that sets the depth of a foreground erase.
     pub erases_by: ErasesBy,
-    /// Programs of host data in a group, of which the mean utilisation is taken (section 4.4: 1,000).
+    /// Host programs in a group whose mean utilisation is taken (section 4.4: 1,000).
     #[schemars(range(min = 1, max = 1_000_000))]
     pub group_writes: u32,
-    /// Groups that are remembered (section 4.4: 100).
+    /// Number of groups that are remembered (section 4.4: 100).
     #[schemars(range(min = 1, max = 100_000))]
     pub groups: u32,
 }
@@ -65,7 +72,7 @@ impl Member for Params {
     }
 }
 
-/// The mean utilisation of past programs.
+/// Mean utilisation of the write buffer at past host programs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Past {
     sum: f64,
@@ -91,7 +98,7 @@ impl Past {
     }
 }
 
-/// What was decided when a collection began.
+/// Modes chosen when a collection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Choice {
     copies: ModeId,
@@ -100,13 +107,13 @@ struct Choice {
 
 struct AutoFtl {
     params: Params,
-    /// The write mode of each level.
+    /// Write mode of each level.
     write: Vec<ModeId>,
-    /// The erase modes of each level: fast and slow.
+    /// Erase modes of each level: fast and slow.
     erase: Vec<[ModeId; 2]>,
     erase_scales: Vec<f64>,
     program_scales: Vec<f64>,
-    /// tPROG and tBERS of the first modes.
+    /// tPROG and tBERS of the first modes of the tables.
     times: (Nanos, Nanos),
     units_per_program: u32,
     past: Past,
@@ -128,7 +135,7 @@ impl AutoFtl {
         let is_of = |mode: &usize, level: u8| facts.write_levels[*mode] == level && facts.block_units[*mode] == most;
         let of_level = |level: u8| (0..facts.write_levels.len()).filter(move |mode| is_of(mode, level));
         let write_at = |level: u8| of_level(level).max_by_key(|&mode| (keeps(mode), std::cmp::Reverse(mode)));
-        // A level that no write mode needs is passed over for the next deeper one.
+        // A level without a write mode of its own takes that of the next deeper level, and likewise for erase modes.
         let mut write = vec![ModeId(0)];
         let mut erase = vec![AutoFtl::erase_modes(0, facts)];
         for level in levels.skip(1) {
@@ -152,10 +159,10 @@ impl AutoFtl {
         }
     }
 
-    /// The quickest and the slowest erase mode of a level.
+    /// Returns the quickest and the slowest erase mode of a level.
     fn erase_modes(level: u8, facts: &Facts) -> [ModeId; 2] {
         let mut of_level: Vec<usize> = (0..facts.erase_levels.len()).filter(|&mode| facts.erase_levels[mode] == level).collect();
-        // Of two that take as long, the one that wears less.
+        // Of two erase modes that take equally long, the one with less wear goes first.
         let cost = |mode: usize| (facts.erase_scales[mode], facts.erase_wear[mode]);
         of_level.sort_by(|&a, &b| cost(a).partial_cmp(&cost(b)).expect("scales and wear are numbers"));
         let slowest =
@@ -163,13 +170,14 @@ impl AutoFtl {
         [of_level[0], slowest.unwrap_or(of_level[0])].map(|mode| ModeId(mode as u8))
     }
 
-    /// The level for a utilisation (table 1).
+    /// Returns the level for a utilisation (table 1).
     fn level(&self, utilisation: f64) -> usize {
         let above = self.params.bounds.iter().position(|bound| utilisation > *bound).unwrap_or(self.params.bounds.len());
         above.min(self.write.len() - 1)
     }
 
-    /// Whether the buffer would still not overflow while a block is erased slowly (equation 3, with u* for u as table 2, case 2 has it).
+    /// Returns true if the buffer would not overflow during a slow erase (equation 3, with u* in place of u, as in case
+    /// 2 of table 2).
     fn may_be_slow(&self, with_copies: f64, write: ModeId, slow: ModeId, capacity: u64) -> bool {
         let program = self.times.0.0 as f64 * self.program_scales[write.index()];
         let erase = self.times.1.0 as f64 * self.erase_scales[slow.index()];
@@ -181,7 +189,8 @@ impl AutoFtl {
         let capacity = view.signals.buffer_capacity_pages.max(1);
         let now = view.buffer_utilisation();
         let with_copies = now + f64::from(collection.valid) / capacity as f64;
-        // Where modes have retention limits (the paper's have none): what is moved for its limit is not written to be moved again soon.
+        // Data moved for its retention limit is written at level 0, so that it does not soon have to be moved again.
+        // The paper's modes have no retention limits.
         let level = if collection.reason == Reason::Reprogram { 0 } else { self.level(with_copies) };
         let copies = self.write[level];
         if collection.background {
@@ -230,7 +239,7 @@ impl ModePolicy for AutoFtl {
     }
 
     fn lazy_erase(&mut self, block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
-        // As slowly as it was erased before.
+        // At the same speed as the block's last erase.
         let before = view.store.erase_mode(block);
         let was_slow = self.erase.iter().any(|[fast, slow]| before == *slow && fast != slow);
         self.erase[usize::from(level).min(self.erase.len() - 1)][usize::from(was_slow)]
@@ -258,7 +267,7 @@ impl ModePolicy for AutoFtl {
 mod tests {
     use super::*;
 
-    /// Five levels at the program times of the paper (`FACTS` 4.2), two speeds of erase.
+    /// Returns a policy with five levels at the program times of the paper (`FACTS` 4.2), and erases of two speeds.
     fn policy() -> AutoFtl {
         let facts = Facts {
             write_modes: (0..5).map(|level| format!("w{level}")).collect(),
@@ -298,7 +307,7 @@ mod tests {
         assert_eq!(case(30.0), (ModeId(0), true));
         assert_eq!(case(50.0), (ModeId(0), false));
         assert_ne!(fast, slow);
-        // 8 % for the slow erase, 2 % for the fast one: with the fast one case 2 stays below 100 %.
+        // The slow erase fills 8 % of the buffer, the fast one 2 %: with the fast erase, case 2 stays below 100 %.
         assert!(policy.may_be_slow(0.92, ModeId(0), slow, 200) && !policy.may_be_slow(0.9201, ModeId(0), slow, 200));
         assert!(policy.may_be_slow(0.98, ModeId(0), fast, 200) && !policy.may_be_slow(0.9801, ModeId(0), fast, 200));
     }

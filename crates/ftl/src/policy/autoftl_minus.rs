@@ -4,15 +4,16 @@ use super::{Facts, Member, ModePolicy, autoftl};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "autoFTL with fast erases only: what slow erases are worth (2014)";
 
-/// autoFTL that always erases fast (the paper's autoFTL with a minus sign, section 5.4 and figure 12): what it lives shorter is what slow erases are worth.
+/// autoFTL with fast erases only (the paper's autoFTL with a minus sign, section 5.4 and figure 12). The lifetime that
+/// it loses against `autoftl` is the gain of slow erases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
 pub struct Params {
-    /// The parameters of the decisions, as for `autoftl`; `slow_erase` has no effect.
+    /// Parameters of the decisions, as for `autoftl`; `slow_erase` has no effect.
     pub decisions: autoftl::Params,
 }
 

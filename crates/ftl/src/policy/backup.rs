@@ -1,30 +1,31 @@
-//! What a policy can save of its volatile memory when power fails.
+//! Volatile state that a policy can save when power fails.
 
 use super::Facts;
 use kit::{Nanos, UNIT_BYTES};
 
-/// What became of a policy's volatile memory when power failed.
+/// Outcome of a power failure for a policy's volatile state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backup {
-    /// Entries it held.
+    /// Entries that the policy held.
     pub held: u64,
-    /// Of these, what was programmed in time; the others are lost.
+    /// Entries that were programmed in time; the remaining ones are lost.
     pub saved: u64,
-    /// How long programming them took.
+    /// Time that programming them took.
     pub took: Nanos,
 }
 
 impl Backup {
-    /// Entries of `entry_bytes` bytes that are programmed within `time`: all dies program a unit of the `normal` mode at once, one after another. That the
-    /// channels' transfers are hidden behind the programs is an assumption \[A\].
+    /// Computes how many of `held` entries of `entry_bytes` bytes are programmed within `time`. The dies program in
+    /// rounds, in each of which every die programs one program unit in the `normal` mode. Transfers are assumed to be
+    /// hidden behind the programs \[A\].
     pub fn within(time: Nanos, held: u64, entry_bytes: u64, facts: &Facts) -> Backup {
-        let units_per_program = u64::from(facts.units_per_program) * UNIT_BYTES / entry_bytes;
-        let round = (units_per_program * u64::from(facts.die_count)).max(1);
+        let entries_per_program = u64::from(facts.units_per_program) * UNIT_BYTES / entry_bytes;
+        let round = (entries_per_program * u64::from(facts.die_count)).max(1);
         let rounds = held.div_ceil(round).min(time.0 / facts.program_time.0.max(1));
         Backup { held, saved: held.min(rounds * round), took: Nanos(rounds * facts.program_time.0) }
     }
 
-    /// The two together, saved one after the other.
+    /// Adds up two backups that are made one after the other.
     pub fn and(self, other: Backup) -> Backup {
         Backup { held: self.held + other.held, saved: self.saved + other.saved, took: self.took + other.took }
     }

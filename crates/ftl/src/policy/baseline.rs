@@ -1,14 +1,14 @@
-//! One mode for all.
+//! One mode for all writes.
 
 use super::fixed::Fixed;
 use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "every write in the `normal` mode: what all gains are measured against";
 
-/// Every write and relocation in the `normal` mode: what all gains are measured against.
+/// Every write and relocation in the `normal` mode: the reference for all gains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}

@@ -1,20 +1,21 @@
-//! The rival of retention relaxation for codes: the strong code on every write.
+//! The scheme that retention relaxation for codes is compared with: the strong code on every write.
 
 use super::fixed::Fixed;
 use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "every write in a mode with the strong code: concatenated BCH-LDPC, limited by its encoder (retention relaxation, 2012)";
 
-/// Every write with the strong code, the BCH code concatenated with an LDPC code: what retention relaxation for codes is measured against (slides,
-/// *Retention Relaxation for ECC Optimization*). Host writes then pass the LDPC encoder one after another; what is relocated has its code already.
+/// Every write with the strong code, a BCH code concatenated with an LDPC code: the scheme that retention relaxation
+/// for codes is compared with (slides, *Retention Relaxation for ECC Optimization*). Host writes pass the LDPC encoder
+/// one after another; relocated data is encoded already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of the full guarantee, whose `code` has an encoder.
+    /// Write mode of the full guarantee, whose `code` has an encoder.
     pub full: String,
 }
 

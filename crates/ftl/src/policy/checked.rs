@@ -1,8 +1,9 @@
-//! A policy that is no member of the family: what it answers is checked before the engine acts on it.
+//! Checks the answers of a policy that is not a member of the family before the engine acts on them.
 //!
-//! A user's policy may answer anything. What the engine could not act on is refused with the call, what was found and what would be right; from then on the
-//! policy is no longer asked, its answers are the most careful ones, and [`ModePolicy::failure`] has the run end. A page that is on its way already is not
-//! moved again, and a policy that asks for the impossible for ever is stopped, so that the drive always comes to an end.
+//! A user's policy may give any answer. An answer that the engine cannot act on is refused, with a complaint that
+//! states the call, the answer and the accepted range. From then on the policy is no longer called, safe answers take
+//! the place of its own, and [`ModePolicy::failure`] ends the run. A page that is already being moved is not moved
+//! again. A policy that keeps requesting impossible moves is stopped, so that every run ends.
 
 use super::{
     Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation,
@@ -12,16 +13,17 @@ use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Pages in a row that cannot be moved after which a policy is taken to ask for such for ever.
+/// Number of consecutive impossible moves after which a policy is stopped.
 const FRUITLESS_MOVES: u32 = 1 << 20;
-/// Times that a policy may be woken while nothing else happens, if they are less than [`LEAST_SLEEP`] apart on average.
+/// Number of wake-ups without any other event after which a policy is stopped, if they are less than [`LEAST_SLEEP`]
+/// apart on average.
 const FRUITLESS_WAKES: u32 = 1 << 20;
-/// A policy that sleeps for longer than this between two times that it is woken may go on for ever.
+/// Mean time between wake-ups from which on a policy may be woken without limit.
 const LEAST_SLEEP: Nanos = Nanos(1_000);
-/// Reasons that a policy may have something moved for: those of relocations, not of what the engine does for itself.
+/// Reasons for which a policy may have data moved: those of relocations, not those of the engine's own operations.
 const REASONS: [Reason; 6] = [Reason::Gc, Reason::Wear, Reason::Rewrite, Reason::Reprogram, Reason::Scrub, Reason::Evacuate];
 
-/// A policy whose answers are checked.
+/// Policy whose answers are checked.
 pub struct Checked {
     inner: Box<dyn ModePolicy>,
     needs: Needs,
@@ -34,34 +36,36 @@ pub struct Checked {
     under_way: BTreeMap<Ppn, Move>,
     tidied: usize,
     fruitless: u32,
-    /// The drive is shutting down.
+    /// True once the drive is shutting down.
     leaving: bool,
-    /// Pages moved while somebody waits: since the last host command arrived or completed, which was then.
+    /// Pages moved while a host command or a shutdown waits, counted since a host command last arrived or completed,
+    /// and the instant of that event.
     moved: (u64, SimTime),
     wakes: Cell<Wakes>,
     failure: RefCell<Option<Problem>>,
 }
 
-/// A page that is being moved, while it is valid where it was: the unit, and the erases that the block had behind it.
+/// A page that is being moved: its unit, and the erase count of its block. The move is over once the page is no longer
+/// valid at its old place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Move {
     lpn: Lpn,
     erase_count: u32,
 }
 
-/// How often the policy was woken since something else happened.
+/// Wake-ups of the policy since anything else happened.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wakes {
     count: u32,
     since: SimTime,
-    /// What it asked for last.
+    /// Instant of the latest wake-up requested.
     next: SimTime,
-    /// The last host command that arrived or completed.
+    /// Instant at which a host command last arrived or completed.
     activity: SimTime,
 }
 
 impl Checked {
-    /// `inner`, its answers checked; or everything that is wrong with what it declares.
+    /// Wraps `inner` so that its answers are checked; fails with all problems of its declarations.
     pub fn new(inner: Box<dyn ModePolicy>, facts: &Facts) -> Result<Checked, Problems> {
         let (needs, old_mode) = (inner.needs(), inner.mode_of_old_data());
         let modes = facts.write_modes.len();
@@ -103,12 +107,12 @@ impl Checked {
         })
     }
 
-    /// Whether it is not to be asked any more.
+    /// Returns true if the policy is not to be called any more.
     fn has_failed(&self) -> bool {
         self.failure.borrow().is_some()
     }
 
-    /// The answer, or what is careful in its place, having noted what is wrong with it.
+    /// Returns the answer, or `careful` in place of a wrong one, whose complaint is recorded.
     fn or<T>(&self, call: &str, answer: Result<T, String>, careful: T) -> T {
         answer.unwrap_or_else(|complaint| {
             self.failure.borrow_mut().get_or_insert_with(|| Problem::new(call, complaint));
@@ -120,7 +124,7 @@ impl Checked {
         within("write mode", mode, &self.write_modes)
     }
 
-    /// A page that the policy wants moved, if the engine can and need do so.
+    /// Returns the page that the policy requests to be moved, if the move is possible and not already under way.
     fn page(&mut self, call: &str, wanted: Option<PageMove>, view: &View<'_>) -> Option<PageMove> {
         let page = self.or(call, wanted.map(|page| self.possible(page, view)).transpose(), None)?;
         let store = view.store;
@@ -139,7 +143,7 @@ impl Checked {
             return None;
         }
         if !is_there {
-            // The engine counts it, and lets it be.
+            // The engine skips such a move and counts it.
             return Some(page);
         }
         self.note(page.from, this, view);
@@ -148,7 +152,7 @@ impl Checked {
         self.or(call, held_up.map(|()| Some(page)), None)
     }
 
-    /// Whether what waits, a host command or the end of a shutdown, does so while more is moved than can be of use.
+    /// Returns an error if a host command or a shutdown waits while more pages are moved than can be of use.
     fn holds_up(&mut self, view: &View<'_>) -> Result<(), String> {
         let (most, activity) = (2 * view.store.user_units, view.signals.last_host_activity);
         let waits = self.leaving || view.signals.commands_in_flight > 0;
@@ -160,7 +164,7 @@ impl Checked {
         Err(format!("more than {most} pages are to be moved while {who}, and it holds {}", view.store.user_units))
     }
 
-    /// Remembers a move. Those that have ended are forgotten now and then.
+    /// Remembers a move, and from time to time forgets those that have ended.
     fn note(&mut self, from: Ppn, this: Move, view: &View<'_>) {
         self.under_way.insert(from, this);
         if self.under_way.len() > 2 * self.tidied + 64 {
@@ -186,7 +190,7 @@ impl Checked {
         Ok(page)
     }
 
-    /// `at`, unless the policy does nothing but have itself woken, again and again.
+    /// Returns `at`, unless the policy does nothing but request one wake-up after another.
     fn rested(&self, at: SimTime, view: &View<'_>) -> Result<Option<SimTime>, String> {
         let mut wakes = self.wakes.get();
         if wakes.count == 0 || wakes.activity != view.signals.last_host_activity {
@@ -209,7 +213,7 @@ impl Checked {
     }
 }
 
-/// `mode`, if it is in the table.
+/// Returns `mode` if it is in the table.
 fn within(what: &str, mode: ModeId, table: &[String]) -> Result<ModeId, String> {
     if mode.index() < table.len() {
         return Ok(mode);
@@ -217,7 +221,7 @@ fn within(what: &str, mode: ModeId, table: &[String]) -> Result<ModeId, String> 
     Err(format!("{what} {}: expected 0..={} ({})", mode.0, table.len() - 1, table.join(", ")))
 }
 
-/// `reason`, if a policy may have something moved for it.
+/// Returns `reason` if a policy may have data moved for it.
 fn reason(reason: Reason) -> Result<Reason, String> {
     if REASONS.contains(&reason) {
         return Ok(reason);

@@ -1,4 +1,4 @@
-//! The reference that knows the future.
+//! Reference policy that knows the future accesses.
 
 use super::future::Future;
 use super::points::{Points, Prices};
@@ -8,18 +8,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "the reference: `margin` with the life and the reads of all data known ahead, which no online policy is expected to beat";
 
-/// `margin` with nothing left to predict: for each write the cheapest point of the budget for the life that the data will really have, and the reads that will really come; what is
-/// moved, too, is written for the life that is left. The future is that of a run of the same workload, recorded before: exact for traces that
-/// are replayed at their own times; for a closed loop it is its order, at the speed that the drive had under `baseline`. Not a policy to
-/// build: it needs the future, and more than a byte for each unit. Without a recorded run all data lives for ever.
+/// `margin` without prediction: each write takes the cheapest point of the voltage budget for the life that the data
+/// will really have and the reads that it will really get. Relocated data is written for the life that is left to it.
+/// The future comes from an earlier, recorded run of the same workload. It is exact for traces that are replayed at
+/// their own times; for a closed loop the order of accesses is exact, and their times are those of the run under
+/// `baseline`. No real drive could use this policy: it needs the future, and more than one byte for each unit. Without
+/// a recorded run all data is taken to live for ever.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What is weighed against what.
+    /// Weights of program time, wear and reads in the cost of a write mode.
     pub prices: Prices,
 }
 
@@ -27,7 +29,7 @@ impl Member for Params {}
 
 struct Clairvoyant {
     points: Points,
-    /// What is to come of the workload that began at `start`; nothing until it is told.
+    /// Future accesses of the workload that began at `start`; empty until they are passed in.
     future: Arc<Future>,
     start: SimTime,
     full: ModeId,
@@ -48,7 +50,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl Clairvoyant {
-    /// The longest life, and the mean reads to come, of data written together.
+    /// Returns the longest remaining life, and the mean number of reads to come, of data written together.
     fn outlook(&self, units: &[Lpn], now: SimTime) -> (Option<Nanos>, f64) {
         let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);
         for &lpn in units {

@@ -10,27 +10,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "several policies on one drive, the first one going before the second, on modes that close one voltage budget";
 
-/// Several policies on one drive. A write mode has properties: how long it keeps data, the level of erase that it needs, the read mode and the code of its data, its bits per cell.
-/// A policy decides on those in which the modes that it chooses among differ; where two decide on one, the policy named first does. What nobody
-/// decides on is that of the first policy's old data. A write, and what is moved, gets the quickest mode of the table with all these properties; for
-/// every combination that can come up there must be one. All modes must be derived from the cell's model, and the budget that erase depth, program
-/// step, retention and sensing share must close for each: tables of different works cannot be multiplied.
+/// Several policies on one drive. A write mode has properties: its retention limit, the level of erase that it needs,
+/// the read mode and the code of its data, and its bits per cell. A policy decides on the properties in which the modes
+/// that it chooses among differ; where two policies decide on the same property, the one named first prevails. A
+/// property that no policy decides on is that of the first policy's old data. Each write and each relocation gets the
+/// quickest mode of the table that has all these properties; there must be one for every combination that can occur.
+/// All modes must be derived from the cell's model, and the voltage budget, which erase depth, program step, retention
+/// and sensing share, must close for each of them: tables from different papers cannot simply be multiplied.
 ///
-/// A policy that puts data of several modes into one block (`agcr`) goes on doing so only where the modes differ in nothing that belongs to a block: a block is
-/// erased to one depth, and moved when the shortest limit in it comes round.
+/// A policy that puts data of several modes into one block (`agcr`) still does so only where the modes agree in every
+/// property that belongs to a block: a block is erased to one depth, and moved when the shortest limit of its data
+/// approaches.
 ///
-/// Data is parted by its mode alone: `separate` cannot be combined, and `margin` and `clairvoyant` do not part it by its life.
+/// Data is separated by its mode alone: `separate` cannot be combined, and `margin` and `clairvoyant` do not separate
+/// data by its life.
 ///
-/// The policies keep their own parameters in their own tables, and their declared state side by side. Of victims' scores, read modes and erase modes
-/// those of the first policy count that has any; pages that have to be moved are taken from one policy after the other.
+/// The policies keep their parameters in their own tables, and their declared state side by side. Victim scores, read
+/// modes and erase modes come from the first policy that answers for them; page moves are taken from the first policy
+/// that requests one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The policies by name, the one that goes first in front.
+    /// Names of the policies; the first one takes precedence.
     pub members: Vec<String>,
 }
 
@@ -40,13 +45,13 @@ impl Default for Params {
     }
 }
 
-/// Properties of a write mode.
+/// Names of the properties of a write mode.
 const PROPERTIES: [&str; 5] = ["retention limit", "level of erase", "read mode", "code", "bits per cell"];
 
-/// Those of them that all data of a block must have in common.
+/// Indices of the properties that all data of a block must have in common.
 const OF_BLOCKS: [usize; 3] = [0, 1, 4];
 
-/// Each property of each mode as a number that is the same where the property is.
+/// Properties of a mode as numbers: two modes agree in a property if the numbers are equal.
 type Key = [u8; PROPERTIES.len()];
 
 fn keys(facts: &Facts) -> Vec<Key> {
@@ -61,14 +66,14 @@ fn keys(facts: &Facts) -> Vec<Key> {
     (0..facts.write_modes.len()).map(|mode| [retention[mode], level[mode], read[mode], code[mode], bits[mode]]).collect()
 }
 
-/// One of the policies.
+/// One of the combined policies.
 struct One {
     name: String,
     policy: Box<dyn ModePolicy>,
     needs: Needs,
-    /// What it declared among the declared state of all.
+    /// Its share of the declared state.
     part: Part,
-    /// The mode of its own that stands for each mode of the table.
+    /// For each mode of the table, the policy's own mode that corresponds to it.
     own: Vec<ModeId>,
 }
 
@@ -77,25 +82,25 @@ struct Combine {
     keys: Vec<Key>,
     /// All modes, the quickest first.
     quickest: Vec<ModeId>,
-    /// What the policies answered last; kept for its memory.
+    /// Latest answers of the policies; kept to reuse the allocation.
     answers: Vec<ModeId>,
-    /// Which policy decides on each property.
+    /// Index of the policy that decides on each property.
     deciders: [Option<usize>; PROPERTIES.len()],
     base: ModeId,
     page_scope: bool,
-    /// The policy whose erase modes count, and the one whose scores do.
+    /// Index of the policy that chooses erase modes; `scorer`: of the one that scores victims.
     eraser: Option<usize>,
     scorer: Option<usize>,
-    /// The one that may want pages moved at any time, if there is exactly one.
+    /// Index of the policy that may request page moves at any time, if there is exactly one.
     mover: Option<usize>,
 }
 
-/// Makes the policy; none if one of the names is not that of a policy.
+/// Builds the policy; `None` if a name is not that of a policy.
 pub fn build(all: &PolicyConfig, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
     Combine::of(all, facts).map(|combine| Box::new(combine) as Box<dyn ModePolicy>)
 }
 
-/// What keeps policies from being combined on a drive, each with the field it belongs to.
+/// Returns the reasons why the policies cannot be combined on a drive, each with the field that it belongs to.
 pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)> {
     let names = &all.combine.members;
     let known = PolicyConfig::NAMES;
@@ -131,7 +136,7 @@ pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)
     found
 }
 
-/// The write modes that can come up where policies are combined.
+/// Returns the write modes that can occur where policies are combined.
 pub fn modes(all: &PolicyConfig, facts: &Facts) -> Vec<ModeId> {
     let Some(combine) = Combine::of(all, facts) else { return Vec::new() };
     let mut modes: Vec<ModeId> = combine.reachable().iter().filter_map(|wanted| combine.find(wanted)).collect();
@@ -150,7 +155,7 @@ impl Combine {
             let needs = policy.needs();
             let uses = policy.uses();
             let near = |mode: &Key, own: &ModeId| mode.iter().zip(&keys[own.index()]).filter(|(a, b)| a == b).count();
-            // The one of its modes that has the most properties in common in which its modes differ.
+            // The policy's mode that agrees most in the properties in which its modes differ.
             let differs: Vec<usize> = (0..PROPERTIES.len()).filter(|&at| differ(&uses, &keys, at)).collect();
             let own = keys.iter().map(|mode| {
                 let common = |own: &ModeId| differs.iter().filter(|&&at| mode[at] == keys[own.index()][at]).count();
@@ -175,7 +180,7 @@ impl Combine {
         let mut quickest: Vec<ModeId> = (0..keys.len()).map(|mode| ModeId(mode as u8)).collect();
         quickest.sort_by(|a, b| facts.program_scales[a.index()].total_cmp(&facts.program_scales[b.index()]));
         let deciders: [Option<usize>; PROPERTIES.len()] = std::array::from_fn(decider);
-        // What is erased and moved block by block must be the same in a block.
+        // Erases and relocations of whole blocks need these properties to be the same throughout a block.
         let shares_blocks = OF_BLOCKS.iter().all(|&at| deciders[at].is_none());
         Some(Combine {
             deciders,
@@ -191,12 +196,12 @@ impl Combine {
         })
     }
 
-    /// The quickest mode with all properties.
+    /// Returns the quickest mode that has all properties.
     fn find(&self, wanted: &Key) -> Option<ModeId> {
         self.quickest.iter().copied().find(|mode| self.keys[mode.index()] == *wanted)
     }
 
-    /// The mode that answers together stand for: each property from the policy that decides on it.
+    /// Combines one answer per policy into a mode: each property comes from the policy that decides on it.
     fn together(&self, answer: impl Fn(usize) -> ModeId) -> ModeId {
         let value = |at: usize| {
             let mode = self.deciders[at].map_or(self.base, &answer);
@@ -205,7 +210,7 @@ impl Combine {
         self.find(&std::array::from_fn(value)).unwrap_or(self.base)
     }
 
-    /// All combinations of properties that can come up.
+    /// Returns all combinations of properties that can occur.
     fn reachable(&self) -> Vec<Key> {
         let mut all = vec![self.keys[self.base.index()]];
         for (at, decider) in self.deciders.iter().enumerate() {
@@ -215,7 +220,7 @@ impl Combine {
             values.dedup();
             all = all.iter().flat_map(|key| values.iter().map(move |value| with(*key, at, *value))).collect();
         }
-        // A policy decides on several properties with one mode: what none of its modes has cannot come up.
+        // A policy decides on several properties with one mode: a combination that none of its modes has cannot occur.
         let comes_up = |key: &Key, index: usize, one: &One| {
             let decides = |at: usize| self.deciders[at] == Some(index);
             let agrees = |mode: &ModeId| (0..PROPERTIES.len()).all(|at| !decides(at) || self.keys[mode.index()][at] == key[at]);
@@ -234,14 +239,14 @@ impl Combine {
         decided.map(of).collect::<Vec<_>>().join(" and the ")
     }
 
-    /// Each policy that wants the call, with its own part of the declared state.
+    /// Calls each policy that uses the call, with its own share of the declared state.
     fn each(&mut self, view: &mut View<'_>, wants: fn(&Needs) -> bool, mut call: impl FnMut(&mut One, &mut View<'_>)) {
         for one in self.members.iter_mut().filter(|one| wants(&one.needs)) {
             view.narrowed(one.part, |view| call(one, view));
         }
     }
 
-    /// The first answer of those that want the call.
+    /// Returns the first answer of the policies that use the call, and the index of the policy that gave it.
     fn first<T>(
         &mut self,
         view: &mut View<'_>,
@@ -252,7 +257,7 @@ impl Combine {
         wanting.find_map(|(index, one)| view.narrowed(one.part, |view| call(one, view)).map(|answer| (index, answer)))
     }
 
-    /// The mode that the answers of all policies stand for.
+    /// Calls all policies and combines their answers into one mode.
     fn agreed(&mut self, view: &mut View<'_>, mut call: impl FnMut(&mut One, &mut View<'_>) -> ModeId) -> ModeId {
         let mut answers = std::mem::take(&mut self.answers);
         answers.clear();
@@ -262,7 +267,8 @@ impl Combine {
         mode
     }
 
-    /// A page that one policy wants moved in its own mode: the other properties are those of old data.
+    /// Returns a page move with its mode completed: the requesting policy decides by its mode, the remaining properties
+    /// are those of old data.
     fn moved(&self, index: usize, page_move: PageMove) -> PageMove {
         let answer =
             |member: usize| if member == index { page_move.mode } else { self.members[member].policy.mode_of_old_data() };
@@ -270,18 +276,18 @@ impl Combine {
     }
 }
 
-/// Whether a policy may want pages moved at any time, not only while dies are idle.
+/// Returns true if a policy may request page moves at any time, not only while dies are idle.
 fn moves_at_once(needs: &Needs) -> bool {
     needs.moves && !needs.idle_only
 }
 
-/// Which one it is that is so, if exactly one is.
+/// Returns the index of the only true value, if exactly one is true.
 fn only(mut are: impl Iterator<Item = bool>) -> Option<usize> {
     let first = are.position(|is| is)?;
     if are.any(|is| is) { None } else { Some(first) }
 }
 
-/// Whether modes differ in a property.
+/// Returns true if the modes differ in a property.
 fn differ(modes: &[ModeId], keys: &[Key], at: usize) -> bool {
     modes.iter().any(|mode| keys[mode.index()][at] != keys[modes[0].index()][at])
 }
@@ -352,7 +358,8 @@ impl ModePolicy for Combine {
     }
 
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
-        // Field by field: a copy as a whole would read in wide words what has just been written in narrow ones.
+        // Copied field by field: a copy as a whole would load in wide words what has just been stored in narrow ones,
+        // which stalls.
         let &Placed { lpn, ppn, mode, reason, stream, superseded } = placed;
         let with_own = |one: &One| Placed { lpn, ppn, mode: one.own[mode.index()], reason, stream, superseded };
         self.each(view, |needs| needs.placed, |one, view| one.policy.placed(&with_own(one), view));

@@ -1,9 +1,9 @@
-//! What the members that regulate cost share: three classes of cost, kept for each page.
+//! Three classes of write cost, kept for each page: shared by the members that regulate cost.
 
 use super::{Facts, ReadAnswer, UnitRead, View};
 use kit::{BlockId, Lpn, ModeId, Ppn};
 
-/// The class of cost in which a page was written. What is written at low cost is read at high cost, and the other way round.
+/// Class of cost in which a page was written. A page written at low cost is read at high cost, and vice versa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Cost {
@@ -12,22 +12,23 @@ pub(super) enum Cost {
     Low = 2,
 }
 
-/// The write modes of the classes, and the read modes that their data needs.
+/// Write modes of the classes, and the read modes that their data needs.
 pub(super) struct Costs {
     write: [ModeId; 3],
     read: [ModeId; 3],
-    /// The read mode that data of each write mode needs.
+    /// Read mode that data of each write mode needs.
     read_mode_of: Vec<ModeId>,
-    /// Where in a unit's declared bits its class begins.
+    /// Position of the class in a unit's declared bits.
     shift: u8,
-    /// The class of what is older than the run, whose bits are zero.
+    /// Class of data older than the run, whose bits are zero.
     old: Cost,
     units: [u64; 3],
     reads: [u64; 3],
 }
 
 impl Costs {
-    /// The modes by name: low, medium and high cost; a page's class in two of its declared bits. What is older than the run was written at high cost.
+    /// Sets up the classes from the names of the write modes of low, medium and high cost. The class of a page takes
+    /// two of its declared bits, from `shift` on. Data older than the run counts as written at high cost.
     pub fn new([low, medium, high]: [&str; 3], shift: u8, facts: &Facts) -> Costs {
         let write = [high, medium, low].map(|name| facts.write_mode(name));
         let read_mode_of = facts.read_mode_of.clone();
@@ -42,27 +43,27 @@ impl Costs {
         }
     }
 
-    /// The same where what is older than the run was written in another mode.
+    /// Changes the mode in which data older than the run counts as written.
     pub fn with_old_data_in(self, mode: ModeId) -> Costs {
         Costs { old: self.class_of(mode), ..self }
     }
 
-    /// The write mode of what is older than the run.
+    /// Returns the write mode of data older than the run.
     pub fn old_mode(&self) -> ModeId {
         self.write_mode(self.old)
     }
 
-    /// The write modes of classes.
+    /// Returns the write modes of some classes.
     pub fn modes(&self, costs: &[Cost]) -> Vec<ModeId> {
         costs.iter().map(|&cost| self.write_mode(cost)).collect()
     }
 
-    /// The write mode of a class.
+    /// Returns the write mode of a class.
     pub fn write_mode(&self, cost: Cost) -> ModeId {
         self.write[cost.index()]
     }
 
-    /// The class in a unit's bits: that of its current copy.
+    /// Returns the class of a unit's current copy, from the unit's bits.
     #[inline]
     pub fn class(&self, bits: u8) -> Cost {
         match bits >> self.shift & 3 ^ self.old as u8 {
@@ -72,12 +73,12 @@ impl Costs {
         }
     }
 
-    /// The class of a unit's current copy.
+    /// Returns the class of a unit's current copy.
     pub fn of(&self, lpn: Lpn, view: &View<'_>) -> Cost {
         self.class(view.bits.get(lpn))
     }
 
-    /// A unit was written in a mode: its bits with the class of it.
+    /// Counts a unit written in a mode, and returns its bits with the class of that mode.
     #[inline]
     pub fn written(&mut self, bits: u8, mode: ModeId) -> u8 {
         let cost = self.class_of(mode);
@@ -85,13 +86,14 @@ impl Costs {
         self.with(bits, cost)
     }
 
-    /// A unit's bits with another class.
+    /// Returns a unit's bits with another class.
     #[inline]
     fn with(&self, bits: u8, cost: Cost) -> u8 {
         bits & !(3 << self.shift) | (cost as u8 ^ self.old as u8) << self.shift
     }
 
-    /// The class of what is written in a mode. One that the policy does not use is known by how its data is read; failing that, as the costliest to read.
+    /// Returns the class of data written in a mode. A mode that the policy does not use belongs to the class whose data
+    /// is read in the same way, otherwise to the one that is costliest to read.
     #[inline]
     fn class_of(&self, mode: ModeId) -> Cost {
         let all = [Cost::High, Cost::Medium, Cost::Low];
@@ -100,8 +102,9 @@ impl Costs {
         written.or_else(|| all.into_iter().find(|cost| Some(&self.read[cost.index()]) == read)).unwrap_or(Cost::Low)
     }
 
-    /// What a policy with modes by block has written keeps the mode of its block until it is written again. Of what has been accessed since, the class
-    /// is known.
+    /// Derives the classes of data that another policy wrote, with one mode for each block: a unit whose bits are zero
+    /// gets the class of its block's write mode. A unit with other bits has been accessed since, and its class is
+    /// known.
     pub fn adopt(&self, view: &mut View<'_>) {
         let geometry = view.store.geometry;
         for block in (0..geometry.block_count).map(BlockId) {
@@ -122,7 +125,7 @@ impl Costs {
         }
     }
 
-    /// A read of a unit with these bits, in the mode that its copy was written for.
+    /// Counts a read of a unit with these bits, and returns the read mode that belongs to the class of its copy.
     #[inline]
     pub fn read(&mut self, read: &UnitRead, bits: u8) -> ReadAnswer {
         let cost = self.class(bits).index();
@@ -130,12 +133,14 @@ impl Costs {
         ReadAnswer { mode: Some(self.read[cost]) }
     }
 
-    /// The class that data written together gets: the costliest that one of its units asks for, so that no page reads worse than it should.
+    /// Returns the class for data that is written together: the highest write cost among its units, so that no page is
+    /// read at a higher cost than it should be.
     pub fn together(costs: impl Iterator<Item = Cost>) -> Cost {
         costs.min_by_key(|cost| cost.index()).unwrap_or(Cost::High)
     }
 
-    /// Units written and host reads, by class. A page written at low cost is read at high cost.
+    /// Returns the numbers of units written and of host reads, by class. A page written at low cost is read at high
+    /// cost.
     pub fn stats(&self) -> Vec<(&'static str, f64)> {
         let [high, medium, low] = self.units.map(|count| count as f64);
         let [low_reads, medium_reads, high_reads] = self.reads.map(|count| count as f64);

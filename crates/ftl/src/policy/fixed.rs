@@ -1,23 +1,23 @@
-//! What several members are: one mode for host data and one for what is moved, whatever happens.
+//! Base of several members: one fixed mode for host data and one for relocations.
 
 use super::{Dispatch, Facts, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{Archive, Archived, ModeId};
 
-/// A policy that decides nothing.
+/// Policy that makes no decisions.
 pub(super) struct Fixed {
-    /// The write mode of host data.
+    /// Write mode of host data.
     host: ModeId,
-    /// That of relocations, and of data older than the run.
+    /// Write mode of relocations, and of data older than the run.
     moved: ModeId,
 }
 
 impl Fixed {
-    /// Host data in one mode, what is moved in another.
+    /// Builds a policy with one mode for host data and another for relocations.
     pub fn modes(host: ModeId, moved: ModeId) -> Box<dyn ModePolicy> {
         Box::new(Fixed { host, moved })
     }
 
-    /// Everything in the mode of a name.
+    /// Builds a policy with the mode called `name` for all data.
     pub fn one(name: &str, facts: &Facts) -> Box<dyn ModePolicy> {
         Fixed::modes(facts.write_mode(name), facts.write_mode(name))
     }

@@ -1,49 +1,51 @@
-//! What is still to come of a workload, for the reference that knows it.
+//! Future accesses of a workload, for the reference policy that knows them.
 
 use kit::{Lpn, Nanos, SimTime};
 
-/// What becomes of a unit's data.
+/// Future of the data that a unit holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlook {
-    /// When it is overwritten or trimmed; none if the workload ends before.
+    /// Instant at which the data is overwritten or trimmed; none if the workload ends first.
     pub until: Option<SimTime>,
-    /// Host reads of it before that.
+    /// Host reads of the data before that.
     pub reads: u32,
 }
 
 impl Outlook {
-    /// How long the data still lives; none if it outlives the workload.
+    /// Returns the time for which the data still lives; none if it outlives the workload.
     pub fn life(&self, now: SimTime) -> Option<Nanos> {
         self.until.map(|until| Nanos(until.0.saturating_sub(now.0)))
     }
 }
 
-/// One access of a run of units.
+/// One access to consecutive units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// When.
+    /// Instant of the access.
     pub at: SimTime,
-    /// The first unit.
+    /// First unit.
     pub first: Lpn,
-    /// How many.
+    /// Number of units.
     pub units: u32,
-    /// It writes or trims them; otherwise it reads.
+    /// True for a write or a trim, false for a read.
     pub writes: bool,
 }
 
-/// The accesses of a whole workload, by unit: eight bytes for each unit of each access, and eight for each unit of the drive.
+/// Accesses of a whole workload, by unit. Takes eight bytes for each unit of each access, and eight for each unit of
+/// the drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Future {
-    /// Where a unit's writes begin in `at`, and its reads, which follow them: what is looked up together lies together. One more at the end.
+    /// Index in `at` of the first write and of the first read of each unit, alternately, and the total at the end. A
+    /// unit's reads follow its writes, since both are looked up together.
     first: Vec<u32>,
     at: Vec<SimTime>,
 }
 
 impl Future {
-    /// From accesses in the order of their times.
+    /// Builds the lists from accesses in the order of their times.
     ///
     /// # Panics
-    /// If 2^32 units are accessed.
+    /// If 2^32 units or more are accessed.
     pub fn new(user_units: u64, accesses: &[Access]) -> Future {
         let mut first = vec![0u32; 2 * user_units as usize + 1];
         let lists = |access: &Access| {
@@ -69,7 +71,7 @@ impl Future {
         Future { first, at }
     }
 
-    /// What becomes of the data that a unit holds at an instant, from then on.
+    /// Returns the future, after `now`, of the data that a unit holds at `now`.
     pub fn of(&self, lpn: Lpn, now: SimTime) -> Outlook {
         let Some(&[writes, reads, end]) = self.first.get(2 * lpn.index()..2 * lpn.index() + 3) else {
             return Outlook { until: None, reads: 0 };
@@ -107,7 +109,8 @@ mod tests {
         assert_eq!(outlook(4, 6), Outlook { until: None, reads: 1 });
         assert_eq!(outlook(2, 0), Outlook { until: Some(SimTime(5)), reads: 0 });
         assert_eq!(outlook(9, 0), Outlook { until: None, reads: 0 });
-        // Of data that was there before, and of what is moved between its reads: those that are still to come.
+        // For data written before the first access, and for data moved between its reads, only the reads still to come
+        // count.
         assert_eq!(outlook(3, 0), Outlook { until: Some(SimTime(5)), reads: 1 });
         assert_eq!(outlook(3, 1).reads, 0);
         assert_eq!(outlook(3, 6), Outlook { until: Some(SimTime(9)), reads: 1 });

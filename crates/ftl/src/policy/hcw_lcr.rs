@@ -5,15 +5,15 @@ use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "every write at high cost, so that every read is at low cost (AGCR, 2016)";
 
-/// Every write at high cost, followed by low-cost reads (HCW/LCR; AGCR, section 2): the best reads and the worst writes. Data older than the run was
-/// written so, too.
+/// Every write at high cost, and so every read at low cost (HCW/LCR; AGCR, section 2): the best reads and the worst
+/// writes. Data older than the run counts as written at high cost as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of high cost.
+    /// Write mode of high cost.
     pub high: String,
 }
 

@@ -5,15 +5,15 @@ use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "every write at low cost, so that every read is at high cost (AGCR, 2016)";
 
-/// Every write at low cost, followed by high-cost reads (LCW/HCR; AGCR, section 2): the best writes and the worst reads. Data older than the run was
-/// written so, too.
+/// Every write at low cost, and so every read at high cost (LCW/HCR; AGCR, section 2): the best writes and the worst
+/// reads. Data older than the run counts as written at low cost as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of low cost.
+    /// Write mode of low cost.
     pub low: String,
 }
 

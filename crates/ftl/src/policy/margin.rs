@@ -1,4 +1,5 @@
-//! The voltage budget spent where it is cheapest: what the works add up to.
+//! The cheapest point of the voltage budget for each host write: the trade-offs of the published policies in one
+//! decision.
 
 use super::points::{Points, Prices};
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
@@ -6,19 +7,22 @@ use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Reason, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "for each write the cheapest feasible point of the voltage budget, by its predicted life and reads";
 
-/// For each write the cheapest feasible point of the budget that erase depth, program step, promised retention and sensing share: of all write modes that keep the data until it is
-/// overwritten, the one whose program time, wear and reads cost least. The time of the next write is predicted to be as far off as the last two
-/// were from each other, times `caution`, and as many reads to come as there were between them; both are kept in classes of powers of four
-/// and two, in a byte for each unit. A unit without history lives for ever. Mode and expected life are streams of their own.
+/// Host data is written at the cheapest feasible point of the voltage budget, which erase depth, program step, promised
+/// retention and sensing share: of the write modes that keep the data until it is overwritten, the one with the lowest
+/// cost of program time, wear and reads. Relocated data is written in the `normal` mode. The life of the data is
+/// predicted from the interval between the last two writes of its unit, times `caution`, and its number of reads from
+/// the reads between them. Both are kept in one byte for each unit, in classes by powers of four and of two. Data
+/// without history is taken to live for ever. Each mode has a write stream of its own, and another for its short-lived
+/// data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// What is weighed against what.
+    /// Weights of program time, wear and reads in the cost of a write mode.
     pub prices: Prices,
-    /// The predicted life is taken to be so many times as long.
+    /// Factor by which the predicted life is scaled, to be on the safe side.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub caution: f64,
 }
@@ -31,16 +35,17 @@ impl Default for Params {
 
 impl Member for Params {}
 
-/// The shortest life that is told from none.
+/// Unit in which lives are classed \[ns\]: shorter lives count as one such unit.
 const SHORTEST: u64 = 1_000_000;
 
-/// The class of a life: 1 below a millisecond, one more for every factor of four, at most 15. 0 is: not known.
+/// Returns the class of a life: 1 below 4 ms, one more for each further factor of four, at most 15. Class 0 stands for
+/// an unknown life.
 fn life_class(life: u64) -> u8 {
     let quarters = (life / SHORTEST).max(1).ilog2() / 2;
     (quarters + 1).min(15) as u8
 }
 
-/// The longest life of a class; none of class 0 and of the last.
+/// Returns the upper bound of the lives in a class; none for class 0 and for the last class.
 fn life_of(class: u8) -> Option<Nanos> {
     (1..15).contains(&class).then(|| Nanos(SHORTEST << (2 * class)))
 }
@@ -65,13 +70,13 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl Margin {
-    /// The predicted life of a unit that is written now.
+    /// Returns the predicted life of a unit that is written now; none: for ever.
     fn predicted(&self, lpn: Lpn, view: &View<'_>) -> Option<Nanos> {
         let class = view.bits.get(lpn) & 15;
         life_of(class).map(|life| Nanos((life.0 as f64 * self.caution) as u64))
     }
 
-    /// For how long a unit's copy on flash has been there.
+    /// Returns the age of a unit's copy on flash, counted from the first program of its block.
     fn age(lpn: Lpn, view: &View<'_>) -> Option<u64> {
         let place = view.copy_on_flash(lpn)?;
         let since = view.store.first_program(view.store.geometry.block_of(place));
@@ -106,7 +111,8 @@ impl ModePolicy for Margin {
         let hurry = self.points.hurry(dispatch, view);
         let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);
         for &lpn in dispatch.units {
-            // The life that has just ended is the best prediction of the next one; longer than that is what was known before a move.
+            // The life that ends with this write predicts the next one. If the copy was moved meanwhile, the class
+            // noted at the move may be the higher one.
             let state = view.bits.get(lpn);
             let lived = Self::age(lpn, view).map_or(0, life_class);
             let class = if lived == 0 { 0 } else { lived.max(state & 15) };
@@ -127,13 +133,13 @@ impl ModePolicy for Margin {
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
         let state = view.bits.get(placed.lpn);
         match placed.superseded {
-            // What is moved has lived so long at least.
+            // Data that is moved has lived at least this long.
             Some(from) if placed.stream.is_none() => {
                 let since = view.store.first_program(view.store.geometry.block_of(from));
                 let class = life_class(age_since(since, view.now)).max(state & 15);
                 view.bits.set(placed.lpn, state & 0xf0 | class);
             }
-            // A new life begins, with its own reads.
+            // A new life begins, with a new count of reads.
             _ => view.bits.set(placed.lpn, 0),
         }
     }
@@ -143,7 +149,8 @@ impl ModePolicy for Margin {
     }
 
     fn read_issued(&mut self, read: &UnitRead, view: &mut View<'_>) -> ReadAnswer {
-        // A count in powers of two: the n-th step is taken when a count that fills four bits can tell it, by the low bits of the clock.
+        // The upper four bits are an approximate (Morris) counter: step `n`, which stands for 2^n - 1 reads, is left
+        // with probability 2^-n, drawn from the low bits of the clock.
         let state = view.bits.get(read.lpn);
         let step = state >> 4;
         if read.reason == Reason::Host && step < 15 && (view.now.0 >> 4) & ((1 << step) - 1) == 0 {

@@ -1,11 +1,12 @@
-//! Family: mode policies. Which write, erase or read mode one operation gets, and what is moved for it.
+//! Family: mode policies. A policy chooses the write, erase or read mode of an operation, and the data that is moved.
 //!
-//! A policy is called when a write is dispatched; when data has been placed (written or moved), overwritten or trimmed; when a read is issued or
-//! done; when a victim is to be chosen, has been taken, and is moved page by page; when a free block is wanted, opened or erased; when a die has
-//! nothing else to do; and when a timer it asked for fires. It sees a [`View`]. [`Needs`] says which of the frequent calls it wants, so that the
-//! others cost nothing.
+//! The engine calls a policy when a host write is dispatched; when data has been placed (written or moved) or trimmed;
+//! when a read is issued or done; when a victim block is to be chosen, has been taken, and is emptied program by
+//! program; when a free block is needed, opened or erased; when a die has nothing else to do; and when a timer that the
+//! policy asked for fires. Each call passes a [`View`] of the drive. [`Needs`] says which of the frequent calls the
+//! policy uses, so that the other calls cost nothing.
 //!
-//! Binding is late: a host write's mode is asked for when an idle die takes it, never on arrival.
+//! Binding is late: the mode of a host write is chosen when an idle die takes the write, never on arrival.
 
 pub mod agcr;
 pub mod all_fast;
@@ -41,103 +42,110 @@ use future::Future;
 use kit::{Archive, Archived, BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, Signals, SimTime};
 use std::sync::Arc;
 
-/// What a policy needs of the engine.
+/// Services that a policy needs from the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Write frontiers on each die for host data; relocations have their own behind them if the drive separates them.
+    /// Number of write frontiers on each die for host data. Frontiers for relocations are added by the engine if the
+    /// drive separates them.
     pub host_streams: u8,
     /// Bits of declared state for each logical unit.
     pub bits_per_unit: u8,
     /// Bytes of declared state for each block.
     pub bytes_per_block: u8,
-    /// Wants [`ModePolicy::placed`].
+    /// True if the engine is to call [`ModePolicy::placed`].
     pub placed: bool,
-    /// Wants [`ModePolicy::dropped`].
+    /// True if the engine is to call [`ModePolicy::dropped`].
     pub dropped: bool,
-    /// Wants [`ModePolicy::opened`] and [`ModePolicy::erased`].
+    /// True if the engine is to call [`ModePolicy::opened`] and [`ModePolicy::erased`].
     pub blocks: bool,
-    /// Wants [`ModePolicy::read_issued`].
+    /// True if the engine is to call [`ModePolicy::read_issued`].
     pub reads: bool,
-    /// Wants [`ModePolicy::read_done`].
+    /// True if the engine is to call [`ModePolicy::read_done`].
     pub reads_done: bool,
-    /// Wants [`ModePolicy::score`] instead of the victim rule.
+    /// True if [`ModePolicy::score`] replaces the drive's victim rule.
     pub scores: bool,
-    /// Wants [`ModePolicy::urgent`], [`ModePolicy::idle`] and [`ModePolicy::drain`].
+    /// True if the policy moves data: the engine is to call [`ModePolicy::before_dispatch`] (urgent and forced moves,
+    /// wake-up time) and [`ModePolicy::idle`]. [`ModePolicy::drain`] is called in any case.
     pub moves: bool,
-    /// Of these, wants [`ModePolicy::idle`] alone: the others are asked whenever a die chooses what to do next.
+    /// With `moves`: true if the engine is to call [`ModePolicy::idle`] alone. The other calls are made whenever a die
+    /// chooses its next operation.
     pub idle_only: bool,
-    /// Wants [`ModePolicy::idle`] only when a die has been idle for so long.
+    /// Idle time of a die after which [`ModePolicy::idle`] is called; zero: at once.
     pub idle_after: Nanos,
-    /// Its first host stream is not written in the mode of relocations: the two cannot share a frontier.
+    /// True if data of the first host stream and relocated data must not share a write frontier, because their modes
+    /// differ.
     pub relocations_apart: bool,
-    /// The scope of a mode is the page: a block holds data of several write modes. The engine then keeps blocks as written in
-    /// [`ModePolicy::mode_of_old_data`], with the shortest retention limit of all modes; the policy remembers each page's mode and answers for its reads.
+    /// True if the scope of a mode is the page, so that a block holds data of several write modes. The engine then
+    /// treats each block as written in [`ModePolicy::mode_of_old_data`], with the shortest retention limit of all
+    /// modes. The policy remembers the mode of each page and answers for its reads.
     pub page_scope: bool,
-    /// Wants to know the units in [`Moving::units`].
+    /// True if the engine is to list the units in [`Moving::units`].
     pub moving: bool,
-    /// Its [`ModePolicy::erase`] chooses among erase modes.
+    /// True if [`ModePolicy::erase`] chooses among erase modes.
     pub erases: bool,
-    /// Asks for the age of what a host write replaces: [`Store::first_program`] of its block is loaded ahead.
+    /// True if the policy reads the age of the data that a host write replaces: [`Store::first_program`] of its block
+    /// is then loaded ahead.
     pub ages: bool,
 }
 
-/// Fixed facts that a policy is built with.
+/// Constant properties of the drive, which a policy is built with.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// Names of the write modes, in the order of their ids.
     pub write_modes: Vec<String>,
     /// Names of the erase modes, in the order of their ids.
     pub erase_modes: Vec<String>,
-    /// Retention limit of each write mode at the wear that the description states; none: without limit.
+    /// Retention limit of each write mode at the wear stated in the description; none: without limit.
     pub retention: Vec<Option<Nanos>>,
-    /// Retention limits of each write mode by wear class, from fresh to `rated_pe_cycles`; none: without limit.
+    /// Retention limits of each write mode by wear class, from fresh to `rated_pe_cycles`; empty: without limit.
     pub retention_by_wear: Vec<Vec<Nanos>>,
-    /// Program time of each write mode, as a multiple of the nominal.
+    /// Program time of each write mode, as a multiple of the nominal time.
     pub program_scales: Vec<f64>,
-    /// Time that the encoder of each write mode takes for one unit; zero without one.
+    /// Time that the encoder of each write mode takes for one unit; zero without an encoder.
     pub encode_times: Vec<Nanos>,
-    /// The shallowest level of erase on which each write mode can be programmed.
+    /// Shallowest level of erase on which each write mode can be programmed.
     pub write_levels: Vec<u8>,
-    /// Units that a block holds in each write mode.
+    /// Number of units that a block holds in each write mode.
     pub block_units: Vec<u32>,
-    /// The encoder of each write mode, counted from 1; 0 without.
+    /// Number of the encoder of each write mode, counted from 1; 0 without an encoder.
     pub codes: Vec<u8>,
-    /// The level of each erase mode: 0 is the deepest.
+    /// Level of each erase mode: 0 is the deepest.
     pub erase_levels: Vec<u8>,
-    /// Wear of an erase in each erase mode on a fresh block, in nominal erases.
+    /// Wear of a fresh block by one erase in each erase mode, in nominal erases.
     pub erase_wear: Vec<f64>,
     /// Erase time of each erase mode, as a multiple of tBERS.
     pub erase_scales: Vec<f64>,
     /// Names of the read modes, in the order of their ids.
     pub read_modes: Vec<String>,
-    /// The read mode that data of each write mode needs.
+    /// Read mode that data of each write mode needs.
     pub read_mode_of: Vec<ModeId>,
-    /// A read's sensing and transfers in each read mode.
+    /// Time to sense and transfer one unit in each read mode.
     pub read_times: Vec<Nanos>,
-    /// Cycles a block is rated for.
+    /// Program and erase cycles that a block is rated for.
     pub rated_pe_cycles: u32,
-    /// tR + tPROG in the `normal` mode: what moving one program unit costs a die.
+    /// tR + tPROG in the `normal` mode: the time for which a die is busy with the move of one program unit.
     pub move_time: Nanos,
-    /// What each page that is moved takes of the whole drive: of its dies or of its channels, whichever take longer.
+    /// Time that one page move takes of the drive as a whole: its die time divided by the number of dies, or its
+    /// transfer time divided by the number of channels, whichever is longer.
     pub page_move_share: Nanos,
-    /// How long before its limit data is moved by the drive itself (`ftl.retention_margin`).
+    /// Time before its retention limit at which the drive itself moves data (`ftl.retention_margin`).
     pub retention_margin: Nanos,
     /// tPROG in the `normal` mode.
     pub program_time: Nanos,
     /// tBERS in the first erase mode.
     pub erase_time: Nanos,
-    /// Units that one program writes.
+    /// Number of units that one program writes.
     pub units_per_program: u32,
-    /// Blocks of a die.
+    /// Number of blocks in a die.
     pub blocks_per_die: u32,
-    /// Dies in the drive.
+    /// Number of dies in the drive.
     pub die_count: u32,
-    /// Logical units.
+    /// Number of logical units.
     pub user_units: u64,
 }
 
 impl Facts {
-    /// A small drive with two write modes, for tests.
+    /// Returns the facts of a small drive with two write modes, for tests.
     #[cfg(test)]
     pub(crate) fn example() -> Facts {
         Facts {
@@ -169,13 +177,14 @@ impl Facts {
         }
     }
 
-    /// The write mode called `name`, or the first one.
+    /// Returns the write mode called `name`, or the first one if there is none of that name.
     pub fn write_mode(&self, name: &str) -> ModeId {
         ModeId(self.write_modes.iter().position(|mode| mode == name).unwrap_or(0) as u8)
     }
 }
 
-/// The declared state of one of several policies: its bits of each unit and its bytes of each block.
+/// Share of the declared state that belongs to one of several combined policies: its bits of each unit and its bytes of
+/// each block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     bit: u8,
@@ -185,31 +194,33 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The `bits` from `bit` on of each unit, the `bytes` from `byte` on of each block.
+    /// Returns the share that begins at bit `bit` of each unit and is `bits` wide, and that begins at byte `byte` of
+    /// each block and is `bytes` long.
     pub fn new((bit, bits): (u8, u8), (byte, bytes): (u8, u8)) -> Part {
         Part { bit, mask: ((1u16 << bits) - 1) as u8, byte, bytes }
     }
 }
 
-/// What a policy may look at, and its declared state.
+/// Read access to the drive for a policy, and the policy's declared state.
 pub struct View<'a> {
-    /// The time now.
+    /// Present time.
     pub now: SimTime,
-    /// Queue lengths, buffer fill, busy dies.
+    /// Queue lengths, fill of the write buffer, busy dies.
     pub signals: &'a Signals,
     /// Map, validity, modes, wear and ages of blocks.
     pub store: &'a Store,
     pub(crate) space: &'a Space,
     pub(crate) writes: &'a WriteQueue,
-    /// The bits it declared for each logical unit.
+    /// Bits that the policy declared for each logical unit.
     pub bits: Bits<'a>,
-    /// The bytes it declared for each block.
+    /// Bytes that the policy declared for each block.
     pub block_bytes: Bytes<'a>,
 }
 
 impl View<'_> {
-    /// Calls a policy that is one of several, to which the declared state is its own part of it. The view is narrowed where it is: a copy would read in wide
-    /// words what has just been written in narrow ones.
+    /// Calls one of several combined policies with the view narrowed to its share of the declared state. The view is
+    /// narrowed in place and restored afterwards: a copy would load in wide words what has just been stored in narrow
+    /// ones, which stalls.
     #[inline]
     pub(crate) fn narrowed<T>(&mut self, part: Part, call: impl FnOnce(&mut Self) -> T) -> T {
         let whole =
@@ -227,23 +238,24 @@ impl View<'_> {
         (self.block_bytes.from, self.block_bytes.count) = (part.byte, part.bytes);
     }
 
-    /// Where the copy of a unit on flash is, also while a newer one waits in the write buffer: then [`Store::place_of`] has none.
+    /// Returns the place of a unit's copy on flash, even while a newer copy waits in the write buffer; in that case
+    /// [`Store::place_of`] returns none.
     #[inline]
     pub fn copy_on_flash(&self, lpn: Lpn) -> Option<Ppn> {
         self.writes.copy_on_flash(self.store, lpn)
     }
 
-    /// Free blocks of a die.
+    /// Returns the number of free blocks of a die.
     pub fn free_blocks(&self, die: DieId) -> u32 {
         self.space.free_blocks(die)
     }
 
-    /// Free blocks of a die by the level of their last erase.
+    /// Returns the number of free blocks of a die for each level of their last erase.
     pub fn free_by_level(&self, die: DieId) -> Vec<u32> {
         self.space.free_by_level(die)
     }
 
-    /// How full the write buffer is, 0 to 1; where there is none, 0.
+    /// Returns the fill of the write buffer, from 0 to 1; 0 without a buffer.
     pub fn buffer_utilisation(&self) -> f64 {
         match self.signals.buffer_capacity_pages {
             0 => 0.0,
@@ -252,7 +264,7 @@ impl View<'_> {
     }
 }
 
-/// Bits of state for each logical unit, as a policy declared them; kept, reported and saved by the engine.
+/// Bits of state for each logical unit, as declared by a policy. The engine keeps, reports and saves them.
 #[derive(Clone, Debug, Default)]
 pub struct UnitBits {
     bits: u8,
@@ -260,18 +272,18 @@ pub struct UnitBits {
 }
 
 impl UnitBits {
-    /// Zeroes for `units` logical units of `bits` bits (0, 1, 2, 4 or 8) each.
+    /// Returns zeroes for `units` logical units of `bits` bits (0, 1, 2, 4 or 8) each.
     pub fn new(bits: u8, units: u64) -> UnitBits {
         assert!(matches!(bits, 0 | 1 | 2 | 4 | 8), "a policy declares 0, 1, 2, 4 or 8 bits");
         UnitBits { bits, words: vec![0; (units * u64::from(bits)).div_ceil(64) as usize] }
     }
 
-    /// Bits declared for each unit.
+    /// Returns the number of bits declared for each unit.
     pub fn bits_per_unit(&self) -> u8 {
         self.bits
     }
 
-    /// The value of a unit.
+    /// Returns the value of a unit.
     #[inline]
     pub fn get(&self, lpn: Lpn) -> u8 {
         let at = lpn.0 as u64 * u64::from(self.bits);
@@ -299,25 +311,26 @@ impl UnitBits {
             .filter(|(_, value)| *value != 0)
     }
 
-    /// Loads what the next calls for these units will need; the result is dropped and no state changes.
+    /// Loads the words of these units into the cache ahead of the next calls. The result only keeps the loads from
+    /// being optimised away; no state changes.
     #[inline]
     pub(crate) fn look_ahead(&self, units: &[Lpn]) -> u64 {
         let bits = u64::from(self.bits);
         units.iter().fold(0, |sink, unit| sink ^ self.words.get((unit.0 as u64 * bits / 64) as usize).copied().unwrap_or(0))
     }
 
-    /// All words, for saving.
+    /// Returns all words, for saving.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// All words, for loading.
+    /// Returns all words, for loading.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
 }
 
-/// A policy's own among the bits declared for each unit.
+/// Share of one policy in the bits declared for each unit.
 pub struct Bits<'a> {
     all: &'a mut UnitBits,
     shift: u8,
@@ -325,19 +338,19 @@ pub struct Bits<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// All of them.
+    /// Returns the share that covers all bits.
     #[inline]
     pub(crate) fn all(all: &'a mut UnitBits) -> Bits<'a> {
         Bits { mask: ((1u16 << all.bits) - 1) as u8, all, shift: 0 }
     }
 
-    /// The value of a unit.
+    /// Returns the value of a unit.
     #[inline]
     pub fn get(&self, lpn: Lpn) -> u8 {
         self.all.get(lpn) >> self.shift & self.mask
     }
 
-    /// The units whose value is not zero, in order. Takes no longer where most are zero.
+    /// Iterates over the units whose value is not zero, in order. Words that are zero are skipped as a whole.
     pub fn used(&self) -> impl Iterator<Item = (Lpn, u8)> + '_ {
         self.all.used().map(|(lpn, all)| (lpn, all >> self.shift & self.mask)).filter(|(_, value)| *value != 0)
     }
@@ -350,7 +363,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// A policy's own among the bytes declared for each block.
+/// Share of one policy in the bytes declared for each block.
 pub struct Bytes<'a> {
     all: &'a mut BlockBytes,
     from: u8,
@@ -358,7 +371,7 @@ pub struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// All of them.
+    /// Returns the share that covers all bytes.
     #[inline]
     pub(crate) fn all(all: &'a mut BlockBytes) -> Bytes<'a> {
         Bytes { from: 0, count: all.bytes, all }
@@ -368,20 +381,20 @@ impl<'a> Bytes<'a> {
         usize::from(self.from)..usize::from(self.from + self.count)
     }
 
-    /// The bytes of a block.
+    /// Returns the bytes of a block.
     pub fn get(&self, block: BlockId) -> &[u8] {
         &self.all.get(block)[self.range()]
     }
 
-    /// The bytes of a block, to be changed.
+    /// Returns the bytes of a block, for changing them.
     pub fn get_mut(&mut self, block: BlockId) -> &mut [u8] {
         let range = self.range();
         &mut self.all.get_mut(block)[range]
     }
 }
 
-/// Bytes of state for each block, as a policy declared them; kept, reported and saved by the engine. They outlast an erase: a policy that wants them
-/// cleared does so when the block is [erased](ModePolicy::erased).
+/// Bytes of state for each block, as declared by a policy. The engine keeps, reports and saves them. They outlast an
+/// erase: a policy that needs them cleared clears them when the block is [erased](ModePolicy::erased).
 #[derive(Clone, Debug, Default)]
 pub struct BlockBytes {
     bytes: u8,
@@ -389,12 +402,12 @@ pub struct BlockBytes {
 }
 
 impl BlockBytes {
-    /// Zeroes for `blocks` blocks of `bytes` bytes each.
+    /// Returns zeroes for `blocks` blocks of `bytes` bytes each.
     pub fn new(bytes: u8, blocks: u32) -> BlockBytes {
         BlockBytes { bytes, all: vec![0; blocks as usize * usize::from(bytes)] }
     }
 
-    /// Bytes declared for each block.
+    /// Returns the number of bytes declared for each block.
     pub fn bytes_per_block(&self) -> u8 {
         self.bytes
     }
@@ -404,62 +417,64 @@ impl BlockBytes {
         block.index() * bytes..(block.index() + 1) * bytes
     }
 
-    /// The bytes of a block.
+    /// Returns the bytes of a block.
     pub fn get(&self, block: BlockId) -> &[u8] {
         &self.all[self.range(block)]
     }
 
-    /// The bytes of a block, to be changed.
+    /// Returns the bytes of a block, for changing them.
     pub fn get_mut(&mut self, block: BlockId) -> &mut [u8] {
         let range = self.range(block);
         &mut self.all[range]
     }
 
-    /// The bytes of all blocks, for saving.
+    /// Returns the bytes of all blocks, for saving.
     pub(crate) fn all(&self) -> &[u8] {
         &self.all
     }
 
-    /// The bytes of all blocks, for loading.
+    /// Returns the bytes of all blocks, for loading.
     pub(crate) fn all_mut(&mut self) -> &mut [u8] {
         &mut self.all
     }
 }
 
-/// How data is to be written.
+/// Write mode and stream chosen for a host write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteAnswer {
     /// The write mode.
     pub mode: ModeId,
-    /// The host stream whose frontier takes it (below [`Needs::host_streams`]).
+    /// Host stream whose frontier takes the data (below [`Needs::host_streams`]).
     pub stream: u8,
 }
 
-/// A program of host data that is about to be bound.
+/// Host write that is about to be bound to one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch<'a> {
-    /// The die that takes it.
+    /// Die that takes the write.
     pub die: DieId,
-    /// The logical units that it writes together, oldest first.
+    /// Logical units that the program writes together, oldest first.
     pub units: &'a [Lpn],
-    /// Units of host writes that this die could take after it: those of the whole drive where idle dies pull.
+    /// Units of host writes still queued behind this one that the die could take: those of the whole drive where idle
+    /// dies pull, otherwise those queued for the die.
     pub waiting: u64,
-    /// Other dies that have nothing to do and could take those at once; 0 where each die has its own.
+    /// Number of other idle dies that could take those units at once; 0 where each die has its own queue.
     pub others_idle: u32,
 }
 
-/// What a policy wants before a die chooses what to do next.
+/// Answer of a policy before a die chooses its next operation.
 #[derive(Clone, Copy, Debug)]
 pub enum BeforeDispatch {
-    /// A page that must be moved before anything else starts.
+    /// A page that must be moved before any other operation starts.
     Urgent(PageMove),
-    /// A page to be moved at once.
+    /// A page to be moved at once, beside other operations.
     Forced(PageMove),
-    /// Nothing now; it may want to be asked again at some time although nothing happens.
+    /// No move now. The instant, if there is one, at which the policy is to be called again even if nothing happens
+    /// until then.
     Nothing(Option<SimTime>),
 }
 
-/// The three calls that [`ModePolicy::before_dispatch`] stands for.
+/// Makes the three calls that [`ModePolicy::before_dispatch`] combines, one after another.
 fn in_turn<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> BeforeDispatch {
     match policy.urgent(view) {
         Some(page_move) => BeforeDispatch::Urgent(page_move),
@@ -470,293 +485,314 @@ fn in_turn<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> Befor
     }
 }
 
-/// A read of a unit in flash.
+/// Read of a unit in flash.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitRead {
-    /// The unit.
+    /// Unit that is read.
     pub lpn: Lpn,
-    /// Its place.
+    /// Place that is read.
     pub ppn: Ppn,
-    /// Why: for the host, or for something that is moved or completed.
+    /// Reason of the read: for the host, to complete a partly written unit, or for a relocation.
     pub reason: Reason,
 }
 
-/// Data that has found its place.
+/// Unit that has been bound to a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// The unit.
+    /// Unit that was placed.
     pub lpn: Lpn,
-    /// Its place.
+    /// New place of the unit.
     pub ppn: Ppn,
-    /// The write mode.
+    /// Write mode of the data.
     pub mode: ModeId,
-    /// Why it was written.
+    /// Reason of the program.
     pub reason: Reason,
-    /// The host stream it was written through; none for relocated data.
+    /// Host stream of the data; none for relocated data.
     pub stream: Option<u8>,
-    /// The place that it supersedes; none if the unit had none on flash.
+    /// Place of the copy that is superseded; none if the unit had no copy on flash.
     pub superseded: Option<Ppn>,
 }
 
-/// A collection: a block that is emptied.
+/// Collection: a block that is being emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
-    /// The block.
+    /// Block that is emptied.
     pub block: BlockId,
-    /// Why.
+    /// Reason of the collection.
     pub reason: Reason,
-    /// It was begun because its die was idle, not because somebody needs its space.
+    /// True if the collection was begun because its die was idle, not because free blocks were needed.
     pub background: bool,
-    /// Units that were valid when it began.
+    /// Number of valid units when the collection began.
     pub valid: u32,
 }
 
 /// Data that a collection is about to move with one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Moving<'a> {
-    /// The collection.
+    /// Collection that moves the data.
     pub collection: Collection,
-    /// The units, oldest first; empty unless [`Needs::moving`].
+    /// Units that are moved, in the order in which they lie in the block; empty unless [`Needs::moving`] is set.
     pub units: &'a [Lpn],
 }
 
-/// A page that a policy wants moved.
+/// Page that a policy requests to be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PageMove {
-    /// The unit.
+    /// Unit that is moved.
     pub lpn: Lpn,
-    /// Where its data is; nothing is moved if the map points elsewhere by then.
+    /// Present place of its data. Nothing is moved if the map points elsewhere by the time of the move.
     pub from: Ppn,
-    /// Why.
+    /// Reason of the move.
     pub reason: Reason,
     /// The write mode of the new copy.
     pub mode: ModeId,
-    /// From then on it goes before host writes. Absent: whenever no host write waits.
+    /// Instant from which the move goes before host writes. Absent: the move always yields to host writes.
     pub deadline: Option<SimTime>,
 }
 
-/// What a policy wants moved.
+/// Data that a policy requests to be moved in idle time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relocation {
     /// One page.
     Page(PageMove),
-    /// All that a closed block still holds, in the mode that [`ModePolicy::relocate`] answers.
+    /// All valid data of a block, in the mode that [`ModePolicy::relocate`] chooses; an open block is closed first.
     Block {
-        /// The block.
+        /// Block that is emptied.
         block: BlockId,
-        /// Why.
+        /// Reason of the move.
         reason: Reason,
     },
 }
 
-/// Who is idle, and for how long.
+/// An idle die, and the times for which it, its channel and the drive have been idle.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
-    /// The die that has nothing to do.
+    /// Die that has nothing to do.
     pub die: DieId,
-    /// For how long.
+    /// Time for which the die has been idle; zero if it has only just become idle.
     pub die_for: Nanos,
-    /// Its channel.
+    /// Channel of the die.
     pub channel: ChannelId,
-    /// For how long no die of the channel has worked; none while one does, or a host write waits.
+    /// Time for which no die of the channel has been busy; none while one is, or while a host write waits.
     pub channel_for: Option<Nanos>,
-    /// For how long no die of the drive has worked and no host command was in flight; none while there is either.
+    /// Time for which no die of the drive has been busy and no host command has arrived or completed; none while a die
+    /// is busy, a host write waits, or a host command or page move is in flight.
     pub drive_for: Option<Nanos>,
 }
 
-/// How a unit is to be read.
+/// Answer of a policy to a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAnswer {
-    /// The read mode. Absent: the one that the block's write mode names.
+    /// Read mode. Absent: the read mode that belongs to the write mode of the block.
     pub mode: Option<ModeId>,
 }
 
-/// A candidate for collection: the best of its write mode.
+/// Candidate for collection: of the closed blocks of one write mode on a die, the block with the fewest valid units.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The block.
+    /// Candidate block.
     pub block: BlockId,
-    /// Its valid units.
+    /// Number of its valid units.
     pub valid: u32,
-    /// What else it could hold in its mode.
+    /// Units that the block can hold in its mode, less the valid ones.
     pub invalid: u32,
-    /// The write mode of its data.
+    /// Write mode of its data.
     pub mode: ModeId,
 }
 
-/// The contract of a mode policy.
+/// Contract of a mode policy.
 pub trait ModePolicy: Send {
-    /// What it needs of the engine. Constant over its life.
+    /// Returns the services that the policy needs from the engine. The answer never changes.
     fn needs(&self) -> Needs;
 
-    /// A host write is dispatched: in which mode, through which stream. Asked again for the same data if a block had to be erased further for it first.
+    /// Chooses the write mode and the stream of a host write that is being dispatched. Called again for the same data
+    /// if a free block had to be erased further first.
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer;
 
-    /// A block has been taken to be emptied.
+    /// Notifies the policy that a block has been taken to be emptied.
     fn collecting(&mut self, _collection: &Collection, _view: &mut View<'_>) {}
 
-    /// Data is moved by a collection: in which mode.
+    /// Chooses the write mode of data that a collection moves.
     fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId;
 
-    /// Data has found its place; the map points there.
+    /// Notifies the policy that a unit has been bound to a place. The map points there already; the program has not
+    /// completed.
     fn placed(&mut self, _placed: &Placed, _view: &mut View<'_>) {}
 
-    /// A unit was trimmed.
+    /// Notifies the policy that a unit was trimmed.
     fn dropped(&mut self, _lpn: Lpn, _view: &mut View<'_>) {}
 
-    /// A read of a unit in flash is issued: in which read mode. Of what collections read only where the scope of a mode is the page.
+    /// Chooses the read mode of a unit in flash whose read is being issued. Called for the reads of collections only
+    /// where the scope of a mode is the page.
     fn read_issued(&mut self, _read: &UnitRead, _view: &mut View<'_>) -> ReadAnswer {
         ReadAnswer::default()
     }
 
-    /// A host read of a unit in flash is done.
+    /// Notifies the policy that a host read of a unit in flash is done.
     fn read_done(&mut self, _lpn: Lpn, _ppn: Ppn, _view: &mut View<'_>) {}
 
-    /// How much the block should be collected now: the greatest score wins. Asked for the least-valid closed block of each write mode; scores must
-    /// not fall as valid units become fewer within a mode.
+    /// Returns the priority of collecting a block: the candidate with the highest score is collected. Called for the
+    /// closed block with the fewest valid units of each write mode. Within a mode, scores must not fall as valid units
+    /// become fewer.
     fn score(&self, _candidate: &Candidate, _view: &mut View<'_>) -> f64 {
         0.0
     }
 
-    /// An emptied block is about to be erased: in which erase mode.
+    /// Chooses the erase mode of an emptied block.
     fn erase(&mut self, _collection: &Collection, _view: &mut View<'_>) -> ModeId {
         ModeId(0)
     }
 
-    /// A free block is wanted for data in a write mode that can be programmed on blocks of `level` and deeper (lower) ones: from which level's list it is
-    /// taken, of those where `lists` counts blocks on the die. From a shallower (higher) one it is first [erased further](ModePolicy::lazy_erase). By default the
-    /// nearest level that is deep enough, or else the nearest that is not. Asked only where erase modes have several levels.
+    /// Chooses the list of free blocks from which a block is taken for a write mode that can be programmed on blocks of
+    /// `level` and deeper (lower) levels. There is a list for each level, and `lists` counts their blocks on the die;
+    /// the chosen list must not be empty. A block of a shallower (higher) level is first [erased
+    /// further](ModePolicy::lazy_erase). By default the nearest level that is deep enough, otherwise the nearest that
+    /// is not. Called only where erase modes have several levels.
     fn free_list(&mut self, level: u8, lists: &[u32], _view: &mut View<'_>) -> u8 {
         nearest_list(level, lists)
     }
 
-    /// A free block must be erased further before it can be used at `level`: as if in which erase mode, of those of that level or deeper. Its wear becomes
-    /// that mode's. By default the first of that level, or else the first of the table.
+    /// Chooses the erase mode of a lazy erase: a free block must be erased further before it can be used at `level`.
+    /// The mode must be of that level or deeper. Afterwards the block counts as erased in that mode in the first place,
+    /// its wear included. By default the first erase mode of that level, otherwise the first of the table.
     fn lazy_erase(&mut self, _block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
         view.space.erase_mode_of(level)
     }
 
-    /// A free block has become a write frontier.
+    /// Notifies the policy that a free block has become a write frontier.
     fn opened(&mut self, _block: BlockId, _view: &mut View<'_>) {}
 
-    /// A block has been erased and is free again, or, worn out, retired.
+    /// Notifies the policy that a block has been erased: it is free again or, if worn out, retired.
     fn erased(&mut self, _block: BlockId, _view: &mut View<'_>) {}
 
-    /// A page that must be moved before anything else starts. While there is one, or one of these is under way, nothing else is started.
+    /// Returns a page that must be moved before any other operation starts. While there is one, or one is being moved,
+    /// no other operation is started except a collection that makes space for the move.
     fn urgent(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
         None
     }
 
-    /// A page to be moved at once, but without stopping anything else.
+    /// Returns a page to be moved at once, beside other operations.
     fn forced(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
         None
     }
 
-    /// What is to be done before a die chooses what to do next: [`ModePolicy::urgent`], [`ModePolicy::forced`] and [`ModePolicy::wake_at`] in one call.
+    /// Returns the policy's request before a die chooses its next operation: [`ModePolicy::urgent`],
+    /// [`ModePolicy::forced`] and [`ModePolicy::wake_at`] in one call.
     fn before_dispatch(&mut self, view: &mut View<'_>) -> BeforeDispatch {
         in_turn(self, view)
     }
 
-    /// What is to be moved while somebody is idle. Asked when a die has nothing else to do, at once or after [`Needs::idle_after`].
+    /// Returns data to be moved in idle time. Called when a die has nothing else to do, at once or after
+    /// [`Needs::idle_after`].
     fn idle(&mut self, _idle: &Idle, _view: &mut View<'_>) -> Option<Relocation> {
         None
     }
 
-    /// The drive is shutting down gracefully: a page that must be moved first.
+    /// Returns a page that must be moved before a graceful shutdown can end.
     fn drain(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
         None
     }
 
-    /// Power fails: what it keeps in volatile memory and cannot save in time is lost. What it declared is saved with the map, whatever that takes. By default
-    /// it loses nothing, and has nothing to say of it.
+    /// Notifies the policy of a power failure: volatile state that it cannot save in time is lost. Declared state is
+    /// saved with the map, however long that takes. By default the policy loses nothing and reports nothing.
     fn power_fails(&mut self, _view: &mut View<'_>) -> Option<Backup> {
         None
     }
 
-    /// When it wants to be asked again ([`ModePolicy::urgent`], [`ModePolicy::forced`]) although nothing happens.
+    /// Returns the instant at which [`ModePolicy::urgent`] and [`ModePolicy::forced`] are to be called again even if
+    /// nothing happens until then.
     fn wake_at(&self, _view: &mut View<'_>) -> Option<SimTime> {
         None
     }
 
-    /// It now runs a drive that holds data: it learns from the store what it needs. What it declared is as it left it if the drive was loaded and had been
-    /// run by the same policy, and zero otherwise.
+    /// Notifies the policy that it now runs a drive that may hold data, so that it can derive its state from the store.
+    /// Its declared state is as it left it if the drive was loaded and had been run by the same policy, and zero
+    /// otherwise.
     fn adopt(&mut self, _view: &mut View<'_>) {}
 
-    /// How long after its first program a block written in this mode is moved whole, for [`Reason::Reprogram`], whenever its die has nothing else to
-    /// do. Constant over its life. Retention limits hold all the same.
+    /// Returns the age, counted from its first program, at which a block written in this mode is moved whole, for
+    /// [`Reason::Reprogram`], as soon as its die has nothing else to do; none: never. Retention limits are kept in any
+    /// case. The answer never changes.
     fn move_after(&self, _mode: ModeId) -> Option<Nanos> {
         None
     }
 
-    /// The write modes that it chooses among. Where policies are combined it decides on what differs among them, such as how long data is kept, or how deeply
-    /// blocks are erased for it. By default the one of old data alone, and so on nothing. Constant over its life.
+    /// Returns the write modes that the policy chooses among. Where policies are combined, a policy decides on the
+    /// properties in which these modes differ, such as the retention limit or the level of erase. By default the mode
+    /// of old data alone, so that the policy decides on nothing. The answer never changes.
     fn uses(&self) -> Vec<ModeId> {
         vec![self.mode_of_old_data()]
     }
 
-    /// The write mode that data older than the run was written in.
+    /// Returns the write mode in which data older than the run counts as written.
     fn mode_of_old_data(&self) -> ModeId;
 
-    /// What it keeps beside what it declared and what it counts for the results, in one list for both directions: `archive` reads it when the drive is
-    /// saved, and fills it when the drive is loaded under the same policy, so that the drive goes on exactly.
+    /// Saves or loads the state that the policy keeps beside its declared state and its counters for the results. The
+    /// same list of values serves both directions: `archive` reads them when the drive is saved, and fills them when
+    /// the drive is loaded under the same policy, so that the run goes on exactly.
     fn state(&mut self, archive: &mut Archive<'_>) -> Archived;
 
-    /// Whether [`ModePolicy::state`] lists all that its decisions depend on. If not, a drive that is loaded adopts what it finds.
+    /// Returns true if [`ModePolicy::state`] lists everything that the policy's decisions depend on. Otherwise the
+    /// policy adopts a loaded drive as it finds it.
     fn is_saved_whole(&self) -> bool {
         true
     }
 
-    /// Whether it wants to be told what is to come ([`ModePolicy::foresee`]).
+    /// Returns true if the policy needs the future accesses of the workload ([`ModePolicy::foresee`]).
     fn wants_future(&self) -> bool {
         false
     }
 
-    /// The accesses of the workload that begins at `start`, as a run of it was recorded.
+    /// Passes the accesses of the workload that begins at `start`, as recorded in an earlier run of it.
     fn foresee(&mut self, _future: &Arc<Future>, _start: SimTime) {}
 
-    /// Its numbers, by name, for the results.
+    /// Returns the policy's counters and other figures by name, for the results.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// The same of a policy whose numbers have names of its user's making.
+    /// Returns the figures of [`ModePolicy::stats`] with owned names, for policies whose names are made at run time: a
+    /// user's own, or those of combined policies.
     fn named_stats(&self) -> Vec<(String, f64)> {
         self.stats().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// What went wrong in it, if it cannot go on: the run then ends with that. A member of the family never fails; for others, see [`checked`].
+    /// Returns the error that keeps the policy from going on; the run then ends with it. A member of the family never
+    /// fails; for other policies see [`checked`].
     fn failure(&self) -> Option<Problem> {
         None
     }
 
-    /// Whether somebody stopped the run while it decided: it then ends with what has been measured.
+    /// Returns true if the run was stopped during a decision of the policy, by the user for instance; it then ends with
+    /// the results measured so far.
     fn is_stopped(&self) -> bool {
         false
     }
 }
 
-/// The nearest level that is deep enough, or else the nearest that is not, of those with free blocks.
+/// Returns the nearest level with free blocks that is deep enough, otherwise the nearest that is not.
 fn nearest_list(level: u8, lists: &[u32]) -> u8 {
     let has = |at: &u8| lists[usize::from(*at)] > 0;
     let deep_enough = (0..=level.min(lists.len() as u8 - 1)).rev().find(has);
     deep_enough.or_else(|| (level + 1..lists.len() as u8).find(has)).unwrap_or(level)
 }
 
-/// What every member's parameters are.
+/// Contract of the parameters of a member.
 pub trait Member {
-    /// Write modes that it asks for, each with the parameter that names it (empty: its name is fixed). The `normal` one is always there.
+    /// Returns the write modes that the member requires, each with the parameter that names it (empty if the name is
+    /// fixed). The `normal` mode always exists.
     fn modes(&self) -> Vec<(&'static str, &str)> {
         Vec::new()
     }
 
-    /// What is wrong with its parameters although each is in its range, with the one that it is wrong with.
+    /// Returns what is wrong with parameters that are each within their range, with the name of the parameter at fault.
     fn problems(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 }
 
-/// The parameters of every member, and which one is chosen: `[policy] kind = "..."`, with each member's parameters in a table of its name, so that
-/// several policies can be compared on one description.
+/// Declares the family: the parameters of every member and the choice of one by `[policy] kind = "..."`. Each member's
+/// parameters are in a table of its name, so that several policies can be compared on one description.
 #[macro_export]
 macro_rules! policy_family {
     ($($module:ident),+ ; over all: $($whole:ident),+ $(,)?) => {
@@ -764,7 +800,7 @@ macro_rules! policy_family {
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct PolicyConfig {
-            /// The member that runs the drive.
+            /// Name of the member that runs the drive.
             #[serde(default = "default_kind")]
             pub kind: String,
             $(
@@ -790,10 +826,10 @@ macro_rules! policy_family {
         }
 
         impl PolicyConfig {
-            /// The names of all members.
+            /// Names of all members.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($module),)+ $(stringify!($whole)),+];
 
-            /// The chosen member; `None` for a name that is not listed.
+            /// Builds the chosen member; `None` for a name that is not listed.
             pub fn build(&self, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
                 $(if self.kind == stringify!($whole) {
                     return $whole::build(self, facts);
@@ -801,7 +837,7 @@ macro_rules! policy_family {
                 self.member(&self.kind, facts)
             }
 
-            /// A member by its name, of those that are not made of others.
+            /// Builds a member by its name, unless it is made of other members.
             pub fn member(&self, name: &str, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
                 $(if name == stringify!($module) {
                     return Some($module::build(&self.$module, facts));
@@ -809,12 +845,13 @@ macro_rules! policy_family {
                 None
             }
 
-            /// The write modes that the chosen member asks for: the field that names each (empty: it is fixed), and the name.
+            /// Returns the write modes that the chosen member requires: the field that names each (empty if the name is
+            /// fixed), and the name.
             pub fn modes(&self) -> Vec<(String, String)> {
                 self.modes_of(&self.kind)
             }
 
-            /// The same of a member by its name.
+            /// Returns the write modes that a member requires, like [`modes`](Self::modes), but by its name.
             pub fn modes_of(&self, kind: &str) -> Vec<(String, String)> {
                 let modes = match kind {
                     $(kind if kind == stringify!($module) => self.$module.modes(),)+
@@ -824,7 +861,7 @@ macro_rules! policy_family {
                 modes.into_iter().map(|(at, name)| (field(at), name.to_owned())).collect()
             }
 
-            /// What is wrong with the parameters of members, with the field of each; whether they are chosen or not.
+            /// Returns what is wrong with the parameters of the members, chosen or not, with the field of each problem.
             pub fn problems(&self) -> Vec<(String, String)> {
                 let mut found = Vec::new();
                 $(for (field, what) in self.$module.problems() {
@@ -833,7 +870,7 @@ macro_rules! policy_family {
                 found
             }
 
-            /// What each member is, in one line: the first sentence of its parameters' documentation.
+            /// Returns each member's name and its one-line description (its `SUMMARY`).
             pub fn summaries() -> Vec<(&'static str, &'static str)> {
                 vec![$((stringify!($module), $module::SUMMARY),)+ $((stringify!($whole), $whole::SUMMARY)),+]
             }

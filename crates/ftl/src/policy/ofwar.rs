@@ -8,87 +8,95 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "fast writes while the write queue is long or the page is hot, rewritten in idle time (OFWAR, 2014)";
 
-/// What counts as the length of the write queue.
+/// Measure of the length of the write queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountedIn {
-    /// Pages (mapping units) waiting.
+    /// Waiting pages (mapping units).
     Pages,
-    /// Host requests with pages waiting.
+    /// Host requests with waiting pages.
     Requests,
 }
 
-/// What must be idle for a rewrite.
+/// Part of the drive that must be idle for a rewrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleScope {
-    /// The channel that would rewrite.
+    /// The channel of the idle die: none of its dies is busy, and no host write waits.
     Channel,
-    /// The whole drive.
+    /// The whole drive: no die is busy, no host write waits, and no host command is in flight.
     Drive,
 }
 
-/// What a full rewrite queue does.
+/// Effect of a full rewrite queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFull {
-    /// Host writes go normal, even on a hit.
+    /// Host writes are normal, even on a hit.
     Normal,
-    /// The top entry is rewritten to make room.
+    /// Top entries are rewritten to make room.
     Evict,
 }
 
-/// When entries of pages that have been overwritten leave the rewrite queue.
+/// Moment at which entries of overwritten pages leave the rewrite queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stale {
-    /// When they are flushed: taken from the top for a rewrite.
+    /// On being flushed: when they are taken from the top for a rewrite.
     WhenFlushed,
-    /// As soon as they are on top and room is wanted.
+    /// As soon as they are at the top and a new entry finds the queue full.
     AtTop,
 }
 
-/// On-demand fast write and rewrite (OFWAR), sections 3.1 and 3.2 and figures 5 and 6 of the paper. A host write is fast when its page's current
-/// copy is a fast one (a *rewrite queue hit*) or when more than `write_threshold` writes wait; otherwise normal. Fast pages are entered in a
-/// rewrite queue, oldest on top, and rewritten in the normal mode when somebody is idle and the queue holds more than `rewrite_threshold`
-/// entries, or, before anything else, when the top entry is older than `age_threshold`. Collection writes normal and prefers fast blocks.
-/// All comparisons are strict.
+/// On-demand fast write and rewrite (OFWAR), sections 3.1 and 3.2 and figures 5 and 6 of the paper. A host write is
+/// fast if the current copy of its page is fast (a *rewrite queue hit*; one suffices for a program of several pages) or
+/// if more than `write_threshold` writes wait; otherwise it is normal. Fast pages enter a rewrite queue, the oldest on
+/// top. They are rewritten in the normal mode in idle time while the queue holds more than `rewrite_threshold` entries,
+/// and before any other operation once the top entry is older than `age_threshold`. Collection writes in the normal
+/// mode and prefers fast blocks as victims. All comparisons are strict.
 ///
-/// Choices of ours, where the paper is silent: the queue length counts pages, the one being fetched included; a full queue turns writes
-/// normal; stale entries count towards the depth, and (`stale`) are found when they are flushed, as section 3.2 has it: under a load without idle time a queue full of
-/// them stays full, as section 6.2 says of IOzone and Postmark; `fast_bias` weighs the preference.
+/// Our choices where the paper is silent: the queue length counts pages, including those being dispatched; a full
+/// rewrite queue makes writes normal (`on_full`); stale entries, those of overwritten pages, count towards the depth
+/// and are found only when they are flushed, as in section 3.2 (`stale`), so that without idle time a queue full of
+/// them stays full, as section 6.2 reports of IOzone and Postmark; `fast_bias` sets the strength of the preference for
+/// fast victims.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// N_th_w: more waiting writes than this make writes fast (section 5: 128).
+    /// N_th_w: a write is fast if more than this number of writes wait (section 5: 128).
     pub write_threshold: u64,
-    /// N_th_rw: more entries than this let idle time be used for rewrites (section 5: 128).
+    /// N_th_rw: idle time is used for rewrites while the rewrite queue holds more than this number of entries (section
+    /// 5: 128).
     pub rewrite_threshold: u64,
-    /// D_rw: entries the rewrite queue holds (section 5: 64 K).
+    /// D_rw: capacity of the rewrite queue, in entries (section 5: 64 K).
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub queue_depth: u64,
-    /// What counts as the length of the write queue.
+    /// Measure of the length of the write queue.
     pub counted_in: CountedIn,
-    /// What must be idle for a rewrite.
+    /// Part of the drive that must be idle for a rewrite.
     pub idle: IdleScope,
-    /// What a full queue does.
+    /// Effect of a full rewrite queue.
     pub on_full: OnFull,
-    /// When stale entries leave the queue.
+    /// Moment at which stale entries leave the rewrite queue.
     pub stale: Stale,
-    /// Weight of a valid page of a fast block in the victim's score, beside 1 for an invalid page: 0 is greedy, 1 strict preference.
+    /// Weight of a valid page of a fast block in the victim score, in which an invalid page counts 1: with 0 the choice
+    /// is greedy, with 1 fast blocks always go first.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub fast_bias: f64,
-    /// Age of the top entry above which it is rewritten before anything else. Absent: the retention limit of the fast mode at the wear of the entry's block, less the
-    /// time to rewrite a full queue and `ftl.retention_margin`, for that long before the limit the drive itself moves the block; but no less than half of what the
-    /// margin leaves. The drive counts from the block's first program and may come first.
+    /// Age of the top entry above which it is rewritten before any other operation. Absent: the retention limit of the
+    /// fast mode at the wear of the entry's block, shortened by `ftl.retention_margin` and by the time to rewrite a
+    /// full queue, but no less than half of the limit shortened by the margin alone. The margin counts because the
+    /// drive itself moves a block that long before its limit; as it measures from the block's first program, it may do
+    /// so before the entry reaches this age.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_threshold: Option<Nanos>,
-    /// How long the supercapacitor lasts for saving the rewrite queue when power fails (section 3.3 names the supercapacitor and no time): all dies program it at once,
-    /// the oldest entries first, 16 bytes each, in the normal mode; what is not programmed by then is lost. The default is assumed: it saves any queue of the paper's
-    /// depth. 0 saves nothing.
+    /// Time for which the supercapacitor can power the saving of the rewrite queue after a power failure (section 3.3
+    /// names the supercapacitor, but no time). All dies program in parallel in the normal mode, the oldest entries
+    /// first, 16 bytes each; entries that are not programmed in time are lost. The default is assumed: it saves any
+    /// queue of the paper's depth. With 0 nothing is saved.
     pub supercap_time: Nanos,
 }
 
@@ -109,10 +117,12 @@ impl Default for Params {
     }
 }
 
-/// What an entry takes when it is saved: its logical and physical page, the block's erase count and a time in seconds, of four bytes each \[A\].
+/// Bytes of a saved entry: its logical page, its physical page, the block's erase count and a time in seconds, of four
+/// bytes each \[A\].
 const ENTRY_BYTES: u64 = 16;
 
-/// An entry of the rewrite queue: live while the map still points at the page and the block has not been erased since.
+/// Entry of the rewrite queue. It is live as long as the map points at the page and the block has not been erased
+/// since.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     lpn: Lpn,
@@ -138,7 +148,7 @@ struct Ofwar {
     params: Params,
     normal: ModeId,
     fast: ModeId,
-    /// The age threshold by wear class of the entry's block, and the least of them.
+    /// Age threshold for each wear class of the entry's block; `least_threshold` is the shortest of them.
     age_thresholds: Vec<Nanos>,
     least_threshold: Nanos,
     queue: VecDeque<Entry>,
@@ -184,7 +194,7 @@ impl Ofwar {
             && view.store.erase_count(view.store.geometry.block_of(entry.ppn)) == entry.erase_count
     }
 
-    /// The top entry leaves the queue; what is to be rewritten for it, unless it is stale.
+    /// Removes the top entry from the queue, and returns its rewrite unless the entry is stale.
     fn flush_top(&mut self, view: &View<'_>) -> Option<PageMove> {
         let entry = self.queue.pop_front()?;
         if !Self::is_live(&entry, view) {
@@ -195,7 +205,7 @@ impl Ofwar {
         Some(PageMove { lpn: entry.lpn, from: entry.ppn, reason: Reason::Rewrite, mode: self.normal, deadline: None })
     }
 
-    /// The oldest live entry leaves the queue, with the stale ones above it.
+    /// Removes entries from the top of the queue up to and including the first live one, and returns its rewrite.
     fn take_top(&mut self, view: &View<'_>) -> Option<PageMove> {
         while !self.queue.is_empty() {
             if let Some(page_move) = self.flush_top(view) {
@@ -205,7 +215,7 @@ impl Ofwar {
         None
     }
 
-    /// Stale entries at the top have no age: they are dropped when they get there.
+    /// Removes stale entries from the top of the queue; they need no rewrite, whatever their age.
     fn drop_stale_top(&mut self, view: &View<'_>) {
         while self.queue.front().is_some_and(|entry| !Self::is_live(entry, view)) {
             self.queue.pop_front();
@@ -217,7 +227,7 @@ impl Ofwar {
         self.queue.len() + units.len() <= self.params.queue_depth as usize
     }
 
-    /// The age above which an entry is rewritten before anything else.
+    /// Returns the age above which an entry is rewritten before any other operation.
     fn threshold(&self, entry: &Entry, view: &View<'_>) -> Nanos {
         let classes = self.age_thresholds.len();
         if classes <= 1 {
@@ -322,7 +332,8 @@ impl ModePolicy for Ofwar {
             IdleScope::Channel => idle.channel_for.is_some(),
             IdleScope::Drive => idle.drive_for.is_some(),
         };
-        // Entry by entry: a stale one that is dropped no longer counts towards the threshold.
+        // The length is compared again for each entry: a stale entry that was dropped no longer counts towards the
+        // threshold.
         while is_idle && self.queue.len() as u64 > self.params.rewrite_threshold {
             if let Some(page_move) = self.flush_top(view) {
                 return Some(Relocation::Page(page_move));
@@ -348,7 +359,8 @@ impl ModePolicy for Ofwar {
     }
 
     fn adopt(&mut self, view: &mut View<'_>) {
-        // Fast data that the drive already holds, from a run of this policy (its flags) or of another: its age is that of its block.
+        // Fast data that the drive already holds was written by this policy (flagged in its bits) or by another one.
+        // Its age is taken to be that of its block.
         let store = view.store;
         let entry = |lpn: Lpn, ppn: Ppn| {
             let block = store.geometry.block_of(ppn);

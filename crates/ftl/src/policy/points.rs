@@ -1,21 +1,22 @@
-//! The points of the voltage budget: write modes as what each costs, for the members that choose among all of them.
+//! Write modes as points of the voltage budget, each with its costs, for members that choose among all of them.
 
 use super::{Dispatch, Facts, View};
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the costs of a point are weighed against each other.
+/// Weights of program time, wear and reads in the cost of a write mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prices {
-    /// Time of a die that is worth one nominal erase, for each page programmed on the block. Absent: tPROG of the `normal` mode.
+    /// Die time that one nominal erase is worth, for each page programmed on the block. Absent: tPROG of the `normal`
+    /// mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<Nanos>,
-    /// What program time counts while nothing waits, as a share of what it counts while the dies are all wanted.
+    /// Weight of program time while nothing waits, as a share of its weight while all dies are in demand.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub idle_share: f64,
-    /// Data that lives shorter than this goes to blocks of its own. Absent: it does not.
+    /// Predicted life below which data goes to blocks of its own. Absent: data is not separated by its life.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_lived: Option<Nanos>,
 }
@@ -26,46 +27,47 @@ impl Default for Prices {
     }
 }
 
-/// A write mode as what it costs.
+/// Write mode with its costs.
 #[derive(Clone, Debug)]
 struct Point {
     mode: ModeId,
-    /// tPROG and what a read of the data takes \[ns\].
+    /// tPROG; `read` is the sensing and transfer time of one unit of the data \[ns\].
     program: f64,
     read: f64,
-    /// Nominal erases that a block of its level wears by.
+    /// Wear of the quickest erase to the level that the mode needs, in nominal erases.
     wear: f64,
-    /// Retention limits by wear class; empty: without.
+    /// Retention limits by wear class; empty: without limit.
     limits: Vec<Nanos>,
-    /// The limit at the drive's wear, and whether no other point's is longer: asked for at every write, and other only when a block is worn more than all before.
+    /// Retention limit at the drive's wear; `is_longest` is true if no other point has a longer one. Both are used at
+    /// every write, so they are recomputed only when the greatest wear of a block grows.
     limit: Option<Nanos>,
     is_longest: bool,
 }
 
-/// All points, and what the choice among them depends on.
+/// All points, and the state that the choice among them depends on.
 pub(super) struct Points {
     all: Vec<Point>,
     prices: Prices,
     wear_price: f64,
     rated: u32,
-    /// In thousandths of a nominal erase.
+    /// Wear of the most worn block, in thousandths of a nominal erase.
     most_worn: u32,
-    /// Erase modes by level: the quickest and the slowest.
+    /// Quickest and slowest erase mode of each level.
     erase: Vec<[ModeId; 2]>,
     levels: Vec<u8>,
-    /// How often each level was wanted lately, fading.
+    /// Recent demand for each level, with exponential decay.
     demand: Vec<f64>,
     die_count: u32,
 }
 
 impl Points {
-    /// Every write mode that stores all bits of the cell.
+    /// Sets up a point for every write mode that stores all bits of the cell.
     pub fn new(prices: &Prices, facts: &Facts) -> Points {
         let most = facts.block_units.iter().copied().max().unwrap_or(0);
         let whole = (0..facts.write_modes.len()).filter(|&mode| facts.block_units[mode] == most);
         let quickest = |level: u8, slow: bool| {
             let of_level = (0..facts.erase_levels.len()).filter(move |&mode| facts.erase_levels[mode] == level);
-            // Of two that take as long, the one that wears less.
+            // Of two erase modes that take equally long, the one with less wear.
             let cost =
                 |mode: usize| (if slow { -facts.erase_scales[mode] } else { facts.erase_scales[mode] }, facts.erase_wear[mode]);
             of_level.min_by(|&a, &b| cost(a).partial_cmp(&cost(b)).expect("scales and wear are numbers"))
@@ -97,7 +99,7 @@ impl Points {
         points
     }
 
-    /// Limits at the wear of the most worn block.
+    /// Recomputes the limits at the wear of the most worn block, one nominal erase ahead.
     fn renew(&mut self) {
         let (worn, rated) = (self.most_worn.saturating_add(1000), self.rated);
         for point in &mut self.all {
@@ -111,32 +113,35 @@ impl Points {
         }
     }
 
-    /// The modes of all points.
+    /// Returns the modes of all points.
     pub fn modes(&self) -> Vec<ModeId> {
         self.all.iter().map(|point| point.mode).collect()
     }
 
-    /// Host streams: one for each mode, and another for its short-lived data.
+    /// Returns the number of host streams: one for each mode and, if data is separated by its life, another for its
+    /// short-lived data.
     pub fn streams(&self) -> u8 {
         let modes = self.levels.len() as u8;
         if self.prices.short_lived.is_some() { 2 * modes } else { modes }
     }
 
-    /// The stream of data in a mode.
+    /// Returns the stream of data that is written in a mode and has a predicted life.
     pub fn stream(&self, mode: ModeId, life: Option<Nanos>) -> u8 {
         let is_short = self.prices.short_lived.is_some_and(|bound| life.is_some_and(|life| life < bound));
         if is_short { mode.0 + self.levels.len() as u8 } else { mode.0 }
     }
 
-    /// How much the dies are wanted, 0 to 1: whether another write or a read waits for this one, and how full the buffer is.
+    /// Returns the demand for the dies, from 0 to 1: the greater of the load that waits behind this write (host writes
+    /// per die, plus reads of its die) and the fill of the write buffer.
     pub fn hurry(&self, dispatch: &Dispatch<'_>, view: &View<'_>) -> f64 {
         let waiting =
             dispatch.waiting as f64 / f64::from(self.die_count) + f64::from(view.signals.die_reads[dispatch.die.index()]);
         waiting.max(view.buffer_utilisation()).min(1.0)
     }
 
-    /// The cheapest mode for data that lives so long (none: for ever) and is read so often: the sum of program time, weighed by how much the die is wanted,
-    /// of the wear that the depth of its erase costs, and of its reads, among the modes that keep the data until it is overwritten.
+    /// Returns the cheapest of the modes that keep data until it is overwritten, for data with a predicted life (none:
+    /// for ever) and a predicted number of reads. The cost is the sum of the program time, weighted by the demand for
+    /// the dies (`hurry`), of the wear by an erase of the depth that the mode needs, and of the reads.
     pub fn cheapest(&mut self, life: Option<Nanos>, reads: f64, hurry: f64) -> ModeId {
         let time_counts = self.prices.idle_share + (1.0 - self.prices.idle_share) * hurry;
         let cost = |point: &Point| point.program * time_counts + point.read * reads + point.wear * self.wear_price;
@@ -157,7 +162,7 @@ impl Points {
         }
     }
 
-    /// The mode that keeps data longest.
+    /// Returns the mode that keeps data longest.
     pub fn longest(&self) -> ModeId {
         let limit = |point: &Point| point.limit.map_or(u64::MAX, |limit| limit.0);
         let quick = |point: &Point| std::cmp::Reverse(point.program as u64);
@@ -167,7 +172,8 @@ impl Points {
             .map_or(ModeId(0), |p| p.mode)
     }
 
-    /// The erase mode for a block of a die: of the level whose recent demand is least met by free blocks, slow where nobody waits.
+    /// Returns the erase mode for a block of a die: its level is the one whose recent demand is least met by free
+    /// blocks, and it is slow while no host write waits and the write buffer is less than half full.
     pub fn erase_mode(&self, die: DieId, view: &View<'_>) -> ModeId {
         let lists = view.free_by_level(die);
         let need = |level: &usize| self.demand[*level] / f64::from(lists[*level] + 1);
@@ -176,12 +182,12 @@ impl Points {
         self.erase[level][usize::from(quiet)]
     }
 
-    /// The erase mode of a lazy erase to a level.
+    /// Returns the mode of a lazy erase to a level.
     pub fn lazy_erase_mode(&self, level: u8) -> ModeId {
         self.erase[usize::from(level).min(self.erase.len() - 1)][0]
     }
 
-    /// A block has been erased: limits follow the most worn one.
+    /// Updates the limits after an erase if the block is now the most worn one.
     pub fn erased(&mut self, block: BlockId, view: &View<'_>) {
         let worn = view.store.wear_thousandths(block);
         if worn > self.most_worn {
@@ -190,7 +196,7 @@ impl Points {
         }
     }
 
-    /// What it has learned.
+    /// Saves or loads the greatest wear and the demand for each level.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.most_worn)?;
         archive.value(&mut self.demand)?;
@@ -198,7 +204,7 @@ impl Points {
         Ok(())
     }
 
-    /// Learns the wear of the drive.
+    /// Takes the greatest wear from the blocks of the drive.
     pub fn adopt(&mut self, view: &View<'_>) {
         let blocks = (0..view.store.geometry.block_count).map(BlockId);
         self.most_worn = blocks.map(|block| view.store.wear_thousandths(block)).max().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! Cost regulation by the queue: the rival of AGCR (Li et al., DATE 2015, as the AGCR paper states it).
+//! Cost regulation by the queue: the scheme that AGCR is compared with (Li et al., DATE 2015, as stated in the AGCR
+//! paper).
 
 use super::cost::{Cost, Costs};
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
@@ -6,23 +7,25 @@ use kit::{Archive, Archived, ModeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "low-cost writes while host operations wait for the die, high-cost writes otherwise: AGCR's rival (Li et al., 2015)";
 
-/// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1 of the AGCR paper states its
-/// rule): a host write is at low cost when host operations wait for the die that takes it, otherwise at high cost, which makes later reads of the page
-/// cheap. What waits for a die are its reads and host writes [A]: those that were given to it, or, where idle dies take what comes, those that are
-/// left when every other idle die has taken its own. Medium cost is not used [A]. Relocated data keeps its class. What data older than
-/// the run was written in is a parameter: the AGCR paper says it of AGCR alone, and reads of such data are most of what its traces read.
+/// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1
+/// of the AGCR paper states its rule): a host write is at low cost if host operations wait for the die that takes it,
+/// and otherwise at high cost, which makes later reads of the page cheap. The operations that wait for a die are its
+/// reads and its host writes [A]: the writes assigned to it or, where idle dies pull writes from a common queue, those
+/// that are left once every other idle die has taken its own. Medium cost is not used [A]. Relocated data keeps its
+/// class. The mode of data older than the run is a parameter: the AGCR paper states it for AGCR alone, and such data is
+/// most of what its traces read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of low cost.
+    /// Write mode of low cost.
     pub low: String,
-    /// The write mode of high cost.
+    /// Write mode of high cost.
     pub high: String,
-    /// The write mode of data older than the run.
+    /// Write mode in which data older than the run counts as written.
     pub old_data: String,
 }
 

@@ -6,22 +6,24 @@ use kit::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "host writes with the weak code alone, the strong one only for data that outlives it (retention relaxation, 2012)";
 
-/// Retention relaxation for codes (slides, *Retention Relaxation for ECC Optimization*): host writes carry the weak code (BCH), whose guarantee is short; what outlives it is moved, a
-/// block at a time, to a mode with the strong code (LDPC), encoded in the background. What has the strong code already moves without being encoded
-/// again: the encoder is that of the write mode's `code`. Collection and wear levelling write with the strong code, and so is data older than
-/// the run.
+/// Retention relaxation for codes (slides, *Retention Relaxation for ECC Optimization*): host writes carry the weak
+/// code (BCH), whose retention guarantee is short. Data that outlives it is moved, one block at a time, to a mode with
+/// the strong code (LDPC), and is encoded in the background. Data that already has the strong code is moved without
+/// being encoded again. The encoder is that of the write mode's `code`. Collection and wear levelling write with the
+/// strong code, and data older than the run counts as written with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode with the weak code and the short guarantee.
+    /// Write mode with the weak code and the short guarantee.
     pub short: String,
-    /// The write mode with the strong code and the full guarantee.
+    /// Write mode with the strong code and the full guarantee.
     pub full: String,
-    /// How long after its first program a block is moved. Absent: half the shortest retention limit of the short mode (a week of two).
+    /// Age of a block, counted from its first program, at which it is moved. Absent: half the shortest retention limit
+    /// of the short mode (in the paper one week of two).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reprogram_after: Option<Nanos>,
 }

@@ -5,23 +5,26 @@ use kit::{Archive, Archived, ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "host writes with a short retention guarantee, reprogrammed before it ends (retention relaxation, 2012)";
 
-/// Retention relaxation for write speed (slides, *Two-Level Retention Guarantee*): every host write in the `fast` mode, whose retention limit is the short guarantee (two weeks in the paper).
-/// A block that still holds data half that time after its first program is moved whole, in the full guarantee of the `normal` mode, whenever its die
-/// has nothing else to do; at the limit before anything else. Collection and wear levelling write at full guarantee, and so is data older than
-/// the run. Open blocks age too.
+/// Retention relaxation for write speed (slides, *Two-Level Retention Guarantee*): every host write in the `fast` mode,
+/// whose retention limit is the short guarantee (two weeks in the paper). A block that still holds data at half that
+/// age, counted from its first program, is moved whole to the `normal` mode, which gives the full guarantee. It is
+/// moved when its die has nothing else to do, and near the limit before any other operation of the die. Collection and
+/// wear levelling write with the full guarantee, and data older than the run counts as written with it. The age of open
+/// blocks counts as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// How long after its first program a block is reprogrammed. Absent: half the shortest retention limit of the `fast` mode (a week of two).
+    /// Age of a block, counted from its first program, at which it is reprogrammed. Absent: half the shortest retention
+    /// limit of the `fast` mode (in the paper one week of two).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reprogram_after: Option<Nanos>,
 }
 
-/// Host data with a short guarantee, everything else with the full one.
+/// Policy that gives host data the short guarantee, and all other data the full one.
 pub(super) struct TwoGuarantees {
     full: ModeId,
     short: ModeId,
@@ -42,8 +45,8 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl TwoGuarantees {
-    /// Host writes in the mode called `short`, what is moved in the one called `full`. `after`: how long after its first program a block is moved; absent:
-    /// half the short guarantee.
+    /// Builds a policy that writes host data in the mode called `short`, and relocates to the mode called `full`. A
+    /// block is moved at the age `after`, counted from its first program; absent: half the short guarantee.
     pub fn modes(short: &str, full: &str, after: Option<Nanos>, facts: &Facts) -> Box<dyn ModePolicy> {
         let short = facts.write_mode(short);
         let guarantee = facts.retention_by_wear[short.index()].iter().min().copied();

@@ -1,4 +1,4 @@
-//! The control: OFWAR's frontiers, one speed.
+//! Control for OFWAR: its write frontiers, with writes of one speed.
 
 use super::{
     Backup, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar,
@@ -7,17 +7,18 @@ use kit::{Archive, Archived, Lpn, ModeId, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "control: the frontiers and decisions of `ofwar` with every write at normal speed";
 
-/// The control for `ofwar`: the same decisions and the same two frontiers, but every write in the `normal` mode. Where `ofwar` would rewrite a
-/// page, its entry is dropped: nothing needs rewriting. What it gains comes from parting hot data from cold, not from speed.
+/// Control for `ofwar`: the same decisions and the same two write frontiers, but every write in the `normal` mode.
+/// Where `ofwar` would rewrite a page, the entry is dropped, since nothing needs rewriting. The gain of this policy
+/// therefore comes from separating hot data from cold, not from speed.
 ///
 /// Victims are chosen by the drive's own rule, since there are no fast blocks to prefer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The parameters of the decisions, as for `ofwar`.
+    /// Parameters of the decisions, as for `ofwar`.
     pub decisions: ofwar::Params,
 }
 
@@ -66,7 +67,7 @@ impl ModePolicy for Separate {
     }
 
     fn placed(&mut self, placed: &Placed, view: &mut View<'_>) {
-        // The decisions see the data of the second stream as fast, whatever speed it was written at.
+        // The decisions treat the data of the second stream as fast, whatever mode it was written in.
         let mode = if placed.stream == Some(1) { self.fast } else { self.normal };
         self.inner.placed(&Placed { mode, ..*placed }, view);
     }

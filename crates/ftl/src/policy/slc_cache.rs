@@ -1,33 +1,35 @@
-//! A cache of one bit per cell: what drives of today do.
+//! SLC cache: one bit per cell for host writes, as in the drives of today.
 
 use super::{Collection, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
 use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str =
     "host writes in blocks of one bit per cell while there is room, folded in idle time: an SLC cache, static and dynamic";
 
-/// A control: host writes go to blocks of the mode `cache` (one bit per cell in the TLC and QLC presets) while the cache has room, and directly to `normal` blocks otherwise. The
-/// cache has `static_blocks` on each die in any case, and up to `dynamic_blocks` more while the die would keep `keep_free` free blocks. A die that
-/// has been idle for `fold_after` folds its cached blocks, the emptiest first: what is valid moves to `normal` blocks (reason `rewrite`). Under
-/// pressure collection empties cached blocks like others, and finds them the cheapest. All sizes are assumed [A].
+/// Control: host writes go to blocks of the mode `cache` (one bit per cell in the TLC and QLC presets) while the cache
+/// has room, and otherwise directly to `normal` blocks. The cache may take `static_blocks` on each die in any case, and
+/// up to `dynamic_blocks` more as long as this leaves the die `keep_free` free blocks. A die that has been idle for
+/// `fold_after` folds its cached blocks, the one with the fewest valid units first: valid data moves to `normal` blocks
+/// (reason `rewrite`). When free blocks run short, collection empties cached blocks like any other; they tend to be the
+/// cheapest victims. All sizes are assumed [A].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of cached data.
+    /// Write mode of cached data.
     pub cache: String,
-    /// Blocks of each die that the cache always has.
+    /// Blocks of each die that the cache may take in any case.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub static_blocks: u32,
-    /// Further blocks of each die that it may take while there are free ones.
+    /// Further blocks of each die that the cache may take while enough blocks are free.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub dynamic_blocks: u32,
-    /// Free blocks of a die that the dynamic part leaves.
+    /// Free blocks that the dynamic part of the cache leaves on each die.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub keep_free: u32,
-    /// How long a die is idle before it folds.
+    /// Idle time after which a die folds its cached blocks.
     pub fold_after: Nanos,
 }
 
@@ -47,9 +49,9 @@ struct SlcCache {
     params: Params,
     normal: ModeId,
     cache: ModeId,
-    /// Blocks in the cache, by die.
+    /// Number of cached blocks of each die.
     cached: Vec<u32>,
-    /// Units that fit into the cached block which is open, by die.
+    /// Units that still fit into the open cached block of each die.
     left: Vec<u32>,
     block_units: u32,
     cached_units: u64,
@@ -76,7 +78,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl SlcCache {
-    /// Whether the next program of a die goes to the cache.
+    /// Returns true if the next program of a die goes to the cache.
     fn has_room(&self, die: DieId, view: &View<'_>) -> bool {
         let cached = self.cached[die.index()];
         self.left[die.index()] > 0

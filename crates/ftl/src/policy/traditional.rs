@@ -1,19 +1,19 @@
-//! What AGCR is measured against first: no regulation.
+//! The first scheme that AGCR is compared with: no cost regulation.
 
 use super::fixed::Fixed;
 use super::{Facts, Member, ModePolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "every write at medium cost, and so every read: no cost regulation (AGCR, 2016)";
 
-/// Every write, and so every read, at medium cost: the paper's default and its *traditional case* (MCW/MCR; AGCR, sections 2 and 4). Data older than
-/// the run was written so, too.
+/// Every write, and so every read, at medium cost: the paper's default and its *traditional case* (MCW/MCR; AGCR,
+/// sections 2 and 4). Data older than the run counts as written at medium cost as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The write mode of medium cost.
+    /// Write mode of medium cost.
     pub medium: String,
 }
 

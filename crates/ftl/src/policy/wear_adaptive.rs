@@ -1,32 +1,35 @@
-//! A control: the fastest mode, or the one with the cheapest code, that keeps the full promise at the drive's wear.
+//! Control: the fastest mode, or the one with the cheapest code, that keeps the full retention promise at the drive's
+//! wear.
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{Archive, Archived, BlockId, ModeId, Nanos, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What it is, in one line.
+/// Description of the policy in one line.
 pub const SUMMARY: &str = "the fastest mode that keeps full retention at the drive's wear: what costs nothing on a young drive";
 
-/// A control without which no gain of a shorter retention is believed: host writes in the fastest mode whose retention limit, at the wear of the most worn block, is the full
-/// promise (of modes as fast as each other, the one whose code takes its encoder the least time); relocations in the `normal` mode, as under `ofwar`. Nothing is ever rewritten for it. Below half the endurance that is nearly free (FACTS 1.3).
-/// Needs modes whose limits follow wear: `derive = { ..., by_wear = true }`, or a list of limits.
+/// Control for every gain from shorter retention: host writes in the fastest mode whose retention limit, at the wear of
+/// the most worn block, still is the full promise. Of equally fast modes it takes the one whose code needs the least
+/// encoder time. Relocations are written in the `normal` mode, as under `ofwar`, and data is never rewritten for the
+/// sake of this policy. Below half of the rated endurance, such speed costs nearly nothing (FACTS 1.3). Needs modes
+/// whose limits follow wear: `derive = { ..., by_wear = true }`, or a list of limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// The full promise. Absent: the shortest retention limit of the `normal` mode.
+    /// Full retention promise. Absent: the shortest retention limit of the `normal` mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention: Option<Nanos>,
 }
 
 struct WearAdaptive {
     normal: ModeId,
-    /// Modes by program time, and by the time of their encoders, the fastest first.
+    /// Modes in the order of their program times, then of their encoder times, the fastest first.
     by_speed: Vec<ModeId>,
     limits: Vec<Vec<Nanos>>,
     rated: u32,
     promise: Option<Nanos>,
-    /// In thousandths of a nominal erase.
+    /// Wear of the most worn block, in thousandths of a nominal erase.
     most_worn: u32,
     mode: ModeId,
     changes: u64,
@@ -55,7 +58,7 @@ pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
 }
 
 impl WearAdaptive {
-    /// The fastest mode that keeps the promise on a block that will have one nominal erase more than the most worn one.
+    /// Returns the fastest mode that keeps the promise on a block with one nominal erase more than the most worn one.
     fn choose(&self) -> ModeId {
         let keeps = |mode: &&ModeId| {
             let limits = &self.limits[mode.index()];
@@ -80,7 +83,7 @@ impl WearAdaptive {
 
 impl ModePolicy for WearAdaptive {
     fn needs(&self) -> Needs {
-        // A frontier for each mode: the host's may change between two programs.
+        // One frontier for each mode, since the mode of host writes may change between two programs.
         Needs { host_streams: self.by_speed.len() as u8, blocks: true, relocations_apart: true, ..Needs::default() }
     }
 

@@ -1,19 +1,20 @@
-//! Free space gained times age, over the cost of copying.
+//! The block with the best ratio of benefit (space freed, times age) to cost (copying).
 
 use super::{Candidates, Victim};
 use kit::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The block with the greatest age x (1 - u) / 2u, where u is its share of valid units (Rosenblum and Ousterhout, SOSP'91, as Kawaguchi et
-/// al., USENIX'95, apply it to flash). Age is the time since its first program. Good for hot and cold data; looks at every closed block.
+/// The block with the greatest age x (1 - u) / 2u, where u is its share of valid units and age the time since its first
+/// program (Rosenblum and Ousterhout, SOSP'91, applied to flash by Kawaguchi et al., USENIX'95). Good for a mix of hot
+/// and cold data. Examines every closed block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct CostBenefit;
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
     Box::new(CostBenefit)
 }

@@ -5,12 +5,13 @@ use kit::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The block with the fewest valid units among `d` drawn at random (Van Houdt, SIGMETRICS'13): near greedy from about ten draws on, without
-/// keeping order.
+/// The block with the fewest valid units among `d` drawn at random (Van Houdt, SIGMETRICS'13). Close to greedy from
+/// about ten draws on, without keeping blocks in order. If none of those drawn would free space, the block with the
+/// fewest valid units of the die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Blocks drawn.
+    /// Number of blocks drawn.
     #[schemars(range(min = 1, max = 1000))]
     pub d: u32,
 }
@@ -23,7 +24,7 @@ impl Default for Params {
 
 struct DChoices(u32);
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
     Box::new(DChoices(params.d))
 }

@@ -5,14 +5,15 @@ use kit::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The block with the fewest valid units: least copying now. Best for uniform writes (Desnoyers, SYSTOR'12), not for hot and cold data.
+/// The block with the fewest valid units, which costs the least copying now. Best for uniform random writes (Desnoyers,
+/// SYSTOR'12), not for a mix of hot and cold data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct Greedy;
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
     Box::new(Greedy)
 }

@@ -1,4 +1,4 @@
-//! Family: victim choice. Which closed block of a die is collected.
+//! Family: victim choice. A member selects the closed block of a die that is collected next.
 
 pub mod cost_benefit;
 pub mod d_choices;
@@ -10,22 +10,22 @@ pub mod windowed_greedy;
 use crate::map::Store;
 use kit::{BlockId, DieId, ModeId, Rng, SimTime};
 
-/// What a rule may look at.
+/// Information available to a victim rule.
 pub struct Candidates<'a> {
-    /// The state of the data.
+    /// State of the data.
     pub store: &'a Store,
     /// The die that collects.
     pub die: DieId,
-    /// The time now.
+    /// Current instant.
     pub now: SimTime,
-    /// Write modes in the table.
+    /// Number of write modes in the table.
     pub mode_count: u8,
-    /// The stream of random numbers for collection.
+    /// Stream of random numbers for collection.
     pub rng: &'a mut Rng,
 }
 
 impl Candidates<'_> {
-    /// The closed block with the fewest valid units, whatever its mode.
+    /// Returns the closed block with the fewest valid units, whatever its mode.
     pub fn least_valid(&self) -> Option<BlockId> {
         (0..self.mode_count)
             .filter_map(|mode| self.store.least_valid(self.die, ModeId(mode)))
@@ -33,19 +33,19 @@ impl Candidates<'_> {
             .map(|(block, _)| block)
     }
 
-    /// Whether collecting the block would free anything.
+    /// Returns true if collecting the block would free space.
     pub fn frees_something(&self, block: BlockId) -> bool {
         u32::from(self.store.block(block).valid) <= self.store.most_worth_moving()
     }
 
-    /// A closed block, each with the same probability.
+    /// Draws a closed block; all have the same probability.
     pub fn any(&mut self) -> Option<BlockId> {
         if self.store.closed_count(self.die) == 0 {
             return None;
         }
         let blocks = self.store.geometry.blocks_of(self.die);
         let count = u64::from(blocks.end - blocks.start);
-        // Most blocks are closed: drawing until one is takes a step or two. The walk after it bounds the search.
+        // Most blocks are closed, so a draw or two suffice as a rule. The linear search below bounds the work.
         for _ in 0..64 {
             let block = BlockId(blocks.start + self.rng.below(count) as u32);
             if self.is_closed(block) {
@@ -63,12 +63,12 @@ impl Candidates<'_> {
 
 /// The contract of victim choice.
 pub trait Victim: Send {
-    /// The block to collect, or none if collecting now would free nothing.
+    /// Returns the block to collect, or `None` if collecting now would free nothing.
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId>;
 }
 
 kit::family! {
-    /// Which block is collected.
+    /// Choice of the victim block of a collection.
     VictimConfig: () => dyn Victim {
         Greedy = greedy,
         CostBenefit = cost_benefit,

@@ -1,18 +1,19 @@
-//! Any block.
+//! A block drawn at random.
 
 use super::{Candidates, Victim};
 use kit::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Any closed block that would free something, all alike: the lower bound of what choosing is worth.
+/// A closed block drawn at random from those that would free space, all with the same probability (the least-valid
+/// block if 32 draws find none). A baseline that shows what a deliberate choice is worth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct Random;
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
     Box::new(Random)
 }

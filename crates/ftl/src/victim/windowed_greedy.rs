@@ -1,15 +1,16 @@
-//! The best of the oldest blocks.
+//! The block with the fewest valid units among the oldest.
 
 use super::{Candidates, Victim};
 use kit::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The block with the fewest valid units among the `window` that were closed first (Hu et al., SYSTOR'09): greedy that leaves young blocks alone.
+/// The block with the fewest valid units among the `window` that were closed first (Hu et al., SYSTOR'09): greedy, but
+/// young blocks are left alone. If none of them would free space, the block with the fewest valid units of the die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Blocks of a die, oldest first, among which the choice is made.
+    /// Number of blocks of a die, oldest first, among which the choice is made.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub window: u32,
 }
@@ -22,7 +23,7 @@ impl Default for Params {
 
 struct WindowedGreedy(usize);
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
     Box::new(WindowedGreedy(params.window as usize))
 }

@@ -4,14 +4,15 @@ use super::{Wear, WearLeveling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Dynamic wear levelling: of the free blocks the least worn is used first. Data is never moved for wear, so blocks with cold data stay fresh.
+/// Dynamic wear levelling: the least-worn free block is used first. Data is never moved for wear, so blocks with cold
+/// data hardly wear.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct Dynamic;
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(_: &Params, (): ()) -> Box<dyn WearLeveling> {
     Box::new(Dynamic)
 }

@@ -1,35 +1,39 @@
-//! Family: wear levelling. Which free block is used next, and whether blocks with cold data are moved.
+//! Family: wear levelling. A member decides which free block is used next, and whether blocks with cold data are moved.
 //!
-//! Blocks are compared by their summed effective wear, kept as an integer (autoFTL, section 4.7); where every erase is a nominal one, that is by their erases.
+//! Blocks are compared by their cumulative effective wear, kept as an integer (autoFTL, section 4.7). Where every erase
+//! is nominal, that is the same as their erase count.
 
 pub mod dynamic;
 pub mod none;
 pub mod static_cold;
 
-/// What a block is like when the rule is asked.
+/// Wear of a block, as a wear-levelling rule sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Wear {
-    /// Summed effective wear of the block, in thousandths of a nominal erase.
+    /// Cumulative effective wear of the block, in thousandths of a nominal erase.
     pub thousandths: u32,
-    /// Mean summed effective wear of the die's blocks, in nominal erases.
+    /// Mean cumulative effective wear of the die's blocks, in nominal erases.
     pub die_mean: f64,
 }
 
 /// The contract of wear levelling.
 pub trait WearLeveling: Send {
-    /// Where a free block of so much effective wear (in thousandths) stands among the free blocks of its plane: lower is used first. `turn` counts the blocks
-    /// freed so far.
+    /// Returns the rank of a free block among the free blocks of its group of planes, from its effective wear (in
+    /// thousandths of a nominal erase) and `turn`, the number of blocks freed so far. The block with the lowest rank is
+    /// used first.
     fn free_order(&self, thousandths: u32, turn: u64) -> (u32, u64);
 
-    /// Asked when a block has been erased: whether the die's least-worn block with data should be moved, so that its block is used again.
+    /// Returns true if the data of the die's least-worn closed block should be moved, so that the block is used again.
+    /// Called when a block has been erased.
     fn moves_cold(&self, erased: Wear, least_worn: Wear) -> bool;
 
-    /// Whether [`WearLeveling::moves_cold`] can ever say yes: if not, nobody looks for the least-worn block.
+    /// Returns true if [`WearLeveling::moves_cold`] can ever return true. If not, the search for the least-worn block
+    /// is skipped.
     fn is_static(&self) -> bool;
 }
 
 kit::family! {
-    /// Which free block is used next, and whether cold blocks are moved.
+    /// Wear levelling: order in which free blocks are used, and whether blocks with cold data are moved.
     WearConfig: () => dyn WearLeveling {
         None = none,
         Dynamic = dynamic,
@@ -41,7 +45,7 @@ kit::family! {
 mod tests {
     use super::*;
 
-    /// Conformance: an order exists for every block, and only static members move data.
+    /// Conformance: every wear value has a rank, and only static members move data.
     #[test]
     fn members_keep_their_word() {
         for name in WearConfig::NAMES {

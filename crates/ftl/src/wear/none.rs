@@ -11,7 +11,7 @@ pub struct Params {}
 
 struct Nothing;
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(_: &Params, (): ()) -> Box<dyn WearLeveling> {
     Box::new(Nothing)
 }

@@ -1,15 +1,17 @@
-//! Cold blocks are moved, too.
+//! The least-worn free block first, and blocks with cold data are moved.
 
 use super::{Wear, WearLeveling};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Dynamic and static wear levelling: the least-worn free block first, and when the block just erased is more than `spread` nominal erases ahead of the
-/// die's least-worn block with data, that data is moved (reason `wear`) so that its block takes part again.
+/// Dynamic and static wear levelling. The least-worn free block is used first. When the block just erased is more than
+/// `spread` nominal erases ahead of the die's least-worn closed block, the data of that block is moved (reason `wear`),
+/// so that the block is used again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Nominal erases between the block just erased and the least worn, above which data is moved.
+    /// Difference in effective wear between the block just erased and the least-worn closed block above which data is
+    /// moved, in nominal erases.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub spread: u32,
 }
@@ -22,7 +24,7 @@ impl Default for Params {
 
 struct StaticCold(u32);
 
-/// Makes the rule.
+/// Builds the rule.
 pub fn build(params: &Params, (): ()) -> Box<dyn WearLeveling> {
     Box::new(StaticCold(params.spread))
 }

@@ -1,18 +1,19 @@
-//! No interface at all.
+//! An ideal interface.
 
 use super::HostInterface;
 use kit::{Bytes, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No cost and no limit: commands are in the device the instant they are submitted. For bounds, and for speed.
+/// An interface without cost or limit: a command is in the device at the instant of its submission. For bounds on
+/// performance, and for fast simulation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 struct Ideal;
 
-/// Makes the interface.
+/// Builds the interface.
 pub fn build(_: &Params, (): ()) -> Box<dyn HostInterface> {
     Box::new(Ideal)
 }

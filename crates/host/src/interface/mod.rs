@@ -1,27 +1,29 @@
-//! Family: host interfaces. How commands and their data get to the device and back.
+//! Family: host interfaces. They transfer commands and their data between host and device.
 
 pub mod ideal;
 pub mod plain;
 
 use kit::{Bytes, SimTime};
 
-/// The contract of a host interface. Links are served in the order of asking, so every answer is an instant that never changes.
+/// The contract of a host interface. A link serves transfers in the order of the calls, so that each returned instant
+/// is final.
 pub trait HostInterface: Send {
-    /// Whether the device can take one more command; if so it does.
+    /// Tries to acquire a queue slot of the device for one command; returns true on success.
     fn try_acquire_slot(&mut self) -> bool;
 
-    /// A command leaves the device.
+    /// Releases the queue slot of a command that leaves the device.
     fn release_slot(&mut self);
 
-    /// When a command that was taken at `now`, and the data it brings, have crossed the link.
+    /// Sends a command that acquired a slot at `now`, with the data it brings, over the link. Returns the instant of
+    /// arrival.
     fn admit(&mut self, brings: Bytes, now: SimTime) -> SimTime;
 
-    /// When data that is ready at `now` has crossed the link to the host.
+    /// Sends data that is ready at `now` over the link to the host. Returns the instant of arrival.
     fn deliver(&mut self, data: Bytes, now: SimTime) -> SimTime;
 }
 
 kit::family! {
-    /// How commands and data get to the device and back.
+    /// Transfer of commands and data between host and device.
     InterfaceConfig: () => dyn HostInterface {
         Ideal = ideal,
         Plain = plain,
@@ -32,7 +34,7 @@ kit::family! {
 mod tests {
     use super::*;
 
-    /// Conformance: nothing arrives before it was sent, and a later transfer is not done earlier.
+    /// Conformance: nothing arrives before it is sent, and a later transfer does not arrive earlier.
     #[test]
     fn every_member_keeps_time() {
         for name in InterfaceConfig::NAMES {

@@ -1,23 +1,24 @@
-//! A queue, a cost per command and a bandwidth.
+//! An interface with a command queue, a time per command and a bandwidth.
 
 use super::HostInterface;
 use kit::{Bytes, Nanos, Rate, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The plain interface: a device queue of `queue_depth` commands, `command_time` on the link for each command, and data at `bandwidth`.
-/// Commands are served one after another; a write's data follows its command. The parts of a read cross as they become ready.
+/// The plain interface: a device queue of `queue_depth` commands, `command_time` on the link for each command, and data
+/// at `bandwidth`. Commands cross the link one after another; a write's data follows its command. The parts of a read
+/// are transferred as they become ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Commands the device holds; more wait at the host (cause `host_queue`).
+    /// Commands that the device queue holds; further commands wait at the host (cause `host_queue`).
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub queue_depth: u32,
     /// Time on the link for each command.
     pub command_time: Nanos,
-    /// Data rate of the link, in each direction.
+    /// Data rate of the link in each direction. At 0 B/s, data takes no time.
     pub bandwidth: Rate,
-    /// Both directions at the same time (PCIe), or one at a time (SATA).
+    /// True: both directions transfer at the same time (PCIe). False: one at a time (SATA).
     pub full_duplex: bool,
 }
 
@@ -34,7 +35,7 @@ struct Plain {
     outbound_free: SimTime,
 }
 
-/// Makes the interface.
+/// Builds the interface.
 pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
     Box::new(Plain { params: params.clone(), in_device: 0, inbound_free: SimTime::ZERO, outbound_free: SimTime::ZERO })
 }

@@ -1,4 +1,4 @@
-//! The one budget of the cell's window: who spends what, and the fifth of five quantities from the other four.
+//! The window budget of a cell: its division, and each of five quantities solved from the other four.
 
 use super::{seconds, warn};
 use crate::question::{Question, Setting, no_step};
@@ -9,7 +9,7 @@ use ecc::{Bch, BlockCode};
 use kit::{Nanos, Problem, Problems};
 use serde_json::{Map, Value, json};
 
-/// The five, as they are asked for.
+/// Names of the five quantities.
 const UNKNOWNS: [(&str, Unknown); 5] = [
     ("step", Unknown::Step),
     ("erase", Unknown::Erase),
@@ -18,7 +18,8 @@ const UNKNOWNS: [(&str, Unknown); 5] = [
     ("wear", Unknown::Wear),
 ];
 
-/// Who spends what of the window, whether it closes, and, if `solve` names one of the five, how far that one may go.
+/// Returns the division of the window and whether the budget closes; if `solve` names one of the five quantities, also
+/// the largest value it may have.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
     if question.references.as_ref().is_some_and(|kind| kind != "optimal") {
@@ -85,7 +86,8 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     Ok(answer.into())
 }
 
-/// The value found, in the unit in which it is asked for; of a code also the BCH code over 4 KiB that is as strong.
+/// Returns the value found, in the unit of the question; for a code also the number of errors t of an equally strong
+/// BCH code over 4 KiB.
 fn solved(unknown: Unknown, closed: &Budget, setting: &Setting) -> Value {
     let condition = &closed.condition;
     match unknown {

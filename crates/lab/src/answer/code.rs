@@ -1,7 +1,8 @@
-//! What a real decoder corrects, on the channel that a read of this cell is, or on one of a given error rate.
+//! Measurement of real decoders, on the channel of a cell or on a channel with a given error rate.
 //!
-//! Measuring is long work: [`plan`] says which channels there are to send codewords over, [`count`] does a piece of it, and whoever asks shares the pieces out; [`summary`]
-//! turns counts into failure rates with their intervals and into what the code corrects.
+//! A measurement takes long: [`plan`] returns the channels over which codewords are to be sent, [`count`] does one
+//! piece of the work, and the caller distributes the pieces. [`summary`] turns counts into failure rates with their
+//! intervals and into the error rates that the code corrects.
 
 use crate::question::{Question, Setting, parse_code};
 use cell::Density;
@@ -15,25 +16,26 @@ use kit::{Nanos, Problem, Problems};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The failure rate at which a measured code's limit is taken: what can be counted in a minute.
+/// Failure rate at which the limit of a measured code is taken: one that can be counted in a minute.
 const TARGET: f64 = 1e-3;
-/// Most soft levels: seven references for each boundary.
+/// Largest number of soft levels: seven references for each boundary.
 const MOST_LEVELS: u32 = 3;
-/// Spacings of soft references that are tried, and the widest [in deviations or volts].
+/// Number of spacings of soft references that are tried, and the widest one for a cell \[V\].
 const SPACINGS: u32 = 60;
 const WIDEST_SPACING: f64 = 0.3;
 
-/// One channel to send codewords over.
+/// A channel over which codewords are sent.
 #[derive(Clone, Debug)]
 struct Point {
-    /// What varies from point to point: wear, or the error rate itself.
+    /// Value that varies from point to point: wear, or the error rate itself.
     at: f64,
     channel: Channel,
     spacing: f64,
 }
 
-/// The channels: of the cell at each wear, or, where `rber` gives error rates, of two normal levels of equal width. Soft references stand in equal steps on both
-/// sides of each hard one, as far apart as tells most (the largest mutual information of bit and read).
+/// Returns the channels: those of the cell at each wear or, if `rber` gives error rates, those of two normal levels of
+/// equal width. Soft references are placed at equal spacing on both sides of each hard one; the spacing maximises the
+/// mutual information of bit and read.
 pub(super) fn plan(question: &Question) -> Result<Value, Problems> {
     let levels = question.soft_levels;
     if levels > MOST_LEVELS {
@@ -69,7 +71,7 @@ pub(super) fn plan(question: &Question) -> Result<Value, Problems> {
     }))
 }
 
-/// Codewords of `chunks` chunks from `chunk` on, sent over the channel of `regions`.
+/// Counts the codewords of `chunks` chunks, starting with `chunk`, sent over the channel of `regions`.
 pub(super) fn count(question: &Question) -> Result<Value, Problems> {
     let regions: Vec<Region> = question.regions.iter().map(|[zero, one]| Region { zero: *zero, one: *one }).collect();
     let channel = Channel::of(&regions).map_err(|complaint| Problems::one("regions", complaint))?;
@@ -87,12 +89,12 @@ pub(super) fn count(question: &Question) -> Result<Value, Problems> {
     }))
 }
 
-/// A measurement as it is kept in a file.
+/// A measurement as stored in a file.
 #[derive(Clone, Debug, Deserialize)]
 struct Kept {
     version: Option<u64>,
     code: String,
-    /// By soft levels: 0, 1, 2, ...
+    /// Points by number of soft levels: 0, 1, 2, ...
     soft: Vec<KeptLevel>,
 }
 
@@ -120,8 +122,8 @@ impl KeptLevel {
     }
 }
 
-/// Failure rates with their intervals, and what each number of soft levels corrects at a failure rate of one in a thousand; null where the points do not
-/// bracket that.
+/// Returns failure rates with their intervals and, for each number of soft levels, the error rate that is corrected at
+/// a failure rate of one in a thousand; null if the points do not bracket that failure rate.
 pub(super) fn summary(question: &Question) -> Result<Value, Problems> {
     let kept =
         kept(question.measured_code.as_deref().unwrap_or_default()).map_err(|complaint| Problems::one("code", complaint))?;
@@ -171,10 +173,10 @@ fn kept(text: &str) -> Result<Kept, String> {
     Ok(kept)
 }
 
-/// The code that was measured: its limits with each number of soft levels, at the failure rate that could be counted.
+/// Returns the measured code: its limits with each number of soft levels, at the failure rate that could be counted.
 ///
 /// # Errors
-/// If `text` is no such measurement, or does not enclose that failure rate.
+/// An error if `text` is no such measurement, or if its points do not bracket that failure rate.
 pub fn limits_of(text: &str) -> Result<Code, String> {
     let kept = kept(text)?;
     let code = parse_code(&kept.code)?;
@@ -197,7 +199,7 @@ pub fn limits_of(text: &str) -> Result<Code, String> {
     Ok(Code::Ldpc(Ldpc { limits, failure_at_limit: TARGET, ..ldpc }))
 }
 
-/// The code asked for; the cell's own if none is.
+/// Returns the requested code, or the cell's own if none is requested.
 fn codec_of(question: &Question, setting: &Setting) -> Result<Code, Problems> {
     let code = match &question.code {
         Some(text) => parse_code(text).map_err(|complaint| Problems::one("code", complaint))?,
@@ -221,7 +223,7 @@ fn codec(code: &Code) -> Result<Codec, Problems> {
     built.map_err(|complaint| Problems::one("code", complaint))
 }
 
-/// A code as it is asked for.
+/// Returns a code in the notation of questions.
 pub(super) fn written(code: &Code) -> String {
     let size = |bits: u64| kit::Bytes(bits / 8).to_string();
     match code {
@@ -230,12 +232,12 @@ pub(super) fn written(code: &Code) -> String {
     }
 }
 
-/// Two normal levels of equal width whose middle is crossed as often as `rate` says.
+/// Returns the point for two normal levels of equal width whose middle reference has an error rate of `rate`.
 fn normal_point(rate: f64, levels: u32) -> Result<Point, Problems> {
     if !(rate > 0.0 && rate < 0.5) {
         return Err(Problems::one("rber", format!("{rate}: expected an error rate above 0, below 0.5")));
     }
-    // Levels stand one below and one above zero.
+    // The levels are at -1 and 1.
     let sigma = kit::bisect::last_holding(1e-3, 50.0, 60, |sigma| cell::density::normal(-1.0 / sigma) <= rate);
     let of = |spacing: f64| {
         let cuts: Vec<f64> = around(&[0.0], levels, spacing);
@@ -244,7 +246,7 @@ fn normal_point(rate: f64, levels: u32) -> Result<Point, Problems> {
             let edges: Vec<f64> = std::iter::once(0.0).chain(cuts.iter().map(|cut| below(level, *cut))).chain([1.0]).collect();
             edges.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>()
         };
-        // A bit is one in the lower level.
+        // A one is stored as the lower level.
         let regions: Vec<Region> = shares(1.0).into_iter().zip(shares(-1.0)).map(|(zero, one)| Region { zero, one }).collect();
         Channel::of(&regions)
     };
@@ -252,7 +254,7 @@ fn normal_point(rate: f64, levels: u32) -> Result<Point, Problems> {
     Ok(Point { at: rate, channel, spacing })
 }
 
-/// The cell's channels, one for each wear.
+/// Returns the points of the cell, one for each wear.
 fn cell_points(question: &Question, setting: &Setting, levels: u32) -> Result<Vec<Point>, Problems> {
     let step = Setting::single("step", &setting.step)?;
     let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
@@ -286,8 +288,9 @@ fn cell_points(question: &Question, setting: &Setting, levels: u32) -> Result<Ve
     Ok(points)
 }
 
-/// What a page's read says of its bit: each interval between references is a region. Which intervals of different boundaries a read cannot tell apart (it sees
-/// the page's bit, not the level) does not matter: they are far from each other's boundary, and nearly certain.
+/// Returns the channel of a page's read: each interval between references is a region. A read returns the page's bit,
+/// not the level, and so cannot distinguish some intervals at different boundaries. This does not matter: such
+/// intervals are far from each other's boundary, and the bit is nearly certain in them.
 fn channel(levels: &[Density], cuts: &[f64], own: &[f64], page: usize, bits: usize) -> Result<Channel, String> {
     debug_assert!(own.iter().all(|reference| cuts.contains(reference)));
     let shares = intervals(levels, cuts);
@@ -295,7 +298,7 @@ fn channel(levels: &[Density], cuts: &[f64], own: &[f64], page: usize, bits: usi
     let half = levels.len() as f64 / 2.0;
     for (level, row) in shares.iter().enumerate() {
         for (region, share) in regions.iter_mut().zip(row) {
-            // Compared with the erased level, whose bits are all ones.
+            // The erased level stores a one in every page.
             let into = if differs(level, 0, page, bits) { &mut region.zero } else { &mut region.one };
             *into += share / half;
         }
@@ -303,7 +306,7 @@ fn channel(levels: &[Density], cuts: &[f64], own: &[f64], page: usize, bits: usi
     Channel::of(&regions)
 }
 
-/// References with `levels` more on both sides of each, in steps of `spacing`; rising.
+/// Returns references with `levels` more on both sides of each, at a distance of `spacing`, in ascending order.
 fn around(references: &[f64], levels: u32, spacing: f64) -> Vec<f64> {
     let mut cuts: Vec<f64> = references
         .iter()
@@ -313,7 +316,7 @@ fn around(references: &[f64], levels: u32, spacing: f64) -> Vec<f64> {
     cuts
 }
 
-/// The channel whose soft references tell most.
+/// Returns the channel with the largest capacity over all spacings of soft references, and that spacing.
 fn best(levels: u32, widest: f64, of: impl Fn(f64) -> Result<Channel, String>) -> Result<(Channel, f64), String> {
     if levels == 0 {
         return Ok((of(0.0)?, 0.0));
@@ -347,7 +350,7 @@ mod tests {
         assert!((point(&hard, "rber") / worst - 1.0).abs() < 0.01, "{} {worst}", point(&hard, "rber"));
         assert!(point(&one, "capacity") > point(&hard, "capacity") && point(&two, "capacity") > point(&one, "capacity"));
         assert!((point(&two, "rber") / worst - 1.0).abs() < 0.05);
-        // Two boundaries of the MSB page, five references each; or one of the LSB page.
+        // The MSB page has two boundaries with five references each, the LSB page one.
         let regions = two["points"][0]["regions"].as_array().expect("a list").len();
         assert!(regions == 11 || regions == 6, "{regions}");
     }
@@ -371,7 +374,7 @@ mod tests {
         let summary = ask("code_summary", &json!({"measured_code": kept.to_string()}).to_string()).expect("a summary");
         let limit = summary["soft"][0]["limit"].as_f64().expect("bracketed");
         assert!(limit > 3e-3 && limit < 5e-3, "{limit}");
-        // A cell may be asked with it.
+        // The measured code can be used in a question about a cell.
         let asked = json!({"cell": "ofwar-mlc", "measured_code": kept.to_string()}).to_string();
         let own = ask("rber", &asked).expect("an answer")["limit"].as_f64().expect("a number");
         assert!(own < limit && own > 0.5 * limit, "{own}");

@@ -1,4 +1,5 @@
-//! How long blocks last: the most cycles at which data keeps its promise, and what gentler erases buy.
+//! Endurance of blocks: the largest number of cycles at which data meets its retention, and the gain from gentler
+//! erases.
 
 use super::{seconds, usual_retentions, warn};
 use crate::question::Question;
@@ -8,7 +9,8 @@ use cell::{Condition, Technology};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
-/// The endurance with one step and one retention, or a table of both; for a cell with erase modes their wear as well.
+/// Returns the endurance for one step and one retention, or a table of both; for a cell with erase modes also their
+/// wear.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     let mut table = setting.table;
@@ -52,7 +54,8 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     Ok(answer.into())
 }
 
-/// Every erase mode: its wear by the interval of summed wear, the cycles if it could be kept for life, the program time that it asks for.
+/// Returns, for every erase mode, its wear by interval of summed wear, the lifetime if the mode could be kept for life,
+/// and the program time that it requires.
 fn erase_modes(scaling: &Scaling) -> Value {
     let mut rows = Vec::new();
     for mode in 0..ERASE_MODES {

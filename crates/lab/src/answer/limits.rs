@@ -1,4 +1,4 @@
-//! How long data lasts: the retention limit of each step, against wear.
+//! Retention limit of each program step, against wear.
 
 use super::{seconds, usual_steps, usual_wear, warn};
 use crate::question::Question;
@@ -6,8 +6,9 @@ use cell::solve::{LONGEST, longest_retention};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
-/// The retention limit of one step at one wear, or of a table of both: null where not even fresh data is correctable. Limits are looked for up to a hundred years.
-/// Asked about nothing in particular, it shows where the short-retention penalty sets in.
+/// Returns the retention limit of one step at one wear, or a table of both; null if even fresh data is not correctable.
+/// Limits are searched up to a hundred years. Without wear and step the answer is a table of usual values, which shows
+/// at which wear a wide step begins to cost retention.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     let mut table = setting.table;

@@ -1,4 +1,4 @@
-//! What the laboratory answers: one file for each question, one line here.
+//! Answers of the laboratory: one file for each question, one line here.
 
 mod budget;
 pub mod code;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 type Answer = fn(&Question) -> Result<Value, Problems>;
 
-/// Every question by its name.
+/// Name and function of every question.
 const ANSWERS: [(&str, Answer); 14] = [
     ("parts", parts::answer),
     ("vth", vth::answer),
@@ -35,10 +35,10 @@ const ANSWERS: [(&str, Answer); 14] = [
     ("code_summary", code::summary),
 ];
 
-/// The answer to a question, both as JSON.
+/// Answers the question named `what`; question and answer are JSON.
 ///
 /// # Errors
-/// Everything that is wrong with the question.
+/// All problems of the question.
 pub fn ask(what: &str, question: &str) -> Result<Value, Problems> {
     let names = || ANSWERS.iter().map(|(name, _)| *name);
     let Some((_, answer)) = ANSWERS.iter().find(|(name, _)| *name == what) else {
@@ -47,12 +47,12 @@ pub fn ask(what: &str, question: &str) -> Result<Value, Problems> {
     answer(&Question::read(question)?)
 }
 
-/// A time in seconds.
+/// Converts a time to seconds.
 fn seconds(time: Nanos) -> f64 {
     time.as_secs_f64()
 }
 
-/// Adds warnings to an answer, if there are any, each once.
+/// Adds distinct warnings to an answer; without warnings the field is left out.
 fn warn(answer: &mut Map<String, Value>, warnings: Vec<String>) {
     let mut distinct: Vec<String> = Vec::new();
     for warning in warnings {
@@ -65,32 +65,33 @@ fn warn(answer: &mut Map<String, Value>, warnings: Vec<String>) {
     }
 }
 
-/// Retentions of a table, where none was given: the usual ages but for none at all.
+/// Fills in the retention times of a table for which none were given: the usual ages except zero.
 fn usual_retentions(setting: &mut Setting) {
     let (ages, given) = usual_ages_at(setting);
     (setting.retention, setting.retention_given) = (ages[1..].to_vec(), given[1..].to_vec());
 }
 
-/// The usual ages of a table as they are given, and at the reference temperature.
+/// Returns the usual ages of a table, at the reference temperature and as given.
 fn usual_ages_at(setting: &Setting) -> (Vec<Nanos>, Vec<Nanos>) {
     let given = usual_ages();
     let at_reference = given.iter().map(|age| setting.part.device.age_at(*age, setting.celsius)).collect();
     (at_reference, given)
 }
 
-/// The ages of a table: none, an hour, a day, four days, two weeks, a year, ten years.
+/// Returns the usual ages of a table: zero, an hour, a day, four days, two weeks, a year, ten years.
 fn usual_ages() -> Vec<Nanos> {
     const HOUR: u64 = 3_600_000_000_000;
     [0, 1, 24, 96, 336, 8_760, 87_600].map(|hours| Nanos(hours * HOUR)).to_vec()
 }
 
-/// The wear of a table: fresh to one and a half times rated.
+/// Returns the usual wear values of a table: from fresh to one and a half times the rated cycles.
 fn usual_wear(setting: &Setting) -> Vec<f64> {
     let rated = f64::from(setting.part.device.rated_pe_cycles);
     [0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5].map(|share| (share * rated).round()).to_vec()
 }
 
-/// The steps of a table: the nominal one to two and a half times as wide, as far as the technology goes.
+/// Returns the usual steps of a table: from half the nominal step to two and a half times it, as far as the technology
+/// allows.
 fn usual_steps(setting: &Setting) -> Vec<f64> {
     let Some(widest) = setting.part.device.technology.widest_step() else { return setting.step.clone() };
     let nominal = setting.part.device.nominal_step;
@@ -110,7 +111,7 @@ mod tests {
         answer[field].as_f64().unwrap_or_else(|| panic!("{answer}"))
     }
 
-    /// The pinned forms, key by key.
+    /// Single answers have exactly the pinned keys.
     #[test]
     fn single_answers_have_the_pinned_keys() {
         let keys = |what: &str, question: &str| -> Vec<String> {
@@ -129,7 +130,7 @@ mod tests {
         assert!((number("modes", modes, "program_time_ns") / 301_700.0 - 1.0).abs() < 0.01);
     }
 
-    /// What one question answers another takes back: the limit of a step is the retention whose widest step it is.
+    /// Questions are consistent: the retention limit of a step is the retention for which that step is the widest.
     #[test]
     fn questions_agree_with_each_other() {
         let limit = number("limits", r#"{"cell": "ofwar-mlc", "pe": 9000, "step": 0.37}"#, "retention_s");
@@ -160,7 +161,7 @@ mod tests {
         );
     }
 
-    /// What is outside a law's range is answered with a warning, not in silence.
+    /// A condition outside a law's range is answered with a warning.
     #[test]
     fn warnings_stand_beside_the_answer() {
         let answer = ask("rber", r#"{"cell": "mlc-2y", "pe": 10000, "age": "1y"}"#).expect("an answer");
@@ -171,7 +172,8 @@ mod tests {
         assert!(unknown.to_string().contains("did you mean `rber`?"));
     }
 
-    /// RR: two weeks instead of a year, 2.3 times as fast; BCH for two weeks where LDPC lasts a year. DPES: every table. RRAM: no retention limit.
+    /// RR: a step 2.3 times as wide for two weeks as for a year; two weeks with BCH where LDPC lasts a year. DPES: all
+    /// erase modes. RRAM: no retention limit.
     #[test]
     fn other_parts_answer_too() {
         let year = number("modes", r#"{"cell": "rr-mlc", "pe": 3000, "retention": "8766h"}"#, "step");

@@ -1,4 +1,4 @@
-//! Which write modes there are: the widest step for a promised retention, and what it takes to program.
+//! Write modes: the widest step for a promised retention, and its program time.
 
 use super::{seconds, usual_retentions, usual_wear, warn};
 use crate::part::page_names;
@@ -7,7 +7,7 @@ use cell::solve::widest_step;
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
-/// The mode for one retention at one wear, or a table of both: null where none will do.
+/// Returns the mode for one retention at one wear, or a table of both; null if no step is narrow enough.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     if setting.part.device.technology.widest_step().is_none() {
@@ -41,7 +41,8 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     Ok(answer.into())
 }
 
-/// How long programming takes with a step, by page type: pulses on average, the mean time, and the times that occur with their probability.
+/// Returns the program time with a step, by page type: the mean number of pulses, the mean time, and the times that
+/// occur with their probabilities.
 pub(super) fn program(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
     let step = Setting::single("step", &setting.step)?;

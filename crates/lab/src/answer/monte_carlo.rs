@@ -1,4 +1,4 @@
-//! Cells drawn one by one, beside the densities.
+//! Monte Carlo error rates of cells, next to those from the densities.
 
 use crate::part::page_names;
 use crate::question::{Question, Setting};
@@ -7,10 +7,11 @@ use cell::{Technology, monte_carlo};
 use kit::{Nanos, Problems, Rng};
 use serde_json::{Map, Value, json};
 
-/// Cells that one piece of work may draw: a few seconds.
+/// Largest number of cells drawn for one piece of work: a few seconds.
 const MOST_CELLS: u64 = 100_000_000;
 
-/// Wrong bits of each page type among cells drawn for one piece of the work, and the error rates that the densities give at the same references.
+/// Returns the wrong bits of each page type among the cells drawn for one piece of work, and the error rates that the
+/// densities give at the same references.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
     let Technology::Voltage(model) = &setting.part.device.technology else {
@@ -21,7 +22,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }
     let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
     let condition = setting.condition(Setting::single("pe", &setting.pe)?, age, Setting::single("step", &setting.step)?);
-    // A finer grid than usual: so many cells see a difference of a thousandth.
+    // A finer grid than usual, since counting that many cells resolves a relative difference of a thousandth.
     let resolution = cell::device::RESOLUTION / 4.0;
     let levels = model.levels(&condition, resolution);
     let references = model.references(&condition, setting.part.device.references, &levels, resolution);

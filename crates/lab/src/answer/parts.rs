@@ -1,4 +1,4 @@
-//! Which parts there are, and every number in them.
+//! List of parts, and all parameters of a part.
 
 use crate::parts::{find, names};
 use crate::question::Question;
@@ -6,7 +6,7 @@ use ecc::BlockCode;
 use kit::Problems;
 use serde_json::{Value, json};
 
-/// All parts; of one, if it is named, its parameters too.
+/// Returns all parts; if the question names one, that part with its parameters.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     if !question.cell.is_empty() {
         let part = find("cell", &question.cell)?;

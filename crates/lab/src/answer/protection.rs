@@ -1,4 +1,4 @@
-//! What a code does for a page: where it fits, how often it fails, how long it takes, and what a read costs that must try again.
+//! Protection of a page by a code: layout, failure rates, times, and the cost of reads with retries.
 
 use crate::part::Part;
 use crate::question::{Question, Setting};
@@ -8,13 +8,13 @@ use ecc::{BlockCode, Code, Decoder, Encoder, LdpcDecoder, Plan, Prepared, Regula
 use kit::{Bytes, Problems};
 use serde_json::{Value, json};
 
-/// The page that failures and layouts are of, where none is given.
+/// Page size for failures and layouts if none is given.
 const PAGE: Bytes = Bytes(16_384);
-/// Failure targets that limits are shown for.
+/// Failure rates for which limits are shown.
 const TARGETS: [f64; 4] = [1e-15, 1e-11, 1e-6, 1e-3];
 
-/// A code in a page: layout, limits with each number of soft levels, times, and at each error rate asked about (or the part's own limit) how often codewords and pages
-/// fail and what plans of reads come to.
+/// Returns the code in a page: its layout, its limits with each number of soft levels, its times, and for each error
+/// rate (by default the part's own limit) the failure rates of codewords and pages and the mean cost of read plans.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
     let page = match &question.page_size {
@@ -23,7 +23,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     };
     let code = &setting.part.code;
     let rates = rates(question, &setting)?;
-    // A page need not be a whole number of codewords here: what is asked is how codes compare.
+    // The page need not be a whole number of codewords here, since the question compares codes.
     let codewords = (page.0 * 8).div_ceil(code.data_bits()).max(1);
     let levels = match code {
         Code::Bch(_) => 0,
@@ -93,7 +93,8 @@ fn point(rate: f64, part: &Part, code: &Prepared, codewords: u64, levels: u32) -
     })
 }
 
-/// The costs of AGCR's regulators for N = 1, 3 and 7 references: sensing and transfers apart, their sum, and writes with the steps 4/3, 1 and 3/4.
+/// Returns the costs of AGCR's regulators: reads with N = 1, 3 and 7 references (sensing, transfers, and their sum),
+/// and writes with steps of 4/3, 1 and 3/4.
 pub(super) fn regulator(_: &Question) -> Result<Value, Problems> {
     let regulator = Regulator::default();
     let reads: Vec<Value> = [1, 3, 7]
@@ -116,7 +117,8 @@ pub(super) fn regulator(_: &Question) -> Result<Value, Problems> {
 mod tests {
     use crate::answer::ask;
 
-    /// Thesis, 2.3.1: 0.6 to 0.8 % of 16 KiB reads fail at point B, 2.14e-3 to 2.16e-3 (FACTS 5.2), and correction takes an order less than sensing at point A.
+    /// Thesis, 2.3.1: 0.6 to 0.8 % of 16 KiB reads fail at point B, 2.14e-3 to 2.16e-3 (FACTS 5.2), and correction
+    /// takes an order of magnitude less time than sensing at point A.
     #[test]
     fn the_thesis_s_code_fails_and_takes_what_it_says() {
         let question = r#"{"cell": "thesis-a-mlc", "rber": [2.0e-3, 2.14e-3, 2.16e-3]}"#;

@@ -6,7 +6,8 @@ use crate::question::{Question, Setting};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
-/// Error rates at one condition, or at all of a table of wear, age and step (nested in this order). Without an age: fresh data.
+/// Returns error rates at one condition, or for a table of wear, age and step (nested in this order). Without an age:
+/// of fresh data, or in a table at the usual ages.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let mut setting = question.setting()?;
     if !setting.given.age {
@@ -35,10 +36,10 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     Ok(answer.into())
 }
 
-/// Layers of a block, where its spread is looked at.
+/// Number of layers of a block for which the spread is computed.
 const LAYERS: u64 = 64;
 
-/// By how much error rates of blocks and their layers differ from the mean: quantiles of the factor over all of them.
+/// Returns the spread of error rates over blocks and their layers: quantiles of their factor on the mean.
 fn spread(question: &Question, setting: &Setting) -> Result<Value, Problems> {
     const MOST: u64 = 100_000;
     if question.blocks > MOST {
@@ -61,7 +62,7 @@ fn spread(question: &Question, setting: &Setting) -> Result<Value, Problems> {
     }))
 }
 
-/// Error rates by page type, and the worst of each condition.
+/// Error rates by page type, and the worst one, for each condition.
 struct Rates {
     pages: Vec<Vec<f64>>,
     worst: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Where threshold voltages are.
+//! Distributions of threshold voltages.
 
 use super::warn;
 use crate::part::page_names;
@@ -6,10 +6,10 @@ use crate::question::{Question, Setting};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
-/// Points of a curve: enough for a picture, few enough for a report.
+/// Number of points of a curve: enough for a figure, few enough for a report.
 const POINTS: usize = 1_000;
 
-/// The density of each level over voltage \[1/V\], the references, and the error rates that follow.
+/// Returns the probability density of each level over voltage \[1/V\], the references, and the resulting error rates.
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
     if setting.factor != 1.0 {
@@ -27,7 +27,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         ));
     };
     let grid = levels[0].grid();
-    // From where the lowest level begins to matter to where the highest ends.
+    // The range from the start of the lowest level to the end of the highest.
     let matters = |mass: &f64| *mass > 1e-12;
     let first = levels.iter().filter_map(|level| level.mass().iter().position(matters)).min().unwrap_or(0);
     let last = levels.iter().filter_map(|level| level.mass().iter().rposition(matters)).max().unwrap_or(grid.count - 1);

@@ -1,4 +1,4 @@
-//! The 20 nm MLC flash of dynamic program and erase scaling.
+//! 20 nm MLC flash of dynamic program and erase scaling.
 
 use crate::parameter::{Standing::*, parameter};
 use crate::part::{Part, Target};
@@ -9,10 +9,11 @@ use cell::{Device, References, Technology};
 use ecc::{Bch, BlockCode, Code};
 use kit::Nanos;
 
-/// The scaling of FACTS 4, on a cell that just meets its code at the rated wear.
+/// Returns the part: the scaling of FACTS 4, on a cell that just meets the limit of its code at the rated wear.
 pub(super) fn part() -> Part {
     let code = Code::Bch(Bch { data_bits: 1038 * 8, t: 24 });
-    // Three levels that narrow by half save 0.636 V: the nominal step is 0.424 V; thirteen pulses of 100 us are 1.3 ms.
+    // Halving the width of three levels saves 0.636 V, so the nominal step is 0.424 V. Thirteen pulses of 100 us take
+    // 1.3 ms.
     let step = 0.424;
     let passes = vec![Pass { start: 0.0, end: 13.0 * step, coarseness: 1.0, verifies: 1 }; 2];
     let model = ScaledCell {
@@ -79,7 +80,7 @@ pub(super) fn part() -> Part {
             references: References::Fixed,
             disturb: Some(ReadDisturb::default()),
             activation_ev: 1.1,
-            // Ten hours at 125 degrees stand for 1.07 years at this temperature.
+            // Ten hours at 125 degrees Celsius represent 1.07 years at this temperature.
             reference_celsius: 55.0,
             variation: Variation { block_sigma: 0.25, layer_sigma: 0.1 },
             ispp: Some(Ispp { pulse: Nanos(80_000), verify: Nanos(20_000), fixed: Nanos::ZERO, passes }),

@@ -83,7 +83,7 @@ fn thesis(name: &'static str, summary: &'static str, rated: u32, sustained: &'st
     Part { read_time: Some(Nanos(times_us.0 * 1000)), program_time: Some(Nanos(times_us.1 * 1000)), ..part }
 }
 
-/// The law called `name` with its code; whoever calls adds the times that are known.
+/// Builds the part of the law called `name` with its code; the caller adds the times that are known.
 fn of(
     name: &'static str,
     summary: &'static str,

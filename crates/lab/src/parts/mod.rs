@@ -1,4 +1,4 @@
-//! The parts, by name: one file for each work, one line here for each part.
+//! The parts by name: one file for each source work, one line here for each part.
 
 mod dpes_mlc;
 mod laws;
@@ -11,7 +11,7 @@ use kit::Problem;
 
 type Maker = fn() -> Part;
 
-/// Name and maker of every part.
+/// Name and constructor of every part.
 const PARTS: [(&str, Maker); 14] = [
     ("ofwar-mlc", ofwar::mlc),
     ("rr-mlc", rr_mlc::part),
@@ -29,15 +29,15 @@ const PARTS: [(&str, Maker); 14] = [
     ("volt-qlc", ofwar::qlc),
 ];
 
-/// The names of all parts.
+/// Returns the names of all parts.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|(name, _)| *name)
 }
 
-/// The part called `name`.
+/// Returns the part called `name`.
 ///
 /// # Errors
-/// At `place`, if there is none.
+/// An error at `place` if there is no such part.
 pub fn find(place: &str, name: &str) -> Result<Part, Problem> {
     let known = PARTS.iter().find(|(known, _)| *known == name);
     known.map(|(_, make)| make()).ok_or_else(|| Problem::unknown(place, "cell", name, names()))
@@ -50,7 +50,8 @@ mod tests {
     use cell::Condition;
     use kit::Nanos;
 
-    /// The contract of a part: its code corrects fresh data on a fresh block, it gives numbers for anything, and says where its own are from.
+    /// Contract of a part: its code corrects fresh data on a fresh block, it returns error rates for any condition, and
+    /// it gives the sources of its parameters.
     #[test]
     fn every_part_answers_and_states_its_sources() {
         for name in names() {
@@ -73,7 +74,7 @@ mod tests {
                 }
             }
         }
-        // Those of ours keep data for a year at their rating; the others as long as their sources say.
+        // Our own parts keep data for a year at their rated wear; the others as long as their sources say.
         let year = Nanos(8_760 * 3_600_000_000_000);
         for name in ["ofwar-mlc", "volt-slc", "volt-tlc", "volt-qlc", "rr-mlc", "dpes-mlc", "rram"] {
             let part = find("cell", name).expect("listed");

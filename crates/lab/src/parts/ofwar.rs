@@ -1,4 +1,4 @@
-//! The MLC flash of the OFWAR paper, and the same cell with one, three and four bits.
+//! MLC flash of the OFWAR paper, and the same cell with one, three and four bits.
 
 use crate::parameter::{Parameter, Standing::*, parameter};
 use crate::part::{Part, Target};
@@ -9,26 +9,26 @@ use cell::{Device, References, Technology};
 use ecc::{Bch, Code};
 use kit::Nanos;
 
-/// The paper's cell, with the constants of FACTS 1.1 and 1.2.
+/// Returns the paper's cell, with the constants of FACTS 1.1 and 1.2.
 pub(super) fn mlc() -> Part {
     let model = voltage::nominal();
     part("ofwar-mlc", "MLC of the OFWAR paper: threshold voltages, 10,000 cycles, BCH 110 bits / 4 KiB", model, 0.2, 10_000, 600)
 }
 
-/// One bit: levels placed ([`cell::place`]) for a year after 30,000 cycles with a step of 0.4 V; a limit of 1.31e-3 leaves some
-/// room for the grid.
+/// Returns the cell with one bit. Its level is placed ([`cell::place`]) for a year after 30,000 cycles with a step of
+/// 0.4 V; a limit of 1.31e-3 leaves a margin for the resolution of the grid.
 pub(super) fn slc() -> Part {
     let model = VoltageModel { verify: vec![3.499], ..voltage::nominal() };
     part("volt-slc", "the OFWAR cell with one bit", model, 0.4, 30_000, 300)
 }
 
-/// Three bits: for a year after 3,000 cycles with a step of 0.1 V.
+/// Returns the cell with three bits, placed for a year after 3,000 cycles with a step of 0.1 V.
 pub(super) fn tlc() -> Part {
     let verify = vec![2.652, 3.045, 3.488, 3.864, 4.336, 4.787, 5.302];
     part("volt-tlc", "the OFWAR cell with three bits", VoltageModel { verify, ..voltage::nominal() }, 0.1, 3_000, 1_200)
 }
 
-/// Four bits: for a year after 1,000 cycles with a step of 0.05 V.
+/// Returns the cell with four bits, placed for a year after 1,000 cycles with a step of 0.05 V.
 pub(super) fn qlc() -> Part {
     let verify = vec![2.570, 2.846, 3.149, 3.407, 3.719, 4.011, 4.334, 4.583, 4.918, 5.236, 5.589, 5.895, 6.267, 6.622, 7.018];
     part("volt-qlc", "the OFWAR cell with four bits", VoltageModel { verify, ..voltage::nominal() }, 0.05, 1_000, 2_400)
@@ -37,7 +37,7 @@ pub(super) fn qlc() -> Part {
 fn part(name: &str, summary: &'static str, model: VoltageModel, step: f64, rated: u32, program_us: u64) -> Part {
     let code = Code::Bch(Bch { data_bits: 32_768, t: 110 });
     let bits = model.bits();
-    // Only the product of pulses and pulse time is stated: pulses of 20 us and verifies of 5 us.
+    // Only the product of pulse count and pulse time is stated; pulses of 20 us and verifies of 5 us are assumed.
     let (pulse, verify) = (Nanos(20_000), Nanos(5_000));
     let sweep = program_us as f64 / 25.0 * step;
     let passes = vec![Pass { start: model.top(step) - sweep, end: model.top(step), coarseness: 1.0, verifies: 1 }; bits];
@@ -58,7 +58,7 @@ fn part(name: &str, summary: &'static str, model: VoltageModel, step: f64, rated
         },
         code,
         target: Target::Failure(1e-15),
-        // Its binomial limit is 1.354e-3; FACTS 1.2 adopts 1.35e-3 and derives the levels from it.
+        // The binomial limit is 1.354e-3; FACTS 1.2 adopts 1.35e-3 and derives the levels from it.
         own_limit: Some(1.35e-3),
         read_time: Some(Nanos(50_000)),
         program_time: None,

@@ -1,4 +1,4 @@
-//! The MLC flash of retention relaxation.
+//! MLC flash of retention relaxation.
 
 use crate::parameter::{Standing::*, parameter};
 use crate::part::{Part, Target};
@@ -9,7 +9,7 @@ use cell::{Device, References, Technology};
 use ecc::{Bch, Code};
 use kit::Nanos;
 
-/// The same flash as `rr_ecc` has it: LDPC for a year, BCH alone for two weeks.
+/// Returns the flash as used by `rr_ecc`: it needs LDPC to last a year and lasts two weeks with BCH alone.
 pub(super) fn needs_ldpc() -> Part {
     let part = part();
     let law = cell::relaxation::PowerLaw::needs_ldpc();
@@ -32,7 +32,7 @@ pub(super) fn needs_ldpc() -> Part {
     }
 }
 
-/// Bell-shaped levels with the default of FACTS 2.
+/// Returns the flash with bell-shaped levels and the default of FACTS 2.
 pub(super) fn part() -> Part {
     let model = BellLevels::nominal();
     let passes = vec![Pass { start: 0.0, end: 4.5, coarseness: 1.0, verifies: 1 }; 2];
@@ -77,7 +77,7 @@ pub(super) fn part() -> Part {
             variation: Variation { block_sigma: 0.25, layer_sigma: 0.1 },
             ispp: Some(Ispp { pulse: Nanos(45_000), verify: Nanos(15_000), fixed: Nanos::ZERO, passes }),
         },
-        // 1038 B of data and 42 B of parity: the codeword of 1080 B.
+        // 1038 B of data and 42 B of parity form the codeword of 1080 B.
         code: Code::Bch(Bch { data_bits: 1038 * 8, t: 24 }),
         target: Target::Uber(1e-16),
         own_limit: None,

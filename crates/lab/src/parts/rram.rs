@@ -1,4 +1,4 @@
-//! The resistive memory of the SSDExplorer thesis, chapter 3.
+//! Resistive memory of the SSDExplorer thesis, chapter 3.
 
 use crate::parameter::{Standing::*, parameter};
 use crate::part::{Part, Target};
@@ -6,7 +6,7 @@ use cell::rram::Rram;
 use cell::{Device, Technology};
 use ecc::{Bch, Code};
 
-/// A crosspoint array behind a flash interface.
+/// Returns the part: a crosspoint array behind a flash interface.
 pub(super) fn part() -> Part {
     let memory = Rram::default();
     Part {

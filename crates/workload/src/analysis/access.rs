@@ -1,10 +1,12 @@
-//! Access characteristics: which pages are only read, which only written, and how well a short history tells (AGCR).
+//! Access characteristics (AGCR): which pages are only read, which are only written, and how accurately a short history
+//! of accesses tells them apart.
 //!
-//! AGCR (Li et al., FAST'16, section 3.1) calls a logical page *read-only* if more than 95 % of its accesses over the whole
-//! trace are reads, *write-only* if more than 95 % are writes, else *interleaved*. Its controller tells by a window of the
-//! upcoming request and the last ones to the page: all reads, all writes, or mixed. The paper does not define the accuracy
-//! of its figure 6; here it is the share of accesses whose window says what the page is. A window that is not yet full holds
-//! what there is, so that the first access to a page decides alone.
+//! AGCR (Li et al., FAST'16, section 3.1) calls a logical page *read-only* if more than 95 % of its accesses over the
+//! whole trace are reads, *write-only* if more than 95 % are writes, else *interleaved*. Its controller classifies a
+//! page by a window of the upcoming request and the last ones to the page: all reads, all writes, or mixed. The paper
+//! does not define the accuracy of its figure 6; here it is the share of accesses whose window gives the class of the
+//! page. A window that is not yet full holds the accesses so far, so that the first access to a page is classified by
+//! that access alone.
 
 use super::pages::Pages;
 use super::share;
@@ -13,13 +15,13 @@ use crate::{Input, Request};
 use kit::{Op, Problems, UNIT_BYTES};
 use serde::Serialize;
 
-/// The longest window.
+/// Longest window \[accesses\].
 pub const WINDOW_MAX: usize = 8;
-/// The classes, in the order of every table that is indexed by class.
+/// Classes of pages, in the order of every table that is indexed by class.
 const CLASSES: [&str; 3] = ["read_only", "write_only", "interleaved"];
 const INTERLEAVED: usize = 2;
 
-/// Who reads and who writes which pages of a trace.
+/// Access characteristics of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Access {
     /// The trace's format.
@@ -28,63 +30,64 @@ pub struct Access {
     pub reads: u64,
     /// Write requests.
     pub writes: u64,
-    /// Pages read: each request counts once for every page that it touches.
+    /// Page reads: each request counts once for every page that it touches.
     pub read_accesses: u64,
-    /// Pages written, likewise.
+    /// Page writes, counted likewise.
     pub write_accesses: u64,
     /// Distinct 4 KiB pages.
     pub pages: u64,
-    /// The classes of pages: `read_only`, `write_only`, `interleaved`.
+    /// Statistics of each class of pages: `read_only`, `write_only`, `interleaved`.
     pub classes: Vec<ClassShares>,
-    /// How well windows of 1 to 8 accesses tell a page's class.
+    /// Accuracy with which windows of 1 to 8 accesses give a page's class.
     pub windows: Vec<Window>,
-    /// What the analysis remembered of pages \[bytes\].
+    /// Memory that the analysis used for pages \[bytes\].
     pub state_bytes: u64,
-    /// What the user should know about how the trace was read.
+    /// Messages for the user about how the trace was read.
     pub notes: Vec<String>,
 }
 
-/// What goes to the pages of one class. A share is absent where there is nothing to share.
+/// Accesses to the pages of one class. A share is absent if its total is zero.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassShares {
     /// `read_only`, `write_only` or `interleaved`.
     pub class: String,
-    /// Pages of the class.
+    /// Number of pages of the class.
     pub pages: u64,
-    /// Their share of all pages.
+    /// Share of all pages.
     pub page_share: Option<f64>,
-    /// Reads of its pages.
+    /// Page reads of the class.
     pub read_accesses: u64,
-    /// Their share of all reads of pages.
+    /// Share of all page reads.
     pub read_access_share: Option<f64>,
-    /// Writes of its pages.
+    /// Page writes of the class.
     pub write_accesses: u64,
-    /// Their share of all writes of pages.
+    /// Share of all page writes.
     pub write_access_share: Option<f64>,
-    /// Its share of the read requests; one that touches pages of several classes counts for each by the share of its pages.
+    /// Share of the read requests; a request that touches pages of several classes counts for each class in proportion
+    /// to its pages.
     pub read_request_share: Option<f64>,
-    /// Its share of the write requests, likewise.
+    /// Share of the write requests, counted likewise.
     pub write_request_share: Option<f64>,
 }
 
-/// How well a window tells a page's class: shares of accesses to pages.
+/// Accuracy with which a window gives a page's class, as shares of page accesses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Window {
-    /// Accesses in the window, the upcoming one included.
+    /// Number of accesses in the window, including the upcoming one.
     pub window: usize,
-    /// Accesses whose window says what the page is.
+    /// Share of accesses whose window gives the class of the page.
     pub accuracy: Option<f64>,
-    /// The same among reads.
+    /// Like `accuracy`, among reads.
     pub read_accuracy: Option<f64>,
-    /// The same among writes.
+    /// Like `accuracy`, among writes.
     pub write_accuracy: Option<f64>,
-    /// Accesses whose window was full.
+    /// Share of accesses whose window was full.
     pub full_share: Option<f64>,
-    /// Among them, those whose window says what the page is.
+    /// Among accesses with a full window, share of those whose window gives the class of the page.
     pub full_accuracy: Option<f64>,
 }
 
-/// The access characteristics of the trace `input`.
+/// Analyses the access characteristics of the trace `input`.
 pub fn access(input: &Input, options: &Options) -> Result<Access, Problems> {
     let mut count = Count::default();
     let walk = Walk::first(input, options, &mut count)?;
@@ -93,16 +96,16 @@ pub fn access(input: &Input, options: &Options) -> Result<Access, Problems> {
     Ok(history.finish(&walk))
 }
 
-/// The pages that a request touches.
+/// Returns the first and the last page that a request touches.
 fn pages_of(request: &Request) -> (u64, u64) {
     (request.offset.0 / UNIT_BYTES, (request.offset.0 + request.length.0 - 1) / UNIT_BYTES)
 }
 
-/// The first time through: reads and writes of each page, in the lower and the upper half of its word.
+/// State of the first walk: reads and writes of each page, in the lower and the upper half of its word.
 #[derive(Default)]
 struct Count {
     pages: Pages,
-    /// Read and write requests.
+    /// Numbers of read and write requests.
     requests: [u64; 2],
     crowded: bool,
 }
@@ -141,7 +144,7 @@ impl Visitor for Count {
     }
 }
 
-/// The class of a page with so many reads and writes.
+/// Returns the class of a page with this many reads and writes.
 fn class_of(reads: u64, writes: u64) -> usize {
     let all = reads + writes;
     if reads * 20 > all * 19 {
@@ -153,22 +156,24 @@ fn class_of(reads: u64, writes: u64) -> usize {
     }
 }
 
-/// Places in [`History::seen`]: class, operation, accesses of one kind up to this one, accesses up to this one.
+/// Number of entries of [`History::seen`], which is indexed by class, operation, length of the run of accesses of the
+/// same operation up to this one, and number of accesses up to this one.
 const PLACES: usize = CLASSES.len() * 2 * (WINDOW_MAX + 1) * (WINDOW_MAX + 1);
 
 fn place(class: usize, op: usize, run: usize, known: usize) -> usize {
     ((class * 2 + op) * (WINDOW_MAX + 1) + run) * (WINDOW_MAX + 1) + known
 }
 
-/// The second time through: the class of each page is known, and its last accesses are remembered.
+/// State of the second walk: the class of each page is known, and its last accesses are remembered.
 ///
-/// The word of a page: bits 0 and 1 hold its class plus 1, bit 2 the operation of the last access, bits 4 to 7 how many
-/// accesses up to it were of that operation in a row, bits 8 to 11 how many there were, both at most [`WINDOW_MAX`].
+/// In the word of a page, bits 0 and 1 hold its class plus 1, bit 2 the operation of the last access, bits 4 to 7 the
+/// number of consecutive accesses of that operation up to the last one, and bits 8 to 11 the number of accesses. Both
+/// numbers are at most [`WINDOW_MAX`].
 struct History {
     pages: Pages,
     requests: [u64; 2],
     class_pages: [u64; 3],
-    /// Requests by operation and class, in parts.
+    /// Requests by operation and class; a request is divided among classes in proportion to its pages.
     parts: [[f64; 3]; 2],
     seen: Vec<u64>,
 }
@@ -185,8 +190,8 @@ impl History {
         History { pages, requests, class_pages, parts: [[0.0; 3]; 2], seen: vec![0; PLACES] }
     }
 
-    /// Accesses of operation `op` to pages of `class`, and of them those for which `wanted` holds of the run and the number of
-    /// accesses up to this one.
+    /// Returns the number of accesses of operation `op` to pages of `class` for which `wanted` holds of the length of
+    /// the run and the number of accesses, both up to this access.
     fn counted(&self, class: usize, op: usize, wanted: impl Fn(usize, usize) -> bool) -> u64 {
         let each = (1..=WINDOW_MAX).flat_map(|run| (run..=WINDOW_MAX).map(move |known| (run, known)));
         each.filter(|(run, known)| wanted(*run, *known)).map(|(run, known)| self.seen[place(class, op, run, known)]).sum()
@@ -326,7 +331,7 @@ mod tests {
         let accesses = [4, 2];
         let right: Vec<u64> =
             (1..=8).map(|window| (history.window(window, accesses).accuracy.expect("some") * 6.0).round() as u64).collect();
-        // Of 3: R RW RWW WWR WRR RRR; of 4: the last is WRRR; the first access is never told.
+        // Windows of 3: R RW RWW WWR WRR RRR; of 4: the last is WRRR. The first access is never classified correctly.
         assert_eq!(right, [0, 2, 4, 5, 5, 5, 5, 5]);
         let full = history.window(3, accesses);
         assert_eq!((full.full_share, full.full_accuracy), (Some(4.0 / 6.0), Some(3.0 / 4.0)));
@@ -346,7 +351,7 @@ mod tests {
                 })
                 .collect();
             let history = analysed(&requests);
-            // By the definition: all accesses of each page, in order.
+            // Reference by the definition: all accesses of each page, in order.
             let mut lists: BTreeMap<u64, Vec<Op>> = BTreeMap::new();
             for request in &requests {
                 (pages_of(request).0..=pages_of(request).1).for_each(|page| lists.entry(page).or_default().push(request.op));

@@ -1,7 +1,7 @@
-//! Times between arrivals, in units of the time in which a drive takes a write (autoFTL, table 4).
+//! Times between arrivals, in units of the effective program time of a drive (autoFTL, table 4).
 //!
-//! autoFTL (Jeong et al., FAST'14, section 5.2) divides the times between write requests by `T_effective`, the program time
-//! over the number of chips that program at once, and counts them in three bins.
+//! autoFTL (Jeong et al., FAST'14, section 5.2) divides the times between write requests by `T_effective`, the program
+//! time divided by the number of chips that program at once, and counts them in three bins.
 
 use super::share;
 use crate::trace::{Options, Visitor, Walk};
@@ -9,72 +9,72 @@ use crate::{Input, Request};
 use kit::{Nanos, Op, Problem, Problems};
 use serde::{Deserialize, Serialize};
 
-/// Edges of the finer bins: `T_effective` times 2 to these powers.
+/// Exponents of the edges of the finer bins: `T_effective` times 2 to these powers.
 const POWERS: std::ops::RangeInclusive<i32> = -20..=40;
 
-/// What one may ask of an analysis of gaps.
+/// Parameters of an analysis of gaps.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GapsQuestion {
-    /// Whose arrivals: `write` (also when absent), `read`, or `all` (reads and writes).
+    /// Operations whose arrivals are analysed: `write` (default), `read`, or `all` (reads and writes).
     pub of: Option<String>,
-    /// Program time of a page, such as `1300us` (also when absent).
+    /// Program time of a page, such as `1300us` (default).
     pub program_time: Option<String>,
-    /// Dies that program at once; 32 when absent.
+    /// Number of dies that program at once; default: 32.
     pub dies: Option<u32>,
-    /// `T_effective` itself, instead of the two.
+    /// `T_effective` itself, instead of `program_time` and `dies`.
     pub effective: Option<String>,
 }
 
-/// Times between arrivals against `T_effective`.
+/// Times between arrivals, relative to `T_effective`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gaps {
     /// The trace's format.
     pub format: String,
-    /// Whose arrivals: `write`, `read` or `all`.
+    /// Operations whose arrivals were analysed: `write`, `read` or `all`.
     pub of: String,
-    /// Requests of that kind.
+    /// Number of requests of these operations.
     pub requests: u64,
-    /// Times between two of them: one less than requests.
+    /// Number of gaps: one less than `requests`.
     pub gaps: u64,
-    /// The program time \[ns\]; absent where `T_effective` was given itself.
+    /// Program time \[ns\]; absent if `T_effective` was given itself.
     pub program_time_ns: Option<u64>,
-    /// Dies that program at once; absent likewise.
+    /// Number of dies that program at once; absent likewise.
     pub dies: Option<u32>,
     /// `T_effective` \[ns\].
     pub effective_ns: f64,
-    /// How many times faster than recorded the trace was taken.
+    /// Factor by which recorded times were divided.
     pub time_scale: f64,
-    /// From the first such arrival to the last \[ns\].
+    /// Time from the first of these arrivals to the last \[ns\].
     pub span_ns: u64,
     /// Mean gap \[ns\]; absent without gaps.
     pub mean_ns: Option<f64>,
-    /// The longest gap \[ns\].
+    /// Longest gap \[ns\].
     pub longest_ns: u64,
     /// The three bins of autoFTL's table 4.
     pub bins: Vec<GapBin>,
-    /// Finer ones: powers of two of `T_effective`; the first is that of gaps of no time.
+    /// Finer bins, with edges at powers of two of `T_effective`; the first bin counts gaps of zero.
     pub histogram: Vec<GapBin>,
-    /// What the user should know about how the trace was read.
+    /// Messages for the user about how the trace was read.
     pub notes: Vec<String>,
 }
 
-/// Gaps `t` in units of `T_effective`: `above < t <= to`; the bin of gaps of no time has 0 for both.
+/// Gaps `t` in units of `T_effective`, with `above < t <= to`; the bin of gaps of zero has 0 for both.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GapBin {
-    /// In words.
+    /// Range of the bin as text, such as `1 < t <= 2`.
     pub name: String,
-    /// What they are longer than.
+    /// Lower edge, excluded.
     pub above: f64,
-    /// What they are at most; absent for the last.
+    /// Upper edge, included; absent for the last bin.
     pub to: Option<f64>,
-    /// How many.
+    /// Number of gaps in the bin.
     pub gaps: u64,
-    /// Their share; absent without gaps.
+    /// Share of all gaps; absent without gaps.
     pub share: Option<f64>,
 }
 
-/// Times between arrivals in the trace `input`.
+/// Analyses the times between arrivals in the trace `input`.
 pub fn gaps(input: &Input, options: &Options, question: &GapsQuestion) -> Result<Gaps, Problems> {
     let asked = Asked::new(question)?;
     let mut watch = Watch::new(&asked);
@@ -83,13 +83,13 @@ pub fn gaps(input: &Input, options: &Options, question: &GapsQuestion) -> Result
     Ok(asked.answer(&watch, &walk))
 }
 
-/// A question that has been checked.
+/// Checked parameters.
 struct Asked {
     of: &'static str,
     ops: &'static [Op],
     program_time_ns: Option<u64>,
     dies: Option<u32>,
-    /// `T_effective` is the first over the second \[ns\].
+    /// `T_effective` as a fraction: numerator \[ns\] and denominator.
     effective: (u64, u64),
 }
 
@@ -136,7 +136,7 @@ impl Asked {
         })
     }
 
-    /// The longest gap that is at most `T_effective` times 2 to the `power` \[ns\].
+    /// Returns the longest gap that is at most `T_effective` times 2 to the `power` \[ns\].
     fn edge(&self, power: i32) -> u64 {
         let (time, dies) = (u128::from(self.effective.0), u128::from(self.effective.1));
         let (up, down) = (power.max(0), (-power).max(0));
@@ -150,7 +150,7 @@ impl Asked {
             let count = counts.iter().sum();
             GapBin { name, above, to, gaps: count, share: share(count, gaps) }
         };
-        // Bins: of no time, then up to each edge, then beyond the last.
+        // Order of the counts: gaps of zero, then gaps up to each edge, then gaps beyond the last edge.
         let at = |power: i32| (power - POWERS.start()) as usize + 2;
         let (one, two) = (at(0), at(1));
         let bins = vec![
@@ -181,7 +181,7 @@ impl Asked {
     }
 }
 
-/// The finer bins, without the empty ones at both ends.
+/// Returns the finer bins, without the empty ones at both ends.
 fn fine(counts: &[u64], bin: impl Fn(String, f64, Option<f64>, &[u64]) -> GapBin) -> Vec<GapBin> {
     let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
     let first = counts.iter().skip(1).position(|count| *count > 0).map_or(last + 1, |first| first + 1);
@@ -199,16 +199,16 @@ fn fine(counts: &[u64], bin: impl Fn(String, f64, Option<f64>, &[u64]) -> GapBin
     found
 }
 
-/// A power of two, in words: `1/8`, `8`.
+/// Formats a power of two: `1/8`, `8`.
 fn words(number: f64) -> String {
     if number > 0.0 && number < 1.0 { format!("1/{}", 1.0 / number) } else { format!("{number}") }
 }
 
-/// What is counted of the requests.
+/// Counters of the analysis.
 struct Watch {
     ops: &'static [Op],
     edges: Vec<u64>,
-    /// Gaps of no time, up to each edge, beyond the last.
+    /// Numbers of gaps: of zero, up to each edge, beyond the last edge.
     counts: Vec<u64>,
     requests: u64,
     first_ns: u64,

@@ -1,56 +1,57 @@
-//! How long data lived: lifetimes in fine logarithmic bins, and the Kaplan-Meier estimate of what lives how long.
+//! Lifetimes of data, in fine logarithmic bins, and the Kaplan-Meier estimate of their distribution.
 //!
-//! Data that is still there when the trace ends lived at least that long: its lifetime is *censored*. The share of all data
-//! that was seen to be overwritten within a time is therefore too low; the Kaplan-Meier estimate (Kaplan and Meier 1958)
-//! counts at each lifetime only what was watched for so long. It takes it that data written late lives as long as data
-//! written early.
+//! Data that is still present when the trace ends lived at least that long: its lifetime is *censored*. The share of
+//! all data that was seen to be overwritten within a given time is therefore too low. The Kaplan-Meier estimate (Kaplan
+//! and Meier 1958) takes at each lifetime only the data that was observed for at least that long. It assumes that data
+//! written late lives as long as data written early.
 
 use serde::Serialize;
 
-/// Bins of an octave, as a power of two. Lifetimes below 512 ns have a bin each; others share one with those at most 0.4 %
-/// longer.
+/// Binary logarithm of the number of bins in an octave. Lifetimes below 512 ns have a bin each; a longer lifetime
+/// shares its bin with lifetimes that differ by at most 0.4 %.
 const SUB_BITS: u32 = 8;
-/// Bins of an octave.
+/// Number of bins in an octave.
 const SUB: usize = 1 << SUB_BITS;
-/// The marks between classes of lifetimes \[ns\], those of the retention relaxation slides: each is an edge of bins.
+/// Boundaries (marks) between classes of lifetimes \[ns\], those of the retention relaxation slides: each is an edge of
+/// bins.
 pub const MARKS: [(&str, u64); 4] = [
     ("a minute", 60_000_000_000),
     ("an hour", 3_600_000_000_000),
     ("a day", 86_400_000_000_000),
     ("a week", 604_800_000_000_000),
 ];
-/// Points of the survival curve in an octave, as a power of two.
+/// Binary logarithm of the number of points of the survival curve in an octave.
 const CURVE_BITS: u32 = 3;
 
-/// How the life of data came to its end.
+/// End of the life of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was overwritten.
+    /// The data was overwritten.
     Overwritten,
-    /// It was trimmed.
+    /// The data was trimmed.
     Trimmed,
-    /// It did not: the trace ended first.
+    /// Its end is unknown: the trace ended first.
     Unknown,
 }
 
-/// Lifetimes counted.
+/// Numbers of lifetimes, by their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Ended by a write.
+    /// Lifetimes ended by a write.
     pub overwritten: u64,
-    /// Ended by a trim.
+    /// Lifetimes ended by a trim.
     pub trimmed: u64,
-    /// Not ended when the trace did.
+    /// Lifetimes that had not ended when the trace did.
     pub unknown: u64,
 }
 
 impl Counts {
-    /// Lives that came to their end.
+    /// Returns the number of lifetimes that ended.
     pub fn ended(self) -> u64 {
         self.overwritten + self.trimmed
     }
 
-    /// All of them.
+    /// Returns the number of all lifetimes.
     pub fn total(self) -> u64 {
         self.ended() + self.unknown
     }
@@ -62,17 +63,17 @@ impl Counts {
     }
 }
 
-/// An estimate by Kaplan and Meier. Lifetimes of one bin are taken for equal, which can only make the share smaller than
-/// that of the exact lifetimes; by how much at most is told.
+/// Kaplan-Meier estimate. Lifetimes of one bin are treated as equal, which can only make `share` smaller than the
+/// estimate from exact lifetimes; `share_max` bounds the latter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Share of data that lives shorter.
+    /// Share of data with a shorter lifetime.
     pub share: f64,
-    /// What it may be at most with the exact lifetimes.
+    /// Upper bound of the share with the exact lifetimes.
     pub share_max: f64,
 }
 
-/// Lifetimes in bins.
+/// Histogram of lifetimes.
 pub struct Lifetimes {
     bins: Vec<Counts>,
     longest_ns: u64,
@@ -84,26 +85,26 @@ impl Default for Lifetimes {
     }
 }
 
-/// The logarithmic bin of a lifetime, marks left aside.
+/// Returns the logarithmic bin of a lifetime, without regard to marks.
 #[inline]
 fn plain_bin(ns: u64) -> usize {
     let shift = (63 - (ns | 1).leading_zeros()).saturating_sub(SUB_BITS);
     shift as usize * SUB + (ns >> shift) as usize
 }
 
-/// The shortest lifetime of a logarithmic bin \[ns\].
+/// Returns the shortest lifetime of a logarithmic bin \[ns\].
 fn plain_edge(bin: usize) -> u64 {
     let shift = (bin / SUB).saturating_sub(1);
     ((bin - shift * SUB) as u64) << shift
 }
 
-/// The bin of a lifetime. No mark is an edge of a logarithmic bin, so each makes two bins of one.
+/// Returns the bin of a lifetime. No mark is an edge of a logarithmic bin, so each mark splits one bin in two.
 #[inline]
 fn bin(ns: u64) -> usize {
     plain_bin(ns) + MARKS.iter().filter(|(_, mark)| ns >= *mark).count()
 }
 
-/// The shortest lifetime of every bin \[ns\].
+/// Returns the shortest lifetime of every bin \[ns\].
 fn edges() -> Vec<u64> {
     let mut edges: Vec<u64> = (0..=plain_bin(u64::MAX)).map(plain_edge).chain(MARKS.iter().map(|(_, mark)| *mark)).collect();
     edges.sort_unstable();
@@ -111,7 +112,7 @@ fn edges() -> Vec<u64> {
 }
 
 impl Lifetimes {
-    /// Counts `count` lives of `ns`.
+    /// Records `count` lifetimes of `ns`.
     #[inline]
     pub fn record(&mut self, ns: u64, count: u64, end: End) {
         let bin = &mut self.bins[bin(ns)];
@@ -123,17 +124,18 @@ impl Lifetimes {
         self.longest_ns = self.longest_ns.max(ns);
     }
 
-    /// All lives.
+    /// Returns the counts of all lifetimes.
     pub fn total(&self) -> Counts {
         self.summed(0, u64::MAX).0
     }
 
-    /// The longest time for which data was watched, exactly \[ns\].
+    /// Returns the longest time for which data was observed, exactly \[ns\].
     pub fn longest_ns(&self) -> u64 {
         self.longest_ns
     }
 
-    /// Lives of `from_ns..to_ns` (both edges of bins; to the end for `u64::MAX`), and whether any is longer.
+    /// Returns the counts of lifetimes in `from_ns..to_ns` (both edges of bins; `u64::MAX`: no upper bound), and true
+    /// if any lifetime is `to_ns` or longer.
     pub fn summed(&self, from_ns: u64, to_ns: u64) -> (Counts, bool) {
         let mut counts = Counts::default();
         let to = if to_ns == u64::MAX { self.bins.len() } else { bin(to_ns) };
@@ -141,8 +143,9 @@ impl Lifetimes {
         (counts, self.bins[to..].iter().any(|bin| bin.total() > 0))
     }
 
-    /// The Kaplan-Meier estimate at each of `at` (rising; edges of bins, or `u64::MAX`: past all data): what share of data
-    /// lives shorter. `None` where nothing was watched for so long and not all had ended before.
+    /// Returns the Kaplan-Meier estimate of the share of data with a lifetime shorter than each of `at` (ascending;
+    /// edges of bins, or `u64::MAX`: past all data). `None` if no data was observed for that long and not all data had
+    /// ended before.
     pub fn kaplan_meier(&self, at: &[u64]) -> Vec<Option<Estimate>> {
         let (mut most, mut least) = (1.0, 1.0);
         let mut watched = self.total().total();
@@ -153,7 +156,8 @@ impl Lifetimes {
             for counts in &self.bins[next.min(to)..to] {
                 let (ended, unknown) = (counts.ended(), counts.unknown);
                 if ended > 0 {
-                    // The truth lies between ends before all censorings of the bin, and after all of them.
+                    // The exact estimate lies between two extremes: all ends of the bin before all of its censorings,
+                    // or after all of them.
                     most *= 1.0 - ended as f64 / watched as f64;
                     least *= 1.0 - ended as f64 / (watched - unknown) as f64;
                 }
@@ -166,7 +170,8 @@ impl Lifetimes {
         found
     }
 
-    /// Lives by octave, from the first that has any to the last: shortest lifetime, the one that is too long, counts.
+    /// Returns the counts by octave, from the first octave that has any to the last: lower bound, upper bound
+    /// (excluded), counts.
     pub fn octaves(&self) -> Vec<(u64, u64, Counts)> {
         let mut rows: Vec<(u64, u64, Counts)> = Vec::new();
         for (edge, counts) in edges().into_iter().zip(&self.bins) {
@@ -183,8 +188,8 @@ impl Lifetimes {
         rows.drain(first.min(end)..end).collect()
     }
 
-    /// Points of the survival curve \[ns\]: edges of bins, eight to an octave and the marks, from where data begins to end to
-    /// the longest lifetime.
+    /// Returns the points of the survival curve \[ns\]: edges of bins, eight to an octave, and the marks, from the
+    /// shortest lifetime that ended to the longest lifetime.
     pub fn curve_points(&self) -> Vec<u64> {
         let Some(first) = self.bins.iter().position(|bin| bin.ended() > 0) else { return Vec::new() };
         let mark = |edge: u64| MARKS.iter().any(|(_, mark)| *mark == edge);
@@ -217,7 +222,8 @@ mod tests {
 
     #[test]
     fn the_textbook_example() {
-        // Leukaemia patients under 6-MP (Freireich 1963), the usual example of the estimate: weeks, censored ones marked.
+        // Leukaemia patients under 6-MP (Freireich 1963), the usual example of the estimate, in weeks; `unknown` are
+        // the censored ones.
         let ended = [6, 6, 6, 7, 10, 13, 16, 22, 23];
         let unknown = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35];
         let mut lives = Lifetimes::default();
@@ -231,7 +237,7 @@ mod tests {
         assert_eq!(shares, expected);
     }
 
-    /// The estimate by its definition, from exact lifetimes.
+    /// Computes the estimate by its definition, from exact lifetimes.
     fn exact(lives: &[(u64, u64, bool)], at: u64) -> f64 {
         let mut survival = 1.0;
         let mut times: Vec<u64> = lives.iter().filter(|(ns, _, ended)| *ended && *ns < at).map(|(ns, ..)| *ns).collect();

@@ -1,5 +1,6 @@
-//! What a trace says about the policies of the source works: how long data lives, who reads what is written, how close
-//! writes come. Each analysis is one walk over the trace (`access`: two), with a word of memory for each page touched.
+//! Analyses of a trace for the assumptions of published policies: how long data lives, which pages are read and
+//! written, and how close writes follow each other. Each analysis is one walk over the trace (`access`: two), and uses
+//! one word of memory for each page touched.
 
 mod access;
 mod gaps;
@@ -18,12 +19,13 @@ use kit::{Problem, Problems};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An analysis about which there is nothing to ask.
+/// Parameters of an analysis that has none.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct NoQuestion {}
 
-/// The analysis called `what` (`retention`, `access` or `gaps`) of the trace `input`, asked and answered in JSON.
+/// Runs the analysis called `what` (`retention`, `access` or `gaps`) of the trace `input`; parameters and result are
+/// JSON.
 pub fn ask(what: &str, input: &Input, options: &Options, question_json: &str) -> Result<Value, Problems> {
     match what {
         "retention" => answered(retention(input, options, &asked(question_json)?)?),
@@ -44,7 +46,7 @@ fn answered(answer: impl serde::Serialize) -> Result<Value, Problems> {
     serde_json::to_value(answer).map_err(|error| Problems::one("answer", error.to_string()))
 }
 
-/// `part` of `whole`, if there is a whole.
+/// Returns `part` as a share of `whole`; `None` if `whole` is zero.
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -1,22 +1,24 @@
-//! A word for each 4 KiB page that a trace touches, found without hashing.
+//! Keeps a 64-bit word for each 4 KiB page that a trace touches, found without hashing.
 //!
-//! A page is found in three steps: a region of 16 MiB by an index, in it a chunk of 16 pages by another, in that the page.
-//! Requests find each chunk once, however many of its pages they touch. A page costs 8 bytes where its neighbours are
-//! touched too, 128 bytes where none of its chunk is, and 1152 bytes where it is alone in 16 MiB.
+//! A page is found in three steps: its region of 16 MiB by an index, its chunk of 16 pages by another index within the
+//! region, and the page by its position in the chunk. A request finds each chunk once, however many of its pages it
+//! touches. A page costs 8 bytes if its neighbours are touched too, 128 bytes if it is alone in its chunk, and 1156
+//! bytes if it is alone in its region.
 
 use std::collections::BTreeMap;
 
-/// Pages of a chunk, as a power of two: 64 KiB.
+/// Binary logarithm of the number of pages in a chunk: 64 KiB.
 const CHUNK_BITS: u32 = 4;
 const CHUNK: usize = 1 << CHUNK_BITS;
-/// Pages of a region, as a power of two: 16 MiB.
+/// Binary logarithm of the number of pages in a region: 16 MiB.
 const REGION_BITS: u32 = 12;
-/// Chunks of a region.
+/// Number of chunks in a region.
 const CHUNKS: usize = 1 << (REGION_BITS - CHUNK_BITS);
-/// Regions found by index: those of the first 8 TiB of an address space. Others are found in a map.
+/// Number of regions found by index: those of the first 8 TiB of an address space. Regions beyond them are found in a
+/// map.
 const DIRECT: u64 = 1 << 19;
 
-/// Words of pages, by address space and page number. A word of 0 is that of a page that nothing is known of.
+/// Words of pages, by address space and page number. A word of 0 means that nothing is known of the page.
 #[derive(Default)]
 pub struct Pages {
     spaces: Vec<Space>,
@@ -24,7 +26,7 @@ pub struct Pages {
     chunks: Vec<[u64; CHUNK]>,
 }
 
-/// One address space: number of the region plus 1, by region; 0: not touched.
+/// Address space: index of each region plus 1; 0: region not touched.
 #[derive(Default)]
 struct Space {
     direct: Vec<u32>,
@@ -32,9 +34,9 @@ struct Space {
 }
 
 struct Region {
-    /// Number of the chunk plus 1; 0: not touched.
+    /// Index of each chunk plus 1; 0: chunk not touched.
     chunks: [u32; CHUNKS],
-    /// Pages whose word is not 0.
+    /// Number of pages whose word is not 0.
     known: u32,
 }
 
@@ -61,8 +63,9 @@ impl Pages {
         }
     }
 
-    /// The same for those pages of `first..=last` whose neighbourhood was ever touched: `change` need not be called for a
-    /// word of 0, and is not called for every one. Takes no longer for a range that is mostly untouched.
+    /// Like [`Pages::update`], but only for pages of `first..=last` near a page touched before: of the pages whose word
+    /// is 0, `change` is called for some and not for others. The time taken does not grow with the untouched part of
+    /// the range.
     pub fn update_known(&mut self, space: u16, first: u64, last: u64, mut change: impl FnMut(u64, &mut u64)) {
         let Some(found) = self.spaces.get(usize::from(space)) else { return };
         let (from, to) = (first >> REGION_BITS, last >> REGION_BITS);
@@ -89,13 +92,13 @@ impl Pages {
         }
     }
 
-    /// The word of a page; 0 where nothing is known of it.
+    /// Returns the word of a page; 0 if nothing is known of it.
     #[inline]
     pub fn word(&self, space: u16, page: u64) -> u64 {
         self.chunk(space, page).map_or(0, |chunk| chunk[page as usize % CHUNK])
     }
 
-    /// The chunk that a page is in, if one of its pages was touched.
+    /// Returns the chunk of a page, if one of the chunk's pages was touched.
     #[inline]
     fn chunk(&self, space: u16, page: u64) -> Option<&[u64; CHUNK]> {
         let space = self.spaces.get(usize::from(space))?;
@@ -106,18 +109,18 @@ impl Pages {
         Some(&self.chunks[(number as usize).checked_sub(1)?])
     }
 
-    /// The words of all pages that something is known of.
+    /// Returns the words of all pages of which something is known.
     pub fn words(&mut self) -> impl Iterator<Item = &mut u64> {
         self.chunks.iter_mut().flatten().filter(|word| **word != 0)
     }
 
-    /// Bytes that are taken for it.
+    /// Returns the memory in use \[bytes\], without the map of regions beyond the index.
     pub fn bytes(&self) -> u64 {
         let indices: usize = self.spaces.iter().map(|space| size_of_val(&space.direct[..])).sum();
         (indices + size_of_val(&self.regions[..]) + size_of_val(&self.chunks[..])) as u64
     }
 
-    /// The number of a region, made where it is the first touch.
+    /// Returns the index of a region, which is created at its first touch.
     #[inline]
     fn region(&mut self, space: u16, region: u64) -> usize {
         let space = usize::from(space);
@@ -142,7 +145,8 @@ impl Pages {
     }
 }
 
-/// Changes the words of pages `first..=last`, all of one chunk; returns how many words of the region are not 0 after it.
+/// Changes the words of pages `first..=last`, all in one chunk; returns how many words of the region are not 0
+/// afterwards.
 #[inline]
 fn change_words(chunk: &mut [u64; CHUNK], known: u32, first: u64, last: u64, change: &mut impl FnMut(u64, &mut u64)) -> u32 {
     let (mut gone, mut come) = (0, 0);
@@ -160,7 +164,7 @@ mod tests {
     use super::*;
     use kit::Rng;
 
-    /// Near, far and sparse places, and ranges across chunks and regions.
+    /// Draws a range: near, far and sparse addresses, and ranges across chunks and regions.
     fn range(rng: &mut Rng) -> (u16, u64, u64) {
         let base = [0, 1 << 20, (DIRECT << REGION_BITS) - 40, 1 << 45][rng.below(4) as usize];
         let (within, most) = ([100, 20_000][rng.below(2) as usize], [9000, 20, 20, 20][rng.below(4) as usize]);

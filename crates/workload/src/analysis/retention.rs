@@ -1,9 +1,9 @@
-//! Retention: from the write of a sector, or of a mapping unit, until it is overwritten or trimmed.
+//! Retention: the time from the write of a sector, or of a mapping unit, until it is overwritten or trimmed.
 //!
-//! The definition of the retention relaxation slides ("the time period from writing the sector until the sector is
-//! overwritten"), which count sectors. Each sector that a request writes is one write; a request that writes a part of a
-//! mapping unit writes the unit, as a drive does. A trim ends the life of the sectors that it covers, and of the units that
-//! it covers whole.
+//! This is the definition of the retention relaxation slides ("the time period from writing the sector until the sector
+//! is overwritten"), which count sectors. Each sector that a request writes is one write. A request that writes a part
+//! of a mapping unit writes the whole unit, as a drive does. A trim ends the life of the sectors that it covers, and of
+//! the units that it covers completely.
 
 use super::lifetimes::{Counts, End, Estimate, Lifetimes, MARKS};
 use super::pages::Pages;
@@ -13,16 +13,16 @@ use crate::{Input, Request};
 use kit::{Op, Problem, Problems, SECTOR_BYTES, UNIT_BYTES};
 use serde::{Deserialize, Serialize};
 
-/// Sectors of a page.
+/// Number of sectors in a page.
 const SECTORS: usize = (UNIT_BYTES / SECTOR_BYTES) as usize;
-/// Words of pages above this are numbers of split pages, counted down from `u64::MAX`; up to it they are stamps.
+/// Largest time stamp in the word of a page; larger words are the indices of split pages, counted down from `u64::MAX`.
 const STAMP_MAX: u64 = 1 << 63;
 
-/// What one may ask of a retention analysis.
+/// Parameters of a retention analysis.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionQuestion {
-    /// What is written and overwritten: `sector` (512 bytes) or `unit` (the mapping unit, 4 KiB).
+    /// Grain that is written and overwritten: `sector` (512 bytes) or `unit` (the mapping unit, 4 KiB).
     pub by: String,
 }
 
@@ -32,97 +32,99 @@ impl Default for RetentionQuestion {
     }
 }
 
-/// How long written data lives until it is overwritten.
+/// Lifetimes of written data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Retention {
     /// The trace's format.
     pub format: String,
-    /// What was counted: `sector` or `unit`.
+    /// Grain that was counted: `sector` or `unit`.
     pub by: String,
-    /// Its bytes.
+    /// Size of the grain \[bytes\].
     pub grain_bytes: u64,
-    /// From the first request to the last, on the scale asked for \[ns\].
+    /// Time from the first request to the last, on the requested time scale \[ns\].
     pub span_ns: u64,
     /// Write requests.
     pub write_requests: u64,
-    /// Sectors or units written, each time anew.
+    /// Writes of sectors or units; a grain that is written again counts again.
     pub writes: u64,
-    /// Of them: overwritten, trimmed, still there when the trace ended.
+    /// Writes by their end: overwritten, trimmed, or still present when the trace ended.
     pub ends: Counts,
-    /// Writes by how long they lived: what ended below a minute, an hour, a day, a week, longer, and what did not end.
+    /// Writes by lifetime: those that ended below a minute, an hour, a day, a week, or later, and those that did not
+    /// end.
     pub classes: Vec<Class>,
-    /// The share of data that lives shorter than a minute, an hour, a day, a week.
+    /// Share of data that lives shorter than a minute, an hour, a day, a week.
     pub marks: Vec<Mark>,
-    /// The longest time for which any data was watched.
+    /// Longest time for which any data was observed.
     pub longest: Mark,
-    /// Writes by octaves of their lifetime.
+    /// Writes by octave of their lifetime.
     pub histogram: Vec<Octave>,
-    /// The Kaplan-Meier curve.
+    /// Kaplan-Meier survival curve.
     pub curve: Vec<Point>,
-    /// Distinct 4 KiB pages written that held data when the trace ended.
+    /// Distinct 4 KiB pages that held written data when the trace ended.
     pub pages_alive: u64,
-    /// What the analysis remembered of pages at its end \[bytes\].
+    /// Memory that the analysis used for pages at its end \[bytes\].
     pub state_bytes: u64,
-    /// What the user should know about how the trace was read.
+    /// Messages for the user about how the trace was read.
     pub notes: Vec<String>,
 }
 
-/// Writes whose data lived so long.
+/// Writes in one class of lifetimes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Class {
-    /// In words.
+    /// Name of the class.
     pub name: String,
-    /// The shortest lifetime \[ns\]; absent for what did not end.
+    /// Shortest lifetime of the class \[ns\]; absent for data that did not end.
     pub from_ns: Option<u64>,
-    /// The lifetime that is too long \[ns\]; absent for the longest, and for what did not end.
+    /// Upper bound of the lifetimes \[ns\], excluded; absent for the longest class, and for data that did not end.
     pub to_ns: Option<u64>,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Of them, those that a trim ended.
+    /// Number of these writes that a trim ended.
     pub trimmed: u64,
     /// Share of all writes; absent without writes.
     pub share: Option<f64>,
 }
 
-/// How much data lives shorter than a time.
+/// Share of data with a lifetime below a given time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// The time in words.
+    /// Name of the time.
     pub name: String,
-    /// The time \[ns\].
+    /// Time \[ns\].
     pub ns: u64,
-    /// Writes that were seen to end before; of `longest`, all that were seen to end.
+    /// Number of writes that were seen to end before; for `longest`, all that were seen to end.
     pub ended: u64,
-    /// Their share of all writes; absent without writes.
+    /// Share of all writes; absent without writes.
     pub share: Option<f64>,
-    /// The share of data that lives shorter, by Kaplan and Meier; absent where nothing was watched for so long.
+    /// Kaplan-Meier estimate of the share of data with a shorter lifetime; absent if no data was observed for that
+    /// long.
     pub kaplan_meier: Option<Estimate>,
 }
 
 /// Writes whose data lived `from_ns..to_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Octave {
-    /// The shortest lifetime \[ns\].
+    /// Shortest lifetime \[ns\].
     pub from_ns: u64,
-    /// The lifetime that is too long \[ns\].
+    /// Upper bound of the lifetimes \[ns\], excluded.
     pub to_ns: u64,
-    /// How they ended.
+    /// Numbers of writes by their end.
     #[serde(flatten)]
     pub ends: Counts,
 }
 
-/// A point of the Kaplan-Meier curve.
+/// Point of the Kaplan-Meier curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// A time \[ns\].
+    /// Time \[ns\].
     pub ns: u64,
-    /// The share of data that lives at least so long.
+    /// Estimated share of data that lives at least this long.
     pub survives: f64,
-    /// The share of all writes that were seen to end before.
+    /// Share of all writes that were seen to end before.
     pub ended: f64,
 }
 
-/// The retention analysis of the trace `input`.
+/// Analyses the retention of data in the trace `input`.
 pub fn retention(input: &Input, options: &Options, question: &RetentionQuestion) -> Result<Retention, Problems> {
     let by_unit = match question.by.as_str() {
         "sector" => false,
@@ -135,7 +137,7 @@ pub fn retention(input: &Input, options: &Options, question: &RetentionQuestion)
     Ok(watch.finish(&walk))
 }
 
-/// What is known of written data, page by page.
+/// State of the analysis.
 struct Watch {
     by_unit: bool,
     pages: Pages,
@@ -144,17 +146,17 @@ struct Watch {
     last_ns: u64,
 }
 
-/// What data of a page is there, and the lifetimes of what no longer is.
+/// Lifetimes of the data that has ended, with the time stamps of split pages.
 ///
-/// The word of a page is 0: no data; up to [`STAMP_MAX`]: the time of the write of all its sectors, plus 1; above: a split page,
-/// whose sectors have each their own.
+/// The word of a page is 0 if it holds no data. Up to [`STAMP_MAX`], it is the time at which all its sectors were
+/// written, plus 1. Above, it is the index of a split page, whose sectors have a stamp each.
 #[derive(Default)]
 struct Lives {
     ended: Lifetimes,
     split: Vec<[u64; SECTORS]>,
-    /// Split pages that are whole again.
+    /// Words of split pages that are whole again, for reuse.
     free: Vec<u64>,
-    /// Lives that ended alike, one after the other, and are not yet counted.
+    /// Stamp and number of consecutive lives that ended alike and are not yet recorded.
     last: (u64, u64),
 }
 
@@ -202,7 +204,7 @@ impl Watch {
         self.lives.settle(now, End::Trimmed);
     }
 
-    /// Ends the watch: what is still there is censored. Returns how many pages hold it.
+    /// Ends the analysis: data that is still present is censored. Returns the number of pages that hold such data.
     fn censor(&mut self) -> u64 {
         let (now, grains) = (self.last_ns, if self.by_unit { 1 } else { SECTORS as u64 });
         let mut pages_alive = 0;
@@ -285,13 +287,13 @@ impl Visitor for Watch {
 }
 
 impl Lives {
-    /// The place of a split page; `None` for a whole one.
+    /// Returns the index of a split page; `None` for a whole one.
     #[inline]
     fn split_at(&self, word: u64) -> Option<usize> {
         (word > STAMP_MAX).then(|| (u64::MAX - word) as usize)
     }
 
-    /// Data stamped `stamp` ends `now`; 0: there was none.
+    /// Ends `count` lives of data stamped `stamp` at the time `now`; a stamp of 0 means that there was no data.
     #[inline]
     fn end(&mut self, stamp: u64, count: u64, now: u64, how: End) {
         if stamp != self.last.0 {
@@ -301,7 +303,7 @@ impl Lives {
         self.last.1 += count;
     }
 
-    /// Counts what ended alike.
+    /// Records the lives that ended alike.
     #[inline]
     fn settle(&mut self, now: u64, how: End) {
         let (stamp, count) = std::mem::take(&mut self.last);
@@ -310,7 +312,7 @@ impl Lives {
         }
     }
 
-    /// Ends what is in `sectors` of a page and stamps them anew; 0: nothing is there any more.
+    /// Ends the data in `sectors` of a page and stamps them anew; a stamp of 0 leaves no data.
     #[inline]
     fn replace(&mut self, word: &mut u64, sectors: std::ops::Range<usize>, stamp: u64, now: u64, how: End) {
         if sectors.len() == SECTORS && *word <= STAMP_MAX {
@@ -344,7 +346,7 @@ impl Lives {
     }
 }
 
-/// The sectors of `page` that lie in bytes `start..end`, which touch it.
+/// Returns the sectors of `page` that lie in bytes `start..end`, which must touch the page.
 #[inline]
 fn sectors(page: u64, start: u64, end: u64) -> (usize, usize) {
     let base = page * UNIT_BYTES;
@@ -404,7 +406,7 @@ mod tests {
         Request { at: SimTime(at), op, stream: 0, offset, length }
     }
 
-    /// Lifetimes and ends by their definition: a map from sector or unit to the time of its write.
+    /// Computes lifetimes and ends by their definition: a map from sector or unit to the time of its write.
     fn naive(requests: &[Request], by_unit: bool) -> Vec<(u64, End)> {
         let grain = if by_unit { UNIT_BYTES } else { SECTOR_BYTES };
         let (mut there, mut found) = (BTreeMap::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Resolved jobs become sources, and the text that records them.
+//! Builds sources from resolved jobs, and the text that records them.
 
 use super::options::Distribution;
 use super::resolve::Resolved;
@@ -7,7 +7,7 @@ use crate::{Job, Limits, Pacing, Workload};
 use kit::{Bytes, Nanos, Rng};
 use serde::Serialize;
 
-/// What is stored as `workload.toml`.
+/// Content of `workload.toml`.
 #[derive(Serialize)]
 struct Record {
     kind: &'static str,
@@ -15,7 +15,7 @@ struct Record {
     job: Vec<JobRecord>,
 }
 
-/// Every value of one job, after defaults.
+/// All values of one job, with defaults applied.
 #[derive(Serialize)]
 struct JobRecord {
     name: String,
@@ -49,7 +49,7 @@ struct JobRecord {
     block: Vec<BlockRecord>,
 }
 
-/// One block size of one operation.
+/// Block size of one operation.
 #[derive(Serialize)]
 struct BlockRecord {
     op: &'static str,
@@ -57,7 +57,7 @@ struct BlockRecord {
     percent: f64,
 }
 
-/// Makes the jobs, clones apart, and the record.
+/// Builds the jobs, one for each clone, and the record of their values.
 pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<String>) -> Workload {
     let mut jobs = Vec::new();
     let mut record = Record { kind: "fio", user_capacity: Bytes(user_bytes), job: Vec::new() };
@@ -112,7 +112,7 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
     }
 }
 
-/// Random places, each once per pass.
+/// Returns true if the job accesses random blocks, each once per pass.
 fn has_random_map(job: &Resolved) -> bool {
     job.options.rw.random && job.options.distribution == Distribution::Random && !job.options.norandommap
 }

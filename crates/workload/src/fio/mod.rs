@@ -1,19 +1,23 @@
-//! fio job files: the common subset, with fio's meanings; everything else is refused by name.
+//! fio job files: a common subset of the keys, with the meaning that they have in fio; every other key is refused by
+//! name.
 //!
 //! Meanings follow fio's HOWTO (sections "Job file parameters", "I/O type", "I/O size", "I/O rate", "Time related
-//! parameters"). What a simulated drive settles differently from fio:
+//! parameters"). Details of the simulation, and its differences from fio:
 //!
-//! - A random job without `norandommap` visits each aligned block once per pass as a keyed bijection, with a fresh key for
-//!   each pass: fio's no-repeat coverage without its bitmap. A mixed job (`randrw`) has *one* such order for reads and
-//!   writes together, because fio keeps one random map per file: in a pass a block is either read or written.
-//! - With several block sizes, places are aligned to the smallest, each of which *begins* one request per pass; a request
-//!   at the end of the region is shortened to fit. fio would shorten it at any block that was visited before.
+//! - A random job without `norandommap` visits each aligned block once per pass, in the order of a keyed bijection with
+//!   a new key for each pass. This gives fio's coverage without repetition, and needs no bitmap. A mixed job (`randrw`)
+//!   has *one* such order for reads and writes together, because fio keeps one random map per file: in a pass a block
+//!   is either read or written.
+//! - With several block sizes, addresses are aligned to the smallest size, and each aligned address is the *start* of
+//!   one request per pass; a request that would cross the end of the region is shortened. fio would shorten a request
+//!   at any block that was visited before.
 //! - Sequential mixed jobs keep one position for reads and one for writes, as fio does.
-//! - Distributions other than `random` draw independently (no map), as in fio. `zipf` and `pareto` are exact, their popular
-//!   blocks scattered by a bijection where fio uses a hash with collisions; `normal` lies around the region's middle.
-//! - A cap by `rate` or `rate_iops` on a mixed job keeps the mix and lets the direction that is held most decide; fio
-//!   would shift the mix towards the other direction.
-//! - Only whole blocks are used: a region that is no multiple of the smallest block is shortened, as in fio.
+//! - Distributions other than `random` draw independently (no map), as in fio. `zipf` and `pareto` are exact; a
+//!   bijection scatters their popular blocks, where fio uses a hash with collisions. `normal` is centred on the
+//!   region's middle.
+//! - A cap by `rate` or `rate_iops` on a mixed job applies to the job as a whole and keeps the mix: the direction with
+//!   the tightest cap determines it. fio would shift the mix towards the other direction.
+//! - Only whole blocks are used: a region that is not a multiple of the smallest block is shortened, as in fio.
 //! - `runtime` begins after `ramp_time`, as in fio; bytes moved during the ramp count towards `io_size`.
 
 mod build;
@@ -29,11 +33,11 @@ use resolve::Resolved;
 
 pub use parse::{HONOURED, IGNORED};
 
-/// Reads a job file and makes its jobs.
+/// Reads a job file and builds its jobs.
 ///
-/// `name` is how messages call the file, `user_bytes` the drive's capacity, `seed` the run's. A `randseed` in a job wins
-/// over `seed`: its streams then depend on `randseed` and the number of the clone alone; else on `seed` and the job's
-/// position in the file.
+/// `name` is the file's name in messages, `user_bytes` the drive's capacity, `seed` the seed of the run. A `randseed`
+/// in a job takes precedence over `seed`: the job's random streams then depend only on `randseed` and the number of the
+/// clone. Without it they depend on `seed` and the job's position in the file.
 ///
 /// All problems are returned at once: unknown keys with the nearest known name, bad values, jobs that do not fit.
 pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Workload, Problems> {
@@ -75,7 +79,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     Ok(build::build(&resolved, user_bytes, seed, notes))
 }
 
-/// fio reads `1GiB` as a power of 1000: said aloud, for hardly anyone expects it.
+/// Adds a note on a size such as `1GiB`, which fio reads as a power of 1000: few users expect that.
 fn note_opposite_unit(name: &str, entry: &parse::Entry<'_>, notes: &mut Vec<String>) {
     let sized = ["size", "io_size", "offset", "bs", "blocksize", "bssplit", "rate"].contains(&entry.key);
     if let (true, Some(text)) = (sized, entry.value.filter(|text| value::opposite_unit(text))) {

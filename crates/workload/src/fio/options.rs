@@ -1,22 +1,22 @@
-//! The honoured keys of one section, with fio's defaults, as values.
+//! Values of the honoured keys of one section, with fio's defaults.
 
 use super::parse::Entry;
 use super::value::{self, Amount, Split};
 use crate::generator::Zone;
 use kit::{Op, Problem, Problems};
 
-/// The `rw` key.
+/// Value of the `rw` key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Its name, as resolved.
+    /// Canonical name of the pattern.
     pub name: &'static str,
-    /// The operation; `None` where reads and writes are mixed.
+    /// Operation; `None` for a mix of reads and writes.
     pub op: Option<Op>,
-    /// Random places, or sequential ones.
+    /// True for random addresses, false for sequential ones.
     pub random: bool,
 }
 
-/// Values of `rw` (HOWTO, "I/O type"); `readwrite` is another name of `rw`.
+/// Values of `rw` (HOWTO, "I/O type"); `readwrite` is a synonym of `rw`.
 pub const PATTERNS: &[(&str, Pattern)] = &[
     ("read", Pattern { name: "read", op: Some(Op::Read), random: false }),
     ("write", Pattern { name: "write", op: Some(Op::Write), random: false }),
@@ -29,10 +29,10 @@ pub const PATTERNS: &[(&str, Pattern)] = &[
     ("randtrim", Pattern { name: "randtrim", op: Some(Op::Trim), random: true }),
 ];
 
-/// Engines that fio can drive with several requests in flight, then those that cannot.
+/// Accepted engines: first the asynchronous ones, which can have several requests in flight, then the synchronous ones.
 const ENGINES: &[&str] = &["libaio", "io_uring", "posixaio", "sync", "psync"];
 
-/// The `random_distribution` key (HOWTO, "I/O type").
+/// Value of the `random_distribution` key (HOWTO, "I/O type").
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// Uniform.
@@ -43,11 +43,11 @@ pub enum Distribution {
     Pareto(f64),
     /// Normal with this standard deviation, percent of the region.
     Normal(f64),
-    /// Shares of accesses to shares of the region, by operation: (access percent, size percent).
+    /// Zones by operation, each as (percentage of the accesses, percentage of the region).
     Zoned([Vec<(f64, u64)>; 3]),
 }
 
-/// The value of every honoured key.
+/// Values of all honoured keys.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `rw`; fio's default is `read`.
@@ -60,9 +60,9 @@ pub struct Options {
     pub iodepth: u32,
     /// `numjobs`.
     pub numjobs: u32,
-    /// `size`; none is the drive's capacity beyond `offset`.
+    /// `size`; `None`: the drive's capacity beyond `offset`.
     pub size: Option<Amount>,
-    /// `io_size`; none is `size`.
+    /// `io_size`; `None`: `size`.
     pub io_size: Option<Amount>,
     /// `number_ios`.
     pub number_ios: Option<u64>,
@@ -74,7 +74,7 @@ pub struct Options {
     pub time_based: bool,
     /// `ramp_time` \[ns\].
     pub ramp_ns: u64,
-    /// `rwmixread`, or 100 less `rwmixwrite`: the later line wins.
+    /// `rwmixread`, or 100 minus `rwmixwrite`: the later line takes precedence.
     pub read_percent: u64,
     /// `random_distribution`.
     pub distribution: Distribution,
@@ -82,19 +82,19 @@ pub struct Options {
     pub norandommap: bool,
     /// `randseed`.
     pub randseed: Option<u64>,
-    /// `rate` by operation \[bytes/s\], zero unlimited.
+    /// `rate` by operation \[bytes/s\]; zero: unlimited.
     pub rate: [u64; 3],
-    /// `rate_iops` by operation, zero unlimited.
+    /// `rate_iops` by operation; zero: unlimited.
     pub rate_iops: [u64; 3],
     /// `thinktime` \[ns\].
     pub think_ns: u64,
-    /// `startdelay` \[ns\], bounds of a range.
+    /// Lower and upper bound of `startdelay` \[ns\].
     pub delay_ns: (u64, u64),
     /// `stonewall`.
     pub stonewall: bool,
-    /// `ioengine`, where given.
+    /// `ioengine`, if given.
     pub engine: Option<&'static str>,
-    /// Lines of keys that later complaints refer to: (key, line).
+    /// Keys with their line numbers, for messages about the resolved job: (key, line).
     lines: Vec<(String, usize)>,
 }
 
@@ -129,17 +129,17 @@ impl Default for Options {
 }
 
 impl Options {
-    /// True where the engine takes one request at a time.
+    /// Returns true if the engine submits one request at a time.
     pub fn synchronous(&self) -> bool {
         matches!(self.engine, Some("sync" | "psync"))
     }
 
-    /// The line that set `key` last, or `otherwise`.
+    /// Returns the number of the last line that set `key`; `otherwise` if there is none.
     pub fn line_of(&self, key: &str, otherwise: usize) -> usize {
         self.lines.iter().rev().find(|(name, _)| name == key).map_or(otherwise, |(_, line)| *line)
     }
 
-    /// Takes one line over; a value that cannot be read is a problem at `place`.
+    /// Applies one line; an invalid value is added to `problems` at `place`.
     pub fn apply(&mut self, place: &str, entry: &Entry<'_>, problems: &mut Problems) {
         let canonical = if entry.key == "blocksize" { "bs" } else { entry.key };
         self.lines.push((canonical.to_owned(), entry.line));
@@ -275,7 +275,7 @@ fn zones(text: &str) -> Result<Vec<(f64, u64)>, String> {
     Ok(parts.iter().zip(sizes).map(|((access, _), size)| (*access as f64, size as u64)).collect())
 }
 
-/// The zones of `list` over `blocks` blocks; each has at least one block, or `None`.
+/// Divides `blocks` blocks into the zones of `list`; `None` if a zone would have no block.
 pub fn cut(list: &[(f64, u64)], blocks: u64) -> Option<Vec<Zone>> {
     let mut percent = 0u64;
     let edge = |percent: u64| (u128::from(blocks) * u128::from(percent) / 100) as u64;

@@ -1,8 +1,8 @@
-//! The lines of a job file: sections, keys, comments, and which keys are honoured.
+//! Lines of a job file: sections, keys, comments, and the lists of honoured and ignored keys.
 
 use kit::{Problem, Problems};
 
-/// Keys that change what is generated.
+/// Keys that affect the generated requests.
 pub const HONOURED: &[&str] = &[
     "rw",
     "bs",
@@ -29,7 +29,8 @@ pub const HONOURED: &[&str] = &[
     "stonewall",
 ];
 
-/// Keys that are read and, but for `ioengine=sync` and `psync`, mean nothing to a simulated drive.
+/// Keys that are accepted and ignored, because they have no meaning for a simulated drive; only `ioengine=sync` and
+/// `ioengine=psync` have an effect (one request in flight).
 pub const IGNORED: &[&str] = &[
     "ioengine",
     "filename",
@@ -44,7 +45,7 @@ pub const IGNORED: &[&str] = &[
     "lat_percentiles",
 ];
 
-/// Keys that may stand without a value.
+/// Keys that need no value.
 const BARE: &[&str] = &[
     "time_based",
     "norandommap",
@@ -57,7 +58,7 @@ const BARE: &[&str] = &[
     "lat_percentiles",
 ];
 
-/// fio's other names for honoured keys: refused, with the name to use.
+/// fio keys that are refused, each with the honoured key that the message suggests.
 const ALIASES: &[(&str, &str)] = &[
     ("readwrite", "rw"),
     ("io_limit", "io_size"),
@@ -68,38 +69,38 @@ const ALIASES: &[(&str, &str)] = &[
     ("bsrange", "bssplit"),
 ];
 
-/// One `key = value` line.
+/// Line `key = value`.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// Line number, from 1.
     pub line: usize,
-    /// The key, one of [`HONOURED`] or [`IGNORED`].
+    /// Key, one of [`HONOURED`] or [`IGNORED`].
     pub key: &'a str,
-    /// The value, if any.
+    /// Value, if any.
     pub value: Option<&'a str>,
 }
 
-/// One `[section]`.
+/// Section of a job file, `[name]`.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
-    /// Its name.
+    /// Name of the section.
     pub name: &'a str,
-    /// Line of its header.
+    /// Line number of its header.
     pub line: usize,
-    /// Its lines.
+    /// Its `key = value` lines.
     pub entries: Vec<Entry<'a>>,
 }
 
-/// A job file as it stands.
+/// Parsed job file.
 #[derive(Debug, Default)]
 pub struct File<'a> {
-    /// Sections in their order, `[global]` among them.
+    /// Sections in the order of the file, including `[global]`.
     pub sections: Vec<Section<'a>>,
     /// Ignored keys that occur, in the order of [`IGNORED`].
     pub ignored: Vec<&'static str>,
 }
 
-/// Reads the lines of `text`; every key that is not known is a problem of its own.
+/// Parses the lines of `text`; each unknown key is reported as a separate problem.
 pub fn parse<'a>(name: &str, text: &'a str, problems: &mut Problems) -> File<'a> {
     let mut file = File::default();
     let mut refused = false;
@@ -140,7 +141,7 @@ pub fn parse<'a>(name: &str, text: &'a str, problems: &mut Problems) -> File<'a>
     file
 }
 
-/// Drops a comment (`;` or `#`, anywhere in the line, as fio does) and blanks around the rest.
+/// Removes a comment (`;` or `#`, anywhere in the line, as fio does) and surrounding blanks.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
 }

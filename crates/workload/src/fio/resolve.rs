@@ -1,17 +1,17 @@
-//! From the keys of a section to a job that fits the drive.
+//! Resolves the keys of a section into a job that fits the drive.
 
 use super::options::{Distribution, Options, cut};
 use super::value::Amount;
 use crate::generator::{OpMix, Place as Spread, SizeMix};
 use kit::{Op, Problems};
 
-/// Where a section stands, for messages.
+/// Position of a section, for messages.
 pub struct Place<'a> {
-    /// The job file.
+    /// Name of the job file.
     pub file: &'a str,
-    /// The section.
+    /// Name of the section.
     pub section: &'a str,
-    /// The line of its header.
+    /// Line number of its header.
     pub line: usize,
 }
 
@@ -21,44 +21,44 @@ impl Place<'_> {
     }
 }
 
-/// A job as it will run, its clones apart.
+/// Job with all values resolved; its clones (`numjobs`) share it.
 pub struct Resolved {
-    /// The section's name.
+    /// Name of the section.
     pub name: String,
-    /// The keys.
+    /// Values of the section's keys.
     pub options: Options,
-    /// Requests in flight.
+    /// Maximum number of requests in flight.
     pub depth: u32,
     /// First byte of the region.
     pub offset: u64,
-    /// Bytes of the region, whole blocks.
+    /// Size of the region \[bytes\], a multiple of the smallest block.
     pub region_bytes: u64,
-    /// Bytes to move; none with `time_based`.
+    /// Bytes to transfer; `None` with `time_based`.
     pub bytes_max: Option<u64>,
-    /// Requests to submit; none with `time_based`.
+    /// Requests to submit; `None` with `time_based`, or without `number_ios`.
     pub requests_max: Option<u64>,
-    /// Limit of simulated time, the ramp included \[ns\].
+    /// Limit of simulated time \[ns\], including the ramp.
     pub runtime_ns: Option<u64>,
-    /// The smallest block in use \[bytes\].
+    /// Smallest block in use \[bytes\].
     pub unit: u64,
-    /// Lengths by operation: (bytes, percent).
+    /// Request lengths by operation: (bytes, percent).
     pub sizes: [Vec<(u64, f64)>; 3],
-    /// Share of reads, writes, trims.
+    /// Shares of reads, writes and trims.
     pub shares: [f64; 3],
-    /// Places.
+    /// Distribution of the addresses.
     pub spread: Spread,
-    /// Cap of the whole job \[bytes/s\], zero none.
+    /// Bandwidth cap of the whole job \[bytes/s\]; zero: none.
     pub bytes_per_second: u64,
-    /// Least gap of the whole job \[ns\], zero none.
+    /// Minimum gap between submissions of the whole job \[ns\]; zero: none.
     pub gap_ns: u64,
-    /// Wave.
+    /// Number of the job's wave.
     pub wave: u32,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
 impl Resolved {
-    /// The operation mix.
+    /// Returns the operation mix.
     pub fn ops(&self) -> OpMix {
         match self.options.rw.op {
             Some(op) => OpMix::only(op),
@@ -66,13 +66,13 @@ impl Resolved {
         }
     }
 
-    /// The size mixes by operation.
+    /// Returns the mixes of request lengths by operation.
     pub fn size_mixes(&self) -> [SizeMix; 3] {
         self.sizes.each_ref().map(|parts| SizeMix::weighted(parts))
     }
 }
 
-/// Resolves one section; problems are added, and `None` returned when the job cannot be made.
+/// Resolves one section. Adds its problems to `problems`, and returns `None` if there are any.
 pub fn resolve(place: &Place<'_>, options: &Options, user_bytes: u64, wave: u32, problems: &mut Problems) -> Option<Resolved> {
     let before = problems.0.len();
     let mut notes = Vec::new();
@@ -143,8 +143,9 @@ fn sizes(options: &Options) -> [Vec<(u64, f64)>; 3] {
     }
 }
 
-/// Offset and size of the region: percentages of the capacity, the offset rounded up to a block (as fio does), the size
-/// down. Without `size`, all that lies beyond the offset.
+/// Returns the offset and the size of the region. Percentages refer to the drive's capacity; an offset in percent is
+/// rounded up to a block (as fio does), the size is rounded down. Without `size`, the region extends from the offset to
+/// the drive's end.
 fn region(
     place: &Place<'_>,
     options: &Options,
@@ -161,7 +162,7 @@ fn region(
     let size = match options.size {
         None => user_bytes.saturating_sub(offset),
         Some(Amount::Bytes(bytes)) => bytes,
-        // Rounding the offset up may push the last percent past the end.
+        // Rounding the offset up may move the region's end past the drive's end, although the percentages fit.
         Some(Amount::Percent(p)) if matches!(options.offset, Amount::Percent(q) if p + q <= 100) => {
             percent(p).min(user_bytes.saturating_sub(offset))
         }
@@ -207,7 +208,8 @@ fn spread(place: &Place<'_>, options: &Options, blocks: u64, problems: &mut Prob
     }
 }
 
-/// The caps of the whole job that let no direction exceed its own: bytes per second, and the gap between submissions \[ns\].
+/// Returns the caps of the whole job under which no direction exceeds its own cap: bytes per second, and the minimum
+/// gap between submissions \[ns\].
 fn caps(
     place: &Place<'_>,
     options: &Options,

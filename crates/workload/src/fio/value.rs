@@ -1,6 +1,6 @@
-//! fio's way of writing numbers, sizes, times and lists (HOWTO, "Parameter types").
+//! fio's syntax of numbers, sizes, times and lists (HOWTO, "Parameter types").
 
-/// Bytes or a share of something.
+/// Number of bytes, or a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Bytes.
@@ -9,7 +9,7 @@ pub enum Amount {
     Percent(u64),
 }
 
-/// A percentage list entry: a size and its percent, where given.
+/// Entries of a list with percentages: each a size and its percentage, if given.
 pub type Split = Vec<(u64, Option<u32>)>;
 
 /// Splits `text` into its number and its lower-case suffix.
@@ -30,8 +30,8 @@ fn number_and_suffix(text: &str) -> Result<(u64, String), String> {
     Ok((number, digits[end..].trim().to_ascii_lowercase()))
 }
 
-/// A whole number with fio's size suffixes. With its default `kb_base=1024`, `k`, `kb`, `m`, ... are powers of 1024 and
-/// `ki`, `kib`, `mi`, ... powers of 1000 (HOWTO, "Parameter types", int).
+/// Parses a whole number with fio's size suffixes. With fio's default `kb_base=1024`, `k`, `kb`, `m`, ... are powers of
+/// 1024 and `ki`, `kib`, `mi`, ... powers of 1000 (HOWTO, "Parameter types", int).
 pub fn integer(text: &str) -> Result<u64, String> {
     let (number, suffix) = number_and_suffix(text)?;
     let bare = suffix.strip_suffix('b').unwrap_or(&suffix);
@@ -55,13 +55,13 @@ pub fn integer(text: &str) -> Result<u64, String> {
     number.checked_mul(base.pow(power)).ok_or_else(|| format!("`{text}` does not fit"))
 }
 
-/// True where a suffix such as `GiB` means, to fio, a power of 1000.
+/// Returns true if `text` has a suffix such as `GiB`, which means a power of 1000 to fio.
 pub fn opposite_unit(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     ["ki", "mi", "gi", "ti", "pi"].iter().any(|unit| lower.contains(unit))
 }
 
-/// A size in bytes or a percentage.
+/// Parses a size in bytes or a percentage.
 pub fn amount(text: &str) -> Result<Amount, String> {
     match text.trim().strip_suffix('%') {
         Some(percent) => {
@@ -72,7 +72,7 @@ pub fn amount(text: &str) -> Result<Amount, String> {
     }
 }
 
-/// A time \[ns\]; without a unit it counts `unit_ns` (HOWTO, "Parameter types", time).
+/// Parses a time \[ns\]; a number without a suffix counts units of `unit_ns` (HOWTO, "Parameter types", time).
 pub fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
     let (number, suffix) = number_and_suffix(text)?;
     let scale = match suffix.as_str() {
@@ -88,7 +88,7 @@ pub fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
     number.checked_mul(scale).ok_or_else(|| format!("`{text}` does not fit"))
 }
 
-/// A time or a range of times \[ns\]; the bounds may come in either order.
+/// Parses a time or a range of times \[ns\]; the bounds may come in either order.
 pub fn time_range(text: &str, unit_ns: u64) -> Result<(u64, u64), String> {
     let parts: Vec<&str> = text.split(['-', ':']).collect();
     match parts[..] {
@@ -101,13 +101,13 @@ pub fn time_range(text: &str, unit_ns: u64) -> Result<(u64, u64), String> {
     }
 }
 
-/// A number between two bounds, both allowed.
+/// Parses a number between `low` and `high`, both included.
 pub fn within(text: &str, low: u64, high: u64) -> Result<u64, String> {
     let number = integer(text)?;
     if (low..=high).contains(&number) { Ok(number) } else { Err(format!("{number} is out of range: expected {low}..={high}")) }
 }
 
-/// A flag or a boolean: absent value or `1` is set, `0` clear.
+/// Parses a flag or a boolean: an absent value or `1` means set, `0` clear.
 pub fn flag(text: Option<&str>) -> Result<bool, String> {
     match text.map(str::trim) {
         None | Some("1") => Ok(true),
@@ -116,8 +116,8 @@ pub fn flag(text: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// A comma-separated list for reads, writes and trims (HOWTO, "blocksize"): an empty entry keeps the default, the last
-/// entry serves the operations that follow unless a comma ends the list.
+/// Parses a comma-separated list for reads, writes and trims (HOWTO, "blocksize"). An empty entry keeps the default.
+/// The last entry also applies to the operations that follow, unless a comma ends the list.
 pub fn by_operation<T: Clone>(text: &str, default: &T, parse: impl Fn(&str) -> Result<T, String>) -> Result<[T; 3], String> {
     let mut entries: Vec<&str> = text.split(',').collect();
     let closed = entries.len() > 1 && entries.last().is_some_and(|last| last.trim().is_empty());
@@ -142,7 +142,7 @@ pub fn by_operation<T: Clone>(text: &str, default: &T, parse: impl Fn(&str) -> R
     Ok(values)
 }
 
-/// `a/b:c/d`: pairs whose second number is a percent and may be blank.
+/// Parses `a/b:c/d`: pairs whose second number is a percentage and may be blank.
 pub fn split(text: &str, first: impl Fn(&str) -> Result<u64, String>) -> Result<Split, String> {
     let mut parts = Vec::new();
     for entry in text.split(':') {
@@ -158,7 +158,7 @@ pub fn split(text: &str, first: impl Fn(&str) -> Result<u64, String>) -> Result<
     Ok(parts)
 }
 
-/// The percentages of `parts` with blanks filled in evenly; they must add up to 100.
+/// Returns the percentages of `parts`, with the remainder divided evenly among the blanks; they must add up to 100.
 pub fn percentages(parts: &[Option<u32>]) -> Result<Vec<f64>, String> {
     let given: u32 = parts.iter().flatten().sum();
     let blanks = parts.iter().filter(|percent| percent.is_none()).count();

@@ -1,4 +1,4 @@
-//! A job's requests: an operation, a length and a place each, until its budget is spent.
+//! Generates a job's requests, each with an operation, a length and an address, until a limit of the job is reached.
 
 use super::place::{Normal, OncePerPass, Placer, Ranked, SelfSimilar, Sequential, Uniform, Zoned};
 use super::{OpMix, Place, SizeMix, Zipf};
@@ -6,30 +6,30 @@ use crate::{Request, Source};
 use kit::Permutation;
 use kit::{Bytes, Problems, Rng, SimTime};
 
-/// What a [`BlockSource`] generates.
+/// Parameters of a [`BlockSource`].
 #[derive(Clone, Debug)]
 pub struct BlockPlan {
     /// First byte of the region.
     pub offset: u64,
-    /// Bytes of the region; requests stay inside it.
+    /// Size of the region \[bytes\]; requests stay inside it.
     pub region_bytes: u64,
-    /// Grain of random places \[bytes\]: the smallest length in use. At most the region.
+    /// Alignment of random addresses \[bytes\]: the smallest request length in use. At most the region.
     pub unit: u64,
-    /// Operations.
+    /// Mix of operations.
     pub ops: OpMix,
-    /// Lengths by operation (read, write, trim).
+    /// Request lengths by operation (read, write, trim).
     pub sizes: [SizeMix; 3],
-    /// Places.
+    /// Distribution of the addresses.
     pub place: Place,
-    /// The stream number that the requests carry.
+    /// Stream number of the requests.
     pub stream: u16,
-    /// Ends after this many requests.
+    /// Number of requests after which the source ends.
     pub requests_max: Option<u64>,
-    /// Ends with the request that reaches this many bytes.
+    /// Number of bytes after which the source ends; the request that reaches it is generated whole.
     pub bytes_max: Option<u64>,
 }
 
-/// The plan at work.
+/// Source of requests that follow a [`BlockPlan`].
 pub struct BlockSource {
     core: Core,
     placer: AnyPlacer,
@@ -43,7 +43,7 @@ struct Core {
     bytes_left: u64,
 }
 
-/// One variant per place, chosen once per batch.
+/// Address generator, one variant per [`Place`]; the variant is selected once per batch.
 enum AnyPlacer {
     Sequential(Sequential),
     OncePerPass(OncePerPass),
@@ -55,7 +55,7 @@ enum AnyPlacer {
 }
 
 impl BlockSource {
-    /// The source of `plan`; its random streams are those of `seed` whose names begin with `name`.
+    /// Returns the source of `plan`. Its random streams are those of `seed` whose names begin with `name`.
     pub fn new(plan: BlockPlan, seed: u64, name: &str) -> BlockSource {
         assert!(plan.unit >= 1 && plan.region_bytes >= plan.unit, "a region holds at least one block");
         let blocks = plan.region_bytes / plan.unit;

@@ -1,14 +1,14 @@
-//! Weighted choices: operations and lengths.
+//! Weighted random choices of operations and lengths.
 
 use kit::{Op, Rng};
 
-/// A probability as a bound on a uniform 64-bit number.
+/// Converts a probability to a threshold for a uniform 64-bit number.
 fn bound(probability: f64) -> u64 {
-    // `as` saturates: a probability of 1 becomes the largest bound.
+    // `as` saturates: a probability of 1 becomes the largest threshold.
     (probability.clamp(0.0, 1.0) * 18_446_744_073_709_551_616.0) as u64
 }
 
-/// Which operation a request is: read, write or trim, independently per request.
+/// Distribution of the operation of a request (read, write or trim), drawn independently for each request.
 #[derive(Clone, Copy, Debug)]
 pub struct OpMix {
     fixed: Option<Op>,
@@ -17,12 +17,12 @@ pub struct OpMix {
 }
 
 impl OpMix {
-    /// Always `op`.
+    /// Returns a mix that always draws `op`.
     pub fn only(op: Op) -> OpMix {
         OpMix { fixed: Some(op), read_below: 0, write_below: 0 }
     }
 
-    /// Reads with probability `read`, trims with probability `trim`, writes otherwise.
+    /// Returns a mix of reads with probability `read`, trims with probability `trim`, and writes otherwise.
     pub fn shares(read: f64, trim: f64) -> OpMix {
         let fixed = match (read, trim) {
             (r, _) if r >= 1.0 => Some(Op::Read),
@@ -33,7 +33,7 @@ impl OpMix {
         OpMix { fixed, read_below: bound(read), write_below: if trim <= 0.0 { u64::MAX } else { bound(1.0 - trim) } }
     }
 
-    /// The next operation. Draws no random number where there is nothing to choose.
+    /// Draws the next operation. Consumes no random number if only one operation is possible.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Op {
         if let Some(op) = self.fixed {
@@ -50,7 +50,7 @@ impl OpMix {
     }
 }
 
-/// How long a request is \[bytes\].
+/// Distribution of the length of a request \[bytes\].
 #[derive(Clone, Debug)]
 pub struct SizeMix {
     last: u64,
@@ -58,12 +58,12 @@ pub struct SizeMix {
 }
 
 impl SizeMix {
-    /// Always `bytes`.
+    /// Returns a mix that always draws `bytes`.
     pub fn only(bytes: u64) -> SizeMix {
         SizeMix { last: bytes, choices: Vec::new() }
     }
 
-    /// Lengths \[bytes\] with weights, of which at least one must be positive.
+    /// Returns a mix of lengths \[bytes\] with weights, of which at least one must be positive.
     pub fn weighted(parts: &[(u64, f64)]) -> SizeMix {
         let total: f64 = parts.iter().map(|(_, weight)| weight).sum();
         assert!(total > 0.0, "a choice needs a positive weight");
@@ -77,7 +77,7 @@ impl SizeMix {
         SizeMix { last: kept[kept.len() - 1].0, choices }
     }
 
-    /// The next length \[bytes\].
+    /// Draws the next length \[bytes\].
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         if self.choices.is_empty() {

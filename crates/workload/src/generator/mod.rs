@@ -1,7 +1,8 @@
-//! Generators shared by fio jobs, synthetic workloads and look-alikes: where a request lands, how long it is, what it does.
+//! Generators of the address, length and operation of requests, shared by fio jobs, synthetic workloads and
+//! look-alikes.
 //!
-//! Each draws from its own random streams, so that changing the operation mix moves no address, and none depends on how
-//! its output is cut into batches.
+//! Each generator draws from random streams of its own, so that a change of the operation mix changes no address. The
+//! requests do not depend on the sizes of the batches.
 
 mod blocks;
 mod mix;

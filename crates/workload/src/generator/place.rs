@@ -1,57 +1,57 @@
-//! Where requests land inside a region.
+//! Distributions of request addresses within a region.
 
 use super::Zipf;
 use kit::Permutation;
 use kit::{Op, Rng};
 
-/// A zone of a zoned distribution.
+/// Zone of a zoned distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zone {
-    /// Share of the accesses, any scale.
+    /// Share of the accesses, relative to the weights of the other zones.
     pub weight: f64,
     /// First block.
     pub first: u64,
-    /// Blocks, at least 1.
+    /// Number of blocks, at least 1.
     pub blocks: u64,
 }
 
-/// How requests are spread over the `blocks` aligned blocks of a region.
+/// Distribution of requests over the `blocks` aligned blocks of a region.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// Each operation's requests follow one another from the region's start, and begin again at its end. Reads, writes and
-    /// trims keep a position each, as fio's do.
+    /// Each operation's requests follow one another from the region's start, and continue at its start after its end.
+    /// Reads, writes and trims keep separate positions, as in fio.
     Sequential,
-    /// Each block once per pass, in the order of a keyed bijection with a fresh key for each pass; one pass serves all
-    /// operations, as fio's one random map does. No bitmap is needed.
+    /// Each block once per pass, in the order of a keyed bijection with a new key for each pass. All operations share
+    /// one pass, as they share one random map in fio. No bitmap is needed.
     OncePerPass,
-    /// Each block with the same probability, independently.
+    /// Each block with the same probability, independent of earlier requests.
     Uniform,
-    /// Zipf over the blocks, the popular ones scattered over the region by a keyed bijection.
+    /// Zipf over the blocks; a keyed bijection scatters the popular blocks over the region.
     Zipf {
-        /// Exponent: the `k`-th most popular block is drawn in proportion to `k^-theta`.
+        /// Exponent: the `k`-th most popular block is drawn with a probability proportional to `k^-theta`.
         theta: f64,
     },
-    /// Self-similar (fio calls it pareto): a share `1 - h` of the accesses falls on a share `h` of the blocks, and again so
-    /// inside it (Gray and others, SIGMOD 1994). Scattered as in [`Place::Zipf`].
+    /// Self-similar (`pareto` in fio): a share `1 - h` of the accesses falls on a share `h` of the blocks, and
+    /// recursively so within that share (Gray and others, SIGMOD 1994). Scattered as in [`Place::Zipf`].
     SelfSimilar {
-        /// The skew, between 0 and 1; 0.2 is the 80/20 rule.
+        /// Skew, between 0 and 1; 0.2 is the 80/20 rule.
         h: f64,
     },
-    /// Normal around the region's middle, wrapped at its ends.
+    /// Normal around the region's middle, wrapped around at its ends.
     Normal {
         /// Standard deviation as a share of the region.
         deviation: f64,
     },
-    /// Uniform inside zones that are drawn by weight; the zones may differ by operation (read, write, trim).
+    /// Uniform within zones that are drawn by weight; the zones may differ by operation (read, write, trim).
     Zoned {
-        /// The zones by operation, in the order of [`Op::ALL`].
+        /// Zones by operation, in the order of [`Op::ALL`].
         zones: [Vec<Zone>; 3],
     },
 }
 
-/// A place generator at work: static dispatch, so that the loop over a batch has no call through a pointer.
+/// Address generator. It is dispatched statically, so that the loop over a batch makes no indirect call.
 pub(super) trait Placer: Send {
-    /// Start \[bytes from the region's start\] of a request of `length` bytes.
+    /// Returns the start of a request of `length` bytes \[bytes from the region's start\].
     fn place(&mut self, op: Op, length: u64) -> u64;
 }
 

@@ -16,7 +16,7 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// `count` items (at least 1), exponent `theta` (above 0; 1 is allowed).
+    /// Returns the distribution over `count` items (at least 1) with exponent `theta` (above 0; 1 is allowed).
     pub fn new(count: u64, theta: f64) -> Zipf {
         assert!(count >= 1 && theta > 0.0 && theta.is_finite(), "Zipf needs an item and a positive exponent");
         let mut zipf = Zipf { count: count as f64, theta, area_first: 0.0, area_last: 0.0, shortcut: 0.0 };
@@ -26,7 +26,7 @@ impl Zipf {
         zipf
     }
 
-    /// The next rank, 0 the most likely.
+    /// Draws the next rank; 0 is the most likely.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.area_last + rng.unit() * (self.area_first - self.area_last);
@@ -38,12 +38,12 @@ impl Zipf {
         }
     }
 
-    /// The weight of rank `x` (counted from 1).
+    /// Returns the weight of rank `x` (counted from 1).
     fn height(&self, x: f64) -> f64 {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// The integral of the weight up to `x`, zero at 1; written so that it is smooth through an exponent of 1.
+    /// Returns the integral of the weight from 1 to `x`, in a form that is continuous at an exponent of 1.
     fn area(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.theta) * log;

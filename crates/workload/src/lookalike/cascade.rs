@@ -1,30 +1,32 @@
-//! Arrival times as a cascade of counts, fitted so that counts disperse as measured at every time scale.
+//! Arrival times from a cascade of counts, fitted so that the counts disperse as measured at every time scale.
 //!
-//! The widest windows have the measured numbers of requests. A window is halved again and again; of its `n` requests, a
-//! random number falls into the first half. How unevenly is measured per level: if `c` is the correlation of the sides on
-//! which two requests of a parent fall, the variance of `first - second` is `n + c n (n - 1)`. So the second moments of the
-//! counts, and with them the index of dispersion, are those of the trace on every dyadic scale at once, from bursts of
-//! microseconds to the load's tide. (A beta-binomial form of the multifractal wavelet model: Riedi, Crouse, Ribeiro,
-//! Baraniuk, "A multifractal wavelet model with application to network traffic", IEEE Trans. Inf. Theory 45(3), 1999.)
-//! Known errors: window borders are fixed points of the grid; which half comes first is symmetric; windows of a pass
-//! follow each other in random order, so nothing is kept of the load's order beyond the widest window.
+//! The widest windows have the measured numbers of requests. Each window is halved repeatedly; of its `n` requests, a
+//! random number falls into the first half. The unevenness is measured for each level and each class of `n`: if `c` is
+//! the correlation between the halves into which two requests of a window fall, the variance of the difference between
+//! the halves is `n + c n (n - 1)`. The second moments of the counts, and with them the index of dispersion, are
+//! therefore those of the trace on all dyadic scales at once, from bursts of microseconds to the slow variation of the
+//! load. (This is a beta-binomial form of the multifractal wavelet model: Riedi, Crouse, Ribeiro, Baraniuk, "A
+//! multifractal wavelet model with application to network traffic", IEEE Trans. Inf. Theory 45(3), 1999.)
+//!
+//! Known errors: the borders of the windows lie on a fixed grid; the two halves are statistically symmetric; the
+//! windows of a pass follow each other in random order, so that the order of the load beyond the widest window is lost.
 
 use super::model::Arrival;
 use super::quantiles::rounded;
 use kit::{Nanos, Rng, SimTime};
 
-/// Classes of parents by their number of requests: bounds, both ends included.
+/// Classes of windows by their number of requests: bounds, both included.
 const CLASSES: [(u64, u64); 4] = [(2, 3), (4, 15), (16, 127), (128, u64::MAX)];
-/// Widest windows of a fit.
+/// Number of widest windows of a fit.
 const WINDOWS: u64 = 16;
-/// The narrowest window is at least this wide \[ns\].
+/// Minimum width of the narrowest window \[ns\].
 const LEAF_NS: u64 = 128;
 
 fn class(count: u64) -> usize {
     CLASSES.iter().position(|(low, high)| (*low..=*high).contains(&count)).unwrap_or(0)
 }
 
-/// Fits the cascade to sorted arrival times \[ns\], of which there is at least one.
+/// Fits the cascade to sorted arrival times \[ns\], of which there must be at least one.
 pub fn fit(times: &[u64]) -> Arrival {
     let (first, last) = (times[0], times[times.len() - 1]);
     let window = ((last - first) / WINDOWS + 1).max(LEAF_NS);
@@ -54,13 +56,13 @@ struct Moments {
 }
 
 impl Moments {
-    /// From `sum (first - second)^2 = sum n + c sum n (n - 1)`.
+    /// Returns the correlation `c`, from `sum (first - second)^2 = sum n + c sum n (n - 1)`.
     fn correlation(&self) -> f64 {
         if self.pairs > 0.0 { ((self.squares - self.requests) / self.pairs).clamp(-1.0, 1.0) } else { 0.0 }
     }
 }
 
-/// Takes in a window (start and width) and its halves.
+/// Adds a window (start and width) and, recursively, its halves to the sums.
 fn measure(times: &[u64], (start, width): (u64, u64), level: usize, sums: &mut [[Moments; 4]]) {
     if times.len() < 2 || level == sums.len() {
         return;
@@ -84,7 +86,7 @@ struct Part {
     count: u64,
 }
 
-/// Arrival times without end.
+/// Endless source of arrival times.
 pub struct Cascade {
     window: u64,
     windows: Vec<u64>,
@@ -93,14 +95,14 @@ pub struct Cascade {
     rng: Rng,
     order: Vec<usize>,
     next_start: u64,
-    // At most one part per level and side: the bound on memory.
+    // Windows still to be opened, depth first: at most one more than there are levels, which bounds the memory.
     parts: Vec<Part>,
     pending: u64,
     pending_at: u64,
 }
 
 impl Cascade {
-    /// The arrivals of `model`, `speed` times as fast; at least one window must have a request.
+    /// Returns the arrivals of `model` with the rate scaled by `speed`; at least one window must have a request.
     pub fn new(model: &Arrival, speed: f64, rng: Rng) -> Cascade {
         let halves = model.halves.iter().map(|row| [0, 1, 2, 3].map(|class| row.get(class).copied().unwrap_or(0.0))).collect();
         Cascade {
@@ -117,7 +119,7 @@ impl Cascade {
         }
     }
 
-    /// The next arrival.
+    /// Returns the next arrival.
     pub fn next(&mut self) -> SimTime {
         while self.pending == 0 {
             match self.parts.pop() {
@@ -129,7 +131,7 @@ impl Cascade {
         SimTime((self.pending_at as f64 / self.speed) as u64)
     }
 
-    /// Takes the next of the widest windows, in a fresh random order once all are used.
+    /// Pushes the next of the widest windows; starts a new random order once all are used.
     fn widest(&mut self) {
         if self.order.is_empty() {
             self.order = (0..self.windows.len()).collect();
@@ -163,10 +165,11 @@ impl Cascade {
     }
 }
 
-/// How many of `count` requests fall into the first half, when the sides of two correlate by `correlation`.
+/// Draws the number of `count` requests that fall into the first half; `correlation` is that between the halves of two
+/// requests.
 fn split(count: u64, correlation: f64, rng: &mut Rng) -> u64 {
     if correlation <= 0.0 {
-        // More even than chance: only a part of the requests chooses freely, the rest is dealt out in pairs.
+        // More even than chance: only some of the requests choose a half at random, the others are divided evenly.
         let free = (count as f64 * (1.0 + correlation * (count as f64 - 1.0)).max(0.0)).max(0.0);
         let free = (libm::floor(free + rng.unit()) as u64).min(count);
         let free = if (count - free) % 2 == 1 { free + 1 } else { free };
@@ -179,7 +182,7 @@ fn split(count: u64, correlation: f64, rng: &mut Rng) -> u64 {
     if count > 64 {
         return binomial(count, symmetric_beta(shape, rng), rng);
     }
-    // Polya's urn: each side attracts in proportion to what it has.
+    // Polya's urn: each half is chosen in proportion to the requests that it already has plus `shape`.
     let mut left = 0;
     for drawn in 0..count {
         left += u64::from(rng.unit() * (2.0 * shape + drawn as f64) < shape + left as f64);
@@ -187,7 +190,8 @@ fn split(count: u64, correlation: f64, rng: &mut Rng) -> u64 {
     left
 }
 
-/// Successes in `count` trials: exact up to 64, then normal, or Poisson where successes or failures are few.
+/// Draws the number of successes in `count` trials: exact up to 64 trials; beyond, from a normal approximation, or a
+/// Poisson approximation if successes or failures are few.
 fn binomial(count: u64, probability: f64, rng: &mut Rng) -> u64 {
     if count <= 64 {
         return (0..count).map(|_| u64::from(rng.unit() < probability)).sum();
@@ -207,13 +211,13 @@ fn binomial(count: u64, probability: f64, rng: &mut Rng) -> u64 {
     libm::round(drawn).clamp(0.0, count as f64) as u64
 }
 
-/// A variate of Beta(shape, shape).
+/// Draws a variate of Beta(shape, shape).
 fn symmetric_beta(shape: f64, rng: &mut Rng) -> f64 {
     let (left, right) = (gamma(shape, rng), gamma(shape, rng));
     if left + right > 0.0 { left / (left + right) } else { f64::from(u8::from(rng.chance(0.5))) }
 }
 
-/// A variate of Gamma(shape, 1) (Marsaglia and Tsang, ACM TOMS 26(3), 2000).
+/// Draws a variate of Gamma(shape, 1) (Marsaglia and Tsang, ACM TOMS 26(3), 2000).
 fn gamma(shape: f64, rng: &mut Rng) -> f64 {
     if shape < 1.0 {
         return gamma(shape + 1.0, rng) * libm::pow(1.0 - rng.unit(), 1.0 / shape);

@@ -1,4 +1,4 @@
-//! Measures that a trace and its look-alike have in common, side by side.
+//! Compares a trace with its look-alike, measure by measure.
 
 use super::recency::{Recency, Touch};
 use crate::{Request, Source};
@@ -8,25 +8,26 @@ use std::collections::BTreeMap;
 
 /// Time scales of the index of dispersion \[ns\].
 const SCALES_NS: [u64; 5] = [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000];
-/// Fewer windows than this give no variance worth the name.
+/// Minimum number of windows for an estimate of the variance.
 const WINDOWS_MIN: u64 = 5;
 const PAGE: u64 = 4096;
 
-/// Two sources, measured in the same way.
+/// Statistics of two sources, measured in the same way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The first source.
+    /// Statistics of the first source.
     pub a: Measures,
-    /// The second.
+    /// Statistics of the second source.
     pub b: Measures,
 }
 
-/// What a source looks like over its first requests. Shares are between 0 and 1; what cannot be measured is absent.
+/// Statistics of the first requests of a source. Shares are between 0 and 1; a statistic that cannot be measured is
+/// absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measures {
-    /// Requests seen.
+    /// Number of requests measured.
     pub requests: u64,
-    /// Last less first arrival \[ns\].
+    /// Time from the first arrival to the last \[ns\].
     pub span_ns: u64,
     /// Requests per second.
     pub rate: Option<f64>,
@@ -34,7 +35,7 @@ pub struct Measures {
     pub read_share: f64,
     /// Share of trims.
     pub trim_share: f64,
-    /// Probability that a request has the operation of the one before.
+    /// Share of requests with the same operation as the previous request.
     pub same_op: f64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -42,25 +43,27 @@ pub struct Measures {
     pub write_bytes: u64,
     /// Quantiles of request sizes (10, 25, 50, 75, 90 %) \[bytes\].
     pub size_quantiles: [u64; 5],
-    /// Distinct 4 KiB pages touched \[bytes\] after an eighth, a quarter, a half and all of the requests.
+    /// Footprint (distinct 4 KiB pages touched) \[bytes\] after an eighth, a quarter, a half and all of the requests.
     pub footprint_bytes: [u64; 4],
-    /// Share of requests that begin where one of the last 8 of the same operation ended.
+    /// Share of requests that begin where one of the last 8 requests of the same operation ended.
     pub sequential_share: f64,
-    /// Share of the written pages that had been written before.
+    /// Share of the page writes that went to a page written before.
     pub overwrite_share: f64,
     /// Share of requests whose first page was the first page of an earlier request.
     pub reuse_share: f64,
-    /// Quantiles (10, 25, 50, 75, 90 %) of the LRU stack distance of reads that return to a first page, in first pages.
+    /// Quantiles (10, 25, 50, 75, 90 %) of the LRU stack distance of reads that return to the first page of an earlier
+    /// read, in distinct first pages of reads.
     pub read_reuse: Option<[u64; 5]>,
-    /// The same of writes: in pages written since.
+    /// Like `read_reuse`, but for writes and trims together.
     pub write_reuse: Option<[u64; 5]>,
     /// Share of requests that start on a 4 KiB page.
     pub aligned_share: f64,
-    /// Index of dispersion of counts (variance over mean) at 10 ms, 100 ms, 1 s, 10 s, 100 s; where five windows fit.
+    /// Index of dispersion of counts (variance over mean) at 10 ms, 100 ms, 1 s, 10 s, 100 s; absent if fewer than five
+    /// windows fit.
     pub dispersion: [Option<f64>; 5],
 }
 
-/// Measures the first `count` requests of both.
+/// Measures the first `count` requests of both sources.
 pub fn compare(a: &mut dyn Source, b: &mut dyn Source, count: u64) -> Result<Comparison, Problems> {
     Ok(Comparison { a: measure(a, count)?, b: measure(b, count)? })
 }
@@ -84,7 +87,7 @@ fn measure(source: &mut dyn Source, count: u64) -> Result<Measures, Problems> {
     Ok(gauge.finish())
 }
 
-/// Pages by chunks of 64: touched and written bits.
+/// Touched and written bits of pages, in chunks of 64 pages.
 #[derive(Default)]
 struct Pages {
     chunks: BTreeMap<u64, (u64, u64)>,
@@ -92,7 +95,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// Marks `first..=last`; returns how many of them were written before.
+    /// Marks the pages `first..=last`, and returns how many of them were written before.
     fn mark(&mut self, first: u64, last: u64, written: bool) -> u64 {
         let mut before = 0;
         for chunk in first / 64..=last / 64 {
@@ -212,7 +215,8 @@ fn quantiles(samples: &mut [u64]) -> Option<[u64; 5]> {
     Some([0.1, 0.25, 0.5, 0.75, 0.9].map(|level| samples[(level * last as f64) as usize]))
 }
 
-/// Variance over mean of the counts in whole windows of `scale` from the first of `times` (sorted).
+/// Returns the variance over the mean of the counts in whole windows of `scale`, from the first of the sorted `times`;
+/// `None` if too few windows fit.
 fn dispersion(times: &[u64], scale: u64) -> Option<f64> {
     let (first, last) = (*times.first()?, *times.last()?);
     let windows = (last - first) / scale;

@@ -1,4 +1,4 @@
-//! Measures a trace and writes it as a description.
+//! Measures a trace and returns its description.
 
 use super::history::{FRESH_JUMP, FRESH_RUN, History, RETURN, RUN, RUNS};
 use super::model::{Arrival, Behaviour, Beyond, Description, Kind, Pace, Sizes};
@@ -9,14 +9,15 @@ use crate::{Request, Source};
 use kit::{Bytes, Nanos, Op, Problems};
 use std::collections::BTreeMap;
 
-/// The most requests a fit holds in memory (40 bytes each).
+/// Maximum number of requests that a fit holds in memory (40 bytes each).
 pub const REQUESTS_MAX: usize = 4_000_000;
-/// Classes of progress, each half as long as the one before, the last half first.
+/// Number of age classes of requests: the last half of a trace, the quarter before it, and so on, each half as long as
+/// the class after it; the last class holds all earlier requests.
 pub const PROGRESS: usize = 8;
-/// Sizes that are kept one by one; the rest is kept as [`REST_SIZES`] means.
+/// Number of sizes that are kept one by one; all other sizes are kept as [`REST_SIZES`] means.
 const OWN_SIZES: usize = 8;
 const REST_SIZES: usize = 3;
-/// A fresh jump within this many bytes of the last request's end is near.
+/// Maximum distance of a near jump from the end of the operation's last request \[bytes\].
 const NEAR_BYTES: i64 = 4 << 20;
 
 /// Reads at most [`REQUESTS_MAX`] requests.
@@ -31,12 +32,12 @@ pub fn collect(source: &mut dyn Source) -> Result<Vec<Request>, Problems> {
     }
 }
 
-/// The description of `requests`, of which there is at least one, with a length above 0.
+/// Returns the description of `requests`, of which at least one must have a length above 0.
 pub fn describe(requests: &[Request], input: &FitInput) -> Description {
     let extent = extent_bytes(requests);
     let space = Space::new(requests, extent.max(64 << 10));
     let (packed, grain) = (space.bytes(), space.grain());
-    // Room to spare, so that new data finds holes of its size until the end.
+    // A quarter is spare space, so that new data finds gaps of its size until the end.
     let region = (packed + packed / 4).div_ceil(grain) * grain;
     let mut gauge = Gauge::new(packed, extent, requests.len());
     for (index, request) in requests.iter().enumerate() {
@@ -69,7 +70,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
     }
 }
 
-/// The power of two at the median size, from 4 KiB to 1 MiB.
+/// Returns the power of two at or above the median size, from 4 KiB to 1 MiB.
 fn extent_bytes(requests: &[Request]) -> u64 {
     let mut sizes: Vec<u64> = requests.iter().map(|request| request.length.0).filter(|length| *length > 0).collect();
     sizes.sort_unstable();
@@ -81,14 +82,14 @@ fn shares(counts: &[f64]) -> Vec<f64> {
     counts.iter().map(|count| if total > 0.0 { rounded(count / total) } else { 0.0 }).collect()
 }
 
-/// The shares without the zeroes at the end.
+/// Returns the shares without the zeroes at the end.
 fn short(counts: &[f64]) -> Vec<f64> {
     let mut list = shares(counts);
     list.truncate(list.iter().rposition(|share| *share > 0.0).map_or(0, |last| last + 1));
     list
 }
 
-/// The class of request `index` of `count`: 0 in the last half, 1 in the quarter before, ...
+/// Returns the age class of request `index` of `count`: 0 in the last half, 1 in the quarter before it, and so on.
 pub fn progress(index: u64, count: u64) -> usize {
     let mut class = 0;
     while class + 1 < PROGRESS && index < count >> (class + 1) {
@@ -97,7 +98,7 @@ pub fn progress(index: u64, count: u64) -> usize {
     class
 }
 
-/// Counts while a trace goes by.
+/// Counters of a trace.
 struct Gauge {
     history: History,
     count: usize,
@@ -107,27 +108,28 @@ struct Gauge {
     ops: [OpGauge; 3],
 }
 
-/// Counts of one operation.
+/// Counters of one operation.
 #[derive(Default)]
 struct OpGauge {
     requests: f64,
     kinds: [[f64; 4]; 4],
     last_kind: Option<usize>,
-    /// Entries into another extent by whether the one before was touched, and by progress: all, and into untouched ones.
+    /// Entries of runs into another extent, by whether the extent before it had been untouched (index 0) or touched
+    /// (1), and by age class: all entries, and those into untouched extents.
     entries: [[[f64; 2]; PROGRESS]; 2],
-    /// Lengths of runs through untouched data that have ended \[KiB\].
+    /// Lengths of the ended runs through untouched data \[KiB\].
     fresh_run_kib: Vec<f64>,
-    /// Starts of the fresh runs that go on, by their present ends.
+    /// Starts of the runs through untouched data that have not ended, keyed by their present ends.
     growing: BTreeMap<u64, u64>,
     run_index: [[f64; RUNS]; 2],
-    /// Sizes by kind.
+    /// Number of requests of each size, by kind of request.
     sizes: [BTreeMap<u64, u64>; 4],
-    /// By progress: jumps, and fresh ones.
+    /// By age class: all jumps, and jumps to untouched data.
     fresh: [[f64; 2]; PROGRESS],
     distances: [Vec<f64>; 2],
-    /// Returns to extents in which a request began, and those to the same sector.
+    /// Returns to extents in which a request began, and those of them that begin at the same sector.
     starts: [f64; 2],
-    /// Requests that begin where an earlier one began, and those of the same size.
+    /// Requests that begin where an earlier one began, and those of them that have the same size.
     same_size: [f64; 2],
     near: Vec<f64>,
     places: Vec<f64>,
@@ -193,7 +195,7 @@ fn sector_in(start: u64, history: &History) -> u16 {
 }
 
 impl OpGauge {
-    /// A request that continues a run.
+    /// Counts the entry of a request that continues a run into another extent.
     fn enter(&mut self, history: &History, kind: usize, start: u64, length: u64, class: usize) {
         if let Some(entered) = history.entered(start, length) {
             let entries = &mut self.entries[kind - FRESH_RUN][class];
@@ -202,7 +204,8 @@ impl OpGauge {
         }
     }
 
-    /// Follows the lengths of fresh runs; memory is bounded because old ones are taken as ended.
+    /// Tracks the lengths of runs through untouched data. To bound the memory, all open runs are taken as ended when
+    /// there are too many.
     fn grow(&mut self, kind: usize, start: u64, length: u64) {
         let begin = match kind {
             FRESH_JUMP => start,
@@ -215,7 +218,7 @@ impl OpGauge {
         self.growing.insert(start + length, begin);
     }
 
-    /// A request that jumps; returns its kind.
+    /// Counts a request that jumps, and returns its kind.
     fn jump(&mut self, history: &History, op: Op, start: u64, class: usize, region: u64) -> usize {
         self.fresh[class][0] += 1.0;
         match history.find(op, start) {
@@ -248,17 +251,17 @@ impl OpGauge {
         let returns = (self.distances[0].len() + self.distances[1].len()) as f64;
         let (near, far) = (self.near.len() as f64, self.places.len() as f64);
         self.fresh_run_kib.extend(self.growing.iter().map(|(end, begin)| (end - begin) as f64 / 1024.0));
-        // Where a class has next to no cases, the mean over all classes stands in.
+        // A class with fewer than 10 cases gets the mean over all classes.
         let by_class = |classes: &[[f64; 2]; PROGRESS]| -> Vec<f64> {
             let (all, hits) = classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class[0], sum.1 + class[1]));
             let shares = classes.iter().map(|class| if class[0] >= 10.0 { part(class[1], class[0]) } else { part(hits, all) });
             let mut shares: Vec<f64> = shares.collect();
-            // One entry says as much as many equal ones.
+            // With fewer than 10 cases in all, every class has the same mean, and one entry suffices.
             shares.dedup_by(|later, earlier| all < 10.0 && later == earlier);
             shares
         };
         let (jumps, fresh) = self.fresh.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class[0], sum.1 + class[1]));
-        // A rare operation gets short tables.
+        // A rare operation gets shorter tables.
         let levels = if self.requests < 2000.0 { 9 } else { 25 };
         let growth = by_class(&self.fresh).iter().map(|share| part(share * jumps, fresh)).collect();
         Some(Behaviour {
@@ -286,7 +289,8 @@ impl OpGauge {
     }
 }
 
-/// The most frequent sizes one by one, the others as the means of a few groups, so that the mean size is kept.
+/// Returns the most frequent sizes one by one, and the other sizes as the means of a few groups, so that the mean size
+/// is kept.
 fn sizes(counts: &BTreeMap<u64, u64>) -> Sizes {
     let total: u64 = counts.values().sum();
     let mut by_count: Vec<(u64, u64)> = counts.iter().map(|(bytes, count)| (*bytes, *count)).collect();
@@ -294,7 +298,7 @@ fn sizes(counts: &BTreeMap<u64, u64>) -> Sizes {
     let mut rest = by_count.split_off(by_count.len().min(OWN_SIZES));
     rest.sort_unstable();
     let rest_total: u64 = rest.iter().map(|(_, count)| count).sum();
-    // Means keep the alignment that all the grouped sizes share, up to a page.
+    // The means are rounded to the alignment that all grouped sizes share, at most a page.
     let grain = rest.iter().fold(4096, |grain, (bytes, _)| grain.min(1u64 << bytes.trailing_zeros())).max(512);
     let mut groups = vec![(0u128, 0u64); REST_SIZES];
     let mut seen = 0;

@@ -1,40 +1,40 @@
-//! What requests did so far, as far as the next one's place depends on it; the same for fitting and generating.
+//! State of the past requests on which the address of the next one depends; used both for fitting and for generating.
 
 use super::recency::{Recency, Touch};
 use kit::{Op, SECTOR_BYTES};
 
-/// What a request is with respect to those before: a jump to an untouched extent.
+/// Kind of a request with respect to those before it: a jump to an untouched extent.
 pub const FRESH_JUMP: usize = 0;
-/// A jump to a touched extent.
+/// Kind of a request: a jump to a touched extent.
 pub const RETURN: usize = 1;
-/// It continues a run whose last extent was untouched before.
+/// Kind of a request: the continuation of a run whose last extent was untouched when the run entered it.
 pub const FRESH_RUN: usize = 2;
-/// It continues another run.
+/// Kind of a request: the continuation of any other run.
 pub const RUN: usize = 3;
-/// Runs whose ends are remembered, per operation and freshness.
+/// Maximum number of runs whose ends are remembered, per operation and freshness.
 pub const RUNS: usize = 8;
-/// Most extents that one request touches on the stacks; larger requests touch their first ones.
+/// Maximum number of extents that one request touches on the stacks; a larger request touches only its first ones.
 const TOUCHES_MAX: u64 = 64;
-/// Most words of the map of touched extents that one search looks at.
+/// Maximum number of words of the bitmap of touched extents that one search examines.
 const SEARCH_MAX: usize = 1 << 10;
 
-/// A sequential run, by its end.
+/// Sequential run, represented by its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// The byte after it.
+    /// First byte past the run.
     pub end: u64,
-    /// Whether the extent that it entered last was untouched before.
+    /// True if the extent that the run entered last was untouched before.
     pub fresh: bool,
 }
 
-/// Run ends, recency stacks, and which extents were touched.
+/// Ends of runs, recency stacks, and the set of touched extents.
 pub struct History {
     extent_bytes: u64,
     extents: usize,
-    /// Runs by operation and freshness (fresh ones first), the latest first.
+    /// Runs by operation and freshness (fresh ones first), the most recent run first.
     runs: [[Vec<Run>; 2]; 4],
     last_end: [Option<u64>; 4],
-    /// Extents by last read (0) and by last write (1).
+    /// Extents in the order of their last read (0), and of their last write or trim (1).
     pub stacks: [Recency; 2],
     touched: Vec<u64>,
     untouched: usize,
@@ -42,7 +42,7 @@ pub struct History {
 }
 
 impl History {
-    /// Nothing yet, for a region of `region_bytes`.
+    /// Returns an empty history for a region of `region_bytes`.
     pub fn new(region_bytes: u64, extent_bytes: u64) -> History {
         let extents = region_bytes.div_ceil(extent_bytes) as usize;
         History {
@@ -57,12 +57,13 @@ impl History {
         }
     }
 
-    /// The grain of the stacks \[bytes\].
+    /// Returns the granularity of the stacks \[bytes\].
     pub fn extent_bytes(&self) -> u64 {
         self.extent_bytes
     }
 
-    /// The run of `op` that a request at `start` continues: its kind ([`FRESH_RUN`] or [`RUN`]) and its index there.
+    /// Returns the run of `op` that a request at `start` continues: its kind ([`FRESH_RUN`] or [`RUN`]) and its index
+    /// among the runs of that kind.
     pub fn run_at(&self, op: Op, start: u64) -> Option<(usize, usize)> {
         [FRESH_RUN, RUN].into_iter().find_map(|kind| {
             let runs = &self.runs[op as usize][kind - FRESH_RUN];
@@ -70,24 +71,26 @@ impl History {
         })
     }
 
-    /// Run `index` of a kind of `op`.
+    /// Returns the run of `op` with this kind and index.
     pub fn run(&self, op: Op, run: (usize, usize)) -> Option<Run> {
         self.runs[op as usize][run.0 - FRESH_RUN].get(run.1).copied()
     }
 
-    /// Where the last request of `op` ended.
+    /// Returns the end of the last request of `op`.
     pub fn last_end(&self, op: Op) -> Option<u64> {
         self.last_end[op as usize]
     }
 
-    /// The first byte of the first extent that a request enters when it continues a run that ended at `start`.
+    /// Returns the first byte of the first extent that a request enters when it continues a run that ended at `start`;
+    /// `None` if it enters no other extent.
     pub fn entered(&self, start: u64, length: u64) -> Option<u64> {
         let next = start.div_ceil(self.extent_bytes) * self.extent_bytes;
         (next < start + length).then_some(next)
     }
 
-    /// Where a return to `start` would be found: the touch and its distance, in the written (true) or read data. Writes ask
-    /// the written data first, for overwriting is what wears a drive; others ask for the later touch.
+    /// Returns the last touch of the extent at `start`, as a return would find it: true if it is on the stack of
+    /// written data (false: of read data), the touch, and its stack distance. Writes prefer the written data, because
+    /// overwrites wear a drive; other operations take the more recent touch.
     pub fn find(&self, op: Op, start: u64) -> Option<(bool, Touch, usize)> {
         let extent = (start / self.extent_bytes) as usize;
         let read = self.stacks[0].find(extent);
@@ -100,13 +103,14 @@ impl History {
         }
     }
 
-    /// True if the extent at `start` was touched.
+    /// Returns true if the extent at `start` was touched.
     pub fn touched(&self, start: u64) -> bool {
         let extent = (start / self.extent_bytes) as usize;
         self.touched[extent / 64] >> (extent % 64) & 1 == 1
     }
 
-    /// The first untouched extent at or after that of `start`, around the region's end; none where a long search finds none.
+    /// Returns the start of the first untouched extent at or after that of `start`, wrapping around at the region's
+    /// end; `None` if there is none, or if the search examines too many words.
     pub fn untouched_after(&self, start: u64) -> Option<u64> {
         let first = (start / self.extent_bytes) as usize;
         if self.untouched == 0 {
@@ -126,7 +130,7 @@ impl History {
         None
     }
 
-    /// Untouched extents in a row from that of `start`, counted up to `most`.
+    /// Returns the number of consecutive untouched extents from that of `start`, at most `most`.
     pub fn room(&self, start: u64, most: u64) -> u64 {
         let first = (start / self.extent_bytes) as usize;
         let end = first.saturating_add(most as usize).min(self.extents);
@@ -141,7 +145,7 @@ impl History {
         (end - first) as u64
     }
 
-    /// Takes a request in.
+    /// Records a request; `run` is the run that it continues, if any.
     pub fn record(&mut self, op: Op, start: u64, length: u64, run: Option<(usize, usize)>) {
         self.clock += 1;
         let runs = &mut self.runs[op as usize];
@@ -162,7 +166,7 @@ impl History {
             *word |= bit;
         }
         let stack = &mut self.stacks[usize::from(op != Op::Read)];
-        // From the end, so that the extent of the start is on top.
+        // In reverse order, so that the extent of the start ends up on top.
         for extent in (first + 1..=last.min(first + TOUCHES_MAX - 1)).rev() {
             stack.touch(Touch { extent: extent as u32, sector: 0, sectors: 0, when: self.clock });
         }

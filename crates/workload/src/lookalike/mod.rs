@@ -1,13 +1,14 @@
-//! Look-alikes: a measured trace as a few kilobytes of statistics, and requests without end that behave like it.
+//! Look-alikes: models of measured traces, a few kilobytes of statistics each, that generate an endless stream of
+//! similar requests.
 //!
-//! Kept: bursts at every time scale (`arrival`), the operations' order as a Markov chain, sizes by operation and by whether
-//! a request continues a run, sequential runs (several at a time), returns to data read or written before by LRU stack
-//! distance, growth of the footprint, alignment, and where in the address space new data appears. Addresses are those of the
-//! trace's touched grains, packed together in their order.
+//! Preserved: bursts at every time scale (`arrival`), the order of the operations as a Markov chain, sizes by operation
+//! and by kind of request (a jump, or the continuation of a run), sequential runs (several at a time), returns to data
+//! read or written before by LRU stack distance, growth of the footprint, alignment, and the position of new data in
+//! the address space. Addresses are those of the trace's touched grains, packed together in their order.
 //!
-//! Not kept: the coupling between bursts and places (a burst of one file), correlations of an operation's order beyond one
-//! step, and everything about the load's order beyond a sixteenth of the trace. [`compare`] shows how close a look-alike
-//! comes.
+//! Not preserved: the correlation between bursts and addresses (a burst of one file), correlations of the order of the
+//! operations beyond one step, and the order of the load beyond a sixteenth of the trace. [`compare`] shows how close a
+//! look-alike comes.
 
 mod cascade;
 mod compare;
@@ -27,25 +28,26 @@ use crate::synthetic::form::{self, Form};
 use crate::{Job, Limits, Pacing, Source, Workload};
 use kit::{Nanos, Problems, SECTOR_BYTES};
 
-/// What a fit is told beside the requests.
+/// Input of a fit beside the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FitInput {
-    /// The trace's name, for the description.
+    /// Name of the trace, for the description.
     pub name: String,
 }
 
-/// What came out of a fit.
+/// Result of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The fields.
+    /// Fitted description.
     pub description: Description,
-    /// What the user should know: one line each.
+    /// Messages for the user, one line each.
     pub notes: Vec<String>,
 }
 
-/// Fits a look-alike to `requests` (at most 4,000,000 are taken); returns its TOML text and what was found.
+/// Fits a look-alike to `requests` (the first 4,000,000 at most); returns its TOML text, and the description with
+/// notes.
 ///
-/// Fails where the source does, and where there is no request to learn from.
+/// Fails if the source fails, or if no request has a length above 0.
 pub fn fit(requests: &mut dyn Source, input: FitInput) -> Result<(String, Fit), Problems> {
     let taken = fit::collect(requests)?;
     if !taken.iter().any(|request| request.length.0 > 0) {
@@ -62,7 +64,7 @@ pub fn fit(requests: &mut dyn Source, input: FitInput) -> Result<(String, Fit), 
     Ok((written(&description), Fit { description, notes }))
 }
 
-/// The TOML of a description; whole numbers in lists lose their `.0`, which would be a fifth of the text.
+/// Returns the TOML of a description; whole numbers in lists lose their `.0`, which would be a fifth of the text.
 fn written(description: &Description) -> String {
     let long = toml::to_string(description).expect("a description of plain values is TOML");
     let short = |line: &str| match line.contains(" = [") && !line.contains('"') {
@@ -72,9 +74,10 @@ fn written(description: &Description) -> String {
     long.lines().map(|line| short(line) + "\n").collect()
 }
 
-/// Reads a look-alike for a drive of `user_bytes`; `name` is how messages call it, `seed` the run's.
+/// Reads a look-alike for a drive of `user_bytes`. `name` is its name in messages, `seed` the seed of the run.
 ///
-/// One job, open-loop unless its `replay` says otherwise; its source is endless, `requests` and `runtime` of the description end the job.
+/// The workload has one job, open-loop unless its `replay` says otherwise. The source is endless; `requests` and
+/// `runtime` of the description end the job.
 pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Workload, Problems> {
     let form: Form<Description> = form::read(name, text)?;
     let mut problems = Problems::default();
@@ -103,7 +106,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     Ok(Workload { jobs: vec![job], resolved, notes, period: model.runtime, is_endless })
 }
 
-/// What the schema cannot say.
+/// Checks the conditions that the schema cannot express.
 fn check(form: &Form<Description>, user_bytes: u64, problems: &mut Problems) {
     let model = &form.value;
     let mut expect = |good: bool, field: &str, complaint: &str| {
@@ -153,7 +156,7 @@ fn weights(list: &[f64]) -> bool {
     list.iter().all(|weight| *weight >= 0.0) && list.iter().sum::<f64>() > 0.0
 }
 
-/// What is wrong with the lists of a behaviour: field and complaint.
+/// Returns the problems of the lists of a behaviour: field and complaint.
 fn complaints(behaviour: &Behaviour) -> Vec<(&'static str, &'static str)> {
     let tables = [&behaviour.fresh_jump_sizes, &behaviour.return_sizes, &behaviour.fresh_run_sizes, &behaviour.run_sizes];
     let sizes = |sizes: &Sizes| {

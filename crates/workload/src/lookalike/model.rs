@@ -1,81 +1,84 @@
-//! The fields of a look-alike description: what was measured, as a few kilobytes of TOML.
+//! Fields of a look-alike description: the measured statistics, as a few kilobytes of TOML.
 
 use kit::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A look-alike of a measured trace.
+/// Look-alike of a measured trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// Always `lookalike`.
     pub kind: Kind,
-    /// The trace that it was fitted to.
+    /// Name of the trace to which the look-alike was fitted.
     pub name: String,
-    /// Requests that the fit has seen.
+    /// Number of requests to which the look-alike was fitted.
     #[schemars(range(min = 1))]
     pub fitted_requests: u64,
-    /// First byte of the region on the drive; change it freely.
+    /// First byte of the region on the drive; it may be changed freely.
     #[serde(default)]
     pub offset: Bytes,
-    /// The region that requests stay in: the trace's touched grains packed together, and a quarter to spare.
-    /// Raise it for a larger data set.
+    /// Size of the region that requests stay in: the trace's touched grains packed together, plus a quarter of spare
+    /// space. Increase it for a larger data set.
     pub region: Bytes,
-    /// What is done where the region does not fit the drive: `error` (absent), or `wrap`, addresses modulo the drive's capacity.
+    /// Treatment of a region that does not fit the drive: `error` (when absent), or `wrap` for addresses modulo the
+    /// drive's capacity.
     #[serde(default, skip_serializing_if = "is_error")]
     pub address: Beyond,
-    /// The grain of reuse distances, a power of two from 4 KiB to 1 MiB.
+    /// Granularity of reuse distances, a power of two from 4 KiB to 1 MiB.
     pub extent: Bytes,
-    /// How many times faster than measured; absent: 1.
+    /// Factor by which arrivals are faster than measured; absent: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1e-9, max = 1e9))]
     pub speed: f64,
-    /// `open` (absent), or `gaps`: each request its gap after the one before was taken, so that a full drive delays all that follow.
+    /// Pacing: `open` (when absent), or `gaps`. With `gaps`, each request is submitted at its gap after the previous
+    /// submission, so that a request that the drive cannot accept delays all later ones.
     #[serde(default, skip_serializing_if = "is_open")]
     pub replay: Pace,
-    /// Ends after this many requests; the generator itself is endless.
+    /// Number of requests after which the job ends; the generator itself is endless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests: Option<u64>,
-    /// Ends after this simulated time.
+    /// Simulated time after which the job ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
-    /// Time after the start that statistics leave out.
+    /// Time after the start during which commands are left out of the statistics.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ramp_time: Nanos,
-    /// Relative frequency of starts at sector 0 to 7 of a 4 KiB page.
+    /// Relative frequencies of jumps that start at sector 0, 1, ... 7 of a 4 KiB page.
     pub phases: Vec<f64>,
-    /// Probability of each operation (read, write, trim, flush) after each, in the same order.
+    /// Probability of each operation (read, write, trim, flush) after each operation: one row per previous operation,
+    /// in the same order.
     pub transitions: Vec<Vec<f64>>,
-    /// When requests arrive.
+    /// Arrival process.
     pub arrival: Arrival,
-    /// What reads do.
+    /// Behaviour of reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<Behaviour>,
-    /// What writes do.
+    /// Behaviour of writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Behaviour>,
-    /// What trims do.
+    /// Behaviour of trims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Behaviour>,
 }
 
-/// When the requests of a look-alike are submitted.
+/// Pacing of a look-alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// At their times, whatever the drive does.
+    /// At their generated times, whatever the drive does.
     #[default]
     Open,
-    /// At their gap after the one before; a drive that cannot take one delays all that follow.
+    /// At their gaps after the previous submission; a request that the drive cannot accept delays all later ones.
     Gaps,
 }
 
-/// What is done with a region that does not fit the drive.
+/// Treatment of a region that does not fit the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Beyond {
-    /// It is refused.
+    /// The look-alike is refused.
     #[default]
     Error,
     /// Addresses are taken modulo the drive's capacity.
@@ -94,7 +97,7 @@ fn is_zero(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }
 
-/// The word that says what a workload file is.
+/// Kind of a workload file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -102,39 +105,43 @@ pub enum Kind {
     Lookalike,
 }
 
-/// A cascade of counts: windows with a number of requests each, halved again and again.
+/// Cascade of counts: windows with a number of requests each, halved repeatedly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arrival {
-    /// The widest window.
+    /// Width of the widest windows.
     pub window: Nanos,
-    /// Requests in each of the trace's widest windows. Each pass uses every window once, in a random order.
+    /// Number of requests in each of the trace's widest windows. Each pass uses every window once, in random order.
     #[schemars(length(min = 1))]
     pub windows: Vec<u64>,
-    /// For each halving, from the widest window down, and for parents of 2-3, 4-15, 16-127 and 128 or more requests: the
-    /// correlation of the sides on which two requests of a parent fall. 0 is Poisson, 1 puts all on one side, negative values
-    /// are more even than chance.
+    /// Correlations: one row for each halving, from the widest window down, with one value each for halved windows of
+    /// 2-3, 4-15, 16-127 and 128 or more requests. A value is the correlation between the halves into which two
+    /// requests of a window fall: 0 is Poisson, 1 puts all requests into one half, negative values are more even than
+    /// chance.
     pub halves: Vec<Vec<f64>>,
 }
 
-/// What one operation does.
+/// Behaviour of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Behaviour {
-    /// Probability of each kind of request after each: a jump to untouched data, a return to touched data, the continuation
-    /// of a run through untouched data, that of another run.
+    /// Probability of each kind of request after each kind: one row per previous kind, in the order jump to untouched
+    /// data, return to touched data, continuation of a run through untouched data, continuation of another run.
     pub kinds: Vec<Vec<f64>>,
-    /// Factors on the share of jumps to untouched data: in the last half of the fitted requests, the quarter before it, ...
+    /// Factors on the share of jumps to untouched data, by age: in the last half of the fitted requests, in the quarter
+    /// before it, and so on.
     pub growth: Vec<f64>,
-    /// Probability that a run whose last extent was untouched before finds the next one untouched too; by age as in `growth`.
+    /// Probability that a run whose last extent was untouched before enters another untouched extent; by age as in
+    /// `growth`.
     pub fresh_stays: Vec<f64>,
-    /// Probability that a run whose last extent was touched before finds the next one untouched; by age as in `growth`.
+    /// Probability that a run whose last extent was touched before enters an untouched extent; by age as in `growth`.
     pub fresh_begins: Vec<f64>,
-    /// Quantiles of the lengths of runs through untouched data \[KiB\]: the room that a fresh jump looks for.
+    /// Quantiles of the lengths of runs through untouched data \[KiB\]: the untouched space that a jump to untouched
+    /// data looks for.
     pub room: Vec<f64>,
-    /// Which run through untouched data is continued, by recency of its end: relative frequencies.
+    /// Relative frequencies of the run that is continued, among runs through untouched data, by recency of their ends.
     pub fresh_runs: Vec<f64>,
-    /// Which other run is continued.
+    /// Relative frequencies of the run that is continued, among all other runs, by recency of their ends.
     pub runs: Vec<f64>,
     /// Sizes of requests that jump to untouched data.
     #[serde(default)]
@@ -148,38 +155,39 @@ pub struct Behaviour {
     /// Sizes of requests that continue a run through touched data.
     #[serde(default)]
     pub run_sizes: Sizes,
-    /// Share of returns (jumps to data touched before) whose distance is one in written data; the rest, in read data.
+    /// Share of returns (jumps to data touched before) that go to written data; all other returns go to read data.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub to_written: f64,
-    /// Quantiles of the distance of returns to written data: distinct extents written since.
+    /// Quantiles of the stack distance of returns to written data: distinct extents written since.
     pub written_distances: Vec<f64>,
-    /// Quantiles of the distance of returns to read data: distinct extents read since.
+    /// Quantiles of the stack distance of returns to read data: distinct extents read since.
     pub read_distances: Vec<f64>,
-    /// Share of returns to extents in which a request began when they were touched last.
+    /// Share of returns to extents in which a request began at their last touch.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub at_start: f64,
-    /// Share of returns to the very sector where the last request there began, if one began there.
+    /// Share of returns that start at the sector at which the last request in the extent began, among returns to
+    /// extents in which one began.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub same_start: f64,
-    /// Probability that a request which begins where an earlier one began has its size.
+    /// Probability that a request that begins where an earlier one began has the same size.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub same_size: f64,
-    /// Share of fresh jumps that stay near the end of the operation's last request.
+    /// Share of jumps to untouched data that stay near the end of the operation's last request.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near: f64,
-    /// Quantiles of near jumps \[KiB, signed\].
+    /// Quantiles of the distances of such near jumps \[KiB, signed\].
     pub near_jumps: Vec<f64>,
-    /// Quantiles of the other fresh jumps' targets, as shares of the region.
+    /// Quantiles of the targets of all other jumps to untouched data, as shares of the region.
     pub places: Vec<f64>,
 }
 
-/// Sizes with relative frequencies.
+/// Request sizes with relative frequencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// The sizes.
+    /// Sizes.
     pub bytes: Vec<Bytes>,
-    /// Their frequencies.
+    /// Relative frequencies of the sizes, in the same order.
     pub weights: Vec<f64>,
 }
 

@@ -2,8 +2,8 @@
 
 use kit::Rng;
 
-/// The quantiles of `samples` (sorted in place) at `count` levels that are evenly spread, both ends included. Empty for
-/// no sample, a single value where all are equal.
+/// Returns the quantiles of `samples` (sorted in place) at `count` evenly spaced levels, both ends included. The table
+/// is empty without samples, and has a single value if all are equal.
 pub fn table(samples: &mut [f64], count: usize) -> Vec<f64> {
     samples.sort_unstable_by(f64::total_cmp);
     let Some(last) = samples.len().checked_sub(1) else { return Vec::new() };
@@ -13,19 +13,19 @@ pub fn table(samples: &mut [f64], count: usize) -> Vec<f64> {
     (0..count).map(|i| rounded(samples[(last * i + (count - 1) / 2) / (count - 1)])).collect()
 }
 
-/// `value` to three significant digits: enough for a fit, and short to write.
+/// Rounds `value` to three significant digits: enough for a fit, and short to write.
 pub fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
     let scale = libm::pow(10.0, 2.0 - libm::floor(libm::log10(value.abs())));
-    // Integers stay exact up to 999; larger ones lose what does not matter.
+    // Integers up to 999 are exact; larger ones are rounded to three digits and stay integers.
     let kept = libm::round(value * scale) / scale;
     if value.fract() == 0.0 { libm::round(kept) } else { kept }
 }
 
-/// A variate of the table: straight between quantiles, or straight in `log(1 + x)` for `logarithmic` ones (distances with
-/// long tails). 0 for an empty table.
+/// Draws a variate from the table. Between quantiles it is interpolated linearly, or linearly in `log(1 + x)` if
+/// `logarithmic` (for distances with long tails). Returns 0 for an empty table.
 pub fn draw(table: &[f64], logarithmic: bool, rng: &mut Rng) -> f64 {
     let Some(last) = table.len().checked_sub(1) else { return 0.0 };
     if last == 0 {

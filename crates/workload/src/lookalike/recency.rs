@@ -1,26 +1,27 @@
-//! Extents in the order of their last touch, with positions found in logarithmic time.
+//! LRU stack of extents, with stack distances found in logarithmic time.
 
-/// An extent on the stack.
+/// Extent on the stack, with its last touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// Its number.
+    /// Number of the extent.
     pub extent: u32,
-    /// Sector inside it at which the last request began.
+    /// Sector within the extent at which the last request began.
     pub sector: u16,
-    /// Sectors of that request; zero where no request began in the extent when it was touched last.
+    /// Length of that request in sectors; zero if no request began in the extent at its last touch.
     pub sectors: u32,
-    /// When it was touched last, in requests.
+    /// Time of the last touch, as a number of requests.
     pub when: u64,
 }
 
 const DEAD: Touch = Touch { extent: u32::MAX, sector: 0, sectors: 0, when: 0 };
 
-/// Most extents remembered; beyond it, the longest untouched are forgotten. Bounds memory at about 100 MB per stack.
+/// Maximum number of extents remembered; beyond it, the least recently touched are forgotten. It bounds the memory at
+/// about 100 MB per stack.
 const LIVE_MAX: usize = 1 << 21;
 
-/// A stack of extents, the last touched on top (Mattson and others, "Evaluation techniques for storage hierarchies", IBM
-/// Systems Journal 9(2), 1970). Touches take ever higher slots; a Fenwick tree counts live slots, so that a distance is a
-/// prefix sum and the extent at a distance a descent.
+/// Stack of extents, the most recently touched on top (Mattson and others, "Evaluation techniques for storage
+/// hierarchies", IBM Systems Journal 9(2), 1970). Each touch takes the next higher slot. A Fenwick tree counts the live
+/// slots, so that a distance is a prefix sum, and the extent at a distance is found by a descent of the tree.
 pub struct Recency {
     slots: Vec<Touch>,
     tree: Vec<u32>,
@@ -31,36 +32,36 @@ pub struct Recency {
 }
 
 impl Recency {
-    /// An empty stack for extents below `extents`.
+    /// Returns an empty stack for extents below `extents`.
     pub fn new(extents: usize) -> Recency {
         let capacity = 1024;
         Recency { slots: vec![DEAD; capacity], tree: vec![0; capacity + 1], slot_of: vec![0; extents], next: 0, live: 0 }
     }
 
-    /// Makes room for extents below `extents`.
+    /// Extends the stack to extents below `extents`.
     pub fn make_room(&mut self, extents: usize) {
         if self.slot_of.len() < extents {
             self.slot_of.resize(extents.next_power_of_two(), 0);
         }
     }
 
-    /// Extents on the stack.
+    /// Returns the number of extents on the stack.
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// The touch of `extent` and its distance from the top.
+    /// Returns the last touch of `extent` and its distance from the top.
     pub fn find(&self, extent: usize) -> Option<(Touch, usize)> {
         let slot = self.slot_of[extent].checked_sub(1)? as usize;
         Some((self.slots[slot], self.live - self.up_to(slot)))
     }
 
-    /// The touch at `distance` from the top, which must be below [`Recency::live`].
+    /// Returns the touch at `distance` from the top, which must be below [`Recency::live`].
     pub fn at(&self, distance: usize) -> Touch {
         self.slots[self.slot_at(distance)]
     }
 
-    /// The touch nearest to `distance` that is `wanted`, among the `most` slots above and below.
+    /// Returns the touch nearest to `distance` for which `wanted` holds, among the `most` slots above and below it.
     pub fn near(&self, distance: usize, most: usize, wanted: impl Fn(&Touch) -> bool) -> Option<Touch> {
         let slot = self.slot_at(distance);
         let around = (0..=most).flat_map(|step| [slot.checked_add(step), slot.checked_sub(step)]).flatten();
@@ -81,7 +82,7 @@ impl Recency {
         position
     }
 
-    /// Puts an extent on top.
+    /// Puts an extent on top of the stack.
     pub fn touch(&mut self, touch: Touch) {
         let extent = touch.extent as usize;
         if let Some(slot) = self.slot_of[extent].checked_sub(1) {
@@ -99,7 +100,8 @@ impl Recency {
         self.live += 1;
     }
 
-    /// Closes the gaps that dead slots leave; grows, or forgets the oldest, when more than half is alive.
+    /// Removes the dead slots. If more than half of the slots are live, their number is doubled, up to a limit; if too
+    /// many are live, the least recently touched extents are forgotten.
     fn rebuild(&mut self) {
         let mut kept: Vec<Touch> = self.slots.iter().copied().filter(|touch| *touch != DEAD).collect();
         if kept.len() >= LIVE_MAX {
@@ -127,7 +129,7 @@ impl Recency {
         }
     }
 
-    /// Live slots up to and including `slot`.
+    /// Returns the number of live slots up to and including `slot`.
     fn up_to(&self, slot: usize) -> usize {
         let (mut index, mut sum) = (slot + 1, 0);
         while index > 0 {

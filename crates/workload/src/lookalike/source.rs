@@ -1,4 +1,4 @@
-//! The endless look-alike.
+//! Endless source of the requests of a look-alike.
 
 use super::cascade::Cascade;
 use super::fit::progress;
@@ -11,20 +11,21 @@ use crate::trace::fit;
 use crate::{Request, Source};
 use kit::{Bytes, Op, Problems, Rng, SECTOR_BYTES};
 
-/// Tries to find room for a fresh run.
+/// Number of attempts to find untouched space for a run.
 const ROOM_TRIES: usize = 8;
-/// How many slots up and down the stack a return looks for an earlier request of its size.
+/// Number of slots, up and down the stack, among which a return looks for an earlier request of its size.
 const NEAR_SIZE: usize = 8;
-/// How many for an extent in which a request began, or did not.
+/// Number of slots, up and down the stack, among which a return looks for an extent in which a request began, or did
+/// not begin.
 const NEAR_START: usize = 256;
-/// Most extents of room that are looked for.
+/// Maximum length of the untouched space that is looked for \[extents\].
 const ROOM_MAX: u64 = 1 << 14;
 
-/// Requests that behave as a description says, without end.
+/// Endless source of requests that follow a description.
 pub struct LookAlike {
     offset: u64,
     region: u64,
-    /// The drive's capacity, if requests past its end are wrapped onto it.
+    /// The drive's capacity, if requests past its end are wrapped onto it; otherwise `None`.
     wrapped: Option<u64>,
     fitted: u64,
     index: u64,
@@ -41,7 +42,7 @@ pub struct LookAlike {
 }
 
 impl LookAlike {
-    /// The generator of a checked description, for a drive of `user_bytes`.
+    /// Returns the generator of a checked description, for a drive of `user_bytes`.
     pub fn new(model: &Description, user_bytes: u64, seed: u64) -> LookAlike {
         let stream = |name: &str| Rng::stream(seed, &format!("lookalike.{name}"));
         let behaviours = [&model.read, &model.write, &model.trim]
@@ -67,7 +68,7 @@ impl LookAlike {
         source
     }
 
-    /// The first operation with a behaviour.
+    /// Returns the first operation that has a behaviour.
     fn first_op(&self) -> Op {
         let index = self.behaviours.iter().position(Option::is_some).expect("a checked description has a behaviour");
         Op::ALL[index]
@@ -98,7 +99,8 @@ impl LookAlike {
         Request { at, op, stream: 0, offset: Bytes(offset), length: Bytes(length) }
     }
 
-    /// Start and length of the next request of `op`, by its kind; a run that cannot go on becomes a jump.
+    /// Draws the start and the length of the next request of `op`, by its kind; a run that cannot be continued becomes
+    /// a jump.
     fn place(&mut self, op: Op, behaviour: &Behaviour, sizes: &[SizeMix; 4]) -> (u64, u64) {
         let row = &behaviour.kinds[self.last_kind[op as usize]];
         let mut kind = pick(row, &mut self.place_rng).unwrap_or(RETURN);
@@ -112,7 +114,7 @@ impl LookAlike {
         run.unwrap_or_else(|| self.jump(op, kind % 2 == FRESH_JUMP, behaviour, sizes))
     }
 
-    /// Continues a run of a kind, if there is one and the region's end allows.
+    /// Tries to continue a run of the given kind; `None` if there is none, or if the region's end prevents it.
     fn run(&mut self, op: Op, kind: usize, behaviour: &Behaviour, sizes: &[SizeMix; 4]) -> Option<(u64, u64)> {
         let weights = if kind == FRESH_RUN { &behaviour.fresh_runs } else { &behaviour.runs };
         let index = (kind, pick(weights, &mut self.place_rng).unwrap_or(0));
@@ -137,7 +139,8 @@ impl LookAlike {
             self.history.record(op, run.end, length, Some(index));
             return Some((run.end, length));
         }
-        // The run meets data where it should find none, or the other way round: it goes on elsewhere.
+        // The run would enter touched data where it should enter untouched data, or the reverse: it continues
+        // elsewhere.
         let start = if wanted { self.fresh(op, length, behaviour) } else { self.back(length, behaviour) }?;
         let start = start.min(self.region - length) / SECTOR_BYTES * SECTOR_BYTES;
         self.history.record(op, start, length, None);
@@ -159,13 +162,14 @@ impl LookAlike {
         (start, length)
     }
 
-    /// The entry of `classes` for the present age.
+    /// Returns the entry of `classes` for the present age.
     fn by_age(&self, classes: &[f64]) -> f64 {
         classes.get(progress(self.index, self.fitted)).or(classes.last()).copied().unwrap_or(0.0)
     }
 
-    /// If chance says so, the size of the earlier request that began at `start`, or one that ends where an earlier request
-    /// began in the next extent, so that a second pass over a file falls into step with the first; else `drawn`.
+    /// With probability `same_size`, returns the size of the earlier request that began at `start`, or a size that ends
+    /// where an earlier request began in the next extent, so that a second pass over a file falls into step with the
+    /// first. Otherwise returns `drawn`.
     fn size_as_before(&mut self, op: Op, start: u64, drawn: u64, behaviour: &Behaviour) -> u64 {
         let sector = (start % self.history.extent_bytes() / SECTOR_BYTES) as u16;
         let Some((_, touch, _)) = self.history.find(op, start) else { return drawn };
@@ -187,8 +191,9 @@ impl LookAlike {
         }
     }
 
-    /// A return to touched data, where a request of `length` began if one is near and chance asks for it; none if
-    /// nothing was touched.
+    /// Draws the start of a return to touched data, by its stack distance. With the probabilities of `behaviour`, it
+    /// prefers nearby extents in which a request began, and among them one in which a request of `length` began. `None`
+    /// if nothing was touched.
     fn back(&mut self, length: u64, behaviour: &Behaviour) -> Option<u64> {
         let wanted = usize::from(self.place_rng.chance(behaviour.to_written));
         let stack = if self.history.stacks[wanted].live() > 0 { wanted } else { 1 - wanted };
@@ -211,7 +216,8 @@ impl LookAlike {
         Some(base + page * 4096 + self.phase())
     }
 
-    /// A place in an untouched extent with room for a run, as far as a few tries find one.
+    /// Draws an address in an untouched extent with enough untouched space for a run, or with the most that a few
+    /// attempts find.
     fn fresh(&mut self, op: Op, length: u64, behaviour: &Behaviour) -> Option<u64> {
         let extent = self.history.extent_bytes();
         let wanted = (draw(&behaviour.room, true, &mut self.place_rng) * 1024.0).max(length as f64) / extent as f64;
@@ -232,7 +238,7 @@ impl LookAlike {
         best.1.map(|page| (page + self.phase()).min(self.region - SECTOR_BYTES))
     }
 
-    /// Where a fresh jump aims.
+    /// Draws the target of a jump to untouched data.
     fn target(&mut self, op: Op, behaviour: &Behaviour) -> u64 {
         let near = !behaviour.near_jumps.is_empty() && self.place_rng.chance(behaviour.near);
         let target = match self.history.last_end(op).filter(|_| near) {
@@ -243,13 +249,13 @@ impl LookAlike {
         (target.max(0.0) as u64).min(self.region - 1)
     }
 
-    /// Bytes into a page at which a request begins.
+    /// Draws the offset within a page at which a request begins \[bytes\].
     fn phase(&mut self) -> u64 {
         pick(&self.phases, &mut self.place_rng).unwrap_or(0) as u64 * SECTOR_BYTES
     }
 }
 
-/// An index in proportion to `weights`; none if all are zero.
+/// Draws an index in proportion to `weights`; `None` if all are zero.
 fn pick(weights: &[f64], rng: &mut Rng) -> Option<usize> {
     let total: f64 = weights.iter().sum();
     let mut left = rng.unit() * total;
@@ -262,10 +268,12 @@ fn pick(weights: &[f64], rng: &mut Rng) -> Option<usize> {
     weights.iter().rposition(|weight| *weight > 0.0)
 }
 
-/// The size tables of a behaviour by kind; an empty one is replaced by the nearest that is not.
+/// Returns the size tables of a behaviour by kind; an empty table is replaced by the most similar one that is not
+/// empty.
 fn mixes(behaviour: &Behaviour) -> [SizeMix; 4] {
     let tables = [&behaviour.fresh_jump_sizes, &behaviour.return_sizes, &behaviour.fresh_run_sizes, &behaviour.run_sizes];
-    // Instead of a fresh jump's the sizes of fresh runs, then others; and so on.
+    // Each kind is followed by its substitutes: a jump to untouched data takes the sizes of runs through untouched
+    // data, then of returns, then of other runs; and so on.
     let order = [
         [FRESH_JUMP, FRESH_RUN, RETURN, RUN],
         [RETURN, RUN, FRESH_JUMP, FRESH_RUN],

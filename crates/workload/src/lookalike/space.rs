@@ -3,14 +3,14 @@
 use crate::Request;
 use std::collections::BTreeMap;
 
-/// A map from grains of the trace's addresses to grains of a dense region.
+/// Map from grains of the trace's addresses to grains of a dense region.
 pub struct Space {
     grain: u64,
     packed: BTreeMap<u64, u64>,
 }
 
 impl Space {
-    /// The space that `requests` touch, in grains of `grain` bytes.
+    /// Returns the map of the grains, of `grain` bytes each, that `requests` touch.
     pub fn new(requests: &[Request], grain: u64) -> Space {
         let mut packed = BTreeMap::new();
         for request in requests.iter().filter(|request| request.length.0 > 0) {
@@ -23,17 +23,18 @@ impl Space {
         Space { grain, packed }
     }
 
-    /// Bytes of a grain.
+    /// Returns the size of a grain \[bytes\].
     pub fn grain(&self) -> u64 {
         self.grain
     }
 
-    /// Bytes of the dense region, at least one grain.
+    /// Returns the size of the dense region \[bytes\], at least one grain.
     pub fn bytes(&self) -> u64 {
         self.packed.len().max(1) as u64 * self.grain
     }
 
-    /// Where `offset`, which lies in a touched grain, is in the dense region. A request's grains stay adjacent.
+    /// Returns the address in the dense region of `offset`, which must lie in a touched grain. A request's grains stay
+    /// adjacent.
     pub fn place(&self, offset: u64) -> u64 {
         self.packed.get(&(offset / self.grain)).expect("the grain of a request is touched") * self.grain + offset % self.grain
     }

@@ -1,7 +1,9 @@
-//! Reads a TOML description against the schema of its fields: everything wrong is reported at once, each with its line.
+//! Reads a TOML description and checks it against the schema of its fields: all problems are reported at once, each
+//! with its line.
 //!
-//! The schema comes from the same serde structs that hold the values. The walk over it finds unknown fields (with the
-//! nearest name), missing ones, wrong types, bad unit strings, numbers out of range; what is left, serde converts.
+//! The schema is that of the serde structs that hold the values. The walk over the document finds unknown fields (with
+//! the nearest known name), missing fields, wrong types, invalid unit strings and numbers out of range; serde then
+//! converts the checked values.
 
 use kit::{Problem, Problems, units};
 use schemars::JsonSchema;
@@ -11,16 +13,16 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A description that was read, and where its fields stand.
+/// Description that has been read, with the line numbers of its fields.
 pub struct Form<T> {
-    /// The values.
+    /// Values of the fields.
     pub value: T,
     name: String,
     lines: BTreeMap<String, usize>,
 }
 
 impl<T> Form<T> {
-    /// The place of the field at `path` (`job[0].size`), or of the nearest table around it.
+    /// Returns the position, for messages, of the field at `path` (`job[0].size`), or of the nearest enclosing table.
     pub fn place(&self, path: &str) -> String {
         let mut shorter = path;
         let line = loop {
@@ -36,7 +38,7 @@ impl<T> Form<T> {
     }
 }
 
-/// Reads `text`, which messages call `name`.
+/// Reads `text`; `name` is its name in messages.
 pub fn read<T: DeserializeOwned + JsonSchema>(name: &str, text: &str) -> Result<Form<T>, Problems> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut walk =
@@ -80,7 +82,7 @@ impl Walk<'_> {
         self.problems.add(place, complaint);
     }
 
-    /// The schema with its reference followed, its properties merged, and the alternative `null` dropped.
+    /// Returns the schema with its reference followed, its properties merged, and the alternative `null` dropped.
     fn resolve(&self, schema: &Value) -> Value {
         let mut merged = schema.as_object().cloned().unwrap_or_default();
         if let Some(reference) = merged.remove("$ref").as_ref().and_then(Value::as_str) {
@@ -125,7 +127,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A choice by name: a bare name, or a table with `kind`.
+    /// Reads a choice by name: a bare name, or a table with `kind`.
     fn variant(&mut self, variants: &[Value], value: &Spanned<DeValue<'_>>, path: &str) -> Value {
         let at = value.span().start;
         let name_of = |variant: &Value| {
@@ -219,7 +221,7 @@ impl Walk<'_> {
     }
 }
 
-/// True if `schema` allows values of `kind`.
+/// Returns true if `schema` allows values of `kind`.
 fn is(schema: &Value, kind: &str) -> bool {
     match &schema["type"] {
         Value::String(one) => one == kind,

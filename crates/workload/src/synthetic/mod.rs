@@ -5,12 +5,13 @@
 //!
 //! [[job]]
 //! name = "database"
-//! pattern = { kind = "zipf", theta = 0.9 }   # or "sequential", "random", "random_no_repeat", { kind = "hot_cold", ... }
-//! read_share = 0.7                           # trims: trim_share; writes are the rest
+//! pattern = { kind = "zipf", theta = 0.9 }   # or { kind = "hot_cold", ... } or a bare name:
+//!                                            # "sequential", "random", "random_no_repeat"
+//! read_share = 0.7                           # share of trims: trim_share; all other requests are writes
 //! sizes = [{ size = "4KiB", weight = 3 }, { size = "16KiB", weight = 1 }]
-//! region = "8GiB"                            # absent: all beyond `offset`
-//! arrival = { kind = "poisson", mean_gap = "50us" }   # open loop; or `depth = 32` for a closed one
-//! requests = 1_000_000                       # at least one of requests, bytes, runtime
+//! region = "8GiB"                            # absent: from `offset` to the drive's end
+//! arrival = { kind = "poisson", mean_gap = "50us" }   # open loop; or `depth = 32` for a closed loop
+//! requests = 1_000_000                       # at least one of requests, bytes and runtime
 //! ```
 
 pub mod arrival;
@@ -36,7 +37,7 @@ pub struct Description {
     pub job: Vec<JobDescription>,
 }
 
-/// The word that says what a workload file is.
+/// Kind of a workload file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -44,18 +45,18 @@ pub enum Kind {
     Synthetic,
 }
 
-/// One job.
+/// Job of a synthetic workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobDescription {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// Where its requests land.
+    /// Access pattern.
     pub pattern: Pattern,
-    /// Share of reads, by count.
+    /// Share of reads, by number of requests.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub read_share: f64,
-    /// Share of trims, by count; writes are what reads and trims leave.
+    /// Share of trims, by number of requests; requests that are neither reads nor trims are writes.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub trim_share: f64,
@@ -63,78 +64,80 @@ pub struct JobDescription {
     #[serde(default = "four_kib")]
     #[schemars(length(min = 1))]
     pub sizes: Vec<Size>,
-    /// Sizes of writes, where they differ from `sizes`.
+    /// Sizes of writes; absent: `sizes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub write_sizes: Option<Vec<Size>>,
     /// First byte of the region.
     #[serde(default)]
     pub offset: Bytes,
-    /// Length of the region; absent: all beyond `offset`.
+    /// Length of the region; absent: from `offset` to the drive's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Bytes>,
-    /// Closed loop: requests in flight. Absent without `arrival`: 1.
+    /// Closed loop: number of requests in flight. Absent, and without `arrival`: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_048_576))]
     pub depth: Option<u32>,
-    /// Open loop: the arrival process.
+    /// Open loop: arrival process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<arrival::Config>,
-    /// Ends after this many requests.
+    /// Number of requests after which the job ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub requests: Option<u64>,
-    /// Ends with the request that reaches this many bytes.
+    /// Number of bytes after which the job ends; the request that reaches it is submitted whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// Ends after this simulated time.
+    /// Simulated time after which the job ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
-    /// Pause before the first request.
+    /// Delay before the first request.
     #[serde(default)]
     pub start_delay: Nanos,
-    /// Time after the start that statistics leave out.
+    /// Time after the start during which commands are left out of the statistics.
     #[serde(default)]
     pub ramp_time: Nanos,
-    /// Start when all jobs above have ended.
+    /// True: the job starts when all jobs above it have ended.
     #[serde(default)]
     pub after_previous: bool,
 }
 
-/// A request size and how often it occurs, relative to the others.
+/// Request size with its relative frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// The size, a multiple of 512 bytes.
+    /// Size, a multiple of 512 bytes.
     pub size: Bytes,
-    /// Its weight.
+    /// Weight of the size, relative to the weights of the other sizes.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0))]
     pub weight: f64,
 }
 
-/// Where requests land. Random places are aligned to the smallest size in use.
+/// Access pattern. Random addresses are aligned to the smallest size in use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Pattern {
-    /// One after another, from the region's start, each operation for itself.
+    /// Each request starts at the end of the previous one of the same operation, beginning at the region's start.
     Sequential,
-    /// Uniform and independent.
+    /// Uniformly distributed and independent.
     Random,
-    /// Each block once per pass, in a fresh random order for each pass.
+    /// Each block once per pass, in a new random order for each pass.
     RandomNoRepeat,
-    /// Zipf: the `k`-th most popular block in proportion to `k^-theta`, scattered over the region.
+    /// Zipf: the `k`-th most popular block is accessed with a probability proportional to `k^-theta`; the popular
+    /// blocks are scattered over the region.
     Zipf {
-        /// The exponent.
+        /// Exponent.
         #[schemars(range(min = 0.001, max = 100.0))]
         theta: f64,
     },
-    /// The region's first part gets most of the accesses; uniform inside both parts.
+    /// Hot and cold data: the first part of the region is hot and receives its own share of the accesses; accesses are
+    /// uniform within both parts.
     HotCold {
-        /// The hot part's share of the region.
+        /// Share of the region that is hot.
         #[schemars(range(min = 0.0, max = 1.0))]
         hot_fraction: f64,
-        /// The hot part's share of the accesses.
+        /// Share of the accesses that the hot part receives.
         #[schemars(range(min = 0.0, max = 1.0))]
         hot_share: f64,
     },
@@ -148,7 +151,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// Reads a synthetic workload for a drive of `user_bytes`; `name` is how messages call it, `seed` the run's.
+/// Reads a synthetic workload for a drive of `user_bytes`. `name` is its name in messages, `seed` the seed of the run.
 pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Workload, Problems> {
     let form: Form<Description> = form::read(name, text)?;
     let mut problems = Problems::default();
@@ -193,7 +196,8 @@ fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u3
     }
 }
 
-/// What the fields of job `index` mean on this drive; what the schema cannot say is checked here.
+/// Resolves the fields of job `index` for this drive, and checks the conditions that the schema cannot express; `None`
+/// if one of them is violated.
 fn plan(form: &Form<Description>, index: usize, user_bytes: u64, problems: &mut Problems) -> Option<BlockPlan> {
     let before = problems.0.len();
     let job = &form.value.job[index];
@@ -242,7 +246,7 @@ fn plan(form: &Form<Description>, index: usize, user_bytes: u64, problems: &mut 
     })
 }
 
-/// The sizes that occur: those of positive weight of the operations of positive share.
+/// Returns the sizes that occur: those of positive weight, for the operations of positive share.
 fn used_sizes(job: &JobDescription, write_sizes: &[Size]) -> Vec<u64> {
     let writes = job.read_share + job.trim_share < 1.0;
     let others = job.read_share + job.trim_share > 0.0;

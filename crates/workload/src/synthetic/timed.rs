@@ -1,13 +1,13 @@
-//! Gives the requests of a source their arrival times.
+//! Assigns arrival times to the requests of a source.
 
 use super::arrival::Arrivals;
 use crate::{Request, Source};
 use kit::{Problems, SimTime};
 
-/// Gaps drawn at once: one call through the pointer serves as many requests.
+/// Number of gaps drawn at once, so that many requests share one indirect call.
 const BATCH: usize = 64;
 
-/// A source whose requests arrive as a process says.
+/// Source whose requests arrive according to an arrival process.
 pub struct Timed<S> {
     inner: S,
     arrivals: Box<dyn Arrivals>,
@@ -17,7 +17,7 @@ pub struct Timed<S> {
 }
 
 impl<S: Source> Timed<S> {
-    /// `inner`, timed by `arrivals`; the first request arrives one gap after the start.
+    /// Returns `inner` with the arrival times of `arrivals`; the first request arrives one gap after the start.
     pub fn new(inner: S, arrivals: Box<dyn Arrivals>) -> Timed<S> {
         Timed { inner, arrivals, gaps_ns: [0; BATCH], used: BATCH, now: SimTime::ZERO }
     }

@@ -1,4 +1,4 @@
-//! A trace written in another format.
+//! Conversion of a trace to another format.
 
 use super::format::{self, Format, Raw, Writer};
 use super::options::{Address, Options};
@@ -9,13 +9,14 @@ use crate::{Input, Source};
 use kit::{Op, Problem, Problems};
 use std::io::Write;
 
-/// Requests read, and bytes written, at a time.
+/// Number of requests read and written at a time.
 const BATCH: usize = 4096;
 
-/// Reads `input` and writes what the options select to `out` in `target_format`. Filter, slice, time scale and repetition
-/// apply; of the address options only `compact` can, for want of a drive. Streams keep their own address spaces where
-/// the format names streams (as numbers, in the order of first appearance), else they are laid out as the options say.
-/// Trims and flushes are left out, with a note, where the format has no code for them.
+/// Reads `input` and writes the requests that the options select to `out` in `target_format`. Filter, slice, time scale
+/// and repetition apply. Of the options for addresses, only `compact` does, because there is no drive. If the format
+/// records streams and addresses are not compacted, each stream keeps its own address space; otherwise the streams are
+/// placed according to the layout. Streams are written as numbers, in the order of first appearance. Trims and flushes
+/// are left out, with a note, if the format has no code for them.
 pub fn convert(input: &Input, options: &Options, target_format: &str, out: &mut dyn Write) -> Result<TraceInfo, Problems> {
     let target = format::named(target_format).ok_or_else(|| {
         Problem::unknown(

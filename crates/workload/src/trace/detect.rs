@@ -1,10 +1,11 @@
-//! Which format a trace is in: from its content, never from its name.
+//! Detection of the format of a trace from its content, never from its name.
 //!
-//! A format *fits* if its parser takes every line of the first 64 KiB, finds a request among them, and nothing that the
-//! format says of the lines as a whole speaks against it (times with or without decimals, TABs). Of several that fit,
-//! the first in the family's list is chosen whose units are plausible (each format says what it asks for); the others
-//! that fit are reported as `format_candidates`. If none fits, the one that takes most of the lines is chosen when it
-//! takes at least half of them: its reader then names the line that is wrong.
+//! A format *fits* if its parser accepts every line of the first 64 KiB, finds a request among them, and the format's
+//! conditions on the lines as a whole hold (times with or without decimals, TABs). Of several formats that fit, the
+//! first in the family's list whose units are plausible is chosen (each format defines its own test), or the first of
+//! all if none is plausible; the other formats that fit are reported as `format_candidates`. If no format fits, the one
+//! that accepts most of the lines is chosen, provided that it accepts at least half of them: its reader then reports
+//! the faulty line.
 
 use super::format::columns::Table;
 use super::format::{self, Format, Line, Parser, Raw};
@@ -13,17 +14,18 @@ use super::reader::first_line;
 use crate::Input;
 use kit::{Problem, Problems};
 
-/// The format of one trace, decided.
+/// Format chosen for a trace.
 pub struct Chosen {
-    /// Its name; `columns` for a table that the user describes.
+    /// Name of the format; `columns` for a table that the user describes.
     pub name: &'static str,
-    /// Formats that fit as well.
+    /// Other formats that fit.
     pub candidates: Vec<&'static str>,
-    /// Whether the format has times.
+    /// True if the format has times.
     pub timed: bool,
-    /// Steps of the clock beyond this are the clock being set \[ns\].
+    /// Largest step of the clock \[ns\]; a larger step means that the clock was set. `None`: steps of any size are
+    /// taken as they are.
     pub clock_set_ns: Option<u64>,
-    /// A parser at the first line, from which others are made.
+    /// Parser positioned at the first line, from which further parsers are made.
     pub parser: Box<dyn Parser>,
 }
 
@@ -34,7 +36,7 @@ impl Chosen {
     }
 }
 
-/// How one format reads the head.
+/// Result of reading the head in one format.
 struct Fit {
     format: &'static dyn Format,
     taken: usize,
@@ -55,7 +57,8 @@ impl Fit {
                 }
                 Err(_) => fit.refused += 1,
             }
-            // A format that takes none of the first lines is not the one; its faults need not all be found.
+            // A format that accepts none of the first eight lines is not the right one; the other lines need not be
+            // read.
             if fit.taken == 0 && fit.refused >= 8 {
                 break;
             }
@@ -64,7 +67,8 @@ impl Fit {
     }
 }
 
-/// Decides the format of `input`: as described by `table` or named by the user, else recognised.
+/// Chooses the format of `input`: the table described by `table`, else the format `named` by the user, else the format
+/// recognised from the content.
 pub fn choose(input: &Input, named: Option<&str>, table: Option<&Table>) -> Result<Chosen, Problems> {
     let head = Head::of(input)?;
     if head.lines.iter().all(|line| line.trim_ascii().is_empty()) && head.whole {
@@ -91,7 +95,7 @@ fn recognise(input: &Input, head: &Head) -> Result<Chosen, Problems> {
         let others = whole.iter().map(|fit| fit.format.name()).filter(|name| *name != best.format.name()).collect();
         return Ok(Chosen::of(best.format, head, others));
     }
-    // Nothing fits: a header without requests, or a trace with a wrong line among the first.
+    // No format fits: the head is a header without requests, or one of its lines is faulty.
     let lines = head.lines.iter().filter(|line| !line.trim_ascii().is_empty()).count();
     let nearly = |fit: &&Fit| fit.taken * 2 >= lines && (fit.refused == 0 || !fit.parsed.is_empty());
     let best = fits.iter().filter(nearly).fold(None::<&Fit>, |best, fit| match best {

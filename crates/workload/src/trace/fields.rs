@@ -1,30 +1,30 @@
-//! Fields of a line: integers and decimals from bytes, exactly and without a copy.
+//! Parses fields of a line: integers and decimals from bytes, exactly and without a copy.
 
-/// What is wrong with one line.
+/// Fault in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What was looked at: a column's role, or the line.
+    /// Subject of the fault: the role of a column, or the line.
     pub what: &'static str,
-    /// The bytes found there.
+    /// Bytes found there.
     pub found: Vec<u8>,
-    /// What would be right.
+    /// Description of a correct value.
     pub expected: String,
 }
 
 impl Fault {
-    /// A fault of `what`, whose bytes are `found`.
+    /// Returns a fault of `what`, whose bytes are `found`.
     #[cold]
     pub fn new(what: &'static str, found: &[u8], expected: impl Into<String>) -> Fault {
         Fault { what, found: found[..found.len().min(80)].to_vec(), expected: expected.into() }
     }
 
-    /// The fault as the second half of a message: `offset: found `x`, expected a number`.
+    /// Returns the fault as the second half of a message: `offset: found `x`, expected a number`.
     pub fn complaint(&self) -> String {
         format!("{}: found {}, expected {}", self.what, quoted(&self.found), self.expected)
     }
 }
 
-/// `bytes` in backquotes, unprintable ones escaped, long ones cut.
+/// Returns `bytes` in backquotes, with unprintable characters escaped and long text cut.
 pub fn quoted(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text: String = text.trim_end_matches(['\r', '\n']).chars().flat_map(char::escape_debug).collect();
@@ -36,7 +36,7 @@ pub fn quoted(bytes: &[u8]) -> String {
     }
 }
 
-/// Powers of ten that fit.
+/// Powers of ten that fit into 64 bits.
 const TENS: [u64; 20] = {
     let mut tens = [1u64; 20];
     let mut index = 1;
@@ -47,25 +47,26 @@ const TENS: [u64; 20] = {
     tens
 };
 
-/// The digits at the start of `bytes`: their value and count. 20 or more digits give a count of 20 or more and a value
-/// without meaning.
+/// Returns the value and the number of the digits at the start of `bytes`. With 20 or more digits the number is 20 or
+/// more and the value is meaningless.
 ///
-/// Eight at a step, without a branch on their number: the lengths of numbers in a trace vary, and a loop over bytes pays for
-/// a mispredicted end at each of them.
+/// Eight digits are processed per step, without a branch on their number: the lengths of the numbers in a trace vary,
+/// and a loop over bytes would mispredict the end of each number.
 #[inline(always)]
 pub fn digits(bytes: &[u8]) -> (u64, usize) {
     let mut value = 0u64;
     let mut count = 0;
     while let Some(word) = bytes[count..].first_chunk::<8>() {
         let digits = u64::from_le_bytes(*word) ^ 0x3030_3030_3030_3030;
-        // The high bit of a byte is set where it is 10 or more; a carry reaches only bytes after the first such one.
+        // The high bit of a byte is set if the byte is 10 or more; a carry affects only bytes after the first such
+        // byte.
         let marks = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
         if marks == 0 {
             value = value.wrapping_mul(TENS[8]).wrapping_add(joined(digits));
             count += 8;
             continue;
         }
-        // The digits move to the high bytes, zeros come before them.
+        // The shift moves the digits to the high bytes and puts zeros before them.
         let bits = marks.trailing_zeros() & 0x38;
         let part = if bits == 0 { 0 } else { joined(digits << (64 - bits)) };
         let places = bits as usize / 8;
@@ -78,7 +79,8 @@ pub fn digits(bytes: &[u8]) -> (u64, usize) {
     (value, count)
 }
 
-/// Eight digits, the first in the lowest byte, as a number: pairs, then fours, then the eight.
+/// Combines eight digits, the first in the lowest byte, into a number: first pairs, then groups of four, then all
+/// eight.
 #[inline(always)]
 fn joined(digits: u64) -> u64 {
     let pairs = (digits.wrapping_mul(10).wrapping_add(digits >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -86,7 +88,7 @@ fn joined(digits: u64) -> u64 {
     (fours.wrapping_mul(10_000).wrapping_add(fours >> 32)) & 0xffff_ffff
 }
 
-/// All of `field` as an unsigned integer.
+/// Parses all of `field` as an unsigned integer.
 #[inline]
 pub fn integer(field: &[u8]) -> Option<u64> {
     let (value, count) = digits(field);
@@ -96,7 +98,7 @@ pub fn integer(field: &[u8]) -> Option<u64> {
     if count <= 19 { Some(value) } else { std::str::from_utf8(field).ok()?.parse().ok() }
 }
 
-/// All of `field` as a hexadecimal integer, with or without `0x`.
+/// Parses all of `field` as a hexadecimal integer, with or without `0x`.
 pub fn hexadecimal(field: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(field).ok()?;
     let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
@@ -106,8 +108,8 @@ pub fn hexadecimal(field: &[u8]) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-/// All of `field`, a decimal number, times `10^power`, rounded half up to an integer; digits only, no float in between.
-/// An exponent (`7.5e-05`) is understood.
+/// Parses all of `field` as a decimal number and returns it times `10^power`, rounded half up to an integer; the
+/// computation uses integers only. An exponent (`7.5e-05`) is accepted.
 #[inline]
 pub fn decimal(field: &[u8], power: u32) -> Option<u64> {
     let (whole, count) = digits(field);
@@ -136,7 +138,7 @@ pub fn decimal(field: &[u8], power: u32) -> Option<u64> {
     scaled.checked_add(part)
 }
 
-/// The rare shapes: exponents and very long numbers.
+/// Parses the rare forms: exponents and very long numbers.
 #[cold]
 fn slow_decimal(field: &[u8], power: u32) -> Option<u64> {
     let text = std::str::from_utf8(field).ok()?;
@@ -149,7 +151,7 @@ fn slow_decimal(field: &[u8], power: u32) -> Option<u64> {
     if all.is_empty() || !all.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    // The value is `all x 10^shift`.
+    // The value is `all * 10^shift`.
     let shift = exponent.checked_add(i32::try_from(power).ok()?)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let all = all.trim_start_matches('0');
     if shift >= 0 {
@@ -165,7 +167,7 @@ fn slow_decimal(field: &[u8], power: u32) -> Option<u64> {
     value.checked_add(u64::from(dropped.as_bytes().first().is_some_and(|b| *b >= b'5')))
 }
 
-/// The place of the first `byte` in `bytes`, eight bytes at a step.
+/// Returns the index of the first `byte` in `bytes`; searches eight bytes per step.
 #[inline]
 pub fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     const LOW: u64 = 0x0101_0101_0101_0101;
@@ -173,7 +175,7 @@ pub fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     let pattern = LOW * u64::from(byte);
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        // A byte of `mixed` is zero where the pattern matches; the lowest set high bit marks the first such byte.
+        // A byte of `mixed` is zero where `byte` matches; the lowest set high bit marks the first such byte.
         let mixed = u64::from_le_bytes(*word) ^ pattern;
         let marks = mixed.wrapping_sub(LOW) & !mixed & HIGH;
         if marks != 0 {

@@ -1,29 +1,30 @@
-//! Which 4 KiB pages were touched: bitmaps of 16 MiB regions, made when first touched.
+//! Set of the 4 KiB pages touched: a bitmap for each region of 16 MiB, created at the first touch.
 
 use std::collections::BTreeMap;
 
-/// Bytes of a page, the grain of the footprint.
+/// Size of a page \[bytes\], the granularity of the footprint.
 pub const PAGE_BYTES: u64 = 4096;
-/// Pages of a region, as a power of two: 16 MiB.
+/// Binary logarithm of the number of pages in a region: 16 MiB.
 const REGION_BITS: u32 = 12;
 const WORDS: usize = 1 << (REGION_BITS - 6);
-/// Regions found by index: those of the first 8 TiB of a stream. Others are found in a map.
+/// Number of regions found by index: those of the first 8 TiB of a stream. Regions beyond them are found in a map.
 const DIRECT: u64 = 1 << 19;
 
-/// The pages touched by one stream.
+/// Pages touched by one stream.
 #[derive(Default)]
 pub struct Footprint {
-    /// Bitmap number plus 1, by region; 0: not touched.
+    /// Index of the bitmap plus 1, by region; 0: region not touched.
     direct: Vec<u32>,
     far: BTreeMap<u64, u32>,
     bitmaps: Vec<[u64; WORDS]>,
     pages: u64,
-    /// Touched and not yet marked: first page, last page. Marked together, so that their misses overlap.
+    /// Ranges touched and not yet marked: (first page, last page). Ranges are marked in batches, so that their cache
+    /// misses overlap.
     pending: Vec<(u64, u64)>,
     sink: u64,
 }
 
-/// Touches marked together.
+/// Number of ranges marked in a batch.
 const BATCH: usize = 32;
 
 impl Footprint {
@@ -80,14 +81,14 @@ impl Footprint {
         *number as usize - 1
     }
 
-    /// Distinct bytes: touched pages times 4096.
+    /// Returns the size of the footprint \[bytes\]: touched pages times 4096.
     pub fn bytes(mut self) -> u64 {
         self.settle();
         self.pages * PAGE_BYTES
     }
 }
 
-/// Sets bits `first..=last`; how many were clear.
+/// Sets bits `first..=last`, and returns how many of them were clear.
 #[inline]
 fn mark(bitmap: &mut [u64; WORDS], first: usize, last: usize) -> u64 {
     let mut added = 0;

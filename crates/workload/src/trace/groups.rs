@@ -1,19 +1,20 @@
-//! Regions of 1 MiB that requests touch, in groups: regions that one request touches together belong to one group.
+//! Groups of the regions of 1 MiB that requests touch: regions touched by the same request belong to the same group.
 
 use std::collections::BTreeMap;
 
-/// The grain of layout and compaction: 1 MiB.
+/// Granularity of layout and compaction: 1 MiB.
 pub const REGION_BYTES: u64 = 1 << 20;
 
 /// Groups of regions of each address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Last region of each group, by address space and first region. Groups do not overlap.
+    /// Last region of each group, keyed by address space and first region. Groups do not overlap.
     last: BTreeMap<(u16, u64), u64>,
 }
 
 impl Groups {
-    /// Joins the regions that `length` bytes from `offset` touch, in address space `space`; `length` is at least 1.
+    /// Merges the regions that `length` bytes from `offset` touch in address space `space` into one group; `length` is
+    /// at least 1.
     pub fn touch(&mut self, space: u16, offset: u64, length: u64) {
         let (mut first, mut last) = (offset / REGION_BYTES, (offset + length - 1) / REGION_BYTES);
         while let Some((start, end)) = self.overlapping(space, first, last) {
@@ -26,37 +27,38 @@ impl Groups {
         self.last.insert((space, first), last);
     }
 
-    /// A group that has regions among `first..=last`.
+    /// Returns a group that overlaps the regions `first..=last`, as (first, last) region.
     fn overlapping(&self, space: u16, first: u64, last: u64) -> Option<(u64, u64)> {
         let (key, end) = self.last.range((space, 0)..=(space, last)).next_back()?;
         (*end >= first).then_some((key.1, *end))
     }
 
-    /// Regions in all groups.
+    /// Returns the number of regions in all groups.
     pub fn count(&self) -> u64 {
         self.last.iter().map(|((_, first), last)| last - first + 1).sum()
     }
 
-    /// Space, first region and number of regions of each group, in order.
+    /// Iterates over the groups in order: address space, first region, number of regions.
     pub fn iter(&self) -> impl Iterator<Item = (u16, u64, u64)> {
         self.last.iter().map(|((space, first), last)| (*space, *first, last - first + 1))
     }
 }
 
-/// New places of groups, given out in the order of first touch.
+/// New locations of groups, assigned in the order of first touch.
 pub struct Compaction {
-    /// By first region: the number of regions, and the new first region where one has been given.
+    /// Number of regions of each group, and its new first region once one is assigned; keyed by first region.
     places: BTreeMap<u64, (u64, Option<u64>)>,
     given: u64,
 }
 
 impl Compaction {
-    /// No place given yet to `groups` (first region, number of regions).
+    /// Returns the compaction of `groups` (first region, number of regions), with no location assigned yet.
     pub fn of(groups: impl Iterator<Item = (u64, u64)>) -> Compaction {
         Compaction { places: groups.map(|(first, count)| (first, (count, None))).collect(), given: 0 }
     }
 
-    /// The new place of byte `offset`; `None`: in none of the groups.
+    /// Returns the new address of byte `offset`, and assigns a location to its group at the first touch; `None` if the
+    /// byte is in none of the groups.
     pub fn place(&mut self, offset: u64) -> Option<u64> {
         let region = offset / REGION_BYTES;
         let (first, (count, place)) = self.places.range_mut(..=region).next_back()?;

@@ -1,21 +1,24 @@
-//! Lines of an input: decompressed in place, read in large chunks, numbered.
+//! Numbered lines of an input, which is decompressed while it is read, in large chunks.
 
 use super::fields;
 use crate::Input;
 use kit::Problems;
 use std::io::{Cursor, ErrorKind, Read};
 
-/// Bytes asked for at a time: large enough that calls cost nothing, small enough to stay in a second-level cache.
+/// Number of bytes requested per read: large enough that the cost of the calls is negligible, small enough for a
+/// second-level cache.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// The longest line that is still text. The longest known lines (FIU, a hash for each sector) have some 64 KiB.
+/// Maximum length of a line of text \[bytes\]. The longest known lines (FIU, with a hash for each sector) have some 64
+/// KiB.
 const LINE_BYTES_MAX: usize = 1 << 20;
 /// Magic numbers of RFC 1952 (gzip) and RFC 8878 (Zstandard).
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// U+FEFF in UTF-8, which some tools put before the first line.
+/// U+FEFF in UTF-8, which some tools write before the first line.
 const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 
-/// Opens `input` and looks through gzip or Zstandard compression, found by the magic number; gives its content, and the name of the compression.
+/// Opens `input` and decompresses gzip and Zstandard, which are recognised by their magic numbers. Returns the content,
+/// and the name of the compression (empty: none).
 pub fn decompressed(input: &Input) -> std::io::Result<(Box<dyn Read + Send>, &'static str)> {
     let mut reader = (input.open)()?;
     let mut magic = [0u8; 4];
@@ -38,7 +41,7 @@ pub fn decompressed(input: &Input) -> std::io::Result<(Box<dyn Read + Send>, &'s
     })
 }
 
-/// A numbered reader of lines.
+/// Reader of numbered lines.
 pub struct Lines {
     name: String,
     reader: Box<dyn Read + Send>,
@@ -51,7 +54,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The lines of `input`.
+    /// Opens `input` at its first line.
     pub fn open(input: &Input) -> Result<Lines, Problems> {
         let (reader, compression) =
             decompressed(input).map_err(|error| Problems::one(&input.name, format!("cannot be read: {error}")))?;
@@ -59,12 +62,12 @@ impl Lines {
         Ok(Lines { name, reader, compression, buffer: vec![0; CHUNK_BYTES], start: 0, end: 0, number: 0, ended: false })
     }
 
-    /// The number of the line that [`Lines::next`] gave last, from 1.
+    /// Returns the number of the line that [`Lines::next`] returned last, from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line, without its line end (`\n` or `\r\n`).
+    /// Returns the next line, without its line end (`\n` or `\r\n`).
     #[inline]
     pub fn next(&mut self) -> Result<Option<&[u8]>, Problems> {
         let mut searched = 0;
@@ -95,7 +98,7 @@ impl Lines {
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// Moves what is left to the front and reads more behind it.
+    /// Moves the unread bytes to the front of the buffer and reads more bytes behind them.
     #[cold]
     fn refill(&mut self) -> Result<(), Problems> {
         self.buffer.copy_within(self.start..self.end, 0);
@@ -124,22 +127,22 @@ impl Lines {
         Problems::one(format!("{}:{}", self.name, self.number + 1), complaint)
     }
 
-    /// A problem of the line being read.
+    /// Returns a problem of the line being read.
     fn problem(&self, complaint: &str) -> Problems {
         Problems::one(format!("{}:{}", self.name, self.number + 1), complaint)
     }
 }
 
-/// The first lines of an input: what detection looks at.
+/// First lines of an input, from which its kind and format are recognised.
 pub struct Head {
-    /// At most the first 64 KiB in whole lines, line ends removed.
+    /// Lines of the first 64 KiB, the last one whole, without line ends.
     pub lines: Vec<Vec<u8>>,
-    /// Whether these are all.
+    /// True if these are all lines of the input.
     pub whole: bool,
 }
 
 impl Head {
-    /// Bytes looked at. The longest header block (ETW) has 12 KiB.
+    /// Size of the head \[bytes\]. The longest header block (ETW) has 12 KiB.
     const BYTES: usize = 64 * 1024;
 
     /// Reads the head of `input`.

@@ -1,8 +1,9 @@
 //! Trace files: recognised, checked, put in order, and replayed as a stream of requests.
 //!
-//! The way of a line: `lines` (decompressed, numbered) -> a parser of the [`mod@format`] family -> `reader` (checked, whole
-//! sectors, streams numbered) -> `reorder` (in the order of time) -> `select` (slice) -> `scan` (counted) or `replay`
-//! (`place`d on the drive) or `walk` (shown to an analysis). A trace is read twice: scanned, so that everything wrong is known before time 0, then replayed.
+//! Path of a line: `lines` (decompressed, numbered) -> a parser of the [`mod@format`] family -> `reader` (checked,
+//! whole sectors, streams numbered) -> `reorder` (sorted by time) -> `select` (slice) -> `scan` (counted), `replay`
+//! (put on the drive by `place`) or `walk` (passed to an analysis). A trace is read twice: it is scanned, so that all
+//! problems are known before time 0, then replayed.
 
 mod convert;
 mod detect;
@@ -35,7 +36,7 @@ pub(crate) use place::fit;
 use crate::Input;
 use kit::Problems;
 
-/// What is in the trace `input`: the part that the options select, after every line has been checked.
+/// Returns a summary of the trace `input`, for the part that the options select, after every line has been checked.
 pub fn info(input: &Input, options: &Options) -> Result<TraceInfo, Problems> {
     let plan = options.plan()?;
     scan::scan(input, options.format.as_deref(), &plan).map(|scan| scan.info)

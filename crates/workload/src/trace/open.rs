@@ -8,7 +8,8 @@ use crate::{Input, Job, Limits, Pacing, Workload};
 use kit::{Nanos, Problems};
 use serde::Serialize;
 
-/// What was resolved: the same for the same input and options.
+/// Content of `workload.toml`: the resolved options and the summary of the trace. It is the same for the same input and
+/// options.
 #[derive(Serialize)]
 struct Resolved<'a> {
     kind: &'a str,

@@ -1,43 +1,44 @@
-//! What a user may say about how a trace is read and replayed, and the same as checked values.
+//! Options of reading and replaying a trace, as the user gives them and as checked values.
 
 use super::format::columns::Table;
 use kit::{Nanos, Problem, Problems};
 use serde::{Deserialize, Serialize};
 
-/// Every option of a workload, as the command line or a description gives it. Words are checked by [`Options::plan`],
-/// which reports everything wrong at once. fio jobs and synthetic models use [`Options::seed`] only.
+/// Options of a workload, as given on the command line or in a description. [`Options::plan`] checks the keywords and
+/// reports all problems at once. fio jobs and models use [`Options::seed`] only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The trace's format by name; absent: recognised from the content.
+    /// Name of the trace's format; absent: recognised from the content.
     pub format: Option<String>,
-    /// A table that no format describes, such as `time=1:us,op=4,offset=5:B,size=6:B` (columns count from 1).
+    /// Description of a table that is in none of the known formats, such as `time=1:us,op=4,offset=5:B,size=6:B`
+    /// (columns count from 1).
     pub columns: Option<String>,
-    /// What happens to addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
+    /// Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     pub address: String,
-    /// Where several streams of one trace lie: `stack` (one after the other, at the next multiple of 1 MiB) or
+    /// Placement of several streams of one trace: `stack` (one after the other, each at the next multiple of 1 MiB) or
     /// `overlay` (all start at byte 0).
     pub layout: String,
-    /// The streams to replay, by label; empty: all.
+    /// Labels of the streams to replay; empty: all.
     pub streams: Vec<String>,
-    /// How many times faster than recorded: recorded times are divided by it. 2 is twice as fast.
+    /// Speed-up: recorded times are divided by this factor. 2 is twice as fast as recorded.
     pub time_scale: f64,
-    /// How often the selection is replayed. A repetition starts one mean gap after the last arrival of the one before;
-    /// its addresses are the same.
+    /// Number of times that the selection is replayed. A repetition starts one mean gap after the last arrival of the
+    /// previous one, and has the same addresses.
     pub repeat: u32,
-    /// A part of the trace: requests `a..b` (counted from 0, trims and flushes too) or times `10s..20s` since the first
-    /// request. Either side may be left out; the end is not included.
+    /// Part of the trace to replay: requests `a..b` (counted from 0, including trims and flushes) or times `10s..20s`
+    /// since the first request. Either bound may be left out; the end is not included.
     pub slice: Option<String>,
-    /// `open` (at recorded arrivals), `gaps` (at recorded gaps after the previous submission) or `closed:DEPTH`. Absent:
-    /// `open`, or `closed:1` for a trace without times.
+    /// Pacing: `open` (at recorded arrivals), `gaps` (at recorded gaps after the previous submission) or
+    /// `closed:DEPTH`. Absent: `open`, or `closed:1` for a trace without times.
     pub replay: Option<String>,
-    /// Refuse any step back in time.
+    /// True: any step back in time is an error.
     pub strict_time: bool,
-    /// The most requests of one pass (after filter and slice).
+    /// Maximum number of requests of one pass (after filter and slice).
     pub max_requests: Option<u64>,
-    /// Time after the start whose commands are left out of the statistics. Absent: none.
+    /// Time after the start during which commands are left out of the statistics. Absent: none.
     pub ramp_time: Option<Nanos>,
-    /// The run's seed. Traces do not use it.
+    /// Seed of the run. Traces do not use it.
     pub seed: u64,
 }
 
@@ -61,40 +62,40 @@ impl Default for Options {
     }
 }
 
-/// What to do with addresses past the drive's end.
+/// Treatment of addresses past the drive's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Refuse the trace.
+    /// The trace is refused.
     Error,
-    /// Modulo the drive's capacity.
+    /// Addresses are taken modulo the drive's capacity.
     Wrap,
-    /// Linearly, so that the largest address becomes the drive's end.
+    /// Addresses are scaled linearly, so that the largest becomes the drive's end.
     Scale,
-    /// Regions of 1 MiB, renumbered in the order of first touch.
+    /// The regions of 1 MiB that are touched are renumbered in the order of first touch.
     Compact,
 }
 
-/// Where several streams lie.
+/// Placement of several streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One after the other.
     Stack,
-    /// All from byte 0.
+    /// All start at byte 0.
     Overlay,
 }
 
-/// When requests are submitted.
+/// Pacing of the replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replay {
     /// At recorded arrivals.
     Open,
-    /// At recorded gaps.
+    /// At recorded gaps after the previous submission.
     Gaps,
-    /// With at most this many in flight.
+    /// Closed loop, with at most this many requests in flight.
     Closed(u32),
 }
 
-/// Which part of a trace.
+/// Part of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slice {
     /// All of it.
@@ -108,25 +109,25 @@ pub enum Slice {
 /// [`Options`] as checked values.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The described table, if one is.
+    /// Table described by the user, if any.
     pub table: Option<Table>,
-    /// Past the drive's end.
+    /// Treatment of addresses past the drive's end.
     pub address: Address,
-    /// Several streams.
+    /// Placement of several streams.
     pub layout: Layout,
-    /// Part.
+    /// Part of the trace to replay.
     pub slice: Slice,
-    /// Pacing, where it is said.
+    /// Pacing, if given.
     pub replay: Option<Replay>,
     /// Labels of the streams to replay; empty: all.
     pub streams: Vec<String>,
-    /// Any step back is an error.
+    /// True if any step back in time is an error.
     pub strict_time: bool,
-    /// Most requests of a pass.
+    /// Maximum number of requests of a pass.
     pub max_requests: u64,
-    /// Passes.
+    /// Number of passes.
     pub repeat: u32,
-    /// Recorded times are divided by it.
+    /// Factor by which recorded times are divided.
     pub time_scale: f64,
 }
 
@@ -135,7 +136,7 @@ const ADDRESSES: &[(&str, Address)] =
 const LAYOUTS: &[(&str, Layout)] = &[("stack", Layout::Stack), ("overlay", Layout::Overlay)];
 
 impl Options {
-    /// The options as values, or everything wrong with them.
+    /// Returns the options as checked values, or all their problems.
     pub fn plan(&self) -> Result<Plan, Problems> {
         let mut problems = Problems::default();
         let address = word("address", &self.address, ADDRESSES, &mut problems).unwrap_or(Address::Error);

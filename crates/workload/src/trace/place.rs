@@ -1,4 +1,5 @@
-//! Where a record's bytes lie on the drive: the layout of the streams, then the cure for addresses past the end.
+//! Placement of a record's bytes on the drive: first the layout of the streams, then the treatment of addresses past
+//! the drive's end.
 
 use super::groups::{Compaction, REGION_BYTES};
 use super::options::{Address, Layout, Plan};
@@ -12,13 +13,13 @@ enum Map {
     Same,
     /// Modulo the capacity.
     Wrap,
-    /// Units of 4 KiB, from so many to so many; what lies within a unit stays.
+    /// Scales `from` units of 4 KiB to `to` units; the offset within a unit is kept.
     Scale { from: u64, to: u64 },
-    /// Regions in the order of first touch.
+    /// Regions renumbered in the order of first touch.
     Compact(Compaction),
 }
 
-/// Maps records to requests, one to one.
+/// Map from records to requests, one to one.
 pub struct Placement {
     bases: Vec<u64>,
     ends: Vec<u64>,
@@ -27,7 +28,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The placement of a scanned trace on a drive of `user_bytes`; an error where it does not fit.
+    /// Returns the placement of a scanned trace on a drive of `user_bytes`; an error if the trace does not fit.
     pub fn new(scan: &Scan, plan: &Plan, user_bytes: u64) -> Result<Placement, Problems> {
         let capacity = user_bytes - user_bytes % UNIT_BYTES;
         let extent = scan.info.extent_bytes;
@@ -58,7 +59,8 @@ impl Placement {
         Ok(Placement { bases: scan.bases.clone(), ends, capacity, map })
     }
 
-    /// A placement without a drive, for conversion: in the layout, or each stream from byte 0.
+    /// Returns a placement without a drive, for conversion: each stream starts at byte 0 if `apart` (and addresses are
+    /// not compacted); otherwise the streams follow the layout.
     pub fn unbounded(scan: &Scan, plan: &Plan, apart: bool) -> Placement {
         let compact = plan.address == Address::Compact;
         let bases = if apart && !compact { vec![0; scan.bases.len()] } else { scan.bases.clone() };
@@ -67,13 +69,13 @@ impl Placement {
         Placement { bases, ends, capacity: u64::MAX, map }
     }
 
-    /// Whether the record is one that the scan saw; if not, the file has changed since.
+    /// Returns true if the record lies within the addresses that the scan saw; if not, the file has changed since.
     #[inline]
     fn knows(&self, record: &Record) -> bool {
         self.ends.get(usize::from(record.stream)).is_some_and(|end| record.offset + record.length <= *end)
     }
 
-    /// The request of `record`, at `at`; `None`: the scan did not see it.
+    /// Returns the request of `record`, arriving at `at`; `None` if the scan did not see such a record.
     #[inline]
     pub fn place(&mut self, record: &Record, at: SimTime) -> Option<Request> {
         let Record { op, stream, length, .. } = *record;
@@ -98,7 +100,7 @@ impl Placement {
     }
 }
 
-/// The groups of the scan, where the layout puts them.
+/// Returns the compaction of the scanned groups, at their addresses in the layout.
 fn compaction(scan: &Scan, plan: &Plan) -> Map {
     let base = |space: u16| match plan.layout {
         Layout::Overlay => 0,
@@ -107,8 +109,8 @@ fn compaction(scan: &Scan, plan: &Plan) -> Map {
     Map::Compact(Compaction::of(scan.groups.iter().map(|(space, first, count)| (base(space) + first, count))))
 }
 
-/// A range that starts below `capacity`, moved back by whole units where it would end past it. Only a range longer than
-/// the drive (a trim) is cut.
+/// Returns a range that starts below `capacity`, moved back by whole units if it would end past it. Only a range longer
+/// than the drive (a trim) is cut.
 pub(crate) fn fit(offset: u64, length: u64, capacity: u64) -> (u64, u64) {
     let length = length.min(capacity);
     let over = (offset + length).saturating_sub(capacity).next_multiple_of(UNIT_BYTES);

@@ -1,4 +1,5 @@
-//! Records of a trace, in the order of the file: lines parsed, rounded to sectors, clocks that were set put right.
+//! Reads records of a trace in the order of the file: parses lines, widens requests to whole sectors, and corrects
+//! times after the recording clock was set.
 
 use super::fields::{Fault, quoted};
 use super::format::{Line, Parser, Raw};
@@ -7,57 +8,57 @@ use super::streams::{STREAMS_MAX, Streams};
 use kit::{Op, Problems, SECTOR_BYTES};
 use serde::Serialize;
 
-/// The largest address that is believed: 1 EiB. Larger ones are a misread column.
+/// Largest address that is accepted: 1 EiB. A larger one indicates a misread column.
 const ADDRESS_MAX: u64 = 1 << 60;
-/// The longest read or write that is believed: 4 GiB, ten times more than any host command (NVMe moves at most 65,536 blocks).
+/// Longest read or write that is accepted: 4 GiB, well above any host command (NVMe transfers at most 65,536 blocks).
 const LENGTH_MAX: u64 = 1 << 32;
 
-/// One request of a trace.
+/// Request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Arrival \[ns\], on the trace's clock.
+    /// Arrival on the trace's clock \[ns\].
     pub at_ns: u64,
-    /// The line it came from, from 1; also its place among records of the same time.
+    /// Number of its line, from 1; also orders records of the same time.
     pub line: u64,
     /// First byte, a multiple of 512.
     pub offset: u64,
     /// Length, a multiple of 512 bytes; zero for a flush.
     pub length: u64,
-    /// Its stream, by number.
+    /// Number of its stream.
     pub stream: u16,
     /// Operation.
     pub op: Op,
 }
 
-/// Lines that are no request.
+/// Numbers of lines that are not requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Reads, writes and trims of no bytes.
+    /// Reads, writes and trims of zero length.
     pub zero_length: u64,
     /// Events that are not arrivals (completions, merges) or move no data.
     pub other_action: u64,
 }
 
-/// What a reader counted.
+/// Counters of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines that are no request.
+    /// Lines that are not requests.
     pub skipped: Skipped,
-    /// Requests that were not whole sectors and were widened.
+    /// Requests that were widened to whole sectors.
     pub widened: u64,
-    /// Steps of the clock taken for the clock being set.
+    /// Steps of the clock that were taken for a setting of the clock.
     pub clock_sets: u64,
 }
 
-/// A stretch of a trace between two settings of its clock.
+/// Part of a trace between two settings of its clock.
 struct Era {
-    /// The last recorded time of the era \[ns\].
+    /// Last recorded time of the era \[ns\].
     last_ns: u64,
-    /// What is added to its times \[ns\].
+    /// Correction that is added to its times \[ns\].
     shift_ns: i128,
 }
 
-/// Reads records.
+/// Reader of records.
 pub struct Reader {
     name: String,
     lines: Lines,
@@ -72,8 +73,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of `lines`, the trace called `name`. Steps of the clock beyond `clock_set_ns` are taken for the clock being
-    /// set; where `strict_time` they are errors.
+    /// Returns a reader of `lines` of the trace called `name`. A step of the clock of more than `clock_set_ns` is taken
+    /// for a setting of the clock; with `strict_time` it is an error.
     pub fn new(
         name: &str,
         lines: Lines,
@@ -86,7 +87,7 @@ impl Reader {
         Reader { name: name.to_owned(), lines, parser, streams, clock_set_ns, strict_time, eras, era: 0, counts, raw }
     }
 
-    /// The next record of a wanted stream.
+    /// Returns the next record of a selected stream.
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Record>, Problems> {
         loop {
@@ -121,7 +122,7 @@ impl Reader {
         }
     }
 
-    /// The request just parsed, with its bounds checked and rounded outward to sectors; `None`: no bytes.
+    /// Checks the bounds of the request just parsed and widens it to whole sectors; `None` if its length is zero.
     #[inline(always)]
     fn checked(&mut self, line: u64, stream: u16) -> Result<Option<Record>, Problems> {
         let Raw { at_ns, op, offset, length, .. } = self.raw;
@@ -149,8 +150,8 @@ impl Reader {
         Ok(Some(record))
     }
 
-    /// A recorded time on the clock of the first era. A step of more than `limit_ns` is the clock being set: back to an
-    /// era already seen, or into a new one, which continues where the latest had come to.
+    /// Converts a recorded time to the clock of the first era. A step of more than `limit_ns` means that the clock was
+    /// set: either back to an era already seen, or into a new era, which continues from the latest time reached.
     #[inline(never)]
     fn put_right(&mut self, at_ns: u64, limit_ns: u64) -> Result<u64, Problems> {
         let near = |era: &Era| at_ns.abs_diff(era.last_ns) <= limit_ns;
@@ -181,34 +182,34 @@ impl Reader {
         let shift_ns = latest_ns.map_or(0, |latest| latest - i128::from(at_ns));
         self.era = self.eras.len();
         self.eras.push(Era { last_ns: at_ns, shift_ns });
-        // A trace whose clock is set more often than this is not a trace.
+        // More settings than these mean that the column does not hold times.
         if self.eras.len() > 1000 {
             return Err(self.problem("the clock is set for the 1000th time: expected times in order".to_owned()));
         }
         Ok(())
     }
 
-    /// What was counted so far.
+    /// Returns the counters so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The streams seen so far.
+    /// Returns the streams seen so far.
     pub fn streams(&self) -> &Streams {
         &self.streams
     }
 
-    /// The parser, with what it has learnt.
+    /// Returns the parser, with the state that it has reached.
     pub fn parser(&self) -> &dyn Parser {
         &*self.parser
     }
 
-    /// Lines read so far.
+    /// Returns the number of lines read so far.
     pub fn line_count(&self) -> u64 {
         self.lines.number()
     }
 
-    /// A problem at the line read last.
+    /// Returns a problem at the line read last.
     #[cold]
     fn problem(&self, complaint: String) -> Problems {
         Problems::one(format!("{}:{}", self.name, self.lines.number()), complaint)
@@ -220,7 +221,7 @@ impl Reader {
     }
 }
 
-/// A line for a message about a file that is not understood.
+/// Returns the first line that is not blank, quoted for a message about an unrecognised file.
 pub fn first_line(lines: &[Vec<u8>]) -> String {
     lines.iter().find(|line| !line.trim_ascii().is_empty()).map_or_else(|| "nothing".to_owned(), |line| quoted(line))
 }

@@ -1,17 +1,18 @@
-//! Records in the order of time: a window over the order of the file.
+//! Sorts records by time, within a window over the order of the file.
 
 use super::reader::{Reader, Record};
 use kit::Problems;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Records held back to put late ones in their place. The largest displacement in a known trace is 21,066 (Tencent).
+/// Number of records held back, so that late ones can be put in order. The largest displacement in a known trace is
+/// 21,066 (Tencent).
 pub const WINDOW: usize = 65_536;
 
-/// Puts records in the order of `(time, line)`.
+/// Reader of records in the order of `(time, line)`.
 ///
-/// Records that come in order wait in a queue, late ones in a heap; the earlier of the two heads goes out, once the window
-/// is full or the trace has ended.
+/// Records that come in order wait in a queue, late ones in a heap. Once the window is full or the trace has ended, the
+/// earlier of the two heads is returned.
 pub struct Reorder {
     reader: Reader,
     name: String,
@@ -24,7 +25,7 @@ pub struct Reorder {
     reordered: u64,
 }
 
-/// A late record; the earliest first.
+/// Late record, ordered by time and line.
 struct Late(Record);
 
 impl Late {
@@ -54,7 +55,7 @@ impl Ord for Late {
 }
 
 impl Reorder {
-    /// The records of `reader` in order; where `strict`, any step back is an error.
+    /// Returns the records of `reader` in the order of time; if `strict`, any step back is an error.
     pub fn new(name: &str, reader: Reader, strict: bool) -> Reorder {
         Reorder {
             reader,
@@ -69,7 +70,7 @@ impl Reorder {
         }
     }
 
-    /// The next record in the order of time.
+    /// Returns the next record in the order of time.
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Record>, Problems> {
         while !self.ended && self.in_order.len() + self.late.len() <= WINDOW {
@@ -95,7 +96,7 @@ impl Reorder {
         Ok(record)
     }
 
-    /// Keeps a record that is earlier than one before it.
+    /// Holds back a record that is earlier than one before it.
     #[cold]
     fn hold(&mut self, record: Record) -> Result<(), Problems> {
         self.reordered += 1;
@@ -112,12 +113,12 @@ impl Reorder {
         Ok(())
     }
 
-    /// Records so far that came after one of a later time.
+    /// Returns the number of records so far that came after one of a later time.
     pub fn reordered(&self) -> u64 {
         self.reordered
     }
 
-    /// The reader below.
+    /// Returns the underlying reader.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }

@@ -7,28 +7,28 @@ use super::select::Selection;
 use crate::{Input, Request, Source};
 use kit::{Nanos, Problems, SimTime};
 
-/// Streams the selection of a trace, pass after pass.
+/// Source of the selected requests of a trace, pass after pass.
 pub struct Replay {
     input: Input,
     scan: Scan,
     plan: Plan,
     placement: Placement,
     selection: Option<Selection>,
-    /// Passes begun.
+    /// Number of passes begun.
     passes: u32,
-    /// From the start of a pass to the start of the next \[ns\].
+    /// Time from the start of a pass to the start of the next \[ns\].
     period_ns: u64,
-    /// The first time of the selection, since the trace's first \[ns\].
+    /// Time of the first selected record of the current pass, since the trace's first record \[ns\].
     first_ns: Option<u64>,
 }
 
-/// From the start of one pass to that of the next: the span and one mean gap \[ns\].
+/// Returns the time from the start of one pass to the start of the next: the span plus one mean gap \[ns\].
 pub fn period_ns(scan: &Scan) -> u64 {
     let span = scan.info.span_ns;
     span.saturating_add(span.checked_div(scan.records - 1).unwrap_or(0))
 }
 
-/// The same, or an error where all passes together do not fit the clock.
+/// Like [`period_ns`], but returns an error if all passes together exceed the range of the clock.
 pub fn checked_period_ns(scan: &Scan, plan: &Plan) -> Result<u64, Problems> {
     let period_ns = period_ns(scan);
     let end_ns = u128::from(period_ns) * u128::from(plan.repeat);
@@ -41,7 +41,7 @@ pub fn checked_period_ns(scan: &Scan, plan: &Plan) -> Result<u64, Problems> {
     Ok(period_ns)
 }
 
-/// What is wrong when a trace is not read as it was scanned.
+/// Returns the error for a trace that is not read as it was scanned.
 #[cold]
 pub fn changed(name: &str, line: u64) -> Problems {
     Problems::one(
@@ -51,7 +51,7 @@ pub fn changed(name: &str, line: u64) -> Problems {
 }
 
 impl Replay {
-    /// The source of a scanned trace; an error where its times do not fit.
+    /// Returns the source of a scanned trace; an error if its times exceed the range of the clock.
     pub fn new(input: &Input, scan: Scan, plan: &Plan, placement: Placement) -> Result<Replay, Problems> {
         let period_ns = checked_period_ns(&scan, plan)?;
         Ok(Replay {
@@ -66,12 +66,13 @@ impl Replay {
         })
     }
 
-    /// From the start of the first pass to where another repetition of all of them would start, on the replay's scale.
+    /// Returns the time from the start of the first pass to the point at which another repetition of all passes would
+    /// start, on the replay's time scale.
     pub fn period(&self) -> Nanos {
         Nanos(scaled(self.period_ns * u64::from(self.plan.repeat), self.plan.time_scale))
     }
 
-    /// The next request; `None`: the last pass has ended.
+    /// Returns the next request; `None` after the last pass.
     #[inline]
     fn next(&mut self) -> Result<Option<Request>, Problems> {
         loop {
@@ -100,7 +101,7 @@ impl Replay {
     }
 }
 
-/// A recorded time on the replay's scale, rounded to the nearest nanosecond. Times keep their order.
+/// Converts a recorded time to the replay's time scale, rounded to the nearest nanosecond. Times keep their order.
 pub fn scaled(ns: u64, time_scale: f64) -> u64 {
     if time_scale == 1.0 { ns } else { libm::round(ns as f64 / time_scale) as u64 }
 }

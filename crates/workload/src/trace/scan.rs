@@ -1,4 +1,4 @@
-//! One pass over a trace before it is used: every line is checked, and what there is is counted.
+//! First pass over a trace: checks every line and counts the contents.
 
 use super::detect::{self, Chosen};
 use super::footprint::{Footprint, PAGE_BYTES};
@@ -10,12 +10,12 @@ use crate::Input;
 use kit::{Nanos, Op, Problem, Problems};
 use serde::Serialize;
 
-/// What is in a trace: in the part that the options select, after every line of the file has been checked.
+/// Summary of a trace: of the part that the options select, after every line of the file has been checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceInfo {
-    /// The format that it was read in.
+    /// Format in which the trace was read.
     pub format: String,
-    /// Formats that fit as well and were not chosen.
+    /// Other formats that fit.
     pub format_candidates: Vec<String>,
     /// Reads and writes.
     pub requests: u64,
@@ -27,19 +27,19 @@ pub struct TraceInfo {
     pub trims: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Lines of the file that are no request.
+    /// Lines of the file that are not requests.
     pub skipped: Skipped,
-    /// Records of the file that came after one of a later time.
+    /// Records of the file that came after a record of a later time.
     pub reordered: u64,
-    /// Settings of the clock that were put right, in the file.
+    /// Settings of the recording clock, in the file, for which times were corrected.
     pub clock_sets: u64,
     /// Records of the file that were widened to whole sectors.
     pub widened: u64,
     /// Lines of the file.
     pub lines: u64,
-    /// From the first arrival to the last, trims and flushes included \[ns\].
+    /// Time from the first arrival to the last \[ns\], including trims and flushes.
     pub span_ns: u64,
-    /// The longest time between two arrivals \[ns\].
+    /// Longest time between two arrivals \[ns\].
     pub longest_gap_ns: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -47,30 +47,30 @@ pub struct TraceInfo {
     pub write_bytes: u64,
     /// Bytes trimmed.
     pub trim_bytes: u64,
-    /// Distinct 4 KiB pages read or written, times 4096; each stream is its own address space.
+    /// Distinct 4 KiB pages read or written, times 4096; each stream has its own address space.
     pub footprint_bytes: u64,
     /// Streams (devices, volumes, files).
     pub streams: u64,
-    /// The first byte after the largest address of any stream.
+    /// First byte past the largest address of any stream.
     pub max_address_bytes: u64,
-    /// What all streams take together in the chosen layout \[bytes\].
+    /// Size of the address space of all streams together in the chosen layout \[bytes\].
     pub extent_bytes: u64,
-    /// Mean length of a read \[bytes\]; none without reads.
+    /// Mean length of a read \[bytes\]; absent without reads.
     pub mean_read_bytes: Option<f64>,
-    /// Mean length of a write \[bytes\]; none without writes.
+    /// Mean length of a write \[bytes\]; absent without writes.
     pub mean_write_bytes: Option<f64>,
     /// Share of reads and writes whose start or end is not a multiple of 4 KiB.
     pub unaligned_share: Option<f64>,
-    /// Stream by stream, in the order of first appearance.
+    /// Summaries of the streams, in the order of first appearance.
     pub by_stream: Vec<StreamInfo>,
-    /// What the user should know about how it was read.
+    /// Messages for the user about how the trace was read.
     pub notes: Vec<String>,
 }
 
-/// One stream of a trace.
+/// Summary of one stream of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StreamInfo {
-    /// Its label.
+    /// Label of the stream.
     pub stream: String,
     /// Reads and writes.
     pub requests: u64,
@@ -78,27 +78,28 @@ pub struct StreamInfo {
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Distinct pages read or written, in bytes.
+    /// Distinct 4 KiB pages read or written, times 4096.
     pub footprint_bytes: u64,
-    /// The first byte after its largest address.
+    /// First byte past its largest address.
     pub max_address_bytes: u64,
 }
 
-/// A trace that has been scanned.
+/// Result of scanning a trace.
 pub struct Scan {
-    /// What is in it.
+    /// Summary of the trace.
     pub info: TraceInfo,
-    /// How it is read.
+    /// Format and parser of the trace.
     pub chosen: Chosen,
-    /// Records of the selection, of any operation.
+    /// Number of selected records, of any operation.
     pub records: u64,
-    /// The first byte of each stream in the layout.
+    /// First byte of each stream in the layout.
     pub bases: Vec<u64>,
-    /// Regions touched, where addresses are compacted; each stream is its own space unless they are overlaid.
+    /// Groups of the regions touched, if addresses are compacted; each stream is its own address space unless the
+    /// streams are overlaid.
     pub groups: Groups,
 }
 
-/// Arrivals for each instant from which on a clock is called coarse.
+/// Number of arrivals per distinct instant from which a clock is reported as coarse.
 const COARSE: u64 = 32;
 
 #[derive(Default)]
@@ -108,7 +109,7 @@ struct Tally {
     first_ns: Option<u64>,
     last_ns: u64,
     longest_gap_ns: u64,
-    /// Different times of arrival.
+    /// Number of distinct arrival times.
     instants: u64,
     unaligned: u64,
     streams: Vec<(StreamInfo, Footprint)>,
@@ -151,15 +152,15 @@ impl Tally {
     }
 }
 
-/// What looks at the records of a scan.
+/// Observer of the records of a scan.
 pub trait Look {
-    /// Forgets what it saw: the records so far were misread, and all of them come again.
+    /// Forgets all records so far: they were misread, and all of them will be shown again.
     fn restart(&mut self);
-    /// Sees the next record of the selection.
+    /// Observes the next selected record.
     fn record(&mut self, record: &Record) -> Result<(), Problems>;
 }
 
-/// Nobody looks.
+/// Observer that does nothing.
 struct Unseen;
 
 impl Look for Unseen {
@@ -176,7 +177,7 @@ pub fn scan(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Scan, Pro
     scan_seen(input, named, plan, &mut Unseen)
 }
 
-/// Scans `input`; each record of the selection is shown to `look`.
+/// Scans `input` and shows each selected record to `look`.
 pub fn scan_seen(input: &Input, named: Option<&str>, plan: &Plan, look: &mut impl Look) -> Result<Scan, Problems> {
     let mut chosen = detect::choose(input, named, plan.table.as_ref())?;
     let (mut selection, mut tally) = pass(input, &chosen, plan, look)?;
@@ -225,7 +226,7 @@ fn check_streams(selection: &Selection, plan: &Plan) -> Result<(), Problems> {
     problems.or(())
 }
 
-/// The first byte of each stream, and what they take together.
+/// Returns the first byte of each stream, and the size of the address space of all streams together.
 fn lay_out(ends: impl Iterator<Item = u64>, layout: Layout) -> (Vec<u64>, u64) {
     let mut bases = Vec::new();
     let mut extent = 0u64;
@@ -249,7 +250,7 @@ fn summary(chosen: Chosen, selection: &Selection, mut tally: Tally, plan: &Plan)
     let reorder = selection.reorder();
     let reader = reorder.reader();
     let labels = reader.streams().labels();
-    // Streams that only the rest of the file has are not part of the selection.
+    // Streams that occur only outside the selection have a label but no tally; they are left out.
     let by_stream: Vec<StreamInfo> = std::mem::take(&mut tally.streams)
         .into_iter()
         .zip(labels)

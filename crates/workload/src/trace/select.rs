@@ -1,4 +1,4 @@
-//! The part of a trace that is replayed: slice and limit, over records in the order of time.
+//! Selects the part of a trace that is replayed: slice and limit, applied to records in the order of time.
 
 use super::detect::Chosen;
 use super::lines::Lines;
@@ -9,7 +9,7 @@ use super::streams::Streams;
 use crate::Input;
 use kit::Problems;
 
-/// Records of the selection; times are relative to the first record of the trace (of the streams wanted).
+/// Selected records; times are relative to the first record of the trace (of the selected streams).
 pub struct Selection {
     reorder: Reorder,
     slice: Slice,
@@ -27,7 +27,7 @@ impl Selection {
         Ok(Selection { reorder, slice: plan.slice, first_ns: None, index: 0, left: plan.max_requests })
     }
 
-    /// The next record of the selection.
+    /// Returns the next selected record.
     #[inline(always)]
     pub fn next(&mut self) -> Result<Option<Record>, Problems> {
         while self.left > 0 {
@@ -49,7 +49,7 @@ impl Selection {
         Ok(None)
     }
 
-    /// Reads the rest of the trace, only to check it.
+    /// Reads the remainder of the trace only to check it.
     pub fn check_rest(&mut self) -> Result<(), Problems> {
         while self.reorder.next()?.is_some() {
             self.index += 1;
@@ -57,12 +57,12 @@ impl Selection {
         Ok(())
     }
 
-    /// Whether the trace had any record of the streams wanted.
+    /// Returns true if the trace had any record of the selected streams.
     pub fn any(&self) -> bool {
         self.index > 0
     }
 
-    /// What lies below.
+    /// Returns the underlying reordering stage.
     pub fn reorder(&self) -> &Reorder {
         &self.reorder
     }

@@ -1,28 +1,28 @@
-//! Names of streams become small numbers, in the order of first appearance.
+//! Numbers the streams of a trace by name, in the order of first appearance.
 
 use std::collections::BTreeMap;
 
-/// Slots of the cache in front of the map; a power of two.
+/// Number of slots of the cache in front of the map; a power of two.
 const SLOTS: usize = 1024;
-/// Most streams of a trace: requests carry a 16-bit number.
+/// Maximum number of streams of a trace: requests carry a 16-bit number.
 pub const STREAMS_MAX: usize = 1 << 16;
 
-/// The streams of one trace.
+/// Streams of one trace.
 pub struct Streams {
-    /// What the trace writes, stream by stream.
+    /// Name of each stream as written in the trace.
     names: Vec<Box<[u8]>>,
     numbers: BTreeMap<Box<[u8]>, u16>,
     cache: Vec<u16>,
-    /// The stream of the request before; most follow one of their own stream.
+    /// Stream of the previous request; most requests belong to the same stream as the previous one.
     last: usize,
-    /// Labels wanted; empty: all.
+    /// Labels of the selected streams; empty: all.
     wanted: Vec<String>,
-    /// The number among the wanted, stream by stream.
+    /// Number of each stream among the selected ones; `None`: not selected.
     ranks: Vec<Option<u16>>,
     labels: Vec<String>,
 }
 
-/// The label of a stream that the trace writes as `name`: characters that part columns become points.
+/// Returns the label of the stream that the trace writes as `name`: characters that separate columns become points.
 fn label(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let text = text
@@ -36,7 +36,8 @@ fn label(name: &[u8]) -> String {
 }
 
 impl Streams {
-    /// No streams yet; of those to come, the `wanted` ones (all, if it is empty).
+    /// Returns an empty list of streams; of the streams to come, those with a label in `wanted` are selected (all, if
+    /// it is empty).
     pub fn new(wanted: &[String]) -> Streams {
         Streams {
             names: Vec::new(),
@@ -49,17 +50,18 @@ impl Streams {
         }
     }
 
-    /// Labels of the wanted streams seen so far, by number.
+    /// Returns the labels of the selected streams seen so far, by number.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// The labels of all streams seen so far, wanted or not.
+    /// Returns the labels of all streams seen so far, selected or not.
     pub fn all_labels(&self) -> impl Iterator<Item = String> {
         self.names.iter().map(|name| label(name))
     }
 
-    /// The number of the stream written `name` among the wanted ones; `None`: not wanted. An error: too many streams.
+    /// Returns the number of the stream written as `name` among the selected streams; `None` if it is not selected, an
+    /// error if there are too many streams.
     #[inline]
     pub fn number(&mut self, name: &[u8]) -> Result<Option<u16>, ()> {
         if let Some(last) = self.names.get(self.last)
@@ -101,7 +103,7 @@ impl Streams {
     }
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of `name`, with its upper half folded into the lower one.
 fn hash(name: &[u8]) -> u32 {
     let mixed = name.iter().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     mixed ^ mixed >> 16

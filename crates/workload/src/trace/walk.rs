@@ -1,4 +1,4 @@
-//! Every request of a trace, shown to an analysis: while the trace is scanned, and again as often as it is wanted.
+//! Shows every request of a trace to an analysis: while the trace is scanned, and again on demand.
 
 use super::options::{Address, Layout, Options, Plan};
 use super::reader::Record;
@@ -8,22 +8,22 @@ use super::select::Selection;
 use crate::{Input, Request};
 use kit::{Bytes, Problems, SimTime};
 
-/// The last instant that the clock of an analysis has; [`checked_period_ns`] refuses traces that come to it.
+/// Last instant of the clock of an analysis; [`checked_period_ns`] refuses traces that reach it.
 const LAST_NS: u64 = (1 << 63) - 1;
 
-/// What is shown the requests of a trace in the order of time. A request's `stream` is the number of its address space, in
-/// which its `offset` counts: each stream has its own, or all share the one with number 0 (layout `overlay`).
+/// Observer of the requests of a trace, in the order of time. A request's `stream` is the number of its address space,
+/// to which its `offset` refers: each stream has its own, or all share the one with number 0 (layout `overlay`).
 pub trait Visitor {
-    /// Forgets every request: they were misread, and all of them come again.
+    /// Forgets all requests so far: they were misread, and all of them will be shown again.
     fn restart(&mut self);
-    /// Hears of a request that it will see soon, so that it can fetch what it remembers of its place: the waits for memory of
-    /// several requests then overlap. Must change nothing.
+    /// Announces a request that will be visited soon, so that the visitor can prefetch its state of that address and
+    /// the memory latencies of several requests overlap. Must change nothing.
     fn hint(&self, _: &Request) {}
-    /// Sees the next request.
+    /// Visits the next request.
     fn visit(&mut self, request: &Request) -> Result<(), Problems>;
 }
 
-/// A trace that has been walked through once.
+/// Trace that has been walked once.
 pub struct Walk {
     input: Input,
     plan: Plan,
@@ -32,8 +32,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Reads `input`, checks every line, and shows `visitor` the requests that the options select, as often as they say
-    /// (`repeat`), at their times divided by the time scale.
+    /// Reads `input`, checks every line, and shows `visitor` the selected requests, `repeat` times, at their times
+    /// divided by the time scale.
     pub fn first(input: &Input, options: &Options, visitor: &mut impl Visitor) -> Result<Walk, Problems> {
         let plan = options.plan()?;
         if matches!(plan.address, Address::Wrap | Address::Scale) {
@@ -51,22 +51,22 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Shows `visitor` the same requests, all passes of them, once more.
+    /// Shows `visitor` the same requests once more, in all passes.
     pub fn again(&self, visitor: &mut impl Visitor) -> Result<(), Problems> {
         self.passes(0, visitor)
     }
 
-    /// What is in the trace.
+    /// Returns the summary of the trace.
     pub fn info(&self) -> &TraceInfo {
         &self.scan.info
     }
 
-    /// How many times faster than recorded.
+    /// Returns the factor by which recorded times are divided.
     pub fn time_scale(&self) -> f64 {
         self.plan.time_scale
     }
 
-    /// An error where the trace has no times, which `what` is about.
+    /// Returns an error if the trace has no times; `what` names the analysis that needs them.
     pub fn needs_times(&self, what: &str) -> Result<(), Problems> {
         if self.scan.chosen.timed || self.scan.info.span_ns > 0 {
             return Ok(());
@@ -75,7 +75,7 @@ impl Walk {
         Err(Problems::one(&self.input.name, format!("{format} records no times: expected a trace with times, for {what}")))
     }
 
-    /// The passes after the first `done` ones.
+    /// Shows the passes after the first `done` ones.
     fn passes(&self, done: u32, visitor: &mut impl Visitor) -> Result<(), Problems> {
         let mut batch = Batch::new(visitor, &self.plan);
         for pass in done..self.plan.repeat {
@@ -93,17 +93,17 @@ impl Walk {
         batch.show()
     }
 
-    /// Whether the scan saw such a record.
+    /// Returns true if the record lies within the addresses that the scan saw.
     fn knows(&self, record: &Record) -> bool {
         let stream = self.scan.info.by_stream.get(usize::from(record.stream));
         stream.is_some_and(|stream| record.offset + record.length <= stream.max_address_bytes)
     }
 }
 
-/// Requests shown together.
+/// Number of requests shown together.
 const BATCH: usize = 32;
 
-/// Makes requests of records, and shows them to a visitor.
+/// Requests made from records, collected for a visitor.
 struct Batch<'a, V> {
     visitor: &'a mut V,
     time_scale: f64,
@@ -117,7 +117,7 @@ impl<'a, V: Visitor> Batch<'a, V> {
         Batch { visitor, time_scale: plan.time_scale, overlay, requests: Vec::with_capacity(BATCH) }
     }
 
-    /// Adds a record at `recorded_ns` of all passes.
+    /// Adds a record whose time is `recorded_ns` since the start of the first pass.
     #[inline(always)]
     fn add(&mut self, record: &Record, recorded_ns: u64) -> Result<(), Problems> {
         self.requests.push(Request {
@@ -130,14 +130,14 @@ impl<'a, V: Visitor> Batch<'a, V> {
         if self.requests.len() == BATCH { self.show() } else { Ok(()) }
     }
 
-    /// Shows what was not shown yet.
+    /// Shows the requests collected so far.
     fn show(&mut self) -> Result<(), Problems> {
         self.requests.iter().for_each(|request| self.visitor.hint(request));
         self.requests.drain(..).try_for_each(|request| self.visitor.visit(&request))
     }
 }
 
-/// Hands on the records of the scan.
+/// Observer of the scan that passes the records on to the batch.
 struct FirstPass<'a, V> {
     batch: Batch<'a, V>,
     first_ns: Option<u64>,

@@ -7,7 +7,7 @@ use workload::{Input, Options};
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// A trace of (time \[ns\], device, first sector, sectors, operation), as a table of its own.
+/// Record of a trace as (time \[ns\], device, first sector, sectors, operation), a table of its own.
 type Row = (u64, u32, u64, u64, char);
 
 fn input(rows: &[Row]) -> Input {
@@ -28,7 +28,7 @@ fn retention(rows: &[Row], options: &Options, grain: &str) -> Retention {
     analysis::retention(&input(rows), options, &by(grain)).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Writes by class: below a minute, an hour, a day, a week, longer, unknown.
+/// Returns the writes by class: below a minute, an hour, a day, a week, longer, unknown.
 fn classes(found: &Retention) -> Vec<u64> {
     found.classes.iter().map(|class| class.writes).collect()
 }
@@ -36,8 +36,9 @@ fn classes(found: &Retention) -> Vec<u64> {
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Two pages. The first page is written whole at 0, its sectors 2 and 3 again after 59 s; all of it after an hour less 1 ns. The
-/// second page's last sector is written after a minute, trimmed half a day later. A read ends the trace after nine days.
+/// Two pages. The first page is written whole at time 0, its sectors 2 and 3 again after 59 s, and all of it after an
+/// hour less 1 ns. The last sector of the second page is written after a minute and trimmed half a day later. A read
+/// ends the trace after nine days.
 const LIVES: &[Row] = &[
     (0, 0, 0, 8, 'W'),
     (59 * SECOND, 0, 2, 2, 'W'),
@@ -51,13 +52,14 @@ const LIVES: &[Row] = &[
 fn sectors_live_from_their_write_to_their_end() {
     let found = retention(LIVES, &columns(), "sector");
     assert_eq!((found.write_requests, found.writes, found.span_ns, found.grain_bytes), (4, 8 + 2 + 1 + 8, 9 * DAY, 512));
-    // Two of the first eight lived 59 s, six an hour less 1 ns, the two after them likewise; the trimmed one half a day.
+    // Of the first eight sectors, two lived 59 s and six an hour less 1 ns. The two written again lived almost an hour,
+    // the trimmed one half a day.
     assert_eq!(classes(&found), [2, 8, 1, 0, 0, 8]);
     assert_eq!((found.ends.overwritten, found.ends.trimmed, found.ends.unknown), (10, 1, 8));
     assert_eq!(found.classes[2].trimmed, 1);
     let ended: Vec<u64> = found.marks.iter().map(|mark| mark.ended).collect();
     assert_eq!(ended, [2, 10, 11, 11]);
-    // What did not end was watched for longer than all that did: the estimate is the share itself.
+    // Data that did not end was observed for longer than all data that did: the estimate equals the plain share.
     for mark in &found.marks {
         let estimate = mark.kaplan_meier.expect("watched for nine days");
         assert!((estimate.share - mark.share.expect("writes")).abs() < 1e-12 && estimate.share_max - estimate.share < 1e-12);
@@ -88,10 +90,10 @@ fn a_mark_is_the_least_that_is_no_longer_below_it() {
 fn nothing_is_said_of_times_for_which_nothing_was_watched() {
     let rows = [(0, 0, 0, 8, 'W'), (30 * SECOND, 0, 8, 8, 'W'), (2 * MINUTE, 0, 0, 8, 'W'), (3 * MINUTE, 0, 0, 1, 'R')];
     let found = retention(&rows, &columns(), "unit");
-    // Lives: ended 2 min; watched 2.5 min, 1 min. At an hour nobody is left.
+    // One life ended after 2 min; two were observed for 2.5 min and 1 min. No data was observed for an hour.
     let estimates: Vec<Option<f64>> = found.marks.iter().map(|mark| mark.kaplan_meier.map(|one| one.share)).collect();
     assert_eq!(estimates, [Some(0.0), None, None, None]);
-    // Of the two watched for two minutes one ended; the one that was not is left out.
+    // Of the two lives observed for two minutes, one ended; the life observed for one minute is left out.
     assert_eq!(found.longest.kaplan_meier.map(|one| one.share), Some(0.5));
     assert_eq!(found.longest.share, Some(1.0 / 3.0));
 }
@@ -122,7 +124,8 @@ fn streams_have_their_own_addresses_unless_they_are_overlaid() {
 
 #[test]
 fn what_was_misread_is_forgotten() {
-    // So many issued requests that the first lines look like a trace without queued ones; then one is queued.
+    // There are so many issued requests that the first lines look like a trace without queued ones; then requests are
+    // queued.
     let issued = (0..2000).map(|i| format!("  8,16 5 {i} {}.000000000 1 D W {} + 8 [x]\n", i / 100, 8 * (i % 40)));
     let queued = (0..3).map(|i| format!("  8,16 5 {i} {}.000000000 1 Q {} 80 + 8 [x]\n", 30 + i, ["W", "W", "R"][i]));
     let input = Input::text("t", issued.chain(queued).collect::<String>());
@@ -137,7 +140,8 @@ fn what_was_misread_is_forgotten() {
 
 #[test]
 fn who_accesses_what_by_hand() {
-    // Page 0 is read three times, page 1 written twice, page 2 written and read; the last read touches pages 0 and 2 and 1 KiB between.
+    // Page 0 is read three times, page 1 is written twice, page 2 is written and read; the last read touches pages 2
+    // and 3.
     let rows = [
         (0, 0, 0, 8, 'R'),
         (1, 0, 8, 8, 'W'),
@@ -155,13 +159,13 @@ fn who_accesses_what_by_hand() {
         .iter()
         .map(|class| (class.class.as_str(), class.pages, class.read_accesses, class.write_accesses, class.read_request_share))
         .collect();
-    // The last read touches the interleaved page and one that is only read.
+    // The last read touches the interleaved page and a page that is only read.
     assert_eq!(
         shares,
         [("read_only", 2, 4, 0, Some(3.5 / 4.0)), ("write_only", 1, 0, 2, Some(0.0)), ("interleaved", 1, 1, 1, Some(0.5 / 4.0))]
     );
     let accuracy: Vec<f64> = found.windows.iter().map(|window| window.accuracy.expect("accesses") * 8.0).collect();
-    // One access tells nothing of the interleaved page; two do when it is read.
+    // With a window of one access, no access to the interleaved page is classified correctly; with two, its read is.
     assert_eq!(accuracy, [6.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0]);
     assert_eq!((found.windows[1].full_share, found.windows[1].full_accuracy), (Some(4.0 / 8.0), Some(1.0)));
     assert_eq!((found.windows[3].full_share, found.windows[3].full_accuracy), (Some(0.0), None));
@@ -195,7 +199,8 @@ fn gaps_are_those_of_the_requests_asked_for() {
     ];
     let ask = |question: GapsQuestion, options: &Options| analysis::gaps(&input(&rows), options, &question).expect("reads");
     let bins = |question, options: &Options| -> Vec<u64> { ask(question, options).bins.iter().map(|bin| bin.gaps).collect() };
-    // 1300 us over 32 dies are 40,625 ns: 40,625 is within, 40,626 is not, 81,251 is more than twice it, 0 is within.
+    // 1300 us over 32 dies are 40,625 ns. The gap of 40,625 ns is within it, 40,626 ns is not, 81,251 ns is more than
+    // twice it, and 0 is within it.
     let found = ask(GapsQuestion::default(), &columns());
     assert_eq!((found.requests, found.gaps, found.effective_ns, found.span_ns), (5, 4, 40_625.0, 162_502));
     assert_eq!((found.mean_ns, found.longest_ns), (Some(162_502.0 / 4.0), 81_251));
@@ -236,7 +241,7 @@ fn bad_questions_are_refused() {
     }
 }
 
-/// Lifetimes by their definition \[ns\], and whether data ended: by sector or unit.
+/// Computes lifetimes by their definition \[ns\], each with true if the data ended; by sector or unit.
 fn naive(rows: &[Row], grain: u64) -> Vec<(u64, bool)> {
     let (mut there, mut found) = (std::collections::BTreeMap::new(), Vec::new());
     for (at, device, sector, sectors, op) in rows {

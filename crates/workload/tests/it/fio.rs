@@ -196,7 +196,7 @@ fn the_later_mix_key_wins() {
     assert!(refused("[j]\nrwmixread=150\n").to_string().contains("150 is out of range: expected 0..=100"));
 }
 
-/// Share of the accesses that the most popular `top` of `blocks` blocks get.
+/// Returns the share of the accesses that go to the most popular `top` of `blocks` blocks.
 fn top_share(requests: &[Request], blocks: usize, top: usize) -> f64 {
     let mut hits = vec![0u64; blocks];
     requests.iter().for_each(|r| hits[(r.offset.0 / 4096) as usize] += 1);

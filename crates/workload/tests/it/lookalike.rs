@@ -1,4 +1,4 @@
-//! Look-alikes: fitted to sources with known statistics, they must show the same ones.
+//! Look-alikes: fitted to sources with known statistics, they must reproduce these statistics.
 
 use kit::{Bytes, Op, Problems, SimTime};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use workload::{Request, Source, synthetic};
 
 const GIB: u64 = 1 << 30;
 
-/// Requests from memory.
+/// Source of requests held in memory.
 struct Recorded(Vec<Request>, usize);
 
 impl Source for Recorded {
@@ -97,7 +97,7 @@ fn sequential_stays_sequential_and_random_random() {
 
 #[test]
 fn distances_of_returns_come_back() {
-    // A loop over 500 places: every return has a distance of 499.
+    // A loop over 500 addresses: every return has a stack distance of 499.
     let requests: Vec<Request> = (0..20_000u64)
         .map(|i| Request {
             at: SimTime(i * 100_000),

@@ -1,4 +1,5 @@
-//! Synthetic workloads: every field's meaning, every complaint with its line, the arrival processes from end to end.
+//! Synthetic workloads: the meaning of every field, every message with its line, and the arrival processes from end to
+//! end.
 
 use kit::{Bytes, Nanos, Op, Problems};
 use proptest::prelude::*;

@@ -18,7 +18,7 @@ fn replay(text: &str, options: &Options) -> Result<Vec<Request>, Problems> {
     open(&Input::text("t", text), 8 * GIB, options).map(|mut workload| all(&mut workload))
 }
 
-/// Requests as (time \[ns\], operation, offset, length).
+/// Returns the requests as (time \[ns\], operation, offset, length).
 fn shape(requests: &[Request]) -> Vec<(u64, Op, u64, u64)> {
     requests.iter().map(|request| (request.at.0, request.op, request.offset.0, request.length.0)).collect()
 }
@@ -31,7 +31,7 @@ fn overlaid() -> Options {
     Options { layout: "overlay".into(), address: "error".into(), ..Options::default() }
 }
 
-// Every member of the family.
+// Conformance tests, over every member of the family.
 
 #[test]
 fn every_sample_is_recognised_and_read() {
@@ -80,7 +80,7 @@ fn every_member_names_the_line_that_is_wrong() {
             assert!(text.starts_with(&place), "{}: {bad:?}: {text}", member.name());
             assert!(text.contains("found ") && text.contains("expected "), "{}: {text}", member.name());
         }
-        // A format is recognised although one of its lines is wrong, and the wrong one is named.
+        // A format is recognised although one of its lines is wrong, and the message names that line.
         let text = complaint(trace::info(&Input::text("f", format!("{good}{bad}\n", bad = "9")), &Options::default()));
         assert!(text.starts_with(&format!("f:{}: ", lines.len() + 1)), "{}: {text}", member.name());
     }
@@ -123,7 +123,7 @@ fn replay_far(text: &str, options: &Options) -> Vec<Request> {
 
 #[test]
 fn every_writer_is_read_back() {
-    // Times that every clock can hold; sectors that are not whole pages.
+    // Times that the clocks of all formats can represent; sectors that are not whole pages.
     let text = "0 0 8 16 1\n1000000 1 20 1 0\n5000000000 0 7 9 1\n";
     let options = Options { format: Some("ssdsim".into()), ..Options::default() };
     let input = Input::text("t", text);
@@ -149,7 +149,7 @@ fn every_writer_is_read_back() {
     assert!(written >= 8, "{written}");
 }
 
-// Files that are not as they should be.
+// Tests of faulty files.
 
 #[test]
 fn junk_and_nothing_are_refused_by_name() {
@@ -234,16 +234,16 @@ fn arrivals_are_d_lines_only_where_the_whole_trace_has_no_q() {
     let only = info(issued.clone());
     assert_eq!((only.requests, only.skipped.other_action), (2000, 0));
     assert!(only.notes.iter().any(|note| note.contains("no Q lines")), "{:?}", only.notes);
-    // The first 64 KiB show only D; a single Q far behind settles it.
+    // The first 64 KiB show only D; a single Q far behind them changes the choice.
     let late = info(issued.clone() + &line(2000, "Q"));
     assert_eq!((late.requests, late.skipped.other_action), (1, 2000));
     let replayed = replay(&(issued + &line(2000, "Q")), &Options::default()).expect("reads");
     assert_eq!(shape(&replayed), [(0, Op::Write, 2000 * 4096, 4096)]);
 }
 
-// Time.
+// Tests of recorded times.
 
-/// Lines of the `ssdsim` format: times \[ns\] to writes of one sector at consecutive places.
+/// Returns lines of the `ssdsim` format: writes of 8 sectors at `times` \[ns\], at consecutive addresses.
 fn at_times(times: &[u64]) -> String {
     times.iter().enumerate().map(|(index, time)| format!("{time} 0 {} 8 0\n", index * 8)).collect()
 }
@@ -285,7 +285,7 @@ fn a_clock_that_is_set_goes_on_from_where_it_was() {
     assert!(complaint(replay(&text, &strict)).starts_with("t:3: the clock is set here, to 1398396748.500000000 s"));
 }
 
-// Options.
+// Tests of the options.
 
 const TEN: &str = "0 0 0 8 0\n1000000 0 8 8 0\n2000000 0 16 8 1\n3000000 0 24 8 0\n4000000 0 32 8 0\n\
                    5000000 0 40 8 0\n6000000 0 48 8 1\n7000000 0 56 8 0\n8000000 0 64 8 0\n9000000 0 72 8 0\n";
@@ -345,7 +345,7 @@ fn streams_are_stacked_overlaid_or_filtered() {
 
 #[test]
 fn addresses_past_the_end_are_refused_or_cured() {
-    // Ends at 100 MiB, on a drive of 10 MiB.
+    // The trace ends at 100 MiB, the drive has 10 MiB.
     let text = "0 0 0 8 0\n1000000 0 204792 8 0\n2000000 0 20476 8 1\n3000000 0 102400 16 0\n";
     let on = |address: &str, user_bytes: u64| {
         let options = with(|options| options.address = address.into());
@@ -426,9 +426,9 @@ fn a_file_that_changes_after_the_scan_is_noticed() {
     assert!(message.starts_with("f:10: the file has changed"), "{message}");
 }
 
-// Properties.
+// Property tests.
 
-/// Texts made of pieces of samples, whole and broken.
+/// Generates samples with bytes changed, inserted, removed and repeated.
 fn mutated() -> impl Strategy<Value = (usize, Vec<u8>)> {
     let members = format::all().count();
     (0..members, proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 0..12)).prop_map(

@@ -1,5 +1,5 @@
-//! Published traces, counted as their catalogue says. They are not part of the project: `SSDLAB_TRACES=<folder> cargo test -p workload -- --ignored` runs these
-//! tests over the files of a folder.
+//! Counts the requests of published traces and compares them with the catalogue. The traces are not part of the
+//! project: `SSDLAB_TRACES=<folder> cargo test -p workload -- --ignored` runs these tests over the files of a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +14,11 @@ fn input(folder: &Path, name: &str) -> Option<Input> {
     path.is_file().then(|| Input { name: name.to_owned(), open: Arc::new(move || Ok(Box::new(std::fs::File::open(&path)?))) })
 }
 
-/// File, format, reads and writes; trims, flushes and requests of no bytes that the catalogue counts among its requests.
+/// File; format; number of reads and writes; numbers of trims, flushes and requests of zero length, which the catalogue
+/// counts among the requests.
 type Row = (&'static str, &'static str, u64, [u64; 3]);
 
-/// The catalogue's numbers.
+/// Numbers of the catalogue.
 const ROWS: &[Row] = &[
     ("msr_hm_0.first1000.csv.zst", "msr", 1000, [0, 0, 0]),
     ("msr_window_rw20-80.replay.txt.zst", "replay", 10_000, [0, 0, 0]),

@@ -1,15 +1,15 @@
-//! A fixed gap: an isochronous source, the least variable arrivals there are.
+//! Constant gaps: an isochronous source, without any variability.
 
 use super::Arrivals;
 use kit::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A fixed gap between arrivals: for finding the load at which queues appear without any burst.
+/// Constant gap between arrivals. Use it to find the load at which queues build up without bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The gap.
+    /// Gap between two arrivals.
     pub gap: Nanos,
 }
 
@@ -21,7 +21,7 @@ impl Default for Params {
 
 struct Constant(u64);
 
-/// The process.
+/// Builds the process.
 pub fn build(params: &Params, _: Rng) -> Box<dyn Arrivals> {
     Box::new(Constant(params.gap.0))
 }

@@ -1,16 +1,17 @@
-//! Log-normal gaps: independent, with a tail of any weight.
+//! Log-normal gaps: independent, with a tail whose weight is a parameter.
 
 use super::{Arrivals, whole};
 use kit::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent gaps whose logarithm is normal: short gaps in plenty and now and then a long one. A renewal process: bursts
-/// come from the gaps' spread alone, `exp(sigma^2) - 1` is their squared coefficient of variation.
+/// Independent gaps with a log-normal distribution: many short gaps and occasionally a long one. This is a renewal
+/// process, whose bursts result only from the variation of the gaps. Their squared coefficient of variation is
+/// `exp(sigma^2) - 1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The mean gap.
+    /// Mean gap.
     pub mean_gap: Nanos,
     /// Standard deviation of the gap's natural logarithm.
     #[schemars(range(min = 0.0, max = 10.0))]
@@ -30,7 +31,7 @@ struct Lognormal {
     rng: Rng,
 }
 
-/// The process.
+/// Builds the process.
 pub fn build(params: &Params, rng: Rng) -> Box<dyn Arrivals> {
     let mean_ns = params.mean_gap.0 as f64;
     // The mean of exp(N(mu, sigma)) is exp(mu + sigma^2 / 2).

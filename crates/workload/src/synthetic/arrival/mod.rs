@@ -1,6 +1,7 @@
-//! When requests of an open-loop job arrive: a family of arrival processes.
+//! Family of arrival processes for open-loop jobs.
 //!
-//! A member is one file: its parameters ([`Config`]'s payload), [`Arrivals`] and its tests; and one line in the list below.
+//! A member is one file with its parameters (the payload of [`Config`]), its implementation of [`Arrivals`] and its
+//! tests, and one line in the list below.
 
 use kit::Rng;
 
@@ -9,14 +10,15 @@ pub mod lognormal;
 pub mod on_off;
 pub mod poisson;
 
-/// An arrival process: gaps between successive arrivals \[ns\], rounded to the nearest nanosecond.
+/// Arrival process: gaps between successive arrivals \[ns\], rounded to the nearest nanosecond.
 ///
-/// Draws in the same order however its output is cut; owns its random stream.
+/// The sequence of gaps does not depend on the lengths of the slices that are filled. The process owns its random
+/// stream.
 pub trait Arrivals: Send {
-    /// Writes the next gaps.
+    /// Fills `gaps_ns` with the next gaps.
     fn fill(&mut self, gaps_ns: &mut [u64]);
 
-    /// The mean gap that the parameters promise \[ns\].
+    /// Returns the mean gap that the parameters imply \[ns\].
     fn mean_ns(&self) -> f64;
 }
 
@@ -30,7 +32,7 @@ kit::family! {
     }
 }
 
-/// A gap in whole nanoseconds.
+/// Rounds a gap to whole nanoseconds.
 fn whole(gap_ns: f64) -> u64 {
     libm::round(gap_ns) as u64
 }

@@ -1,13 +1,13 @@
-//! Two rates that take turns: bursts with a length of their own.
+//! On-off arrivals: two rates that alternate, so that bursts have a length of their own.
 
 use super::{Arrivals, whole};
 use kit::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Markov-modulated Poisson process with two states: exponential gaps while *on*, and slower ones (or none) while *off*;
-/// both states last exponential times. The smallest model with correlated gaps (Fischer and Meier-Hellstern, "The
-/// Markov-modulated Poisson process cookbook", Performance Evaluation 18, 1993).
+/// Markov-modulated Poisson process with two states: exponential gaps while *on*, and other, usually longer ones (or no
+/// arrivals) while *off*. The time in each state is exponential. It is the simplest model with correlated gaps (Fischer
+/// and Meier-Hellstern, "The Markov-modulated Poisson process cookbook", Performance Evaluation 18, 1993).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
@@ -35,7 +35,7 @@ struct OnOff {
     rng: Rng,
 }
 
-/// The process, beginning in the *on* state.
+/// Builds the process, which begins in the *on* state.
 pub fn build(params: &Params, mut rng: Rng) -> Box<dyn Arrivals> {
     let sojourn_ns = [params.on_time, params.off_time].map(|span| (span.0 as f64).max(1.0));
     let gap_ns = [(params.on_gap.0 as f64).max(1.0), params.off_gap.map_or(f64::INFINITY, |gap| (gap.0 as f64).max(1.0))];
@@ -46,7 +46,7 @@ pub fn build(params: &Params, mut rng: Rng) -> Box<dyn Arrivals> {
 impl OnOff {
     fn gap(&mut self) -> f64 {
         let mut gap = 0.0;
-        // Ends with probability 1: each *on* period has a chance of an arrival.
+        // The loop ends with probability 1, because each *on* period has a chance of an arrival.
         loop {
             let mean = self.gap_ns[self.state];
             let next = if mean.is_finite() { self.rng.exponential(mean) } else { f64::INFINITY };
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn counts_disperse_as_the_formula_says() {
-        // Interrupted Poisson: IDC(infinity) = 1 + 2 lambda r_off / (r_on + r_off)^2 with r_on, r_off the rates of leaving
-        // the states (cookbook, section 2.3).
+        // Interrupted Poisson process: IDC(infinity) = 1 + 2 lambda r_off / (r_on + r_off)^2, where r_on and r_off are
+        // the rates of leaving the two states (cookbook, section 2.3).
         let params = Params { on_time: Nanos(1_000_000), off_time: Nanos(3_000_000), on_gap: Nanos(50_000), off_gap: None };
         let mut process = build(&params, Rng::stream(11, "idc"));
         let mut gaps = vec![0u64; 2_000_000];

@@ -1,16 +1,16 @@
-//! Exponential gaps: many independent sources, none of which remembers.
+//! Exponential gaps: the arrivals of many independent sources, without memory.
 
 use super::{Arrivals, whole};
 use kit::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Exponential gaps (a Poisson process): the index of dispersion of counts is 1 at every time scale. The textbook's
-/// choice; measured traces are burstier.
+/// Exponential gaps (a Poisson process): the index of dispersion of counts is 1 at every time scale. This is the
+/// textbook model; measured traces are burstier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The mean gap.
+    /// Mean gap.
     pub mean_gap: Nanos,
 }
 
@@ -25,7 +25,7 @@ struct Poisson {
     rng: Rng,
 }
 
-/// The process.
+/// Builds the process.
 pub fn build(params: &Params, rng: Rng) -> Box<dyn Arrivals> {
     Box::new(Poisson { mean_ns: params.mean_gap.0 as f64, rng })
 }

@@ -1,32 +1,33 @@
 //! The default text of Linux `blkparse`: `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
 //!
-//! Lines of the arrival action ([`super::block_layer::Arrival`]) are requests; the other actions are later events of the
-//! same requests. Messages (`m`) and the summary at the end are text. An arrival without `sector + sectors` is a flush
-//! where its flags say so, else it moves no data (a plug, a SCSI command passed through). Each device is its own stream.
+//! Lines of the arrival action ([`super::block_layer::Arrival`]) are requests; the other actions are later events of
+//! the same requests. Messages (`m`) and the summary at the end are text. An arrival without `sector + sectors` is a
+//! flush if its flags say so; otherwise it moves no data (a plug, or a SCSI command that is passed through). Each
+//! device is its own stream.
 
 use super::block_layer::{Arrival, operation};
 use super::{Format, Line, Parser, Raw};
 use crate::trace::fields::{self, Fault};
 use kit::Op::{self, Flush, Read, Trim, Write};
 
-/// The format.
+/// The blkparse format.
 pub struct Blkparse;
 
-/// How lines of the summary begin (`blkparse.c`, `show_stats`).
+/// Beginnings of the lines of the summary (`blkparse.c`, `show_stats`).
 const SUMMARY: &[&[u8]] = &[b"CPU", b"Total", b"Reads", b"Read", b"IO", b"PC", b"Throughput", b"Events", b"Skips", b"Input"];
 
 struct Text {
     arrival: Arrival,
 }
 
-/// The next word of `line` at or after `at`, with its start and end.
+/// Returns the start and end of the next word of `line` at or after `at`.
 fn word(line: &[u8], at: usize) -> Option<(usize, usize)> {
     let start = at + line.get(at..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let length = line[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(line.len() - start);
     Some((start, start + length))
 }
 
-/// Whether a word is a device, `major,minor`.
+/// Returns true if a word is a device, `major,minor`.
 fn is_device(word: &[u8]) -> bool {
     let (_, major) = fields::digits(word);
     major > 0 && word.get(major) == Some(&b',') && fields::integer(&word[major + 1..]).is_some()
@@ -79,7 +80,7 @@ impl Parser for Text {
     }
 }
 
-/// Reads the operation and what follows it from `at`.
+/// Reads an arrival: its operation from `flags`, and its range from the remainder of the line after `at`.
 fn arrival(line: &[u8], flags: &[u8], at: usize, raw: &mut Raw) -> Result<Line, Fault> {
     let (op, flush) = operation(flags)?;
     let rest = line[at..].trim_ascii_start();

@@ -1,12 +1,13 @@
-//! What texts made from Linux `blktrace` have in common: actions, RWBS flags, and which action is an arrival.
+//! Common parts of the text formats made from Linux `blktrace`: actions, RWBS flags, and the choice of the action that
+//! counts as an arrival.
 
 use crate::trace::fields::Fault;
 use kit::Op;
 
-/// The action that counts as an arrival, and what the trace has shown of others.
+/// Action that counts as an arrival, with counters of the actions seen in the trace.
 ///
-/// `Q` (queued) is when the block layer receives a request; a trace without any `Q` was filtered to `D` (issued to the
-/// device). Everything else is a later event of the same request (blkparse manual, "Trace actions").
+/// `Q` (queued) is recorded when the block layer receives a request; a trace without any `Q` was filtered to `D`
+/// (issued to the device). Every other action is a later event of the same request (blkparse manual, "Trace actions").
 #[derive(Clone, Debug)]
 pub struct Arrival {
     action: u8,
@@ -15,18 +16,18 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Arrivals are lines of `action`.
+    /// Returns the choice of `action` as the arrival.
     pub fn at(action: u8) -> Arrival {
         Arrival { action, queued: 0, issued: 0 }
     }
 
-    /// Arrivals for a trace whose first lines have these actions.
+    /// Chooses the arrival for a trace whose first lines have these actions.
     pub fn guessed<'a>(mut actions: impl Iterator<Item = &'a [u8]> + Clone) -> Arrival {
         let queued = actions.clone().any(|action| action == b"Q");
         Arrival::at(if !queued && actions.any(|action| action == b"D") { b'D' } else { b'Q' })
     }
 
-    /// Counts `action`; whether it is the arrival.
+    /// Counts `action` and returns true if it is the arrival.
     pub fn is(&mut self, action: &[u8]) -> Result<bool, Fault> {
         let word = matches!(action.len(), 1 | 2) && action.iter().all(u8::is_ascii_alphabetic);
         if !word {
@@ -37,7 +38,7 @@ impl Arrival {
         Ok(action == [self.action])
     }
 
-    /// The right choice after what was counted, with nothing counted yet.
+    /// Returns the choice that the counters call for, with all counters at zero.
     pub fn right(&self) -> Arrival {
         Arrival::at(match (self.queued, self.issued) {
             (1.., _) => b'Q',
@@ -46,20 +47,21 @@ impl Arrival {
         })
     }
 
-    /// Whether what was counted shows that this choice was wrong.
+    /// Returns true if the counters show that this choice was wrong.
     pub fn misread(&self) -> bool {
         self.right().action != self.action
     }
 
-    /// What the user should know.
+    /// Returns a note for the user, if there is one.
     pub fn note(&self) -> Option<String> {
         (self.action == b'D').then(|| "the trace has no Q lines: arrivals are the D lines (issue to the device)".to_owned())
     }
 }
 
-/// The operation of an RWBS word, and whether it asks for a flush or barrier; none: a request without an operation.
+/// Returns the operation of an RWBS word (`None`: a request without an operation), and true if the word requests a
+/// flush or a barrier.
 ///
-/// A flush joined with data (`FWFS`) is read as its write.
+/// A flush combined with data (`FWFS`) is read as the write.
 pub fn operation(word: &[u8]) -> Result<(Option<Op>, bool), Fault> {
     let known = !word.is_empty() && word.iter().all(|letter| b"RWDENFSMABCV".contains(letter));
     if !known {

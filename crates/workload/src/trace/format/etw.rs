@@ -1,21 +1,21 @@
 //! Windows ETW disk events as `xperf` dumps them (Kavalanekar et al., IISWC 2008: Microsoft production servers).
 //!
-//! A block from `BeginHeader` to `EndHeader` names the columns of every kind of event; then one event a line, commas
-//! between columns padded with blanks. `DiskRead`, `DiskWrite` and `DiskFlush` are requests: TimeStamp in microseconds,
-//! ByteOffset and IOSize in hexadecimal bytes; each DiskNum is its own stream.
+//! A block from `BeginHeader` to `EndHeader` names the columns of every kind of event. It is followed by one event per
+//! line, with columns separated by commas and padded with blanks. `DiskRead`, `DiskWrite` and `DiskFlush` are requests:
+//! TimeStamp is in microseconds, ByteOffset and IOSize are in bytes, hexadecimal; each DiskNum is its own stream.
 
 use super::{Format, Line, Parser, Raw};
 use crate::trace::fields::{self, Fault};
 use kit::Op::{self, Flush, Read, Write};
 use std::collections::BTreeSet;
 
-/// The format.
+/// The ETW format.
 pub struct Etw;
 
 /// Events that are requests.
 const REQUESTS: [(&[u8], Op); 3] = [(b"DiskRead", Read), (b"DiskWrite", Write), (b"DiskFlush", Flush)];
 
-/// Where an event's columns stand.
+/// Numbers of the columns of an event that are used.
 #[derive(Clone, Copy, Default)]
 struct Places {
     time: Option<usize>,
@@ -59,7 +59,8 @@ impl Dump {
     }
 }
 
-/// Column `place` of `line`, trimmed, as (start, end); an event whose header does not name it is a fault.
+/// Returns the start and end of column `place` of `line`, trimmed; a column that the header does not name, or that the
+/// line lacks, is a fault.
 fn column(line: &[u8], place: Option<usize>, name: &'static str) -> Result<(usize, usize), Fault> {
     let missing = || Fault::new("line", line, format!("a column {name}, as named in the header"));
     let mut start = 0;

@@ -1,23 +1,24 @@
 //! The I/O logs of fio, versions 2 and 3 (fio HOWTO, "Trace file format"; `iolog.c`).
 //!
-//! First line `fio version N iolog`; then `FILE add|open|close` and `FILE read|write|trim|sync|datasync OFFSET LENGTH`
-//! with bytes. Version 3 puts a time in front, in microseconds since the start. Version 2 has no times but for
-//! `FILE wait MICROSECONDS`, counted from the previous wait. Each file is its own stream.
+//! The first line is `fio version N iolog`. The lines after it are `FILE add|open|close` and
+//! `FILE read|write|trim|sync|datasync OFFSET LENGTH`, in bytes. Version 3 puts a time in front, in microseconds since
+//! the start. Version 2 has no times except `FILE wait MICROSECONDS`, counted from the previous wait. Each file is its
+//! own stream.
 
 use super::columns::put;
 use super::{Format, Line, Parser, Raw, Writer};
 use crate::trace::fields::{self, Fault};
 use kit::Op::{self, Flush, Read, Trim, Write};
 
-/// Version 2.
+/// The fio I/O log, version 2.
 pub struct V2;
-/// Version 3.
+/// The fio I/O log, version 3.
 pub struct V3;
 
 struct Log {
     version: u8,
     started: bool,
-    /// Sum of the waits so far, version 2 \[ns\].
+    /// Sum of the waits so far \[ns\]; version 2 only.
     waited_ns: u64,
 }
 
@@ -26,7 +27,7 @@ impl Log {
         Box::new(Log { version, started: false, waited_ns: 0 })
     }
 
-    /// `ACTION [OFFSET LENGTH]` after the file's name.
+    /// Reads `ACTION [OFFSET LENGTH]`, which follows the file's name.
     fn action(&mut self, line: &[u8], words: &[&[u8]], raw: &mut Raw) -> Result<Line, Fault> {
         let op = match words[0] {
             b"add" | b"open" | b"close" if words.len() == 1 => return Ok(Line::Text),
@@ -61,7 +62,7 @@ impl Log {
 
 impl Parser for Log {
     fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
-        // fio appends: a log of several jobs has the header several times.
+        // fio appends to a log: a log of several jobs has the header several times.
         let header = if self.version == 2 { b"fio version 2 iolog" } else { b"fio version 3 iolog" };
         let is_header = line.trim_ascii() == header;
         if !std::mem::replace(&mut self.started, true) && !is_header {
@@ -90,7 +91,7 @@ impl Parser for Log {
     }
 }
 
-/// Where the file's name stands: the first word, or the second after a time.
+/// Returns the start and end of the file's name: the first word, or the second if the first is a time.
 fn file(line: &[u8], timed: bool) -> (usize, usize) {
     let blank = |at: &usize| line[*at].is_ascii_whitespace();
     let word = |from: usize| {

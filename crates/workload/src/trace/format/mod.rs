@@ -1,8 +1,8 @@
-//! Trace formats: a family. A member reads lines into records; [`all`] is the list of members.
+//! Family of trace formats. A member parses lines into records; [`all`] lists the members.
 //!
-//! Formats whose lines are plain columns are data: one entry of the table in [`columns`]. A format with lines of several
-//! kinds is a file of its own. To add either: write the entry or the file with its sample, and list it here; detection,
-//! the error that lists valid names and the conformance suite follow from the list.
+//! A format whose lines are plain columns is data: one entry of the table in [`columns`]. A format with lines of
+//! several kinds is a file of its own. To add a format, write the entry or the file with its sample, and list it here;
+//! detection, the error that lists valid names and the conformance suite follow from the list.
 
 mod blkparse;
 mod block_layer;
@@ -14,18 +14,18 @@ mod most;
 use super::fields::Fault;
 use kit::Op;
 
-/// One request as its line says it, before any rounding.
+/// One request as its line records it, before any rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw {
     /// Arrival on the trace's own clock \[ns\].
     pub at_ns: u64,
     /// Operation.
     pub op: Op,
-    /// First byte.
+    /// First byte \[bytes\].
     pub offset: u64,
     /// Length \[bytes\].
     pub length: u64,
-    /// Where in the line the name of its stream stands (start, end); equal: the trace has one stream.
+    /// Start and end of its stream's name in the line; equal if the trace has only one stream.
     pub stream: (usize, usize),
 }
 
@@ -35,7 +35,7 @@ impl Default for Raw {
     }
 }
 
-/// What a line was.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// A request.
@@ -46,87 +46,91 @@ pub enum Line {
     Text,
 }
 
-/// Reads the lines of one trace, in order.
+/// Parser of the lines of one trace, in order.
 pub trait Parser: Send {
-    /// Reads one line, never empty, into `raw`. Anything that the format does not provide for is a fault.
+    /// Parses one line, which is never empty, into `raw`. Anything that the format does not allow is a fault.
     fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault>;
 
-    /// A parser that reads the same trace from its first line, with the choices that what was read so far calls for.
+    /// Returns a parser that reads the same trace from its first line, with the choices that the lines read so far call
+    /// for.
     fn restart(&self) -> Box<dyn Parser>;
 
-    /// Asked at the end of the trace: whether the whole of it shows that a choice made from its first lines was wrong.
+    /// Returns true if the whole trace shows that a choice made from its first lines was wrong. Called at the end of
+    /// the trace.
     fn misread(&self) -> bool {
         false
     }
 
-    /// Something the user should know about how the trace was read.
+    /// Returns a note for the user about how the trace was read, if there is one.
     fn note(&self) -> Option<String> {
         None
     }
 }
 
-/// How a request is written in a format.
+/// Writer of the requests of a format.
 pub enum Writer {
-    /// Only read.
+    /// The format can only be read.
     No,
     /// One line for each request.
     Lines {
-        /// Appends the line of one request; the number is that of its stream.
+        /// Function that appends the line of one request; the number is that of its stream.
         line: fn(&mut Vec<u8>, &Raw, u16),
-        /// Whether a line says which stream it belongs to.
+        /// True if a line names the stream that it belongs to.
         streams: bool,
-        /// The operations that have a code.
+        /// Operations for which the format has a code.
         ops: &'static [Op],
-        /// What precedes the first request, given the number of streams.
+        /// Function that appends the lines before the first request, given the number of streams.
         header: fn(&mut Vec<u8>, usize),
     },
 }
 
-/// One trace format.
+/// Trace format.
 pub trait Format: Sync {
-    /// Its name, lower case.
+    /// Returns its name, in lower case.
     fn name(&self) -> &'static str;
-    /// Other names it is known by, lower case.
+    /// Returns other names by which it is known, in lower case.
     fn aliases(&self) -> &'static [&'static str];
-    /// What it is and where it comes from, in one sentence.
+    /// Returns a description of the format and its origin, in one sentence.
     fn about(&self) -> &'static str;
-    /// Whether its requests have times.
+    /// Returns true if its requests have times.
     fn timed(&self) -> bool {
         true
     }
-    /// How far a step of its clock may go before it is taken for the clock being set \[ns\]; none: never.
+    /// Returns the largest step of its clock \[ns\]; a larger step means that the clock was set. `None`: steps of any
+    /// size are taken as they are.
     fn clock_set_ns(&self) -> Option<u64> {
         None
     }
-    /// A parser for a trace with these first lines.
+    /// Returns a parser for a trace with these first lines.
     fn parser(&self, head: &[Vec<u8>]) -> Box<dyn Parser>;
-    /// Whether a trace with these first lines can be in this format, beyond what its parser checks.
+    /// Returns true if a trace with these first lines can be in this format, beyond the checks of its parser.
     fn fits(&self, _head: &[Vec<u8>]) -> bool {
         true
     }
-    /// Whether first lines that parse are credible in this format's units; used only to choose among formats that fit.
+    /// Returns true if the parsed first lines are credible in this format's units; used only to choose among formats
+    /// that fit.
     fn plausible(&self, _parsed: &[Raw]) -> bool {
         true
     }
-    /// How it is written.
+    /// Returns its writer.
     fn writer(&self) -> &Writer {
         &Writer::No
     }
-    /// A few lines in the format, hand-written.
+    /// Returns a few hand-written lines in the format.
     fn sample(&self) -> &'static str;
-    /// The requests of the sample: time \[ns\] since the first, operation, offset and length \[bytes\], stream.
+    /// Returns the requests of the sample: time \[ns\] since the first, operation, offset and length \[bytes\], stream.
     fn expected(&self) -> &'static [(u64, Op, u64, u64, &'static str)];
 }
 
-/// Members that are not plain columns.
+/// Members whose lines are not plain columns.
 const MEMBERS: &[&dyn Format] = &[&blkparse::Blkparse, &most::Most, &iolog::V2, &iolog::V3, &etw::Etw];
 
-/// Every format, in the order of preference among formats that fit alike.
+/// Returns all formats, in the order of preference among formats that fit equally well.
 pub fn all() -> impl Iterator<Item = &'static dyn Format> {
     MEMBERS.iter().copied().chain(columns::COLUMN_FORMATS.iter().map(|columns| columns as &dyn Format))
 }
 
-/// The format called `name`, in either case.
+/// Returns the format with the name or alias `name`, in upper or lower case.
 pub fn named(name: &str) -> Option<&'static dyn Format> {
     let name = name.to_ascii_lowercase();
     all().find(|format| format.name() == name || format.aliases().contains(&name.as_str()))

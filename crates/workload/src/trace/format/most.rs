@@ -1,5 +1,6 @@
-//! MOST, the mobile storage analyser's annotated blkparse (Lee and Won, EMSOFT 2012): columns between TABs, padded with
-//! blanks: seconds, action, RWBS, sector, sectors, pid, process, block class and, at times, a file's name.
+//! MOST, the mobile storage analyser's annotated blkparse (Lee and Won, EMSOFT 2012). Its columns are separated by TABs
+//! and padded with blanks: seconds, action, RWBS, sector, sectors, pid, process, block class and, in some lines, a
+//! file's name.
 //!
 //! A request of size 0 is a flush.
 
@@ -8,7 +9,7 @@ use super::{Format, Line, Parser, Raw};
 use crate::trace::fields::{self, Fault};
 use kit::Op::{self, Flush, Read, Write};
 
-/// The format.
+/// The MOST format.
 pub struct Most;
 
 struct Text {

@@ -1,32 +1,32 @@
-//! The reader of any table: walks the columns of a line once, parsing those that have a role.
+//! Parser of any table: walks the columns of a line once, and parses those that have a role.
 
 use super::{Codes, Column, Columns, Header, Separator};
 use crate::trace::fields::{self, Fault};
 use crate::trace::format::{Line, Parser, Raw};
 use kit::Op;
 
-/// What a column is used for.
+/// Role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing.
+    /// The column is not used.
     Skip,
-    /// Arrival: the power of ten that makes it nanoseconds, and whether it is an integer.
+    /// Arrival: the power of ten that converts it to nanoseconds, and true if it is an integer.
     Time(u32, bool),
     /// Operation.
     Op,
-    /// First byte, in units of so many bytes.
+    /// First byte, in units of this many bytes.
     Offset(u64),
-    /// Length, in units of so many bytes.
+    /// Length, in units of this many bytes.
     Size(u64),
-    /// The first column of the stream's name, of so many columns.
+    /// First of this many columns that make up the stream's name.
     Stream(usize),
-    /// The column that tells arrivals from other events.
+    /// Column that distinguishes arrivals from other events.
     Event,
-    /// The column whose beginning makes the request a trim.
+    /// Column that makes the request a trim if it begins with a certain prefix.
     Trim,
 }
 
-/// How a table's lines are read: the roles of its columns, in order.
+/// Layout of a table's lines: separator, roles of the columns in order, codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     pub(super) separator: Separator,
@@ -38,23 +38,23 @@ pub struct Steps {
     pub(super) trim_prefix: &'static str,
 }
 
-/// A parser of tables.
+/// Parser of tables.
 pub struct Engine {
     steps: Option<Steps>,
     format: Option<&'static Columns>,
-    /// Whether a table without a format has a header.
+    /// True if a table without a format has a header.
     header: bool,
     first: bool,
 }
 
 impl Engine {
-    /// The parser of a table that the user describes; a first line that does not parse is a fault like any other.
-    /// Where it has a `header`, the first line is passed over.
+    /// Returns the parser of a table that the user describes. If it has a `header`, the first line is skipped;
+    /// otherwise a first line that does not parse is a fault like any other.
     pub fn described(steps: Steps, header: bool) -> Engine {
         Engine { steps: Some(steps), format: None, header, first: true }
     }
 
-    /// The parser of one of the known formats.
+    /// Returns the parser of one of the known formats.
     pub fn of(format: &'static Columns) -> Engine {
         let steps = (format.header != Header::Names).then(|| {
             format.steps(|column| match column {
@@ -66,7 +66,7 @@ impl Engine {
         Engine { steps, format: Some(format), header: false, first: true }
     }
 
-    /// Reads the first line; false: it is a request like the others.
+    /// Reads the first line; returns true if it is a header, false if it is a request like all other lines.
     #[cold]
     fn read_header(&mut self, line: &[u8]) -> Result<bool, Fault> {
         self.first = false;
@@ -93,7 +93,7 @@ impl Engine {
     }
 }
 
-/// A column's name without the suffix that gives its type (`ELAPSED_USECS.D`).
+/// Returns a column's name without the suffix that gives its type (`ELAPSED_USECS.D`).
 fn strip_type(name: &[u8]) -> &[u8] {
     let name = name.trim_ascii();
     name.strip_suffix(b".I").or_else(|| name.strip_suffix(b".D")).or_else(|| name.strip_suffix(b".S")).unwrap_or(name)
@@ -122,15 +122,15 @@ impl Parser for Engine {
     }
 }
 
-/// How columns are parted; a type, so that the inner loop is compiled for each.
+/// Separator of columns. It is a type, so that the inner loop is compiled for each separator.
 trait Part: Copy {
-    /// Where the first column starts.
+    /// Returns the start of the first column.
     fn start(self, line: &[u8]) -> usize;
-    /// Where the column that starts at `from` ends.
+    /// Returns the end of the column that starts at `from`.
     fn end(self, line: &[u8], from: usize) -> usize;
-    /// Whether this byte ends a column.
+    /// Returns true if this byte ends a column.
     fn parts(self, byte: u8) -> bool;
-    /// Where the next column starts, after one that ends at `end`; past the line: there is none.
+    /// Returns the start of the column after the one that ends at `end`; past the end of the line if there is none.
     fn next(self, line: &[u8], end: usize) -> usize;
 }
 
@@ -189,7 +189,7 @@ impl Part for Blanks {
     }
 }
 
-/// What a line has said so far, beside the request.
+/// Properties of a line found so far, beside the fields of the request.
 struct Seen {
     arrival: bool,
     trim: bool,
@@ -244,7 +244,7 @@ impl Steps {
         Ok(if seen.arrival && !seen.other_code { Line::Request } else { Line::Other })
     }
 
-    /// Checks that the columns after the last one used are as many as they should be.
+    /// Checks the number of columns, counting those after the last one used.
     #[inline(always)]
     fn count_rest<P: Part>(&self, part: P, line: &[u8], mut at: usize) -> Result<(), Fault> {
         if self.columns_max == usize::MAX && self.columns_min <= self.roles.len() {
@@ -255,7 +255,7 @@ impl Steps {
             count += 1;
             at = part.next(line, part.end(line, at));
         }
-        // A separator after the last column is legal: some tools write one.
+        // A separator after the last column is accepted: some tools write one.
         let spare = usize::from(count == self.columns_max + 1 && line.last().is_some_and(|byte| part.parts(*byte)));
         if count - spare < self.columns_min || count - spare > self.columns_max {
             Err(self.miscounted(part, line))
@@ -280,7 +280,7 @@ impl Steps {
         Fault::new("line", line, format!("{expected} columns instead of {count}"))
     }
 
-    /// A column of words.
+    /// Interprets a column of words.
     #[inline(always)]
     fn word(&self, role: Role, field: &[u8], raw: &mut Raw, seen: &mut Seen) -> Result<(), Fault> {
         match role {
@@ -299,7 +299,7 @@ impl Steps {
     }
 }
 
-/// `a, b or c`.
+/// Formats a list as `a, b or c`, each word in backquotes.
 pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     match words.split_last() {
@@ -309,7 +309,7 @@ pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The unsigned integer in the column that starts at `at`, and the column's end.
+/// Parses the unsigned integer in the column that starts at `at`; returns it with the column's end.
 #[inline(always)]
 fn number<P: Part>(part: P, line: &[u8], at: usize, what: &'static str) -> Result<(u64, usize), Fault> {
     let (value, count) = fields::digits(&line[at..]);
@@ -320,7 +320,7 @@ fn number<P: Part>(part: P, line: &[u8], at: usize, what: &'static str) -> Resul
     padded_number(part, line, at, what)
 }
 
-/// The same with blanks around it.
+/// Like [`number`], but accepts blanks around the integer.
 #[cold]
 fn padded_number<P: Part>(part: P, line: &[u8], at: usize, what: &'static str) -> Result<(u64, usize), Fault> {
     let end = part.end(line, at);

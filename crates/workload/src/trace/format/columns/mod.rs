@@ -1,4 +1,4 @@
-//! Formats whose lines are plain columns: the table of them, and tables that the user describes.
+//! Formats whose lines are plain columns: the table of the known ones, and tables that the user describes.
 //!
 //! A new format is one entry of [`COLUMN_FORMATS`]: separator, the columns with a role (counted from 1, or by the name
 //! in the header), their units, and the codes of the operations. Units were checked against the published files.
@@ -14,16 +14,16 @@ use kit::Op;
 use kit::Op::{Flush, Read, Trim, Write};
 use std::fmt::{self, Display};
 
-/// What stands between two columns.
+/// Separator of two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// One such byte; two in a row enclose an empty column.
+    /// This byte; two in a row enclose an empty column.
     Byte(u8),
     /// Any run of blanks and TABs.
     Blanks,
 }
 
-/// A column.
+/// Reference to a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// By number, from 1.
@@ -32,23 +32,23 @@ pub enum Column {
     Named(&'static str),
 }
 
-/// A header line.
+/// Header of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// There is none.
+    /// No header.
     None,
-    /// This one, which may be missing.
+    /// This line, which may be missing.
     Line(&'static str),
     /// A line of column names after `#`.
     Names,
 }
 
-/// A unit of time, as the power of ten that makes it nanoseconds.
+/// Unit of time, as the power of ten that converts it to nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// `10^power` ns.
+    /// The unit is `10^power` ns.
     pub power: u32,
-    /// Whether times are integers.
+    /// True if times are integers.
     pub whole: bool,
 }
 
@@ -57,7 +57,7 @@ const WHOLE_SECONDS: Clock = Clock { power: 9, whole: true };
 const MILLISECONDS: Clock = Clock { power: 6, whole: false };
 const MICROSECONDS: Clock = Clock { power: 3, whole: false };
 const WHOLE_MICROSECONDS: Clock = Clock { power: 3, whole: true };
-/// Windows filetime.
+/// Windows FILETIME: units of 100 ns.
 const TICKS: Clock = Clock { power: 2, whole: true };
 const NANOSECONDS: Clock = Clock { power: 0, whole: true };
 
@@ -65,21 +65,21 @@ const BYTE: u64 = 1;
 const SECTOR: u64 = kit::SECTOR_BYTES;
 const PAGE: u64 = 4096;
 
-/// How operations are written.
+/// Codes of the operations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Codes {
     /// Known words.
     Known(&'static [(&'static str, Op)]),
-    /// Known words; any other is an event that is not an I/O.
+    /// Known words; any other word is an event that is not an I/O.
     Among(&'static [(&'static str, Op)]),
-    /// Bit 0 of a number: set, clear.
+    /// Bit 0 of a number: the operation if it is set, and if it is clear.
     Bit(Op, Op),
-    /// The user's words.
+    /// Words that the user defines.
     Said(Vec<(String, Op)>),
 }
 
 impl Codes {
-    /// The operation of `field`; `Some(None)`: not an I/O; `None`: a fault.
+    /// Returns the operation of `field`; `Some(None)` if it is not an I/O, `None` if it is a fault.
     #[inline(always)]
     fn op(&self, field: &[u8]) -> Option<Option<Op>> {
         match self {
@@ -101,20 +101,20 @@ impl Codes {
     }
 }
 
-/// Equality of short words: the length and first byte settle nearly all comparisons without a call.
+/// Compares short words for equality: the length and the first byte settle nearly all comparisons without a call.
 #[inline(always)]
 fn same(word: &[u8], field: &[u8]) -> bool {
     word.len() == field.len() && word.first() == field.first() && word.iter().zip(field).all(|(left, right)| left == right)
 }
 
-/// One format: an entry of the table.
+/// One format, an entry of the table.
 pub struct Columns {
     name: &'static str,
     aliases: &'static [&'static str],
     about: &'static str,
     separator: Separator,
     header: Header,
-    /// Columns of a line.
+    /// Number of columns of a line.
     count: usize,
     time: (Column, Clock),
     op: (Column, Codes),
@@ -124,9 +124,9 @@ pub struct Columns {
     size: (Column, u64),
     /// First and last column of the stream's name.
     stream: Option<(Column, Column)>,
-    /// A column whose words say whether a line is an arrival.
+    /// Column that distinguishes arrivals from other events, with its words: true for an arrival.
     event: Option<(Column, &'static [(&'static str, bool)])>,
-    /// A column whose beginning makes a request a trim.
+    /// Column, and the prefix in it that makes a request a trim.
     trim: Option<(Column, &'static str)>,
     clock_set_ns: Option<u64>,
     fits: fn(&[Vec<u8>]) -> bool,
@@ -168,7 +168,7 @@ const SCSI: Codes = Codes::Among(&[
     ("91", Flush),
 ]);
 
-/// What most entries share.
+/// Values that most entries share.
 const PLAIN: Columns = Columns {
     name: "",
     aliases: &[],
@@ -191,7 +191,7 @@ const PLAIN: Columns = Columns {
     expected: &[],
 };
 
-/// The five-column text that SSDsim and DTRS share but for the unit of time.
+/// Five-column text of SSDsim, DTRS, FlashSim and DiskSim, which differ in units and codes.
 const FIVE: Columns = Columns {
     separator: Separator::Blanks,
     count: 5,
@@ -202,7 +202,7 @@ const FIVE: Columns = Columns {
     ..PLAIN
 };
 
-/// Every format of plain columns; among formats that fit alike, the first that is plausible is chosen.
+/// All formats of plain columns; among formats that fit equally well, the first plausible one is chosen.
 pub static COLUMN_FORMATS: &[Columns] = &[
     Columns {
         name: "msr",
@@ -466,25 +466,26 @@ pub static COLUMN_FORMATS: &[Columns] = &[
     },
 ];
 
-/// Whether any of the first lines has a TAB.
+/// Returns true if any of the first lines has a TAB.
 fn has_tabs(head: &[Vec<u8>]) -> bool {
     head.iter().any(|line| line.contains(&b'\t'))
 }
 
-/// Whether any of the first lines has a time with a decimal point (its first column).
+/// Returns true if any of the first lines has a decimal point in its first column, the time.
 fn has_points(head: &[Vec<u8>]) -> bool {
     head.iter().any(|line| {
         line.iter().skip_while(|b| b.is_ascii_whitespace()).take_while(|b| !b.is_ascii_whitespace()).any(|b| *b == b'.')
     })
 }
 
-/// How many requests start where their predecessor would end if lengths were `divisor` times shorter.
+/// Returns the number of requests that start at the end of the previous one, with lengths divided by `divisor`.
 fn continues(parsed: &[Raw], divisor: u64) -> usize {
     parsed.windows(2).filter(|pair| pair[0].offset.checked_add(pair[0].length / divisor) == Some(pair[1].offset)).count()
 }
 
-/// Whether requests come faster than any disk or array of the traces' time: 200,000 requests/s or 8 GB/s.
-/// Known files, as nanoseconds: TPC-C on 16 disks 47,000/s and 0.4 GB/s; DTRS 278,000/s and 15 GB/s.
+/// Returns true if requests arrive faster than any disk or array of the traces' time can serve them: 200,000 requests/s
+/// or 8 GB/s. Known files, with times read as nanoseconds: TPC-C on 16 disks 47,000/s and 0.4 GB/s; DTRS 278,000/s and
+/// 15 GB/s.
 fn too_fast(parsed: &[Raw]) -> bool {
     let times = || parsed.iter().map(|raw| raw.at_ns);
     let span_ns = u128::from(times().max().unwrap_or(0) - times().min().unwrap_or(0));
@@ -501,7 +502,8 @@ pub(super) fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
     std::io::Write::write_fmt(out, text).expect("memory takes any text");
 }
 
-/// A count of nanoseconds in a unit of `10^power` ns, with as many decimals as it needs and at least `places`.
+/// Number of nanoseconds, written in a unit of `10^power` ns with as many decimals as it needs and at least `places`:
+/// (number, `power`, `places`).
 struct Decimal(u64, u32, usize);
 
 impl Display for Decimal {
@@ -514,8 +516,8 @@ impl Display for Decimal {
 }
 
 impl Columns {
-    /// The roles of the columns, in order, where `number` tells a column's number from 1; a column it does not know: the
-    /// column's name.
+    /// Returns the roles of the columns, in order. `number` returns the number of a column, from 1; the name of a
+    /// column that it does not know is the error.
     fn steps(&self, number: impl Fn(Column) -> Option<usize>) -> Result<Steps, &'static str> {
         let mut used = vec![
             (self.time.0, Role::Time(self.time.1.power, self.time.1.whole)),

@@ -4,13 +4,14 @@ use super::engine::{Engine, Role, Steps};
 use super::{Codes, Separator};
 use kit::Op;
 
-/// Units of time and the power of ten that makes them nanoseconds.
+/// Units of time, each with the power of ten that converts it to nanoseconds.
 const TIMES: &[(&str, u32)] = &[("s", 9), ("ms", 6), ("us", 3), ("ns", 0), ("100ns", 2), ("filetime", 2)];
 /// Units of addresses \[bytes\].
 const ADDRESSES: &[(&str, u64)] = &[("B", 1), ("sector", 512), ("page", 4096), ("KiB", 1024)];
 /// Operations by name.
 const OPS: &[(&str, Op)] = &[("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Flush)];
-/// Codes that are understood when the user names none. Beware: in SSDsim, DiskSim and their like 1 is read.
+/// Codes that are accepted if the user defines none. Here 1 is a write; in SSDsim, DiskSim and similar formats 1 is a
+/// read.
 const GUESSED: &[(&str, Op)] = &[
     ("R", Op::Read),
     ("W", Op::Write),
@@ -31,21 +32,23 @@ const GUESSED: &[(&str, Op)] = &[
     ("flush", Op::Flush),
 ];
 
-/// A table as the user describes it.
+/// Table as the user describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     steps: Steps,
-    /// Whether the first line is a header to be passed over.
+    /// True if the first line is a header to be skipped.
     header: bool,
 }
 
 impl Table {
-    /// Reads a description: items between commas, `ROLE=COLUMN` or `ROLE=COLUMN:UNIT`, columns counted from 1.
+    /// Parses a description: items separated by commas, `ROLE=COLUMN` or `ROLE=COLUMN:UNIT`, with columns counted from
+    /// 1.
     ///
-    /// Roles: `time` (unit `s`, `ms`, `us`, `ns`, `100ns` or `filetime`), `op`, `offset` and `size` (unit `B`, `sector`,
-    /// `page` of 4 KiB or `KiB`), optionally `stream`, `sep` (`,` by default; one character, `tab` or `blank`) and
-    /// `header` (`yes`: the first line is one). `op` understands R, W, r, w, read, write, 0 (read) and 1 (write);
-    /// `op=5:1=read,0=write` names the codes instead (`/` parts them as well).
+    /// Roles: `time` (unit `s`, `ms`, `us`, `ns`, `100ns` or `filetime`), `op`, `offset` and `size` (unit `B`,
+    /// `sector`, `page` of 4 KiB or `KiB`), optionally `stream`, `sep` (`,` by default; one character, `tab` or
+    /// `blank`) and `header` (`yes`: the first line is a header). `op` accepts R, W, r, w, Read, Write, read, write,
+    /// READ, WRITE, 0 (read), 1 (write), D, trim, discard, F and flush; `op=5:1=read,0=write` defines other codes
+    /// instead (`/` separates them as well).
     pub fn parse(text: &str) -> Result<Table, String> {
         let mut table = Table {
             steps: Steps {
@@ -76,7 +79,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Its parser.
+    /// Returns a parser of the table.
     pub fn parser(&self) -> Engine {
         Engine::described(self.steps.clone(), self.header)
     }
@@ -131,7 +134,7 @@ impl Table {
     }
 }
 
-/// The items of a description. A comma parts items, but not in `sep=,` nor before a further operation code.
+/// Splits a description into its items. A comma separates items, except in `sep=,` and before a further operation code.
 fn items(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let mut rest = text;
@@ -139,7 +142,8 @@ fn items(text: &str) -> Vec<&str> {
         let skip = if rest.starts_with("sep=,") { "sep=,".len() } else { 0 };
         let mut end = rest[skip..].find(',').map_or(rest.len(), |at| skip + at);
         if rest.starts_with("op=") {
-            // `op=4:1=read,0=write,offset=...`: what follows a comma is a code as long as it ends in an operation's name.
+            // `op=4:1=read,0=write,offset=...`: the text after a comma is a code if it ends in the name of an
+            // operation.
             while let Some(next) = rest.get(end + 1..).map(|tail| tail.split(',').next().unwrap_or_default()) {
                 if code(next).is_err() || !rest[..end].contains(':') {
                     break;
