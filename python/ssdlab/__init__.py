@@ -25,7 +25,7 @@ from ssdlab.simulate import Progress, compare, run
 from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
 from ssdlab.workloads import Workload
 
-#: The version, and a hash of the engine's sources: builds of equal sources have the same.
+#: Version, and a hash of the engine's sources: builds of equal sources have equal values.
 __version__ = _engine.build()
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""``python -m ssdlab``: the same as the command ``ssdlab``."""
+"""``python -m ssdlab``: runs the command ``ssdlab``."""
 
 from ssdlab.cli import main
 

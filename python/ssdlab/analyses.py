@@ -1,4 +1,4 @@
-"""What a trace says about the policies: how long data lives, who reads what is written, how close writes come."""
+"""Trace analyses for mode policies: lifetimes of data, classes of pages by access, times between arrivals."""
 
 from __future__ import annotations
 
@@ -34,77 +34,78 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """Writes whose data lived so long."""
+    """Writes in one class of lifetimes."""
 
-    #: In words: ``below a minute``, ``a minute to an hour``, ..., ``unknown (trace ended)``.
+    #: Name of the class: ``below a minute``, ``a minute to an hour``, ..., ``unknown (trace ended)``.
     name: str
-    #: The shortest lifetime [ns]; ``None`` for what did not end.
+    #: Shortest lifetime of the class [ns]; ``None`` for data that did not end.
     from_ns: int | None
-    #: The lifetime that is too long [ns]; ``None`` for the longest, and for what did not end.
+    #: Upper bound of the lifetimes [ns], excluded; ``None`` for the longest class, and for data that did not end.
     to_ns: int | None
-    #: Sectors or units written.
+    #: Number of writes of sectors or units.
     writes: int
-    #: Of them, those that a trim ended.
+    #: Number of these writes that a trim ended.
     trimmed: int
-    #: Their share of all writes; ``None`` without writes.
+    #: Share of all writes; ``None`` without writes.
     share: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How much data lives shorter than a time."""
+    """Share of data with a lifetime below a given time."""
 
-    #: The time in words: ``a minute``, ``an hour``, ``a day``, ``a week``.
+    #: Name of the time: ``a minute``, ``an hour``, ``a day``, ``a week``.
     name: str
-    #: The time [ns].
+    #: Time [ns].
     ns: int
-    #: Writes that were seen to end before it.
+    #: Number of writes that were seen to end before; for :attr:`Retention.longest`, all that were seen to end.
     ended: int
-    #: Their share of all writes; ``None`` without writes.
+    #: Share of all writes; ``None`` without writes.
     share: float | None
-    #: The share of data that lives shorter, by Kaplan and Meier; ``None`` where nothing was watched for so long.
+    #: Kaplan-Meier estimate of the share of data with a shorter lifetime; ``None`` if no data was observed for that
+    #: long.
     kaplan_meier: float | None
-    #: What it may be at most: lifetimes are counted in bins 0.4 % wide.
+    #: Upper bound of the estimate that exact lifetimes would give; here they are counted in bins 0.4 % wide.
     kaplan_meier_max: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Retention:
-    """From each write of a sector or mapping unit until it is overwritten or trimmed."""
+    """Lifetimes of written data: from each write of a sector or mapping unit until it is overwritten or trimmed."""
 
-    #: Whose retention it is, in short.
+    #: File name of the trace, without its folder.
     name: str
     format: str
-    #: ``sector`` (512 bytes) or ``unit`` (4 KiB).
+    #: Grain that was counted: ``sector`` (512 bytes) or ``unit`` (4 KiB).
     by: str
     span_ns: int
     write_requests: int
-    #: Sectors or units written, each time anew.
+    #: Writes of sectors or units; a grain that is written again counts again.
     writes: int
     overwritten: int
     trimmed: int
-    #: Still there when the trace ended: it lived at least until then.
+    #: Writes whose data was still present when the trace ended: it lived at least until then.
     unknown: int
     classes: tuple[Lifetimes, ...]
     marks: tuple[Mark, ...]
-    #: The longest time for which any data was watched, with all that was seen to end.
+    #: Longest time for which any data was observed, with all writes that were seen to end.
     longest: Mark
     #: Times of the Kaplan-Meier curve [ns].
     curve_ns: NDArray[np.int64]
-    #: The share of data that lives at least so long.
+    #: Estimated share of data that lives at least this long.
     curve_survives: NDArray[np.float64]
-    #: The share of all writes that were seen to end before.
+    #: Share of all writes that were seen to end before.
     curve_ended: NDArray[np.float64]
-    #: What the user should know.
+    #: Messages for the user about how the trace was read.
     notes: tuple[str, ...]
     _document: dict[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The engine's answer, as ``ssdlab trace retention --json`` prints it."""
+        """Returns the engine's answer, as ``ssdlab trace retention --json`` prints it."""
         return self._document
 
     def chart(self) -> Chart:
-        """The share of data that lives shorter, by Kaplan and Meier and as seen."""
+        """Returns a chart of the share of data with a shorter lifetime, by Kaplan-Meier and as seen to end."""
         from ssdlab import analysis_charts
 
         return analysis_charts.retention(self)
@@ -112,40 +113,42 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class AccessClass:
-    """What goes to the pages of one class. A share is ``None`` where there is nothing to share."""
+    """Accesses to the pages of one class. A share is ``None`` if its total is zero."""
 
     pages: int
     page_share: float | None
-    #: Reads of its pages: a request counts once for each page that it touches.
+    #: Reads of the pages of the class: a request counts once for each page that it touches.
     read_accesses: int
     read_access_share: float | None
     write_accesses: int
     write_access_share: float | None
-    #: Its share of the read requests; one that touches pages of several classes counts for each by the share of its pages.
+    #: Share of the read requests; a request that touches pages of several classes counts for each class in proportion
+    #: to its pages.
     read_request_share: float | None
     write_request_share: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How well the last accesses to a page, the upcoming one included, tell its class: shares of accesses."""
+    """Accuracy with which the last accesses to a page, including the upcoming one, give its class."""
 
     window: int
-    #: Accesses whose window says what the page is; a window that is not yet full holds what there is.
+    #: Share of accesses whose window gives the class of the page; a window that is not yet full holds the accesses so
+    #: far.
     accuracy: float | None
     read_accuracy: float | None
     write_accuracy: float | None
-    #: Accesses whose window was full.
+    #: Share of accesses whose window was full.
     full_share: float | None
-    #: Among them, those whose window says what the page is.
+    #: Among accesses with a full window, share of those whose window gives the class of the page.
     full_accuracy: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Which pages are only read, which only written, and how well a short history tells."""
+    """Classes of pages (read-only, write-only, interleaved), and the accuracy with which a short history gives them."""
 
-    #: Whose accesses they are, in short.
+    #: File name of the trace, without its folder.
     name: str
     format: str
     #: Read requests.
@@ -156,26 +159,26 @@ class Access:
     write_accesses: int
     #: Distinct 4 KiB pages.
     pages: int
-    #: ``read_only``, ``write_only``, ``interleaved``.
+    #: Statistics of each class of pages: ``read_only``, ``write_only``, ``interleaved``.
     classes: dict[str, AccessClass]
-    #: For windows of 1 to 8 accesses.
+    #: Accuracy of windows of 1 to 8 accesses.
     windows: tuple[Window, ...]
-    #: What the user should know.
+    #: Messages for the user about how the trace was read.
     notes: tuple[str, ...]
     _document: dict[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The engine's answer, as ``ssdlab trace access --json`` prints it."""
+        """Returns the engine's answer, as ``ssdlab trace access --json`` prints it."""
         return self._document
 
     def chart(self) -> Chart:
-        """The shares of the classes in pages, reads and writes."""
+        """Returns a chart of the shares of the classes in pages, reads and writes."""
         from ssdlab import analysis_charts
 
         return analysis_charts.access(self)
 
     def accuracy_chart(self) -> Chart:
-        """The accuracy against the size of the window."""
+        """Returns a chart of the accuracy by size of the window."""
         from ssdlab import analysis_charts
 
         return analysis_charts.accuracy(self)
@@ -185,10 +188,10 @@ class Access:
 class GapBin:
     """Times between arrivals, in units of ``T_effective``: longer than `above`, at most `to`."""
 
-    #: In words: ``t <= 1``, ``1/8 < t <= 1/4``; ``t = 0`` are those of no time.
+    #: Range of the bin as text: ``t <= 1``, ``1/8 < t <= 1/4``; ``t = 0`` is the bin of simultaneous arrivals.
     name: str
     above: float
-    #: ``None`` for the last.
+    #: ``None`` for the last bin.
     to: float | None
     gaps: int
     share: float | None
@@ -196,19 +199,19 @@ class GapBin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaps:
-    """Times between arrivals against the time in which a drive takes a write."""
+    """Times between arrivals, relative to the time in which a drive takes a write (``T_effective``)."""
 
-    #: Whose arrivals they are, in short.
+    #: File name of the trace, without its folder.
     name: str
     format: str
-    #: ``write``, ``read`` or ``all`` (reads and writes).
+    #: Operations whose arrivals were analysed: ``write``, ``read`` or ``all`` (reads and writes).
     of: str
     requests: int
-    #: Times between two of them: one less than requests.
+    #: Number of times between consecutive arrivals: one less than `requests`.
     gaps: int
-    #: The program time [ns]; ``None`` where ``T_effective`` was given itself.
+    #: Program time [ns]; ``None`` if ``T_effective`` was given itself.
     program_time_ns: int | None
-    #: Dies that program at once; ``None`` likewise.
+    #: Number of dies that program at once; ``None`` if ``T_effective`` was given itself.
     dies: int | None
     effective_ns: float
     time_scale: float
@@ -217,29 +220,29 @@ class Gaps:
     longest_ns: int
     #: The three bins of autoFTL's table 4.
     bins: tuple[GapBin, ...]
-    #: Powers of two of ``T_effective``, after the gaps of no time.
+    #: Finer bins, with edges at powers of two of ``T_effective``; the first bin counts gaps of zero.
     histogram: tuple[GapBin, ...]
-    #: What the user should know.
+    #: Messages for the user about how the trace was read.
     notes: tuple[str, ...]
     _document: dict[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The engine's answer, as ``ssdlab trace gaps --json`` prints it."""
+        """Returns the engine's answer, as ``ssdlab trace gaps --json`` prints it."""
         return self._document
 
     def chart(self) -> Chart:
-        """The finer bins, coloured by those of table 4."""
+        """Returns a chart of the share of gaps up to each length, with the edges of table 4 of autoFTL."""
         from ssdlab import analysis_charts
 
         return analysis_charts.gaps(self)
 
 
 def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
-    """How long written data lives until it is overwritten or trimmed.
+    """Analyses the lifetimes of written data, each from its write until it is overwritten or trimmed.
 
     Args:
         trace: A trace, or a :class:`ssdlab.Workload` that says how to read one.
-        by: What is written and overwritten: ``sector`` (512 bytes) or ``unit`` (the mapping unit, 4 KiB).
+        by: Grain that is written and overwritten: ``sector`` (512 bytes) or ``unit`` (the mapping unit, 4 KiB).
 
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
@@ -267,7 +270,9 @@ def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
 
 
 def access(trace: WorkloadLike) -> Access:
-    """Which pages are only read, which only written (more than 95 %), and how well windows of 1 to 8 accesses tell.
+    """Classifies pages as only read, only written (more than 95 %) or interleaved.
+
+    Reports the accuracy with which windows of 1 to 8 accesses give the class of a page.
 
     Args:
         trace: A trace, or a :class:`ssdlab.Workload` that says how to read one.
@@ -295,14 +300,14 @@ def gaps(
     dies: int | None = None,
     effective: str | None = None,
 ) -> Gaps:
-    """Times between arrivals against ``T_effective``, the program time over the number of dies that program at once.
+    """Compares times between arrivals with ``T_effective``: program time over the number of dies that program at once.
 
     Args:
         trace: A trace, or a :class:`ssdlab.Workload` that says how to read one (and its `time_scale`).
-        of: Whose arrivals: ``write`` (when left out), ``read``, or ``all`` (reads and writes).
-        program_time: Program time of a page, as ``"1300us"``; that of autoFTL's evaluation when left out.
-        dies: Dies that program at once; the 32 of its enterprise drive when left out.
-        effective: ``T_effective`` itself, as ``"40us"``, instead of the two.
+        of: Operations whose arrivals are analysed: ``write`` (default), ``read``, or ``all`` (reads and writes).
+        program_time: Program time of a page, such as ``"1300us"``; default: that of autoFTL's evaluation.
+        dies: Number of dies that program at once; default: 32, as in the enterprise drive of autoFTL.
+        effective: ``T_effective`` itself, such as ``"40us"``, instead of `program_time` and `dies`.
 
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
@@ -322,7 +327,7 @@ def gaps(
 
 
 def _ask(what: str, trace: WorkloadLike, **question: object) -> tuple[str, dict[str, Any]]:
-    """The trace's name in short, and the engine's answer."""
+    """Returns the file name of the trace, without its folder, and the engine's answer to the question `what`."""
     source = Workload.open(trace)
     file = source.trace_file()
     given = {name: value for name, value in question.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The charts of the trace analyses."""
+"""Charts of the trace analyses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdlab.units import duration, percent
 if TYPE_CHECKING:
     from ssdlab.analyses import Access, Gaps, Retention
 
-#: Where labels stand on an axis of lifetimes [s].
+#: Positions [s] and texts of the labels on an axis of lifetimes.
 _TICKS = (
     (1e-9, "1 ns"),
     (1e-6, "1 us"),
@@ -28,7 +28,7 @@ _CLASSES = {"read_only": "read-only", "write_only": "write-only", "interleaved":
 
 
 def retention(answer: Retention) -> Chart:
-    """The share of data that lives shorter, by Kaplan and Meier and as seen."""
+    """Returns the share of data with a lifetime below each time, estimated (Kaplan-Meier) and seen to end."""
     points = [
         (ns / 1e9, 1 - survives, ended)
         for ns, survives, ended in zip(answer.curve_ns, answer.curve_survives, answer.curve_ended, strict=True)
@@ -56,7 +56,7 @@ def retention(answer: Retention) -> Chart:
 
 
 def access(answer: Access) -> Chart:
-    """The shares of the classes in pages, reads and writes."""
+    """Returns the shares of the classes in pages, reads and writes."""
     bars = {
         "pages": "page_share",
         "read requests": "read_request_share",
@@ -79,7 +79,7 @@ def access(answer: Access) -> Chart:
 
 
 def accuracy(answer: Access) -> Chart:
-    """The accuracy against the size of the window."""
+    """Returns the accuracy by size of the window."""
     sizes = [one.window for one in answer.windows]
 
     def series(name: str, field: str, *, dashed: bool = False) -> Series:
@@ -99,7 +99,7 @@ def accuracy(answer: Access) -> Chart:
 
 
 def gaps(answer: Gaps) -> Chart:
-    """The share of gaps that are at most so long, with the edges of table 4."""
+    """Returns the share of gaps up to each length, with the edges of table 4 of autoFTL."""
     lengths, so_far = [], []
     counted = 0
     for one in answer.histogram:
@@ -123,7 +123,7 @@ def gaps(answer: Gaps) -> Chart:
 
 
 def _short(name: str) -> str:
-    """A trace's name without its endings."""
+    """Returns the name of a trace without its file endings."""
     return PurePath(name.removesuffix(".gz").removesuffix(".zst")).stem
 
 

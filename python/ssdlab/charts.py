@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 #: Size of a picture [inches], and its resolution [dots per inch].
 _SIZE, _DPI = (7.2, 4.5), 160
 _WARNING = "#b3261e"
-#: Colours of curves that follow a quantity, dark to light (viridis, without its palest end).
+#: Colours of curves that are ordered by a quantity, dark to light (viridis, without its palest end).
 _RAMP = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#b5c92c")
-#: Marks of points, as plotly and as matplotlib name them. There are eight colours: a pair of both comes again after 72 series.
+#: Marker shapes, as plotly and as matplotlib name them. With eight colours and nine shapes, a pair repeats after 72
+#: series.
 _MARKS = (
     ("circle", "o"),
     ("square", "s"),
@@ -37,71 +38,72 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis."""
+    """Axis of a chart."""
 
     title: str
     log: bool = False
-    #: Where labels stand, and what they say; left to the back end when empty.
+    #: Positions and texts of the tick labels; empty: chosen by the plotting library.
     ticks: tuple[tuple[float, str], ...] = ()
-    #: Whether its numbers are counts, shown with thousands apart.
+    #: True if the values are counts, shown with thousands separators.
     counts: bool = False
-    #: What it shows at least and at most.
+    #: Lowest and highest value shown; ``None``: chosen by the plotting library.
     span: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve, or in a chart of bars what one share has in each bar. Points that are not numbers are gaps."""
+    """Curve, or in a chart of stacked bars the share of one name in each bar. Points that are not numbers are gaps."""
 
     name: str
     x: Sequence[float | str]
     y: Sequence[float]
-    #: Bounds of each point.
+    #: Bounds of each point, drawn as error bars.
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     points: bool = True
     dashed: bool = False
-    #: Its place among the colours, that among the series when left out; or a colour.
+    #: Index of the colour (and marker), or a colour; ``None``: the index of the series.
     colour: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A line across the chart at one value of an axis."""
+    """Line across the chart at one value of an axis."""
 
     at: float
     text: str
-    #: The axis that it marks a value of: ``x`` or ``y``.
+    #: Axis of the value: ``x`` or ``y``.
     on: str = "y"
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What is drawn."""
+    """Description of a chart."""
 
     title: str
     x: Axis
     y: Axis
     series: tuple[Series, ...]
     marks: tuple[Mark, ...] = ()
-    #: Bars, stacked; `x` of every series names them.
+    #: True for stacked bars; `x` of every series holds the names of the bars.
     stacked: bool = False
-    #: `x` of every series names cases in no order: points, without a curve through them.
+    #: True if `x` of every series holds names of cases in no order: points are drawn without a curve through them.
     cases: bool = False
-    #: Each series' name stands beside its last point, not in a legend.
+    #: True if the name of each series stands beside its last point instead of in a legend.
     labelled: bool = False
-    #: The series follow a quantity: their colours do, too.
+    #: True if the series are ordered by a quantity: their colours then follow a ramp.
     ordered: bool = False
-    #: What the series are named by.
+    #: Title of the legend.
     legend: str = ""
-    #: What the chart must not be believed without, in one line.
+    #: Caveat without which the chart would mislead, in one line.
     note: str = ""
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Draws the chart into a file: a page (``.html``), or a picture (``.png``, ``.svg``, ``.pdf``).
 
         Raises:
-            InputError: another ending, a file that exists (unless `force`), or no matplotlib for a picture.
+            InputError: the name has another ending, the file exists (unless `force`), or matplotlib is missing for a
+                picture.
         """
         target = check_chart_file(Path(path), force)
         with new_file(target) as beside:
@@ -109,7 +111,7 @@ class Chart:
         return target
 
     def looks(self) -> list[tuple[str, tuple[str, str]]]:
-        """The colour of each series, and the mark of its points."""
+        """Returns for each series its colour and the marker of its points (names in plotly and in matplotlib)."""
         places = [at if one.colour is None else one.colour for at, one in enumerate(self.series)]
         last = max((place for place in places if isinstance(place, int)), default=0)
         return [
@@ -123,17 +125,17 @@ class Chart:
         return _ramp(place / max(last, 1)) if self.ordered else style.run_colour(place)
 
     def has_legend(self) -> bool:
-        """Whether a legend says which series is which."""
+        """Returns True if the chart needs a legend to tell its series apart."""
         return len(self.series) > 1 and not self.labelled
 
     def cases_named(self) -> list[str]:
-        """What stands along the axis of cases or bars."""
+        """Returns the names of the cases or bars along the x axis; none for other charts."""
         return [str(name) for name in self.series[0].x] if self.series and (self.cases or self.stacked) else []
 
     def labels(self, which: str) -> tuple[tuple[float, str], ...]:
-        """Where labels stand on an axis, ``x`` or ``y``, and what they say; none: left to the back end.
+        """Returns positions and texts of the tick labels of axis ``x`` or ``y``; empty: the plotting library chooses.
 
-        A logarithmic axis of less than two decades has plain numbers, for back ends label whole decades.
+        A logarithmic axis of less than two decades gets plain numbers, because the libraries label whole decades only.
         """
         axis = self.x if which == "x" else self.y
         if axis.ticks or not axis.log:
@@ -153,7 +155,7 @@ class Chart:
 
 
 def _ramp(share: float) -> str:
-    """The colour at a share of the way along the ramp."""
+    """Returns the colour at position `share`, from 0 to 1, of the ramp."""
     at = share * (len(_RAMP) - 1)
     first = min(int(at), len(_RAMP) - 2)
     parts = []
@@ -164,10 +166,10 @@ def _ramp(share: float) -> str:
 
 
 def check_chart_file(path: Path, force: bool) -> Path:
-    """`path`, if a chart can be drawn there.
+    """Returns `path` if a chart can be drawn there.
 
     Raises:
-        InputError: it cannot.
+        InputError: the name has an unknown ending, matplotlib is missing, or no file can be written there.
     """
     if path.suffix not in _BACK_ENDS:
         raise InputError(f"{path}: expected a name in {', '.join(_BACK_ENDS)}")
@@ -177,7 +179,7 @@ def check_chart_file(path: Path, force: bool) -> Path:
 
 
 def has_matplotlib() -> bool:
-    """Whether pictures can be drawn."""
+    """Returns True if matplotlib, which pictures need, is installed."""
     from importlib.util import find_spec
 
     return find_spec("matplotlib") is not None
@@ -188,7 +190,7 @@ def _needs_matplotlib(path: Path) -> None:
         raise InputError(f"{path}: pictures need matplotlib: pip install 'ssdlab[matplotlib]'; a page in .html does not")
 
 
-# -- plotly -------------------------------------------------------------------------------------------------------------------
+# Back end for pages: plotly.
 
 
 def _page(chart: Chart, path: Path, _: str) -> None:
@@ -247,7 +249,7 @@ def _plotly_mode(chart: Chart, one: Series) -> Iterator[str]:
 
 
 def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
-    """A line and its text. On a logarithmic axis plotly wants the value for the one and its logarithm for the other."""
+    """Adds a line and its text. On a log axis plotly takes the value for the line, its logarithm for the text."""
     from ssdlab.report import style
 
     line = {"color": style.INK, "width": 1.2, "dash": "dot"}
@@ -280,7 +282,7 @@ def _plotly_axis(axis: Axis, labels: Sequence[tuple[float, str]]) -> dict[str, A
     return settings
 
 
-# -- matplotlib ---------------------------------------------------------------------------------------------------------------
+# Back end for pictures: matplotlib.
 
 
 def _picture(chart: Chart, path: Path, kind: str) -> None:
@@ -290,9 +292,9 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
     from ssdlab.report import style
 
     looks: dict[Any, Any] = {
-        "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on any machine
+        "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture on every machine
         "font.size": 9,
-        "svg.fonttype": "none",  # text stays text
+        "svg.fonttype": "none",  # text remains text, not outlines
         "svg.hashsalt": "ssdlab",
         "axes.edgecolor": "#b8c0c9",
         "text.color": style.INK,
@@ -301,7 +303,7 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
         "ytick.color": style.MUTED,
     }
     with matplotlib.rc_context(looks), warnings.catch_warnings():
-        # Of axes with one point, or none that they can show: they are drawn as they are.
+        # Axes with one point, or with no point that they can show, cause warnings; they are drawn all the same.
         warnings.simplefilter("ignore")
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         axes = figure.subplots()
@@ -320,7 +322,7 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
         if chart.note:
             figure.supxlabel(chart.note, x=0.01, ha="left", fontsize=7.5, color=_WARNING)
         if chart.has_legend():
-            # Beside the axes, not the title, which may be as wide as the picture.
+            # Beside the axes, not under the title, which may be as wide as the picture.
             beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.0}
             axes.legend(title=chart.legend or None, **beside, fontsize=8, title_fontsize=8, frameon=False)
         # Without the time of day: equal charts give equal files.
@@ -349,7 +351,7 @@ def _curves(axes: Axes, chart: Chart) -> None:
 
 
 def _bars(axes: Axes, chart: Chart) -> None:
-    """Bars on bars; what is below zero hangs from it."""
+    """Draws stacked bars; negative values are stacked downwards from zero."""
     names = chart.cases_named()
     above, below = [0.0] * len(names), [0.0] * len(names)
     for one, (colour, _) in zip(chart.series, chart.looks(), strict=True):
@@ -360,8 +362,8 @@ def _bars(axes: Axes, chart: Chart) -> None:
 
 
 def _slant(axes: Axes, labels: Sequence[str]) -> None:
-    """Slants labels along the bottom that would run into each other."""
-    letter, width = 5.5, 330.0  # points: a letter's, and that of the axes beside a legend
+    """Slants the labels of the x axis if they would overlap."""
+    letter, width = 5.5, 330.0  # in points: width of a letter, and of the axes beside a legend
     if labels and max(map(len, labels)) * letter > width / len(labels):
         axes.tick_params(axis="x", labelsize=8, labelrotation=45.0)
         for label in axes.get_xticklabels():

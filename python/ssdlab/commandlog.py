@@ -1,4 +1,4 @@
-"""One row per command, as Parquet or CSV, written while the run goes on."""
+"""Command log: one row per command, written as Parquet or CSV during the run."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "CommandLog", "check_name"]
 
-#: The formats, by the end of a name.
+#: Formats, by the ending of the file name.
 FORMATS = (".parquet", ".csv", ".csv.gz")
 
 
 def check_name(path: Path) -> None:
-    """Refuses a name that says of no format."""
+    """Checks that a file name ends in one of :data:`FORMATS`.
+
+    Raises:
+        InputError: it does not.
+    """
     if not path.name.endswith(FORMATS):
         raise InputError(f"--log-commands {path}: expected a name in {', '.join(FORMATS)}")
 
 
 class CommandLog:
-    """Writes commands to a file, batch by batch; what it holds in memory does not grow.
+    """Command log that is written to a file batch by batch, in constant memory.
 
-    A file that cannot be written ends the log and not the run: :attr:`error` then says why.
+    If the file cannot be written, the log ends and the run goes on: :attr:`error` then holds the reason.
     """
 
     def __init__(self, path: Path, name: str) -> None:
-        """`name`, which the file at `path` will have in the end, says in which format."""
-        #: Why the log ended early.
+        """Creates the log at `path`. `name` is the final name of the file; its ending selects the format."""
+        #: Error that ended the log early; ``None`` if there was none.
         self.error: OSError | None = None
         self._path = path
         self._name = name
@@ -40,7 +44,7 @@ class CommandLog:
         self._writer: Any = None
 
     def take(self, columns: Columns) -> None:
-        """Adds a batch of commands; the first one says which columns there are, and may be empty."""
+        """Adds a batch of commands. The first batch, which may be empty, defines the columns."""
         from ssdlab.tables import from_columns
 
         if self.error is not None:
@@ -57,19 +61,19 @@ class CommandLog:
         if self._name.endswith(".parquet"):
             import pyarrow.parquet as parquet
 
-            # Every setting that shapes the bytes is stated.
+            # Every setting that affects the bytes of the file is stated.
             settings: dict[str, Any] = {"version": "2.6", "compression": "zstd", "compression_level": 3}
             return self._files.enter_context(parquet.ParquetWriter(self._path, schema, **settings))
         import pyarrow.csv as csv
 
         out: Any = self._files.enter_context(self._path.open("wb"))
         if self._name.endswith(".gz"):
-            # No name and no time in the header: equal runs give equal bytes.
+            # Header without name and time, so that equal runs give equal bytes.
             out = self._files.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0))
         return self._files.enter_context(csv.CSVWriter(out, schema))
 
     def close(self) -> None:
-        """Ends the file."""
+        """Closes the file."""
         try:
             self._files.close()
         except OSError as error:

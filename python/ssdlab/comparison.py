@@ -13,10 +13,10 @@ __all__ = ["Comparison"]
 
 
 class Comparison:
-    """Runs of one workload from the same starting state and seed; the others are compared with the first."""
+    """Runs of one workload from the same starting state and seed, each compared with the first run."""
 
     def __init__(self, runs: Sequence[Result]) -> None:
-        #: The runs, in the order they were asked for.
+        #: Runs, in the requested order.
         self.runs = list(runs)
 
     def __repr__(self) -> str:
@@ -29,9 +29,9 @@ class Comparison:
 
     @property
     def ratios(self) -> list[dict[str, Any]]:
-        """For each run its latencies and write amplification, each number divided by the first run's.
+        """Latencies and write amplification of each run, every number divided by that of the first run.
 
-        ``None`` where one of the two is missing or the first is zero.
+        ``None`` where either number is missing or that of the first run is zero.
         """
         return [
             {
@@ -42,11 +42,11 @@ class Comparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """``runs`` (the summaries) and ``ratios``: what ``ssdlab compare --json`` prints."""
+        """Returns ``runs`` (the summaries) and ``ratios``, as ``ssdlab compare --json`` prints them."""
         return {"runs": [run.summary for run in self.runs], "ratios": self.ratios}
 
     def report(self) -> str:
-        """A report that overlays the runs: one self-contained HTML page that works offline."""
+        """Returns a report that overlays the runs: one self-contained HTML page that works offline."""
         from ssdlab.report import page
 
         return page.several(self.runs)
@@ -63,7 +63,7 @@ class Comparison:
 
 
 def _ratio(value: Any, base: Any) -> Any:
-    """`value` over `base`, number by number through the same shape."""
+    """Divides each number in `value` by the number at the same place in `base`; ``None`` where that is not possible."""
     if isinstance(value, dict):
         return {name: _ratio(item, base.get(name) if isinstance(base, dict) else None) for name, item in value.items()}
     return value / base if isinstance(value, int | float) and isinstance(base, int | float) and base else None

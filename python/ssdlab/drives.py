@@ -1,4 +1,4 @@
-"""Drives: presets, description files, texts and dictionaries, and what the engine says of them."""
+"""Drives: presets, description files, TOML texts and dictionaries, and the engine's answers about them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["Drive", "DriveLike", "Preset", "Settings", "check", "describe", "pol
 class Preset:
     """A drive that comes with ssdlab."""
 
-    #: The name by which it is called for.
+    #: Name that selects the preset.
     name: str
-    #: What it is, in one line.
+    #: Title, in one line.
     title: str
-    #: Its description, with the standing of each number.
+    #: Description (TOML), with the standing of each number.
     text: str
 
 
@@ -32,27 +32,27 @@ class Preset:
 class Drive:
     """A drive's description, not yet checked."""
 
-    #: Preset or file name; messages begin with it.
+    #: Name of the preset or file, with which error messages begin.
     name: str
     #: The description (TOML).
     text: str
 
     @classmethod
     def from_text(cls, text: str, name: str = "drive.toml") -> Drive:
-        """A drive described by a TOML text; `name` is what messages call it."""
+        """Returns a drive described by a TOML text; error messages refer to it by `name`."""
         return cls(name, text)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object], name: str = "drive") -> Drive:
-        """A drive described by a dictionary with the fields of a description."""
+        """Returns a drive described by a dictionary with the fields of a description."""
         return cls(name, toml.document(fields))
 
     @classmethod
     def open(cls, drive: DriveLike) -> Drive:
-        """A drive from a preset's name, a file, or a dictionary.
+        """Returns a drive from a preset's name, a file, or a dictionary.
 
         Raises:
-            InputError: neither a preset nor a readable file.
+            InputError: `drive` is neither a preset nor a readable file.
         """
         if isinstance(drive, Drive):
             return drive
@@ -70,14 +70,14 @@ class Drive:
             raise InputError(f"{name}: not a text file; a drive is described in TOML") from None
 
 
-#: What stands for a drive: a preset's name, a path, a :class:`Drive`, or a dictionary.
+#: Drive as an argument: a preset's name, a path, a :class:`Drive`, or a dictionary.
 DriveLike: TypeAlias = str | PathLike[str] | Drive | Mapping[str, object]
 #: Fields to override: ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
 Settings: TypeAlias = Mapping[str, object] | Sequence[str]
 
 
 def setting_lines(settings: Settings) -> list[str]:
-    """Settings as the ``KEY=VALUE`` lines that the engine takes."""
+    """Returns settings as the ``KEY=VALUE`` lines that the engine takes."""
     if isinstance(settings, str):
         raise InputError(f"set: expected a mapping or a list of KEY=VALUE, got the string {settings!r}")
     if isinstance(settings, Mapping):
@@ -86,23 +86,23 @@ def setting_lines(settings: Settings) -> list[str]:
 
 
 def presets() -> list[Preset]:
-    """The drives that come with ssdlab."""
+    """Returns the drives that come with ssdlab."""
     return [Preset(*row) for row in _engine.presets()]
 
 
 def policies() -> dict[str, str]:
-    """The mode policies: name to what it does, in one line."""
+    """Returns the mode policies: a one-line description of each by its name."""
     return dict(_engine.policies())
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a drive's description."""
+    """Returns the JSON Schema of a drive's description."""
     fields: dict[str, Any] = json.loads(_engine.schema())
     return fields
 
 
 def reference() -> str:
-    """The reference page of a drive's description, in Markdown."""
+    """Returns the reference page of a drive's description, in Markdown."""
     return _engine.reference()
 
 
@@ -110,17 +110,17 @@ def check(drive: DriveLike, *, set: Settings = ()) -> str:
     """Checks a drive and returns its complete description (TOML).
 
     Raises:
-        InputError: everything that is wrong with it, one line each.
+        InputError: the description is invalid; the message lists every problem, one line each.
     """
     source = Drive.open(drive)
     return _engine.check(source.name, source.text, setting_lines(set))
 
 
 def describe(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
-    """What follows from a drive's description: capacities, parallelism, bounds, modes, memory.
+    """Returns properties that follow from a drive's description: capacities, parallelism, bounds, modes, memory.
 
     Raises:
-        InputError: everything that is wrong with it, one line each.
+        InputError: the description is invalid; the message lists every problem, one line each.
     """
     source = Drive.open(drive)
     facts: dict[str, Any] = json.loads(_engine.describe(source.name, source.text, setting_lines(set)))

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""Exceptions of ssdlab."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["InputError", "Interrupted", "NotWrittenError", "PolicyError", "close
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run or a measurement. What it had measured so far is in :attr:`result`, marked ``partial``.
+    """Raised when Ctrl-C ends a run or a measurement. :attr:`result` holds the partial result, marked ``partial``.
 
-    A signal that comes while a run ends leaves its result ``complete``.
+    If the signal arrives while a run is ending, the result remains ``complete``.
     """
 
     def __init__(
@@ -27,29 +27,29 @@ class Interrupted(KeyboardInterrupt):
     ) -> None:
         super().__init__("interrupted; the partial result is in `.result`")
         self.result = result
-        #: Files that could not be written, each with what the system said.
+        #: Files that could not be written, each with the error of the system.
         self.files = list(files)
 
 
 class NotWrittenError(OSError):
-    """A file that a run was to write could not be written. What the run measured is in :attr:`result`."""
+    """Raised when a file of a run cannot be written; :attr:`result` holds what the run measured."""
 
     def __init__(self, files: Sequence[tuple[str, OSError]], result: Result | Comparison | Lifetime) -> None:
         super().__init__("; ".join(f"{name}: {error.strerror}" for name, error in files))
-        #: Each file with what the system said.
+        #: Files that could not be written, each with the error of the system.
         self.files = list(files)
         self.result = result
 
 
 def closest(name: str, valid: list[str], cutoff: float = 0.6) -> str | None:
-    """The one of `valid` that was probably meant."""
+    """Returns the name in `valid` that was probably meant; ``None`` if none is similar enough."""
     import difflib
 
     return next(iter(difflib.get_close_matches(name, valid, n=1, cutoff=cutoff)), None)
 
 
 def unknown_name(what: str, name: str, valid: list[str]) -> InputError:
-    """An error for an unknown `name`, with the valid ones and the nearest of them."""
+    """Returns an error for an unknown `name`, with the valid names and the nearest of them."""
     near = closest(name, valid)
     hint = f" (did you mean `{near}`?)" if near else ""
     return InputError(f"unknown {what} `{name}`: expected one of {', '.join(valid)}{hint}")

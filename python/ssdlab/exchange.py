@@ -1,4 +1,4 @@
-"""Two folders exchange their names, in one step where the system can."""
+"""Exchange of the names of two folders, in one step where the system supports it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 #: macOS: exchange (`sys/stdio.h`).
 _RENAME_SWAP = 2
-#: What a system or a file system says that has no exchange.
+#: Error numbers of a system or file system without such an exchange.
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Gives each of two folders of one parent the other's name.
+    """Exchanges the names of two folders with the same parent.
 
-    At every moment both names have a whole folder, if the system can exchange them at once (Linux, macOS). Elsewhere three
-    renames do it: `other` has no folder for an instant, and a process that is killed within it leaves the old folder beside,
-    under a name that begins with a dot and ends in ``.old``.
+    Where the system supports it (Linux, macOS), the exchange is atomic: at every moment both names refer to a complete
+    folder. Elsewhere three renames do it: for an instant there is no folder called `other`, and a process that is
+    killed between the renames leaves the old folder behind, under a name that begins with a dot and ends in ``.old``.
 
     Raises:
-        OSError: it cannot be done; both are as they were.
+        OSError: the exchange failed; both folders keep their names.
     """
     if _at_once(one, other):
         return
@@ -44,7 +44,7 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def _at_once(one: Path, other: Path) -> bool:
-    """Exchanges the two in one step; whether system and file system can."""
+    """Exchanges the two names in one step. Returns False if the system or the file system cannot do so."""
     system = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     if sys.platform == "linux" and hasattr(system, "renameat2"):

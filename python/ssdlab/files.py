@@ -1,4 +1,4 @@
-"""Files that are there, and files that are written: checked before a run, made beside, and renamed."""
+"""Existing input files, and output files: checked before a run, written under a temporary name beside, then renamed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ssdlab.exchange import exchange
 from ssdlab.locks import locked
 from ssdlab.manifest import strangers, write_manifest
 
-#: Files that could not be written, and why.
+#: Files that could not be written, each with its error.
 FailedFiles: TypeAlias = list[tuple[str, OSError]]
 
-#: How many of the files that stand in the way a message names.
+#: Largest number of files that a refusal to replace a folder names.
 _NAMED = 10
 
 
 def existing_file(path: str | PathLike[str]) -> str:
-    """`path` as a string, if it is a file that can be read.
+    """Returns `path` as a string if it is a readable file.
 
     Raises:
         InputError: it is not.
@@ -51,10 +51,10 @@ def existing_file(path: str | PathLike[str]) -> str:
 
 
 def check_new_file(path: Path, force: bool) -> Path:
-    """`path`, if a file can be written there.
+    """Returns `path` if a file can be written there.
 
     Raises:
-        InputError: it exists (unless it is a file, and `force`), or its folder is missing or not writable.
+        InputError: `path` exists (unless it is a file and `force` is set), or its folder is missing or not writable.
     """
     with _refusing(path):
         if path.is_dir():
@@ -68,16 +68,17 @@ def check_new_file(path: Path, force: bool) -> Path:
 
 
 def check_new_folder(path: Path, force: bool) -> Path:
-    """`path` without symbolic links, if a folder can be written there.
+    """Returns `path` with symbolic links resolved if a folder can be written there.
 
     Raises:
-        InputError: it is a file; or not empty, unless `force` and all in it was written by ssdlab; or the working directory, or
-            one that holds it; or its own folder is missing or not writable.
+        InputError: `path` is a file; or it is not empty, unless `force` is set and ssdlab wrote everything in it; or it
+            is the working directory, or a folder that contains it; or the folder that `path` is in is missing or not
+            writable.
     """
     with _refusing(path):
         try:
             real = path.resolve()
-        except RuntimeError:  # Python 3.13 and later say nothing of it.
+        except RuntimeError:  # Python 3.13 and later do not raise it.
             real = path
         if real.is_symlink():
             raise InputError(f"{path}: cannot be written: a symbolic link that leads to itself")
@@ -88,7 +89,11 @@ def check_new_folder(path: Path, force: bool) -> Path:
 
 
 def _check_replaceable(path: Path, real: Path, force: bool) -> None:
-    """Refuses a folder `real`, named `path`, that must not or cannot be replaced as a whole."""
+    """Checks that the folder `real`, which the user named `path`, can and may be replaced as a whole.
+
+    Raises:
+        InputError: it cannot, or must not.
+    """
     if not real.is_dir():
         raise InputError(f"{path}: a file; expected the name of a folder")
     holders = _working_directory()
@@ -109,7 +114,7 @@ def _check_replaceable(path: Path, real: Path, force: bool) -> None:
 
 
 def _working_directory() -> tuple[Path, ...]:
-    """The working directory and those that hold it; none if it has been removed."""
+    """Returns the working directory and all folders above it; none if it has been removed."""
     try:
         working = Path.cwd()
     except FileNotFoundError:
@@ -118,10 +123,14 @@ def _working_directory() -> tuple[Path, ...]:
 
 
 def _check_ours(path: Path, real: Path) -> None:
-    """Refuses a folder `real`, named `path`, with anything in it that ssdlab did not write there."""
+    """Checks that ssdlab wrote everything in the folder `real`, which the user named `path`.
+
+    Raises:
+        InputError: it holds another file or folder.
+    """
     found = strangers(real)
     if found:
-        # A name may hold anything, even the end of a line.
+        # A name may hold any character, even a line break.
         shown = ", ".join(name if name.isprintable() else repr(name) for name in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         what = f"{path}: --force replaces results and nothing else, and these are not part of one: {shown}{more}"
@@ -130,7 +139,7 @@ def _check_ours(path: Path, real: Path) -> None:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """What the system refuses while `path` is checked is an error of the input, under the name that was given."""
+    """Turns an error of the system during the checks of `path` into an error of the input that names `path`."""
     try:
         yield
     except OSError as error:
@@ -143,7 +152,7 @@ def _check_parent(path: Path) -> None:
         raise InputError(f"{path}: its folder {parent} does not exist")
     if not parent.is_dir():
         raise InputError(f"{path}: {parent} is not a folder")
-    # Permissions do not tell: /proc lets root write and takes no file all the same. So one is made, and removed.
+    # Permissions do not tell: in /proc, root may write and yet cannot create files. So a file is created and removed.
     probe = _beside(path, "try")
     try:
         probe.touch()
@@ -153,12 +162,12 @@ def _check_parent(path: Path) -> None:
 
 
 def _beside(path: Path, what: str) -> Path:
-    """A name beside `path` that nobody else uses."""
+    """Returns an unused name beside `path`."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{what}")
 
 
 def size_so_far(path: Path) -> int:
-    """Bytes of what is being written beside `path` to take its place."""
+    """Returns the size [bytes] of the file that is being written beside `path` to replace it; 0 if there is none."""
     sizes = [0]
     for beside in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
         with suppress(OSError):
@@ -168,7 +177,7 @@ def size_so_far(path: Path) -> int:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to. What is there afterwards takes `path`'s place, whole or not at all."""
+    """Yields a name beside `path` to write to. The file written there replaces `path`, complete or not at all."""
     check_new_file(path, force=True)
     beside = _beside(path, "new")
     try:
@@ -182,11 +191,12 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_run_file(path: Path, failed: FailedFiles) -> Iterator[Path]:
-    """As :func:`new_file`, for a file that a run writes: where that fails, it costs the run nothing else.
+    """Like :func:`new_file`, but for an output of a run: an error does not end the run.
 
     Args:
         path: The file.
-        failed: Gets `path` if it cannot be put in place. If the block has added it, what was written is dropped.
+        failed: Receives `path` with the error if the file cannot be put in place. If the body has already added `path`,
+            the written file is discarded.
     """
     check_new_file(path, force=True)
     beside = _beside(path, "new")
@@ -204,32 +214,32 @@ def new_run_file(path: Path, failed: FailedFiles) -> Iterator[Path]:
 
 @contextmanager
 def _named(path: Path, beside: Path) -> Iterator[None]:
-    """An error in writing `beside` is one of `path`: the user gave that name, and knows nothing of the other."""
+    """Turns an error in writing `beside` into one of `path`: the user gave that name and does not know the other."""
     try:
         yield
     except OSError as error:
-        # A full disk is reported without a name.
+        # The error of a full disk carries no file name.
         full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         if not full and not str(error.filename).startswith(str(beside)):
             raise
-        # What pyarrow says of it names functions of its own.
+        # The message of pyarrow names its own functions.
         said = os.strerror(error.errno) if error.errno else error.strerror
         raise OSError(error.errno, said, str(path)) from error
 
 
 def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force: bool) -> Path:
-    """Has `write` fill a folder of this `kind`, which then, with its manifest, takes `path`'s place.
+    """Has `write` fill a folder of this `kind`, adds its manifest, and puts it in the place of `path`.
 
-    At no moment is there less than a whole folder under that name. What was there is removed last, and only if all of it was
-    written by ssdlab.
+    At every moment the name leads to a complete folder, old or new. The old folder is removed last, and only if ssdlab
+    wrote everything in it.
 
     Raises:
         InputError: as for :func:`check_new_folder`, or another process writes there; nothing has changed.
-        OSError: it cannot be written; nothing has changed.
+        OSError: the folder cannot be written; nothing has changed.
     """
     real = check_new_folder(path, force)
     beside = _beside(real, "new")
-    #: Removed in the end: what is known to be ours.
+    #: Folders to be removed in the end; all their content is known to be written by ssdlab.
     spare = [beside]
     try:
         with locked(path), _named(path, beside):
@@ -241,7 +251,7 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
                 if force and real.exists() and any(real.iterdir()):
                     _exchange_if_ours(beside, path, real, spare)
                 else:
-                    beside.rename(real)  # This replaces an empty folder, and none that is filled meanwhile.
+                    beside.rename(real)  # Replaces an empty folder, but not one filled meanwhile.
                 _remove(spare)
     finally:
         _remove(spare)
@@ -249,11 +259,11 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
 
 
 def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> None:
-    """Exchanges the folders `new` and `real`, named `path`; undoes it if `real` held a file that ssdlab did not write."""
+    """Exchanges the folders `new` and `real` (`path` to the user); undoes it if ssdlab did not write all of `real`."""
     exchange(new, real)
     spare.remove(new)
     try:
-        # A last look: nobody else knows the name that it has now.
+        # Last check: under its present name no other process can change the folder.
         _check_ours(path, new)
     except BaseException:
         exchange(new, real)
@@ -269,9 +279,10 @@ def _remove(folders: list[Path]) -> None:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait for the end of the block, which must not be left half done."""
+    """Delays Ctrl-C and SIGTERM to the end of the block, which must not be interrupted halfway."""
     heard: list[int] = []
-    # Only the main thread hears of signals. A handler that is not of Python is none here, and could not be put back.
+    # Only the main thread handles signals. A handler that was not set by Python appears as None and could not be
+    # restored.
     numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     found = {number: signal.getsignal(number) for number in numbers}
     before = {number: handler for number, handler in found.items() if handler is not None}

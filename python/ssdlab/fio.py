@@ -1,4 +1,4 @@
-"""A result in the shape of ``fio --output-format=json`` (fio 3), for the scripts that read it."""
+"""A result in the form of ``fio --output-format=json`` (fio 3), for scripts that read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECOND = 1_000_000_000
 
 
 def document(result: Result) -> dict[str, Any]:
-    """One fio job for the whole run, as with ``group_reporting``; 0 where nothing was measured, as in fio."""
+    """Returns one fio job for the whole run, as with ``group_reporting``; 0 where nothing was measured, as in fio."""
     name, options = _job(result)
     runtime_ms = result.simulated_ns // 1_000_000
     return {
@@ -44,7 +44,7 @@ def document(result: Result) -> dict[str, Any]:
 
 
 def _job(result: Result) -> tuple[str, dict[str, str]]:
-    """The name and options of the only job; several are one entry, which says how many as fio does for a group."""
+    """Returns name and options of the only job. Several jobs give one entry with their number, like a group in fio."""
     workload = tomllib.loads(result.workload_toml)
     jobs = workload["job"] if workload["kind"] == "fio" else []
     if len(jobs) != 1:
@@ -61,12 +61,12 @@ def _job(result: Result) -> tuple[str, dict[str, str]]:
 
 
 def _size(text: str) -> str:
-    """A size as fio reads it: its `k` is 1024 by default, its `KiB` is 1000."""
+    """Formats a size for fio, whose `k` is 1024 by default, but whose `KiB` is 1000."""
     return text.removesuffix("iB").removesuffix("B").lower()
 
 
 def _direction(result: Result, op: str) -> dict[str, Any]:
-    """The entry of one data direction."""
+    """Returns the entry of one data direction."""
     latency = result.latency.get(op)
     rate = result.summary["throughput"].get(f"{op}_bytes_per_s") or 0.0
     done = result.commands[op]
@@ -89,7 +89,7 @@ def _direction(result: Result, op: str) -> dict[str, Any]:
 
 
 def _spread(latency: Latency | None) -> dict[str, Any]:
-    """Least, most, mean and deviation."""
+    """Returns minimum, maximum, mean and standard deviation."""
     if latency is None or not latency.count:
         return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
     return {
@@ -102,7 +102,7 @@ def _spread(latency: Latency | None) -> dict[str, Any]:
 
 
 def _percentiles(result: Result, op: str) -> dict[str, int]:
-    """The percentiles of fio, from the histogram: the upper edge of the bucket where each falls."""
+    """Returns fio's percentiles, from the histogram: for each the upper edge of its bucket, at most the maximum."""
     table = result.latency_table()
     rows = [row for row in table.to_pylist() if row["op"] == op]
     total = sum(row["count"] for row in rows)

@@ -1,4 +1,4 @@
-"""Result folders: written byte for byte the same for the same run, and read back."""
+"""Result folders: written byte for byte the same for equal runs, and read back."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ def save_result(result: Result, folder: str | PathLike[str], *, force: bool = Fa
     """Writes a result folder and returns its path.
 
     Raises:
-        InputError: it exists and is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
+        InputError: the folder exists and is not empty (unless `force` is set and ssdlab wrote everything in it), or
+            cannot be made.
     """
     return write_folder(Path(folder), _RESULT, lambda path: _write_result(result, path), force=force)
 
 
 def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, force: bool = False) -> Path:
-    """Writes a comparison: ``compare.json``, ``report.html``, and a result folder per run.
+    """Writes a comparison (``compare.json``, ``report.html``, a result folder per run) and returns the folder's path.
 
     Raises:
-        InputError: it exists and is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
+        InputError: the folder exists and is not empty (unless `force` is set and ssdlab wrote everything in it), or
+            cannot be made.
     """
 
     def write(path: Path) -> None:
@@ -55,7 +57,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
     """Reads a result folder.
 
     Raises:
-        InputError: the folder is not one.
+        InputError: `folder` is not a result folder, or it is damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -83,7 +85,7 @@ def load_comparison(folder: str | PathLike[str]) -> Comparison:
     """Reads a folder that :meth:`ssdlab.Comparison.save` wrote.
 
     Raises:
-        InputError: the folder is not one.
+        InputError: `folder` is not the folder of a comparison, or it is damaged.
     """
     path = Path(folder)
     try:
@@ -103,14 +105,14 @@ def _write_result(result: Result, path: Path) -> None:
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """Writes `table` with every setting that shapes the bytes stated."""
+    """Writes `table`, with every setting stated that affects the bytes of the file."""
     import pyarrow.parquet as parquet
 
     parquet.write_table(table, path, version="2.6", compression="zstd", compression_level=3, row_group_size=1 << 20)
 
 
 def _folder_names(comparison: Comparison) -> list[str]:
-    """The runs' folders: the policy, numbered where one occurs again."""
+    """Returns the names of the runs' folders: the policy, with a number where it occurs again."""
     names: list[str] = []
     for run in comparison.runs:
         repeats = sum(run.policy == earlier.policy for earlier in comparison.runs[: len(names)])

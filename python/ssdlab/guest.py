@@ -1,4 +1,4 @@
-"""A policy in Python as the engine takes it, and what goes wrong in one, with file and line."""
+"""Adapter between a policy in Python and the engine; errors of a policy are reported with file and line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Guest", "shown_file"]
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """What the engine wants to know of a policy when a run begins."""
+    """Answers of a policy that the engine needs when a run begins."""
 
     needs: Needs
     calls: dict[str, Callable[..., Any]]
@@ -28,23 +28,23 @@ class _Begun:
 
 
 class Guest:
-    """A policy as the engine takes it."""
+    """Policy in Python in the form that the engine takes."""
 
     def __init__(self, policy: Policy | type[Policy]) -> None:
         if isinstance(policy, type):
             policy = _made(policy)
         if not isinstance(policy, Policy):
             raise InputError(f"policy: {policy!r}: expected a policy's name, an ssdlab.Policy, or a subclass of it")
-        #: The user's.
+        #: The user's policy.
         self.policy = policy
-        #: What results call it.
+        #: Name of the policy in results.
         self.name = str(policy.name or type(policy).__name__)
         complaints = _misshapen(policy)
         if complaints:
             raise PolicyError("\n".join(complaints))
 
     def begin(self, facts: dict[str, Any], stream: _engine.Stream) -> _Begun:
-        """The drive is known: what the policy declares. Called by the engine."""
+        """Passes `facts` and the random `stream` to the policy and returns its declarations. Called by the engine."""
         policy = self.policy
         policy.facts = Facts(**facts)
         policy.random = Random(stream)
@@ -61,7 +61,7 @@ class Guest:
         )
 
     def explained(self, error: PolicyError) -> PolicyError:
-        """What the engine found wrong, with file and line."""
+        """Returns `error` with file and line: an exception raised by the policy, or answers that the engine refused."""
         kind = type(self.policy)
         if error.__cause__ is None:
             names = ((call, "." if hasattr(kind, call) else ": ", what) for call, what in error.args[0])
@@ -75,7 +75,7 @@ class Guest:
 
 
 def _made(kind: type[Policy]) -> Policy:
-    """An instance of a policy that is given as its class."""
+    """Returns an instance of a policy that is passed as its class."""
     if not issubclass(kind, Policy):
         raise InputError(f"policy: {kind.__name__} is not a subclass of ssdlab.Policy")
     try:
@@ -86,10 +86,10 @@ def _made(kind: type[Policy]) -> Policy:
 
 
 def _misshapen(policy: Policy) -> list[str]:
-    """What can be told to be wrong with a policy before it runs.
+    """Returns the errors that can be found in a policy before it runs.
 
-    Methods that cannot be called as the engine does, and such as are never called but nearly have the name of one that is;
-    attributes that nearly have the name of a declaration.
+    These are methods that cannot be called with the engine's arguments; methods that are never called, but whose names
+    are close to one that is; and attributes whose names are close to that of a declaration.
     """
     kind = type(policy)
     complaints = []
@@ -101,7 +101,7 @@ def _misshapen(policy: Policy) -> list[str]:
         except TypeError:
             wanted = ", ".join(["self", *list(inspect.signature(getattr(Policy, name)).parameters)[1:]])
             complaints.append(f"{_where(kind, name)}: {kind.__name__}.{name}: expected to be called as {name}({wanted})")
-        except ValueError:  # something written in C, which does not tell
+        except ValueError:  # a callable written in C, without a signature
             pass
     own = [name for name in (*dir(kind), *vars(policy)) if not name.startswith("_") and not hasattr(Policy, name)]
     for name in own:
@@ -121,19 +121,19 @@ def _misshapen(policy: Policy) -> list[str]:
 
 
 def _where(kind: type[Policy], call: str = "") -> str:
-    """File and line of a method of the user's, or of the class if it has none of that name."""
+    """Returns file and line of the user's method `call`, or of the class if it does not define that method."""
     method = getattr(kind, call, None)
     code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
     if code is not None and method is not getattr(Policy, call, None):
         return f"{shown_file(code.co_filename)}:{code.co_firstlineno}"
     try:
         return f"{shown_file(inspect.getfile(kind))}:{inspect.getsourcelines(kind)[1]}"
-    except (OSError, TypeError):  # typed in at a prompt
+    except (OSError, TypeError):  # defined at a prompt
         return kind.__module__
 
 
 def _raised_at(kind: type[Policy], error: BaseException) -> tuple[str, str]:
-    """Where an exception was raised, as far in as the policy's own file is, and in which function."""
+    """Returns place and function of an exception: the innermost frame in the policy's own file if there is one."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     lines = [line for _, line in traceback.walk_tb(error.__traceback__)]
     files = {code.co_filename for name in vars(kind) if (code := getattr(vars(kind)[name], "__code__", None)) is not None}
@@ -147,6 +147,6 @@ def _raised_at(kind: type[Policy], error: BaseException) -> tuple[str, str]:
 
 
 def shown_file(file: str) -> str:
-    """A file as messages name it: from here, if it is below."""
+    """Returns a file's name for messages: relative to the working directory if the file is below it."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock on each name that is written, a file beside it that the system lets one process hold."""
+"""Locks against concurrent writers: each name that is written is locked by a file beside it (``flock``)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pathlib import Path
 
 from ssdlab.errors import InputError
 
-#: What a file system says that has no locks, or none through a descriptor that only reads.
+#: Error numbers of a file system without locks, or without locks through a descriptor opened for reading.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF)
-#: How often a lock is opened that its last holder removes at that moment.
+#: Number of attempts to open a lock file that other processes keep removing.
 _ATTEMPTS = 100
-#: Bytes that are read of what a holder says of itself.
+#: Number of bytes that are read of the holder's description of itself.
 _WORDS = 1024
 
 
 class _Held(threading.local):
-    """The names that this thread has locked."""
+    """Names that this thread has locked."""
 
     def __init__(self) -> None:
         self.names: set[Path] = set()
@@ -36,17 +36,18 @@ _held = _Held()
 
 @contextmanager
 def locked(*paths: Path) -> Iterator[None]:
-    """Keeps all others that ask for it from writing `paths`; a thread may lock a name again that it holds.
+    """Locks `paths` against all other callers of this function; a thread may lock a name again that it holds.
 
-    The lock is the system's (``flock``) on a file beside, ``.NAME.lock``, that is removed in the end. It ends with the process,
-    however that ends: a file that was left behind locks nothing. On a file system without locks nobody is kept out.
+    The lock is the system's (``flock``), on a file ``.NAME.lock`` beside the path that is removed at the end. It is
+    released when the process ends, in whatever way: a lock file that was left behind locks nothing. On a file system
+    without locks no caller is kept out.
 
     Raises:
-        InputError: one of them is locked by another process or thread, or its folder takes no file.
+        InputError: a path is locked by another process or thread, or its folder takes no file.
     """
     with ExitStack() as stack:
         for path in paths:
-            # A folder is locked under its own name, whatever link leads to it; a file takes the place of a link.
+            # A folder is locked under its resolved name, whichever link leads to it. A file would replace a link.
             name = path.resolve() if path.is_dir() else path.parent.resolve() / path.name
             if name not in _held.names:
                 stack.enter_context(_locked(path, name))
@@ -59,13 +60,13 @@ def _locked(path: Path, name: Path) -> Iterator[None]:
     descriptor = _taken(path, lock)
     _held.names.add(name)
     try:
-        with suppress(OSError):  # on a full disk, or in a file of another user
+        with suppress(OSError):  # on a full disk, or if the file belongs to another user
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, _who().encode(errors="replace"), 0)
         yield
     finally:
         _held.names.discard(name)
-        # Removed while it is held: whoever opened it meanwhile sees that it is no longer there, and makes a new one.
+        # Removed while it is locked: a process that has opened it meanwhile finds it gone and makes a new one.
         with suppress(OSError):
             if _is_there(descriptor, lock):
                 lock.unlink()
@@ -73,7 +74,7 @@ def _locked(path: Path, name: Path) -> Iterator[None]:
 
 
 def _taken(path: Path, lock: Path) -> int:
-    """A descriptor of the file `lock`, which is there and locked through it."""
+    """Returns a descriptor of the file `lock`, which exists and is locked through that descriptor."""
     for _ in range(_ATTEMPTS):
         try:
             descriptor = _opened(lock)
@@ -89,11 +90,12 @@ def _taken(path: Path, lock: Path) -> int:
 
 
 def _lock(path: Path, descriptor: int) -> None:
-    """Locks the file that `descriptor` has open, where there are locks."""
+    """Locks the file that `descriptor` has open, if the file system has locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        # What another user wrote there is shown on this one's terminal: letters, no commands to it.
+        # Another user may have written this text: only printable characters are shown, no control sequences for the
+        # terminal.
         words = os.pread(descriptor, _WORDS, 0).decode(errors="replace")
         holder = "".join(filter(str.isprintable, words)) or "another process"
         raise InputError(f"{path}: in use by {holder}; wait until it has ended, or choose another name") from None
@@ -106,12 +108,12 @@ def _opened(lock: Path) -> int:
     try:
         return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except PermissionError:
-        # Another user left it behind: what may be read may be locked.
+        # The file was left behind by another user: reading permission suffices to lock it.
         return os.open(lock, os.O_RDONLY | os.O_NOFOLLOW)
 
 
 def _is_there(descriptor: int, lock: Path) -> bool:
-    """Whether the file that `descriptor` has open is the one of this name, not one that was removed."""
+    """Returns True if the file that `descriptor` has open is still the one called `lock`, not one that was removed."""
     try:
         return os.path.samestat(os.fstat(descriptor), lock.stat(follow_symlinks=False))
     except FileNotFoundError:
@@ -119,7 +121,7 @@ def _is_there(descriptor: int, lock: Path) -> bool:
 
 
 def _who() -> str:
-    """This process, its host, the time and its command, as a command that is refused shows them."""
+    """Describes this process for other processes that are refused the lock: number, host, time and command."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
     command = shlex.join([name, *sys.argv[1:]])

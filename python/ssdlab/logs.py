@@ -1,4 +1,4 @@
-"""What runs wrote while they went on, read again: commands, timelines, physical histories."""
+"""Readers of the files that a run writes: command logs, timelines, physical histories."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ __all__ = ["HistoryDifference", "compare_histories", "read_commands", "read_hist
 
 
 def read_commands(path: str | PathLike[str]) -> pa.Table:
-    """The commands that ``--log-commands`` wrote: ``op, job, offset, length, submitted_ns, completed_ns`` and a column per cause.
+    """Reads a command log written by ``--log-commands``.
 
-    For a file larger than memory use ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or ``pyarrow.csv.open_csv(path)``.
+    Its columns are ``op, job, offset, length, submitted_ns, completed_ns``, and one for each cause of latency. For a
+    file larger than memory use ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or ``pyarrow.csv.open_csv(path)``.
 
     Raises:
-        InputError: the file cannot be read, or is none of them.
+        InputError: the file cannot be read, or is not a command log.
     """
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -41,10 +42,10 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
 
 
 def read_timeline(path: str | PathLike[str]) -> pa.Table:
-    """The spans that ``--timeline`` wrote: ``track`` (``die 5``), ``name``, ``reason``, ``begin_ns``, ``end_ns``.
+    """Reads the spans written by ``--timeline``: ``track`` (``die 5``), ``name``, ``reason``, ``begin_ns``, ``end_ns``.
 
     Raises:
-        InputError: the file cannot be read, or is no timeline of ssdlab's.
+        InputError: the file cannot be read, or is not a timeline of ssdlab.
     """
     from ssdlab.tables import from_columns
 
@@ -52,10 +53,10 @@ def read_timeline(path: str | PathLike[str]) -> pa.Table:
 
 
 def read_history(path: str | PathLike[str]) -> pa.Table:
-    """The entries that ``--history`` wrote: ``time_ns, event, die, place, mode, reason, job``.
+    """Reads the entries written by ``--history``: ``time_ns, event, die, place, mode, reason, job``.
 
     Raises:
-        InputError: the file cannot be read, or is no history.
+        InputError: the file cannot be read, or is not a history.
     """
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -75,23 +76,23 @@ def read_history(path: str | PathLike[str]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class HistoryDifference:
-    """The first difference between two histories."""
+    """First difference between two histories."""
 
-    #: The line of the first entry that differs; the heading is line 1.
+    #: Line number of the first entry that differs; the heading is line 1.
     line: int
-    #: The last equal lines before it.
+    #: Last equal lines before it.
     before: tuple[str, ...]
-    #: The lines of the first history from there on, a few; none if it ends there.
+    #: First lines of the first history from there on; none if it ends there.
     first: tuple[str, ...]
-    #: Those of the second one.
+    #: First lines of the second history from there on; none if it ends there.
     second: tuple[str, ...]
 
 
 def compare_histories(first: str | PathLike[str], second: str | PathLike[str]) -> tuple[int, HistoryDifference | None]:
-    """Compares two histories entry by entry: how many are equal from the start, and the first difference, if there is one.
+    """Compares two histories. Returns the number of equal entries at the start, and the first difference, if any.
 
     Raises:
-        InputError: a file that cannot be read.
+        InputError: a file cannot be read.
     """
     paths = [existing_file(path) for path in (first, second)]
     entries, difference = _engine.compare_histories(*paths)

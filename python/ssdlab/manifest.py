@@ -1,6 +1,7 @@
-"""Which files of a folder ssdlab wrote: ``manifest.json`` in it says so, and ``--force`` removes no other.
+"""Manifests: ``manifest.json`` in a folder lists the files that ssdlab wrote there; ``--force`` removes no others.
 
-It is made of the folder's content and the version of ssdlab alone: of one version, equal folders have equal manifests.
+A manifest depends only on the folder's content and the version of ssdlab: with one version, equal folders have equal
+manifests.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ MANIFEST = "manifest.json"
 #: Version of the manifest's fields.
 FORMAT = 1
 
-#: What a result folder held before there were manifests.
+#: Content of a result folder written before manifests were introduced.
 _OLD_RESULT = ("drive.toml", "workload.toml", "summary.json", "latency.parquet", "timeline.parquet", "report.html")
-#: How a page of published results begins.
+#: Beginning of a page of published results.
 _PAGE = "# Published results\n\nWhat `ssdlab paper "
-#: A picture or a table that a page of results shows, by its name relative to the page.
+#: Link to a picture or a table on a page of results; group 1 is its name relative to the page.
 _SHOWN = re.compile(r"\]\(((?:pictures|tables)/[^/)]+)\)")
 
 
 def write_manifest(folder: Path, kind: str) -> None:
-    """Writes into `folder`, a folder of this `kind`, the names of all its files, the manifest's own among them."""
+    """Writes the manifest of `folder`, a folder of this `kind`: the names of all its files, including the manifest."""
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
     document = {
         "written_by": "ssdlab",
@@ -41,12 +42,13 @@ def write_manifest(folder: Path, kind: str) -> None:
 
 
 def strangers(folder: Path) -> list[str]:
-    """What `folder` holds that ssdlab did not write there, by its name relative to `folder`; folders end in a slash.
+    """Returns the content of `folder` that ssdlab did not write, as names relative to `folder`; folders end in a slash.
 
-    Ours are the files that the manifest lists. They may be missing, but they must be files: a link is not.
+    Only the files that the manifest lists count as written by ssdlab. They may be missing, but those present must be
+    regular files, not links.
 
     Raises:
-        InputError: the manifest is of a later version.
+        InputError: the manifest has another version.
         OSError: `folder` cannot be read.
     """
     files = _listed(folder) or _listed_before_manifests(folder)
@@ -69,7 +71,7 @@ def _unlisted(folder: Path, prefix: str, files: set[str], folders: set[str]) -> 
 
 
 def _listed(folder: Path) -> set[str]:
-    """The files that the manifest of `folder` lists; none without one."""
+    """Returns the files that the manifest of `folder` lists; none without a manifest."""
     manifest = _document(folder / MANIFEST)
     names = manifest.get("files")
     if manifest.get("written_by") != "ssdlab" or not isinstance(names, list):
@@ -80,7 +82,7 @@ def _listed(folder: Path) -> set[str]:
 
 
 def _listed_before_manifests(folder: Path) -> set[str]:
-    """The files that folders had before there were manifests, of the kind that the document in `folder` shows."""
+    """Returns the files of a folder written before manifests existed; its kind follows from its main document."""
     if "schema_version" in _document(folder / "summary.json"):
         return {*_OLD_RESULT}
     if "ended_by" in _document(folder / "lifetime.json"):
@@ -96,9 +98,9 @@ def _listed_before_manifests(folder: Path) -> set[str]:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """The JSON document at `path`; an empty one if there is none."""
+    """Returns the JSON document at `path`; an empty one if it is missing or not readable."""
     try:
-        # Nothing else is opened: a pipe would be waited for.
+        # Only regular files are opened: reading a pipe would block.
         document = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (OSError, ValueError, RecursionError):
         return {}

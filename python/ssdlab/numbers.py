@@ -1,4 +1,4 @@
-"""Numbers checked before the engine is asked: its own message would be about the JSON that they came in."""
+"""Checks of numbers before the engine is called, whose message would refer to the JSON text that holds them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ssdlab.errors import InputError
 
 
 def whole(name: str, number: int, bits: int) -> int:
-    """A whole number of so many bits, without a sign.
+    """Returns `number` if it is an unsigned whole number of at most `bits` bits.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not.
     """
     try:
         found = operator.index(number)
@@ -24,10 +24,10 @@ def whole(name: str, number: int, bits: int) -> int:
 
 
 def finite(name: str, number: float) -> float:
-    """A number that is neither infinite nor none at all.
+    """Returns `number` if it is finite.
 
     Raises:
-        InputError: it is.
+        InputError: it is infinite or not a number.
     """
     if not math.isfinite(number):
         raise InputError(f"{name}: {number}: expected a finite number")

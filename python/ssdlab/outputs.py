@@ -1,4 +1,4 @@
-"""What a run hands out while it goes on: rows that are kept in memory, and files."""
+"""Outputs of a run while it goes on: rows that are kept in memory, and files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["Outputs", "not_written"]
 
 
 class Kept:
-    """Rows that are kept in memory, if they are wanted."""
+    """Rows that are kept in memory, if requested."""
 
     def __init__(self, wanted: bool) -> None:
         self.batches: list[pa.Table] | None = [] if wanted else None
 
     def take(self, columns: _engine.Columns) -> None:
-        """Adds a batch."""
+        """Adds a batch of rows."""
         from ssdlab.tables import from_columns
 
         if self.batches is not None:
             self.batches.append(from_columns(columns))
 
     def table(self) -> pa.Table | None:
-        """All of them; ``None`` if they are not wanted."""
+        """Returns all rows; ``None`` if they were not requested."""
         import pyarrow as pa
 
         if self.batches is None:
@@ -46,7 +46,7 @@ class Kept:
 
 
 class Outputs:
-    """The outputs of one run: a context in which its files are open; each appears whole, or not at all."""
+    """Outputs of one run: a context in which its files are open. Each file appears complete, or not at all."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Outputs:
         history: str | PathLike[str] | None,
         failed: FailedFiles,
     ) -> None:
-        """`failed` gets the files that could not be written."""
+        """Creates the outputs; `failed` receives the files that could not be written."""
         #: Commands in memory.
         self.commands = Kept(record_commands)
         #: Spans in memory.
@@ -86,7 +86,7 @@ class Outputs:
         self._files.__exit__(*raised)
 
     def _end(self, outcome: _engine.Outcome) -> None:
-        """The run is over."""
+        """Closes the log and collects the files that could not be written."""
         if self._log is not None:
             self._log.close()
             if self._log.error is not None:
@@ -94,7 +94,7 @@ class Outputs:
         self._failed += not_written(outcome.unwritten, {f"--{name}": path for name, path in self._named.items()})
 
     def call(self, guest: Guest | None, session: Session | None) -> Callable[..., _engine.Outcome]:
-        """The engine's run in a session, with these outputs; what goes wrong in a policy in Python is explained."""
+        """Returns a function that runs the engine in `session` with these outputs, and explains errors of `guest`."""
 
         def call(request_json: str, paths: dict[str, Any], hook: Any) -> _engine.Outcome:
             files = {name: (str(self._beside[name]), path.name) for name, path in self._named.items()}
@@ -114,7 +114,7 @@ class Outputs:
 
     @staticmethod
     def _taker(kept: Kept, log: CommandLog | None) -> Callable[[_engine.Columns], None] | None:
-        """The function that takes each batch of rows; ``None`` if they are not wanted."""
+        """Returns the function that takes each batch of rows; ``None`` if no output needs them."""
         takers = ([kept.take] if kept.batches is not None else []) + ([log.take] if log is not None else [])
 
         def take(columns: _engine.Columns) -> None:
@@ -125,7 +125,7 @@ class Outputs:
 
 
 def not_written(unwritten: Iterable[tuple[str, int | None, str]], files: Mapping[str, Path]) -> FailedFiles:
-    """Those of `files`, each under its option, that the engine could not write, and why."""
+    """Returns those of `files` (by option) that the engine could not write, each with its error."""
     return [
         (str(files[option]), OSError(number or 0, said if number is None else os.strerror(number)))
         for option, number, said in unwritten

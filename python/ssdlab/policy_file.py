@@ -1,4 +1,4 @@
-"""A policy from a Python file, as the command line names it: ``FILE.py:CLASS``."""
+"""Policies from Python files, as the command line names them: ``FILE.py:CLASS``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["chosen", "load", "split"]
 
 
 def split(text: str) -> tuple[str, str | None]:
-    """The file and the class that ``FILE.py:CLASS`` names; a text of another form as it is, and no class."""
+    """Returns file and class of ``FILE.py:CLASS``; for a text of another form the text itself and None."""
     file, colon, name = text.rpartition(":")
     return (file, name) if colon and file.endswith(".py") else (text, None)
 
 
 def chosen(text: str) -> str | type[Policy]:
-    """What stands for a policy on the command line: a name as it is, or the class that ``FILE.py:CLASS`` names.
+    """Returns a policy named on the command line: a name as it is, or the class that ``FILE.py:CLASS`` refers to.
 
     Raises:
         InputError: as for :func:`load`.
@@ -34,13 +34,14 @@ def chosen(text: str) -> str | type[Policy]:
 
 
 def load(file: str, name: str | None = None) -> type[Policy]:
-    """The policy of a Python file: its class `name`, or the only one that it defines.
+    """Returns the policy in a Python file: its class `name`, or the only policy that it defines.
 
-    The file is run as a module of its own; it finds the modules beside it behind all others.
+    The file is run as a module of its own. Its folder is appended to the search path for imports.
 
     Raises:
-        InputError: there is no such file, no such class in it, or no or several policies where `name` is absent.
-        PolicyError: the file cannot be run; what it raised is the cause.
+        InputError: the file does not exist, or has no such class; or it defines no policy or several, and `name` is
+            absent.
+        PolicyError: the file cannot be run; its exception is the cause.
     """
     module = _run(existing_file(file))
     classes = {
@@ -64,9 +65,9 @@ def load(file: str, name: str | None = None) -> type[Policy]:
 
 
 def _run(file: str) -> ModuleType:
-    """The module that a file makes."""
+    """Runs a file and returns it as a module."""
     path = Path(file).resolve()
-    # A name that no import finds by chance, the same for the same file.
+    # A name that no import finds by chance; equal for equal file names.
     module_name = f"ssdlab_policy_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
@@ -87,7 +88,7 @@ def _message(error: BaseException) -> str:
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """File and line where a file that was run failed: its own, as far in as it goes."""
+    """Returns file and line at which running the file failed: the innermost line in the file itself."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{shown_file(error.filename)}:{error.lineno}"
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]

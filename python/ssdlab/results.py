@@ -1,4 +1,4 @@
-"""What a run measured."""
+"""Result of a run."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Latency", "Result"]
 class Latency:
     """Latency of one kind of command [ns]; a percentile with fewer than ten samples beyond it is ``None``."""
 
-    #: Commands measured.
+    #: Number of commands measured.
     count: int
     #: Mean, from exact sums.
     mean_ns: float | None
     #: Standard deviation of the population, from exact sums.
     stddev_ns: float | None
-    #: Smallest.
+    #: Minimum.
     min_ns: int | None
     #: Median.
     p50_ns: int | None
@@ -42,19 +42,19 @@ class Latency:
     p99_9_ns: int | None
     #: 99.99th percentile.
     p99_99_ns: int | None
-    #: Largest.
+    #: Maximum.
     max_ns: int | None
 
     @classmethod
     def from_summary(cls, numbers: Mapping[str, Any]) -> Latency:
-        """From an entry of ``summary["latency"]``."""
+        """Returns the latency from an entry of ``summary["latency"]``."""
         return cls(**{field.name: numbers[field.name] for field in fields(cls)})
 
 
 class Result:
-    """The result of one run: numbers, tables, figures, a report and a folder.
+    """Result of one run: numbers, tables, figures, a report and a folder.
 
-    The numbers of :attr:`summary` are those of ``summary.json``; the properties name the ones most asked for.
+    :attr:`summary` holds the numbers of ``summary.json``; the properties give those used most often.
     """
 
     def __init__(
@@ -70,15 +70,15 @@ class Result:
         notes: tuple[str, ...] = (),
         setup_s: float = 0.0,
     ) -> None:
-        #: The text of ``summary.json``, as the engine wrote it.
+        #: Text of ``summary.json``, as the engine wrote it.
         self.summary_json = summary_json
-        #: The drive's complete description (TOML).
+        #: Complete description of the drive (TOML).
         self.drive_toml = drive_toml
-        #: The workload as it was resolved (TOML).
+        #: Resolved workload (TOML).
         self.workload_toml = workload_toml
-        #: What the user should know: an ignored key, a format chosen among several.
+        #: Messages for the user, such as an ignored key or a format chosen among several.
         self.notes = notes
-        #: Wall-clock time of the set-up, in seconds; 0 for a result that was read from a folder.
+        #: Wall-clock time of the set-up [s]; 0 for a result that was read from a folder.
         self.setup_s = setup_s
         self._latency = latency
         self._timeline = timeline
@@ -87,7 +87,7 @@ class Result:
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:
-        """From what the engine hands back, and what was kept while it ran."""
+        """Returns the result in an outcome of the engine, with the rows that were kept during the run."""
         from ssdlab.tables import from_columns
 
         return cls(
@@ -105,13 +105,13 @@ class Result:
     def __repr__(self) -> str:
         return f"<ssdlab.Result {self.drive} · {self.workload} · {self.policy} · {self.status}>"
 
-    # -- numbers ---------------------------------------------------------------------------------------------
+    # Numbers.
 
-    # `help()` shows the text of a property, but not of a cached one; hence two of each.
+    # `help()` shows the docstring of a property, but not of a cached property. A parsed value therefore has both.
 
     @property
     def summary(self) -> dict[str, Any]:
-        """All of ``summary.json``."""
+        """Content of ``summary.json``."""
         return self._numbers
 
     @cached_property
@@ -121,22 +121,22 @@ class Result:
 
     @property
     def drive(self) -> str:
-        """The drive's name."""
+        """Name of the drive."""
         return str(self.summary["drive"])
 
     @property
     def workload(self) -> str:
-        """The workload's name."""
+        """Name of the workload."""
         return str(self.summary["workload"])
 
     @property
     def policy(self) -> str:
-        """The mode policy's name."""
+        """Name of the mode policy."""
         return str(self.summary["policy"])
 
     @property
     def seed(self) -> int:
-        """The seed of every random stream."""
+        """Seed of all random streams."""
         return int(self.summary["seed"])
 
     @property
@@ -146,22 +146,22 @@ class Result:
 
     @property
     def simulated_ns(self) -> int:
-        """Simulated time, in nanoseconds."""
+        """Simulated time [ns]."""
         return int(self.summary["simulated_ns"])
 
     @property
     def wall_s(self) -> float:
-        """Wall-clock time of the event loop, in seconds; the only number that differs between equal runs."""
+        """Wall-clock time of the event loop [s]; the only number that differs between equal runs."""
         return float(self.summary["wall_s"])
 
     @property
     def commands(self) -> dict[str, int]:
-        """Commands completed, by operation."""
+        """Number of completed commands, by operation."""
         return dict(self.summary["commands"])
 
     @property
     def iops(self) -> float | None:
-        """Commands completed per second of simulated time."""
+        """Completed commands per second of simulated time."""
         return _number(self.summary["throughput"]["iops"])
 
     @property
@@ -176,12 +176,12 @@ class Result:
 
     @property
     def write_amplification(self) -> float | None:
-        """Units programmed per unit the host wrote; ``None`` without host writes."""
+        """Units programmed per unit written by the host; ``None`` without host writes."""
         return _number(self.summary["write_amplification"])
 
     @property
     def write_amplification_by_reason(self) -> dict[str, float]:
-        """Write amplification, split by the reason of the programs; empty without host writes."""
+        """Write amplification by reason of the programs; empty without host writes."""
         programs = {reason: number for reason, number in self.summary["flash"]["programs"].items() if number}
         total = sum(programs.values())
         if self.write_amplification is None or not total:
@@ -199,89 +199,89 @@ class Result:
 
     @property
     def causes(self) -> dict[str, dict[str, float]]:
-        """Mean nanoseconds per cause of ``all``, ``read``, ``write`` commands; they add up to the mean."""
+        """Mean time by cause [ns] of ``all``, ``read`` and ``write`` commands; it adds up to the mean latency."""
         return dict(self.summary["causes"])
 
-    # -- tables ----------------------------------------------------------------------------------------------
+    # Tables.
 
     def latency_table(self) -> pa.Table:
-        """The latency histogram: ``op, low_ns, high_ns, count``, one row per bucket that holds anything."""
+        """Returns the latency histogram: ``op, low_ns, high_ns, count``, one row for each bucket that is not empty."""
         return self._latency
 
     def timeline_table(self) -> pa.Table:
-        """Traffic, queue depth and internal state over simulated time, at most 4096 rows."""
+        """Returns traffic, queue depth and internal state over simulated time, in at most 4096 rows."""
         return self._timeline
 
     def command_table(self) -> pa.Table | None:
-        """One row per command with its causes; ``None`` unless the run recorded commands."""
+        """Returns one row per command with its causes of latency; ``None`` unless the run recorded commands."""
         return self._commands
 
     def span_table(self) -> pa.Table | None:
-        """What each channel and die did and when; ``None`` unless the run recorded spans."""
+        """Returns the operations of each channel and die with their times; ``None`` unless the run recorded spans."""
         return self._spans
 
     def latency_frame(self) -> pandas.DataFrame:
-        """:meth:`latency_table` as a pandas data frame (needs the extra ``pandas``)."""
+        """Returns :meth:`latency_table` as a pandas data frame (needs the extra ``pandas``)."""
         return self._latency.to_pandas()
 
     def timeline_frame(self) -> pandas.DataFrame:
-        """:meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``)."""
+        """Returns :meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``)."""
         return self._timeline.to_pandas()
 
-    # -- figures ---------------------------------------------------------------------------------------------
+    # Figures.
 
     def plot_latency(self) -> go.Figure:
-        """The latency distribution on a probability axis."""
+        """Plots the latency distribution on a probability axis."""
         from ssdlab.report import latency
 
         return latency.distribution([self])
 
     def plot_causes(self) -> go.Figure:
-        """Mean latency, split by cause."""
+        """Plots the mean latency by cause."""
         from ssdlab.report import causes
 
         return causes.stacked([self])
 
     def plot_timeline(self) -> go.Figure:
-        """Bandwidth, commands and queue depth over simulated time."""
+        """Plots bandwidth, commands and queue depth over simulated time."""
         from ssdlab.report import timeline
 
         return timeline.traffic([self])
 
     def plot_utilisation(self) -> go.Figure:
-        """How busy each channel and die was."""
+        """Plots the utilisation of each channel and die."""
         from ssdlab.report import utilisation
 
         return utilisation.busy([self])
 
     def plot_write_amplification(self) -> go.Figure:
-        """Write amplification, split by the reason of the program."""
+        """Plots the write amplification by reason of the program."""
         from ssdlab.report import amplification
 
         return amplification.by_reason([self])
 
     def plot_modes(self) -> go.Figure:
-        """How often each operating mode was used."""
+        """Plots the shares of the write, erase and read modes."""
         from ssdlab.report import modes
 
         return modes.shares([self])
 
     def plot_wear(self) -> go.Figure:
-        """How many blocks have how many program/erase cycles behind them."""
+        """Plots the number of blocks by their program and erase cycles."""
         from ssdlab.report import wear
 
         return wear.spread([self])
 
-    # -- files -----------------------------------------------------------------------------------------------
+    # Files.
 
     def report(self) -> str:
-        """The report: one self-contained HTML page that works offline."""
+        """Returns the report: one self-contained HTML page that works offline."""
         from ssdlab.report import page
 
         return page.single(self)
 
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
-        """Writes the result folder, beside and then renamed: it is never half there. Returns its path.
+        """Writes the result folder under a temporary name, then renames it: it is never incomplete. Returns its path.
 
         Raises:
             InputError: the folder exists and is not empty (unless `force`), or cannot be made.
@@ -291,7 +291,7 @@ class Result:
         return save_result(self, folder, force=force)
 
     def fio(self) -> dict[str, Any]:
-        """The numbers in the shape of ``fio --output-format=json``."""
+        """Returns the numbers in the form of ``fio --output-format=json``."""
         from ssdlab.fio import document
 
         return document(self)

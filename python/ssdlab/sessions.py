@@ -1,4 +1,4 @@
-"""What several runs share."""
+"""Sessions: a cache that several runs share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ __all__ = ["Session"]
 
 
 class Session:
-    r"""Runs that share what follows from a drive alone and takes time to find out: the scale models of steady states.
+    r"""Runs that share the scale models of steady states, which depend only on the drive and take time to compute.
 
-    Results are the same as without one; a drive that is run again, under another policy or another load, is set up faster. A
-    session may be used from several threads at once. Runs outside a session, and those of two sessions, share nothing.
+    Results are the same as without a session; a drive that is run again, under another policy or another load, is set
+    up faster. A session may be used from several threads at once. Runs outside a session share nothing, nor do two
+    sessions.
 
     Example:
         >>> session = Session()
@@ -33,23 +34,23 @@ class Session:
     """
 
     def __init__(self) -> None:
-        #: The engine's part of it.
+        #: Session of the engine.
         self.engine = _engine.Session()
 
     def run(self, drive: DriveLike, workload: WorkloadLike, policy: PolicyLike | None = None, **options: Any) -> Result:
-        """As :func:`ssdlab.run`."""
+        """Runs a workload like :func:`ssdlab.run`, in this session."""
         from ssdlab.simulate import run
 
         return run(drive, workload, policy, session=self, **options)
 
     def compare(self, drive: DriveLike, workload: WorkloadLike, policies: Sequence[PolicyLike], **options: Any) -> Comparison:
-        """As :func:`ssdlab.compare`, whose runs are in a session anyway."""
+        """Compares policies like :func:`ssdlab.compare`, in this session instead of one of its own."""
         from ssdlab.simulate import compare
 
         return compare(drive, workload, policies, session=self, **options)
 
     def lifetime(self, drive: DriveLike, workload: WorkloadLike, policy: str | None = None, **options: Any) -> Lifetime:
-        """As :func:`ssdlab.lifetime`."""
+        """Simulates a lifetime like :func:`ssdlab.lifetime`, in this session."""
         from ssdlab.lifetimes import lifetime
 
         return lifetime(drive, workload, policy, session=self, **options)

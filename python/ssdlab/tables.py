@@ -1,4 +1,4 @@
-"""Columns from the engine as Arrow tables."""
+"""Conversion of columns from the engine into Arrow tables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TYPES: dict[str, pa.DataType] = {
 
 
 def from_columns(columns: Columns) -> pa.Table:
-    """A table of the engine's columns; the numbers are not copied."""
+    """Returns a table of the engine's columns; the numbers are not copied."""
     return pa.table({name: _array(column) for name, column in columns.items()})
 
 
 def _array(column: Column) -> pa.Array[Any]:
-    """One column: numbers and strings as they are, codes with names as a dictionary array."""
+    """Returns one column: numbers and strings as they are, codes with names as a dictionary array."""
     if isinstance(column, list):
         return pa.array(column, pa.string())
     kind, data, *names = column

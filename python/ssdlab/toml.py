@@ -1,4 +1,4 @@
-"""Python values as TOML: what a dictionary needs to become a description. Reading is the engine's work."""
+"""Python values as TOML text, for descriptions given as dictionaries. TOML is read by the engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ssdlab.errors import InputError
 
 
 def document(fields: Mapping[str, object]) -> str:
-    """A TOML document with these fields; its tables stand under headings, what is in them inline."""
+    """Returns a TOML document with these fields; tables get headings, values nested in a table are inline."""
     plain = [f"{key(name)} = {value(item)}" for name, item in fields.items() if not isinstance(item, Mapping)]
     lines = list(plain)
     for name, item in fields.items():
@@ -23,13 +23,17 @@ def document(fields: Mapping[str, object]) -> str:
 
 
 def key(name: str) -> str:
-    """A key, quoted where it has to be."""
+    """Returns a TOML key, quoted where necessary."""
     bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     return name if bare else _string(name)
 
 
 def value(item: object) -> str:
-    """One value on one line."""
+    """Returns a value as TOML on one line.
+
+    Raises:
+        InputError: TOML has no such value.
+    """
     match item:
         case bool():
             return "true" if item else "false"
@@ -45,5 +49,5 @@ def value(item: object) -> str:
 
 
 def _string(text: str) -> str:
-    """A basic string: as in JSON, but that DEL is escaped too."""
+    """Returns a TOML basic string: as in JSON, except that DEL is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""What is in a trace, what it says of the policies, and what can be made from it."""
+"""Traces: description, analysis, conversion, and look-alikes fitted to them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TraceFit:
-    """A look-alike of a trace."""
+    """Look-alike of a trace."""
 
-    #: The workload TOML that generates it, endlessly.
+    #: Workload TOML that generates the look-alike, without end.
     toml: str
-    #: The ``trace`` and its ``look_alike``, measured in the same way over as many requests.
+    #: Statistics of the ``trace`` and of its ``look_alike``, measured in the same way over the same number of requests.
     closeness: dict[str, dict[str, Any]]
-    #: What the user should know.
+    #: Messages for the user about how the trace was read.
     notes: tuple[str, ...] = ()
 
 
 def trace_info(trace: WorkloadLike) -> dict[str, Any]:
-    """What is in a trace: format, requests, span, bytes, footprint, streams.
+    """Describes a trace: format, requests, span, bytes, footprint, streams.
 
     Raises:
         InputError: the file cannot be read as a trace.
@@ -49,7 +49,7 @@ def trace_info(trace: WorkloadLike) -> dict[str, Any]:
 
 
 def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) -> dict[str, Any]:
-    """Writes a trace in another format to `out` and returns what was written.
+    """Writes a trace in another format to `out` and returns a description of the written trace.
 
     Raises:
         InputError: the trace cannot be read, the format cannot be written, or the file cannot be made.

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers formatted for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TIMES = [(86_400e9, "d"), (3_600e9, "h"), (60e9, "min"), (1e9, "s"), (1e6, "ms"
 
 
 def significant(number: float, digits: int = 4) -> str:
-    """`number` with so many significant digits, without an exponent, thousands apart."""
+    """Formats `number` with `digits` significant digits, without an exponent, with thousands separators."""
     if number == 0 or not math.isfinite(number):
         return f"{number:g}"
     places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
@@ -16,7 +16,7 @@ def significant(number: float, digits: int = 4) -> str:
 
 
 def duration(ns: float | None, digits: int = 4) -> str:
-    """A time span, in the unit that suits it."""
+    """Formats a time span in the largest unit that does not exceed it."""
     if ns is None:
         return "–"
     for size, unit in _TIMES:
@@ -26,12 +26,12 @@ def duration(ns: float | None, digits: int = 4) -> str:
 
 
 def time_unit(ns: float) -> tuple[float, str]:
-    """The unit for an axis that spans `ns`: its size in nanoseconds, and its name."""
+    """Returns the unit for an axis that spans `ns`: its size [ns], and its name."""
     return next(((size, unit) for size, unit in _TIMES if ns >= 2 * size), _TIMES[-1])
 
 
 def scaled(number: float | None, unit: str, digits: int = 4) -> str:
-    """`number` with a decimal prefix: ``1.5 GB/s``."""
+    """Formats `number` with a decimal prefix: ``1.5 GB/s``."""
     if number is None:
         return "–"
     for size, prefix in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]:
@@ -41,7 +41,7 @@ def scaled(number: float | None, unit: str, digits: int = 4) -> str:
 
 
 def size(number: float | None) -> str:
-    """Bytes with a binary prefix: ``1.5 GiB``."""
+    """Formats a number of bytes with a binary prefix: ``1.5 GiB``."""
     if number is None:
         return "–"
     for exponent, prefix in [(4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")]:
@@ -52,15 +52,15 @@ def size(number: float | None) -> str:
 
 
 def count(number: float | None) -> str:
-    """A count, thousands apart."""
+    """Formats a count with thousands separators."""
     return "–" if number is None else f"{number:,.0f}"
 
 
 def ratio(number: float | None, digits: int = 4) -> str:
-    """A ratio."""
+    """Formats a ratio."""
     return "–" if number is None else significant(number, digits)
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction as a percentage."""
+    """Formats a fraction as a percentage."""
     return "–" if fraction is None else f"{100 * fraction:.1f} %"

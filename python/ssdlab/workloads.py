@@ -1,4 +1,4 @@
-"""Workloads: traces, fio jobs, synthetic models, look-alikes; with the options that say how to read them."""
+"""Workloads: traces, fio jobs, synthetic models and look-alikes, with options for reading and replaying them."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ __all__ = ["Workload", "WorkloadLike"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A workload, not yet read. What is left out takes the engine's default; nothing is silent."""
+    """Workload that has not been read yet. Options that are left out take the engine's defaults."""
 
-    #: A file: a trace (``.gz`` and ``.zst`` read in place), a fio job file, or a workload TOML.
+    #: File: a trace (``.gz`` and ``.zst`` are decompressed while reading), a fio job file, or a workload TOML.
     path: str | PathLike[str] | None = None
-    #: The text of a fio job or of a workload TOML, instead of a file.
+    #: Text of a fio job or of a workload TOML, instead of a file.
     text: str | None = None
-    #: The trace's format; recognised from its content when absent.
+    #: Format of the trace; ``None``: recognised from its content.
     format: str | None = None
-    #: Columns of a table of any format, as ``"time=1:us,op=4,offset=5:B,size=6:B"``.
+    #: Columns of a table of any format, such as ``"time=1:us,op=4,offset=5:B,size=6:B"``.
     columns: str | None = None
-    #: Addresses past the drive's end: ``wrap``, ``scale`` or ``compact`` them; an error when absent.
+    #: Treatment of addresses beyond the drive's capacity: ``wrap``, ``scale`` or ``compact``; ``None``: an error.
     address: str | None = None
-    #: Where the devices of one trace lie: ``stack`` (one after the other) or ``overlay`` (all from byte 0).
+    #: Placement of the devices of one trace: ``stack`` (one after the other) or ``overlay`` (all from byte 0).
     layout: str | None = None
-    #: Which streams (devices, volumes) to keep, by label; all when absent.
+    #: Labels of the streams (devices, volumes) to keep; ``None``: all.
     streams: Sequence[str] | None = None
-    #: How many times faster than recorded: recorded times are divided by this.
+    #: Factor by which recorded times are divided: 2 replays twice as fast as recorded.
     time_scale: float | None = None
-    #: How many times the trace is played.
+    #: Number of times the trace is played.
     repeat: int | None = None
-    #: Which part of the trace is played: requests ``"1000..2000"`` or times ``"10s..20s"``, without the end.
+    #: Part of the trace that is played: requests ``"1000..2000"`` or times ``"10s..20s"``, without the end.
     slice: str | None = None
-    #: Pacing: ``open`` (at recorded times), ``gaps`` (at recorded gaps) or ``closed:DEPTH``.
+    #: Pacing: ``open`` (at recorded times), ``gaps`` (at recorded gaps after the previous submission) or
+    #: ``closed:DEPTH``.
     replay: str | None = None
-    #: Refuse a trace whose time runs backwards at all.
+    #: True: any step back in time is an error.
     strict_time: bool | None = None
-    #: Leave the commands of so long a time after the start out of the statistics, as ``"2w"``.
+    #: Time from the start whose commands are left out of the statistics, such as ``"2w"``.
     ramp_time: str | None = None
-    #: End after so many requests.
+    #: Maximum number of requests of one pass, after `streams` and `slice`.
     max_requests: int | None = None
 
     def __post_init__(self) -> None:
@@ -61,17 +62,17 @@ class Workload:
 
     @classmethod
     def from_text(cls, text: str, **options: Any) -> Workload:
-        """A workload from the text of a fio job or of a workload TOML."""
+        """Returns a workload from the text of a fio job or of a workload TOML."""
         return cls(text=text, **options)
 
     @classmethod
     def from_dict(cls, model: Mapping[str, object], **options: Any) -> Workload:
-        """A workload from a dictionary with the fields of a workload TOML."""
+        """Returns a workload from a dictionary with the fields of a workload TOML."""
         return cls(text=toml.document(model), **options)
 
     @classmethod
     def open(cls, workload: WorkloadLike) -> Workload:
-        """A workload from a path or from what :meth:`from_dict` takes; a workload is returned as it is."""
+        """Returns a workload from a path or a dictionary (:meth:`from_dict`); a workload is returned as it is."""
         if isinstance(workload, Workload):
             return workload
         if isinstance(workload, Mapping):
@@ -80,18 +81,18 @@ class Workload:
 
     @property
     def file(self) -> str | None:
-        """The file's path, checked to be a file; ``None`` for a text.
+        """Path of the file, checked to be a readable file; ``None`` for a text.
 
         Raises:
-            InputError: no such file, or not a file.
+            InputError: there is no such file, or it is not a file.
         """
         return None if self.path is None else existing_file(self.path)
 
     def trace_file(self) -> str:
-        """The file's path, where a trace is expected.
+        """Returns the path of the file, where a trace is expected.
 
         Raises:
-            InputError: a text, no such file, or not a file.
+            InputError: the workload is a text, or there is no such file, or it is not a file.
         """
         file = self.file
         if file is None:
@@ -99,14 +100,14 @@ class Workload:
         return file
 
     def options(self) -> dict[str, object]:
-        """The options that were given."""
+        """Returns the options that were given."""
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("path", "text")}
         return {name: value for name, value in given.items() if value is not None}
 
     def options_json(self) -> str:
-        """The options that were given, as the engine takes them."""
+        """Returns the options that were given as JSON text, as the engine takes them."""
         return json.dumps(self.options())
 
 
-#: What stands for a workload: a path, a :class:`Workload`, or a dictionary of a workload TOML's fields.
+#: Workload as an argument: a path, a :class:`Workload`, or a dictionary with the fields of a workload TOML.
 WorkloadLike: TypeAlias = str | PathLike[str] | Workload | Mapping[str, object]

@@ -98,7 +98,7 @@ def test_a_worn_out_drive_is_saved_and_runs_on(small, writes, tmp_path):
     assert life.report["retired_blocks"] > 0
     again = ssdlab.run(small, writes, load=tmp_path / "worn.drive", set=settings)
     assert (again.status, again.summary["wear"]["max"] >= 12) == ("complete", True)
-    with pytest.raises(ssdlab.InputError, match="begins at its end"):
+    with pytest.raises(ssdlab.InputError, match="already at the end of its life"):
         ssdlab.lifetime(small, writes, load=tmp_path / "worn.drive", set=settings, wear_limit=5)
 
 
@@ -151,7 +151,7 @@ def test_progress_goes_from_start_to_end(small, writes):
         (("--until", "mean_ware"), "--until: unknown end of a life `mean_ware`"),
         (("--method", "fast"), "--method: unknown method `fast`: expected one of full, extrapolate"),
         (("--method", "extrapolate", "--until", "spare"), "--method: extrapolate: how unevenly blocks wear"),
-        (("--method", "extrapolate", "--save", "x.drive"), "--save: an extrapolated drive has not been through its life"),
+        (("--method", "extrapolate", "--save", "x.drive"), "--save: an extrapolated run has no worn-out drive to save"),
         (("--wear-limit", "nan"), "--wear-limit: nan: expected a finite number"),
         (("--intervals", "-3"), "--intervals: -3: expected 1..=1000"),
         (("--max-passes", "0"), "--max-passes: 0: expected 1 or more"),

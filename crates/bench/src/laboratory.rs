@@ -1,17 +1,17 @@
-//! Speed of the cell laboratory: tables, looks, cells drawn, codewords decoded. Each on one core.
+//! Speed of the cell laboratory on one core: error tables built, table look-ups, cells drawn, codewords decoded.
 
 use cell::{Condition, ErrorTable, Technology, monte_carlo};
 use ecc::codec::{BchCodec, Channel, Codec, LdpcCodec, LdpcShape, measure};
 use kit::{Nanos, Rng};
 use lab::Part;
 
-/// What was done, how often, and a number that depends on all of it.
+/// Result of a measurement.
 pub struct Done {
-    /// How often.
+    /// Number of tables, look-ups, cells or codewords.
     pub count: u64,
-    /// Seconds that it took.
+    /// Wall time \[s\].
     pub wall_s: f64,
-    /// Of the results, the same on every machine.
+    /// Hash of all results, equal on every machine.
     pub hash: u64,
 }
 
@@ -20,7 +20,7 @@ pub const NAMES: [&str; 5] = ["cell-table", "cell-look", "cell-draw", "bch-110-4
 
 const YEAR: Nanos = Nanos(8_766 * 3_600_000_000_000);
 
-/// Runs the measurement called `name`.
+/// Runs the measurement called `name`; none if there is no such measurement.
 pub fn measure(name: &str) -> Option<Done> {
     Some(match name {
         "cell-table" => tables(),
@@ -46,7 +46,7 @@ fn table(step: f64) -> ErrorTable {
     ErrorTable::build(&part().device, &Condition { step, ..Condition::default() }, 20_000.0, Nanos(10 * YEAR.0), 40.0)
 }
 
-/// Tables of a drive with four write modes.
+/// Builds the error tables of a drive with four write modes.
 fn tables() -> Done {
     timed(|| {
         let sum: u64 = [0.2, 0.3, 0.4, 0.5].iter().map(|step| table(*step).rate(0, 5_000.0, YEAR, 0.0).to_bits() >> 20).sum();
@@ -54,7 +54,7 @@ fn tables() -> Done {
     })
 }
 
-/// Looks at random wear, age and reads.
+/// Looks up error rates at random wear, ages and read counts.
 fn looks() -> Done {
     let (table, mut rng) = (table(0.3), Rng::stream(1, "bench.look"));
     let asked: Vec<(f64, Nanos, f64)> =
@@ -70,7 +70,7 @@ fn looks() -> Done {
     })
 }
 
-/// Cells of the MLC with their neighbours.
+/// Draws MLC cells with their neighbours.
 fn drawn() -> Done {
     let part = part();
     let Technology::Voltage(model) = &part.device.technology else { unreachable!("a model of threshold voltages") };
@@ -82,7 +82,7 @@ fn drawn() -> Done {
     })
 }
 
-/// Codewords decoded at an error rate that the code corrects.
+/// Decodes codewords at an error rate that the code corrects.
 fn codewords(codec: &Codec, rate: f64) -> Done {
     let channel = Channel::hard(rate).expect("an error rate");
     timed(|| {

@@ -1,7 +1,9 @@
-//! Fixed scenarios, each in its own run: `bench` runs all of them and prints one JSON line each; `bench NAME` runs one.
+//! Fixed benchmark scenarios, each in a run of its own. `bench` runs all of them and prints one JSON line for each,
+//! `bench NAME` runs one, and `bench --list` prints the names.
 //!
-//! Every line has commands per second of the event loop (all statistics and the cause accounting on), flash operations per second, set-up time, peak memory of the
-//! process so far and a hash of the summary, which must be the same on every machine.
+//! Each line has the commands per second of the event loop (with all statistics and the latency breakdown enabled),
+//! flash operations per second, the set-up time, the peak memory of the process so far, and a hash of the summary,
+//! which must be equal on every machine.
 
 mod laboratory;
 
@@ -17,17 +19,19 @@ struct Scenario {
     job: &'static str,
 }
 
-/// The same drive with few blocks: for instruction counts, without the cost of memory.
+/// Overrides that give `ideal-512g` few blocks, for counting instructions without the effect of cache misses.
 const SMALL: &[&str] = &["flash.blocks_per_plane=64", "title=ideal, small"];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
-/// A drive with three write modes and three read modes, at no policy and with one that decides for each page: what that costs.
+/// Overrides of `agcr-64g`, a drive with three write modes and three read modes, under a policy that decides for each
+/// page. The difference from [`UNREGULATED`] is the cost of those decisions.
 const REGULATED: &[&str] = &["policy.kind=agcr", "state.precondition=steady"];
 const UNREGULATED: &[&str] = &["policy.kind=baseline", "state.precondition=steady"];
 
-/// A host link that takes time, and nothing else that the ideal drive has not.
+/// Overrides that give the ideal drive a host link with command time and bandwidth, and nothing else.
 const PLAIN: &[&str] = &["host.interface={ kind='plain', queue_depth=1024, command_time='500ns', bandwidth='7150MB/s' }"];
-/// A drive with a link, a write buffer, multi-plane programs and suspension, under no policy.
+/// Overrides of `tlc-1tb`, a drive with a host link, a write buffer, multi-plane programs and suspension, under
+/// `baseline`.
 const BUFFERED: &[&str] = &["policy.kind=baseline", "state.precondition=steady"];
 const NOT_SUSPENDED: &[&str] = &[
     "policy.kind=baseline",
@@ -185,14 +189,15 @@ fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
     }))
 }
 
-/// The cost of a run before its first event.
+/// Names of the scenarios that measure the set-up of a run.
 const START_UP: [&str; 2] = ["start-up", "start-up-alone"];
 
-/// Runs of [`measure_start_up`].
+/// Number of runs in [`measure_start_up`].
 const STARTS: u64 = 200;
 
-/// The cost of one of many runs of a small drive before its first event: reading the description, solving its modes, laying out the steady state. Its
-/// `commands` are runs, of one read each, in a session that they share, or each in its own.
+/// Measures the set-up of a run of a small drive: reading the description, deriving its modes, filling the drive to its
+/// steady state. The `commands` of the result are runs of one read each; they share a session, or each has its own
+/// (`start-up-alone`).
 fn measure_start_up(name: &str) -> Result<Value, kit::Problems> {
     let preset = drive::presets::find("ofwar-64g").expect("a preset of the list");
     let input = Input::text("read", "[read]\nrw=randread\nbs=4k\nnumber_ios=1\n");
@@ -204,7 +209,7 @@ fn measure_start_up(name: &str) -> Result<Value, kit::Problems> {
         let request = RunRequest {
             set: vec!["flash.blocks_per_plane=64".to_owned(), "flash.channels=2".to_owned()],
             precondition: Some("steady".to_owned()),
-            // As in a sweep: the same drive, under one policy and another.
+            // As in a sweep: the same drive under two policies in turn.
             policy: Some(if turn % 2 == 0 { "baseline" } else { "ofwar" }.to_owned()),
             ..RunRequest::new(preset.name, preset.text)
         };
@@ -226,24 +231,25 @@ fn measure_start_up(name: &str) -> Result<Value, kit::Problems> {
     }))
 }
 
-/// FNV-1a over the summary without `wall_s`.
+/// Returns the FNV-1a hash of the summary without `wall_s`.
 fn hash(summary: &Value) -> u64 {
     let mut rest = summary.clone();
     rest.as_object_mut().expect("a summary is an object").remove("wall_s");
     rest.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The most memory this process has had, where the system says so.
+/// Returns the peak resident memory of this process \[KiB\]; 0 where the system does not report it.
 fn peak_memory_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()).and_then(|kib| kib.parse().ok()).unwrap_or(0)
 }
 
-/// What is done with the lines of a trace.
+/// Names of the trace scenarios: parsing, or the analysis before `-msr`.
 const TRACE_SCENARIOS: [&str; 4] = ["parse-msr", "retention-msr", "access-msr", "gaps-msr"];
 
-/// Lines of the MSR format scanned or analysed per second, from memory: random extents in 128 GiB.
+/// Measures the lines of an MSR trace that are parsed or analysed per second. The trace is in memory and has random
+/// extents within 128 GiB.
 fn measure_trace(name: &str) -> Result<Value, kit::Problems> {
     const LINES: u64 = 4_000_000;
     let mut rng = kit::Rng::stream(1, "bench.trace");
@@ -277,7 +283,7 @@ fn measure_trace(name: &str) -> Result<Value, kit::Problems> {
     }))
 }
 
-/// Work of the cell laboratory; its `commands` are tables, looks, cells or codewords.
+/// Measures the cell laboratory. The `commands` of the result are tables, look-ups, cells or codewords.
 fn measure_laboratory(name: &str) -> Result<Value, kit::Problems> {
     let done = laboratory::measure(name).expect("a name of the list");
     Ok(json!({

@@ -11,7 +11,7 @@ use crate::relaxation::BellLevels;
 use crate::solve::{LONGEST, most_sought};
 use crate::voltage::{Couplings, VoltageModel};
 use kit::Nanos;
-use kit::bisect::{crossing, last_holding};
+use kit::bisect::{bisect_last_true, find_root};
 
 /// Tolerance to which a budget is closed \[V\].
 const NEAR: f64 = 1e-6;
@@ -58,7 +58,7 @@ pub struct Share {
 
 /// Division of the window among its uses.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spending {
+pub struct Division {
     /// Size of the whole window.
     pub window: f64,
     /// Part used by each effect, in the order in which the effects are added; each is computed with all earlier ones
@@ -72,7 +72,7 @@ pub struct Spending {
 }
 
 /// Overdraft reported if levels cannot be placed at all.
-const HOPELESS: f64 = -100.0;
+const OVERDRAFT: f64 = -100.0;
 
 /// Returns the unused part of the window; below zero the budget does not close. `None` if the technology has only error
 /// rates and no window.
@@ -81,7 +81,7 @@ pub fn free(device: &Device, budget: &Budget) -> Option<f64> {
     // Errors added by reads use up part of the error rate that the code corrects.
     let limit = &(budget.limit - read_errors(device, condition));
     if *limit <= 0.0 {
-        return device.technology.widest_step().map(|_| HOPELESS);
+        return device.technology.widest_step().map(|_| OVERDRAFT);
     }
     match &device.technology {
         Technology::Voltage(model) => Some(model.top(device.nominal_step) - top(model, condition, *limit)),
@@ -136,14 +136,14 @@ pub fn close(device: &Device, budget: &Budget, unknown: Unknown) -> Option<Budge
         return Some(with(high));
     }
     let value = match free(device, &with(low)) {
-        Some(_) => crossing(low, high, NEAR, |value| -free(device, &with(value)).unwrap_or(HOPELESS)),
-        None => last_holding(low, high, HALVINGS, holds),
+        Some(_) => find_root(low, high, NEAR, |value| -free(device, &with(value)).unwrap_or(OVERDRAFT)),
+        None => bisect_last_true(low, high, HALVINGS, holds),
     };
     Some(with(value))
 }
 
 /// Returns the division of the window; `None` if the technology has no window or the levels cannot be placed.
-pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
+pub fn spending(device: &Device, budget: &Budget) -> Option<Division> {
     let limit = budget.limit - read_errors(device, &budget.condition);
     if limit <= 0.0 {
         return None;
@@ -165,23 +165,23 @@ pub fn spending(device: &Device, budget: &Budget) -> Option<Spending> {
         Technology::Law(_) | Technology::Measured(_) | Technology::Rram(_) => return None,
     };
     let free_now = free(device, budget)?;
-    if free_now <= 0.5 * HOPELESS {
+    if free_now <= 0.5 * OVERDRAFT {
         return None;
     }
     let without_code = free(device, &Budget { limit: LIMITS.0, ..quiet })?;
     let window = shares.iter().map(|share| share.volts).sum::<f64>() + free_now;
-    Some(Spending {
+    Some(Division {
         window,
         shares,
         free: free_now,
-        code_gives: (without_code > 0.5 * HOPELESS).then_some(free_now - without_code),
+        code_gives: (without_code > 0.5 * OVERDRAFT).then_some(free_now - without_code),
     })
 }
 
 /// Returns the upper end of the highest level if all levels are placed as low as the limit allows \[V\].
 fn top(model: &VoltageModel, condition: &Condition, limit: f64) -> f64 {
     let placed = placed(model, condition, limit, 2.0 * RESOLUTION);
-    placed.map_or(model.top(condition.step) - HOPELESS, |placed| placed.top(condition.step))
+    placed.map_or(model.top(condition.step) - OVERDRAFT, |placed| placed.top(condition.step))
 }
 
 fn volts(model: &VoltageModel, budget: &Budget) -> Vec<Share> {
@@ -217,7 +217,7 @@ fn pitch(model: &BellLevels, condition: &Condition, limit: f64) -> f64 {
 
 fn pitch_of(model: &BellLevels, step: f64, lower_sigma: f64, limit: f64) -> f64 {
     // The error rate falls as the pitch grows, since both shoulders get more room; ten pitches are always enough.
-    last_holding(0.0, 10.0, 40, |pitch| model.error_rate_in(pitch, step, lower_sigma) > limit)
+    bisect_last_true(0.0, 10.0, 40, |pitch| model.error_rate_in(pitch, step, lower_sigma) > limit)
 }
 
 fn pitches(model: &BellLevels, budget: &Budget) -> Vec<Share> {

@@ -35,7 +35,7 @@ impl Measured {
         for (index, row) in rows.iter().enumerate() {
             let place = format!("{name}, row {}", index + 1);
             if !(row.pe_cycles.is_finite() && row.pe_cycles >= 0.0 && row.days.is_finite() && row.days >= 0.0) {
-                problems.add(&place, "expected cycles and days that are numbers not below zero");
+                problems.add(&place, "expected non-negative numbers for cycles and days");
             }
             if let Some(rate) = row.pages.iter().find(|rate| !(**rate > 0.0 && **rate <= 0.5)) {
                 problems.add(&place, format!("error rate {rate}: expected a number above 0, at most 0.5"));
@@ -62,7 +62,9 @@ impl Measured {
                 let mut found = rows.iter().filter(|row| row.pe_cycles == *wear && row.days == *age);
                 match (found.next(), found.next()) {
                     (Some(row), None) => ln_rates.push(row.pages.iter().map(|rate| libm::log(*rate)).collect()),
-                    (Some(_), Some(_)) => problems.add(name, format!("{wear} cycles, {age} days stand twice: expected once")),
+                    (Some(_), Some(_)) => {
+                        problems.add(name, format!("{wear} cycles, {age} days: given more than once, expected once"))
+                    }
                     (None, _) => {
                         problems.add(name, format!("{wear} cycles, {age} days: missing; expected every age at every wear"));
                     }
@@ -104,7 +106,7 @@ impl Measured {
             })
             .collect();
         if condition.reads > 0.0 {
-            outside.push(format!("{}: reads are not in the table", self.name));
+            outside.push(format!("{}: the table has no read disturb: reads are ignored", self.name));
         }
         Estimate { pages, outside }
     }

@@ -9,7 +9,7 @@ use crate::condition::Condition;
 use crate::density::Density;
 use crate::read::{best_reference, page_of, references_of};
 use crate::voltage::VoltageModel;
-use kit::bisect::last_holding;
+use kit::bisect::bisect_last_true;
 
 /// Rounds of placing all levels. Several are needed because interference depends on the voltages of all levels.
 const ROUNDS: usize = 3;
@@ -45,7 +45,7 @@ pub fn placed(model: &VoltageModel, condition: &Condition, limit: f64, resolutio
             if fails(FARTHEST) {
                 return None;
             }
-            model.verify[boundary] = below + last_holding(0.0, FARTHEST, HALVINGS, fails);
+            model.verify[boundary] = below + bisect_last_true(0.0, FARTHEST, HALVINGS, fails);
         }
     }
     Some(model)

@@ -8,7 +8,7 @@
 use crate::condition::{Condition, Estimate};
 use crate::density::{Density, Grid};
 use kit::Nanos;
-use kit::bisect::last_holding;
+use kit::bisect::bisect_last_true;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// Wrong bits in a cell for each unit of tail probability: three of four levels have a lower neighbour, and three an
@@ -131,14 +131,14 @@ impl BellLevels {
     /// Returns the standard deviation of the lower shoulder at a wear and age, in pitches.
     pub fn lower_sigma(&self, pe_cycles: f64, age: Nanos) -> f64 {
         let wanted = self.law.worn(pe_cycles / self.rated_pe_cycles).at(age);
-        last_holding(0.01, 0.5, HALVINGS, |sigma| self.error_rate(self.step, sigma) <= wanted)
+        bisect_last_true(0.01, 0.5, HALVINGS, |sigma| self.error_rate(self.step, sigma) <= wanted)
     }
 
     /// Returns the widest step at which data lasts `retention` within `limit`, relative to the step for one year.
     /// Program time is proportional to the inverse of the step.
     pub fn speed_up(&self, retention: Nanos, limit: f64) -> f64 {
         let sigma = self.lower_sigma(self.rated_pe_cycles, retention);
-        last_holding(1e-3, 0.999, HALVINGS, |step| self.error_rate(step, sigma) <= limit) / self.step
+        bisect_last_true(1e-3, 0.999, HALVINGS, |step| self.error_rate(step, sigma) <= limit) / self.step
     }
 }
 

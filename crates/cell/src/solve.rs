@@ -3,7 +3,7 @@
 use crate::condition::Condition;
 use crate::device::{Device, Technology};
 use kit::Nanos;
-use kit::bisect::crossing;
+use kit::bisect::find_root;
 
 /// Tolerance of an answer: its error rate is below the limit by at most this fraction.
 const NEAR: f64 = 1e-7;
@@ -29,7 +29,7 @@ pub fn longest_retention(device: &Device, condition: &Condition, limit: f64) -> 
     }
     // Loss grows with the logarithm of time, so the search uses that scale.
     let age = |power: f64| Nanos(libm::exp(power) as u64);
-    Some(age(crossing(0.0, libm::log(LONGEST.0 as f64), NEAR, |power| over(age(power)))))
+    Some(age(find_root(0.0, libm::log(LONGEST.0 as f64), NEAR, |power| over(age(power)))))
 }
 
 /// Returns the widest program step with which data stays within `limit` for the age in `condition`; `None` if no step
@@ -45,7 +45,7 @@ pub fn widest_step(device: &Device, condition: &Condition, limit: f64) -> Option
     while wider > NARROWEST * widest {
         let step = wider * STRIDE;
         if over(step) <= 0.0 {
-            return Some(crossing(step, wider, NEAR, over));
+            return Some(find_root(step, wider, NEAR, over));
         }
         wider = step;
     }
@@ -90,7 +90,7 @@ fn answer(low: f64, high: f64, over: impl Fn(f64) -> f64) -> Option<f64> {
     if over(high) <= 0.0 {
         return Some(high);
     }
-    Some(crossing(low, high, NEAR, over))
+    Some(find_root(low, high, NEAR, over))
 }
 
 #[cfg(test)]

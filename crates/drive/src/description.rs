@@ -203,7 +203,7 @@ impl Description {
     /// Returns the largest number of open blocks on a die under a policy with `host_streams` host streams: one per host
     /// stream, but at least two, and one per write mode for relocations.
     fn streams(&self, host_streams: u8) -> u32 {
-        ftl::most_streams(self.flash.write_modes.len(), host_streams)
+        ftl::max_streams_per_die(self.flash.write_modes.len(), host_streams)
     }
 
     /// Adds the problems of the policy's own fields, and the write modes that the policy uses but the table does not

@@ -20,7 +20,7 @@ impl PowerCut {
     pub fn instant(&self, start: SimTime) -> Result<SimTime, Problems> {
         if start + self.after + self.down > SimTime::LAST {
             let complaint = format!(
-                "power comes back more than {} years after the drive's time 0, all that its clock can keep: expected a shorter time",
+                "power comes back more than {} years after the drive's time 0, the range of the simulated clock: expected a shorter time",
                 SimTime::LAST.years()
             );
             return Err(Problems::one("--power-down", complaint));

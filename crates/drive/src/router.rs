@@ -127,7 +127,7 @@ pub struct Drive {
     recording: bool,
     spare_parts: Vec<Part>,
     /// For each die with an urgent move: true if the last turn went to reads, so that the next one goes to the move.
-    reads_turn: Vec<bool>,
+    last_turn_was_read: Vec<bool>,
     /// Measurements so far.
     pub statistics: Statistics,
 }
@@ -161,7 +161,7 @@ impl Drive {
             pulling: true,
             recording: true,
             spare_parts: Vec::with_capacity(64),
-            reads_turn: vec![false; geometry.die_count as usize],
+            last_turn_was_read: vec![false; geometry.die_count as usize],
             statistics: Statistics::default(),
             out,
         }
@@ -216,8 +216,8 @@ impl Drive {
     }
 
     /// Gives the policy the future accesses of the workload that begins now.
-    pub fn foresee(&mut self, future: &std::sync::Arc<ftl::policy::future::Future>) {
-        self.ftl.foresee(future, self.now);
+    pub fn set_future(&mut self, future: &std::sync::Arc<ftl::policy::future::Future>) {
+        self.ftl.set_future(future, self.now);
     }
 
     /// Sets whether commands submitted from now on are counted in the statistics. Switching recording on restarts the
@@ -412,7 +412,7 @@ impl Drive {
             Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
             Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
             Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out),
-            Event::Bus(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
+            Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.process(command),
             Event::Delivered(slot) => {
@@ -448,7 +448,7 @@ impl Drive {
             Dispatch::Busy => {}
             Dispatch::Started => {
                 self.ftl.set_busy(die);
-                self.ftl.offer_again(now, &mut self.out);
+                self.ftl.wake_next_idle(now, &mut self.out);
             }
             Dispatch::Pull => {
                 let pulled = if self.pulling { self.ftl.next(die, now, &mut self.out) } else { None };
@@ -456,10 +456,10 @@ impl Drive {
                     self.ftl.set_busy(die);
                     self.flash.start(slot, now, &mut self.out);
                 } else if self.flash.has_waiting_reads(die)
-                    && self.flash.dispatch_any_read(die, self.ftl.waits_for_reads(die), now, &mut self.out)
+                    && self.flash.dispatch_waiting_read(die, self.ftl.waits_for_reads(die), now, &mut self.out)
                 {
                     self.ftl.set_busy(die);
-                    self.ftl.offer_again(now, &mut self.out);
+                    self.ftl.wake_next_idle(now, &mut self.out);
                 } else {
                     self.ftl.set_idle(die, now, &mut self.out);
                 }
@@ -471,7 +471,7 @@ impl Drive {
     /// limit. Reads get every other turn; otherwise a steady stream of them could hold up the move. Returns true if an
     /// operation was started.
     fn dispatch_urgent_move(&mut self, die: kit::DieId) -> bool {
-        let turn = &mut self.reads_turn[die.index()];
+        let turn = &mut self.last_turn_was_read[die.index()];
         *turn = !*turn;
         if *turn || !self.pulling || !self.flash.is_free(die) {
             return false;

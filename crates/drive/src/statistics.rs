@@ -168,10 +168,10 @@ impl Statistics {
     }
 
     /// Leaves a time `off` without power out of the measurement, by moving the beginning of the measurement later.
-    pub(crate) fn leave_out(&mut self, off: Nanos) {
+    pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.timeline.start = self.timeline.start + off;
-        self.busy_at_start.leave_out(off);
+        self.busy_at_start.exclude(off);
     }
 
     /// Counts a completed command.

@@ -20,7 +20,7 @@ pub struct Span {
     /// Name of the activity: `read`, `program`, `data out`, ...
     pub name: &'static str,
     /// Reason of a die's activity, or the die that a channel's activity serves.
-    pub what_for: SpanFor,
+    pub purpose: SpanPurpose,
     /// Start of the activity.
     pub begin: SimTime,
     /// End of the activity.
@@ -30,25 +30,25 @@ pub struct Span {
 impl Span {
     /// Returns the name of the track: `die 5`, `channel 0`.
     pub fn track_name(&self) -> String {
-        let kind = match self.what_for {
-            SpanFor::Reason(_) => "die",
-            SpanFor::Die(_) => "channel",
+        let kind = match self.purpose {
+            SpanPurpose::Reason(_) => "die",
+            SpanPurpose::Die(_) => "channel",
         };
         format!("{kind} {}", self.track)
     }
 
     /// Returns the name of the reason; for a channel, the die at the other end.
     pub fn reason_name(&self) -> String {
-        match self.what_for {
-            SpanFor::Reason(reason) => reason.name().to_owned(),
-            SpanFor::Die(die) => format!("die {}", die.0),
+        match self.purpose {
+            SpanPurpose::Reason(reason) => reason.name().to_owned(),
+            SpanPurpose::Die(die) => format!("die {}", die.0),
         }
     }
 }
 
 /// Purpose of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpanFor {
+pub enum SpanPurpose {
     /// For a die: the reason of the operation.
     Reason(Reason),
     /// For a channel: the die at the other end.
@@ -74,7 +74,7 @@ pub struct Outputs<'a> {
 
 /// A file that could not be written; the run went on without it.
 #[derive(Debug)]
-pub struct Unwritten {
+pub struct WriteFailure {
     /// The option that requested the file.
     pub option: &'static str,
     /// The error of the operating system.
@@ -93,7 +93,7 @@ pub(crate) struct Streams<'a> {
     window: (SimTime, SimTime),
     batch: Vec<Span>,
     entries: Vec<Entry>,
-    unwritten: Vec<Unwritten>,
+    unwritten: Vec<WriteFailure>,
 }
 
 impl<'a> Streams<'a> {
@@ -136,7 +136,7 @@ impl<'a> Streams<'a> {
     }
 
     /// Hands out the rows that have accumulated, if they fill a batch.
-    pub fn hand_out(&mut self, drive: &mut Drive) {
+    pub fn flush_batches(&mut self, drive: &mut Drive) {
         self.hand_out_from(drive, BATCH);
     }
 
@@ -157,9 +157,9 @@ impl<'a> Streams<'a> {
                 let written = writer.write(&self.entries);
                 self.entries.clear();
                 if let Err(error) = written {
-                    self.unwritten.push(Unwritten { option: "--history", error });
+                    self.unwritten.push(WriteFailure { option: "--history", error });
                     self.history = None;
-                    drive.history().keep_no_more();
+                    drive.history().stop_keeping();
                 }
             }
         }
@@ -170,10 +170,10 @@ impl<'a> Streams<'a> {
         for record in drive.journal().records.drain(..) {
             let span = match record {
                 Record::DieSpan { die, name, reason, begin, end } => {
-                    Span { track: die.0, name, what_for: SpanFor::Reason(reason), begin, end }
+                    Span { track: die.0, name, purpose: SpanPurpose::Reason(reason), begin, end }
                 }
                 Record::BusSpan { channel, die, name, begin, end } => {
-                    Span { track: channel.0, name, what_for: SpanFor::Die(die), begin, end }
+                    Span { track: channel.0, name, purpose: SpanPurpose::Die(die), begin, end }
                 }
                 _ => continue,
             };
@@ -188,7 +188,7 @@ impl<'a> Streams<'a> {
             take(&self.batch);
         }
         if let Some(Err(error)) = self.timeline.as_mut().map(|writer| writer.write(&self.batch)) {
-            self.unwritten.push(Unwritten { option: "--timeline", error });
+            self.unwritten.push(WriteFailure { option: "--timeline", error });
             self.timeline = None;
         }
         self.batch.clear();
@@ -196,7 +196,7 @@ impl<'a> Streams<'a> {
 
     /// Hands out the remaining rows. Returns the digest of the history, if requested, and the files that could not be
     /// written.
-    pub fn finish(mut self, drive: &mut Drive) -> (Option<Digest>, Vec<Unwritten>) {
+    pub fn finish(mut self, drive: &mut Drive) -> (Option<Digest>, Vec<WriteFailure>) {
         let digest = drive.history().close();
         self.hand_out_from(drive, 1);
         (self.digest.then_some(digest), self.unwritten)
@@ -204,11 +204,11 @@ impl<'a> Streams<'a> {
 }
 
 /// Returns the writer if its header could be written; otherwise records the error.
-fn opened<T>(option: &'static str, writer: Option<std::io::Result<T>>, unwritten: &mut Vec<Unwritten>) -> Option<T> {
+fn opened<T>(option: &'static str, writer: Option<std::io::Result<T>>, unwritten: &mut Vec<WriteFailure>) -> Option<T> {
     match writer? {
         Ok(writer) => Some(writer),
         Err(error) => {
-            unwritten.push(Unwritten { option, error });
+            unwritten.push(WriteFailure { option, error });
             None
         }
     }

@@ -1,7 +1,7 @@
 //! Distribution of the number of errors in a codeword: exact binomial tails, in logarithms, so that a failure rate of
 //! 1e-300 does not become zero.
 
-use kit::bisect::last_holding;
+use kit::bisect::bisect_last_true;
 
 /// Returns ln(k!), by the gamma function.
 fn ln_factorial(k: u64) -> f64 {
@@ -74,7 +74,7 @@ pub fn rate_for_tail(n: u64, k: f64, target: f64) -> f64 {
         return 0.0;
     }
     // Bisected in logarithms, since the answer may be many orders of magnitude below one.
-    libm::exp(last_holding(libm::log(1e-300), 0.0, 70, |power| ln_tail_between(n, k, libm::exp(power)) <= wanted))
+    libm::exp(bisect_last_true(libm::log(1e-300), 0.0, 70, |power| ln_tail_between(n, k, libm::exp(power)) <= wanted))
 }
 
 /// Returns the fractional number of errors that `n` bits at error rate `p` exceed with probability `target`: the number

@@ -208,7 +208,8 @@ impl LdpcDecoder {
         }
         let Self { least, typical, most, .. } = self;
         if !(0 < *least && least < typical && typical < most) {
-            problems.add(place, format!("least, typical, most = {least}, {typical}, {most}: expected rising numbers above zero"));
+            problems
+                .add(place, format!("least, typical, most = {least}, {typical}, {most}: expected ascending numbers above zero"));
         }
         let usable =
             |point: &Iterations| (0.0..=1e9).contains(&point.ratio) && (0.0..=f64::from(*most)).contains(&point.iterations);

@@ -274,7 +274,7 @@ pub fn expected(plan: &Plan, code: &impl BlockCode, rate: f64, codewords: u64) -
 mod tests {
     use super::*;
     use crate::{Bch, Ldpc, Prepared};
-    use kit::bisect::last_holding;
+    use kit::bisect::bisect_last_true;
 
     fn plans() -> [Plan; 5] {
         [
@@ -357,7 +357,7 @@ mod tests {
         let code = Prepared::new(&Ldpc::default(), 2);
         for (levels, gain) in GAINS {
             let soft = |rate: f64| expected(&plans()[2], &code, rate, 1);
-            let rate = last_holding(1e-3, 2e-2, 60, |rate| soft(rate).attempts - 1.0 <= levels);
+            let rate = bisect_last_true(1e-3, 2e-2, 60, |rate| soft(rate).attempts - 1.0 <= levels);
             let nasd = expected(&plans()[3], &code, rate, 1);
             assert!((nasd.attempts - 1.0 - levels).abs() < 1e-6 && nasd.senses == soft(rate).senses);
             assert!((soft(rate).transfers / nasd.transfers - 1.0 - gain).abs() < 0.006, "{levels} at {rate}");

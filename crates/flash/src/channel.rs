@@ -22,7 +22,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub fn with_room(dies: usize) -> Channel {
+    pub fn with_capacity(dies: usize) -> Channel {
         Channel { waiting: Vec::with_capacity(dies + 1), ..Channel::default() }
     }
 

@@ -313,7 +313,7 @@ impl FlashConfig {
         let write: Vec<&str> = self.write_modes.iter().map(|mode| mode.name.as_str()).collect();
         let erase: Vec<&str> = self.erase_modes.iter().map(|mode| mode.name.as_str()).collect();
         if !write.contains(&"normal") {
-            problems.add("flash.write_mode", "no mode is named `normal`: expected one");
+            problems.add("flash.write_mode", "expected a mode named `normal`");
         }
         let read: Vec<&str> = self.read_modes.iter().map(|mode| mode.name.as_str()).collect();
         let tables = [("flash.write_mode", &write), ("flash.erase_mode", &erase), ("flash.read_mode", &read)];
@@ -323,7 +323,7 @@ impl FlashConfig {
             }
             for (index, name) in names.iter().enumerate() {
                 if names[..index].contains(name) {
-                    problems.add(format!("{field}[{index}].name"), format!("`{name}` stands twice: expected distinct names"));
+                    problems.add(format!("{field}[{index}].name"), format!("`{name}` is listed twice: expected distinct names"));
                 }
             }
         }
@@ -353,7 +353,7 @@ impl FlashConfig {
     fn reference_problems(&self, read: &[&str], problems: &mut Problems) {
         let first = self.erase_modes.first().map_or(0, |mode| mode.level);
         if first > 0 {
-            problems.add("flash.erase_mode[0].level", format!("{first}: expected 0, the deepest, of the first mode"));
+            problems.add("flash.erase_mode[0].level", format!("{first}: the first erase mode must have level 0, the deepest"));
         }
         let codes: Vec<&str> = self.encoders.iter().map(|encoder| encoder.code.as_str()).collect();
         for (index, mode) in self.write_modes.iter().enumerate() {
@@ -381,7 +381,7 @@ impl FlashConfig {
             if codes[..index].contains(&encoder.code.as_str()) {
                 problems.add(
                     format!("flash.encoder[{index}].code"),
-                    format!("`{}` stands twice: expected distinct names", encoder.code),
+                    format!("`{}` is listed twice: expected distinct names", encoder.code),
                 );
             }
             if encoder.throughput.is_some_and(|rate| rate.0 == 0) {

@@ -22,7 +22,7 @@ pub(crate) enum Phase {
     /// Waiting for the channel, or using it, to transfer a read's data.
     Data,
     /// The array is busy, and a suspend command waits for the channel.
-    SuspendAsked,
+    SuspendRequested,
     /// Transferring the suspend command, then suspending.
     Suspending,
     /// Waiting for the channel for the resume command, transferring it, then resuming.
@@ -65,8 +65,8 @@ pub(crate) struct Die {
     pub relocation_reads: List,
     /// A program that was pulled for this die and is being encoded, or is encoded and waits for the read in progress on
     /// the die to end.
-    pub awaited: u32,
-    /// True if the awaited program's data is encoded.
+    pub pending_program: u32,
+    /// True if the pending program's data is encoded.
     pub encoded: bool,
     /// Instant at which the operation in progress occupied the die.
     pub started: SimTime,

@@ -65,12 +65,16 @@ impl Flash {
         let scheduler = config.scheduler.build(());
         let phases = [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command];
         let dies_per_channel = geometry.die_count / geometry.shape.channels;
-        let die =
-            |index: u32| Die { channel: geometry.channel_of(DieId(index)).0, running: NONE, awaited: NONE, ..Die::default() };
+        let die = |index: u32| Die {
+            channel: geometry.channel_of(DieId(index)).0,
+            running: NONE,
+            pending_program: NONE,
+            ..Die::default()
+        };
         Flash {
             timing: Timing::new(config, geometry.units_per_program),
             dies: (0..geometry.die_count).map(die).collect(),
-            channels: vec![Channel::with_room(dies_per_channel as usize); geometry.shape.channels as usize],
+            channels: vec![Channel::with_capacity(dies_per_channel as usize); geometry.shape.channels as usize],
             encoders: Encoders::new(config, geometry.units_per_program),
             progress: Vec::with_capacity(1024),
             bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
@@ -133,11 +137,11 @@ impl Flash {
         if die.running == NONE {
             out.mark_ready(die_id);
         } else if for_host && self.suspension.is_some() {
-            self.ask_suspension(die_id, now, out);
+            self.request_suspension(die_id, now, out);
         }
     }
 
-    /// Starts the next operation of a free die, unless one is to be pulled from the FTL: an awaited program that is
+    /// Starts the next operation of a free die, unless one is to be pulled from the FTL: a pending program that is
     /// encoded, a waiting read, or the resumption of a suspended operation. `oldest_write` is the instant since which
     /// the oldest host write that the die could take has been waiting.
     #[inline]
@@ -146,7 +150,7 @@ impl Flash {
         if die.running != NONE {
             return Dispatch::Busy;
         }
-        if die.awaited != NONE {
+        if die.pending_program != NONE {
             return self.dispatch_awaited(die_id, now, out);
         }
         let host = if out.signals.hold { NONE } else { die.host_reads.head };
@@ -175,7 +179,7 @@ impl Flash {
     /// Starts the oldest waiting read of a free die for which nothing could be pulled, host reads first. Returns false
     /// if there is none. With `despite_hold`, a host read starts even while a policy holds back other work: the read
     /// pins a block whose erase must make the space that the policy's moves need.
-    pub fn dispatch_any_read(&mut self, die_id: DieId, despite_hold: bool, now: SimTime, out: &mut Outbox) -> bool {
+    pub fn dispatch_waiting_read(&mut self, die_id: DieId, despite_hold: bool, now: SimTime, out: &mut Outbox) -> bool {
         let die = &self.dies[die_id.index()];
         if die.host_reads.head != NONE && (!out.signals.hold || despite_hold) {
             self.start_waiting_read(die_id, true, now, out);
@@ -187,11 +191,11 @@ impl Flash {
         true
     }
 
-    /// Returns true if an operation may be pulled for a die: it has none in progress, awaited or suspended.
+    /// Returns true if an operation may be pulled for a die: it has none in progress, pending or suspended.
     #[inline]
     pub fn is_free(&self, die: DieId) -> bool {
         let die = &self.dies[die.index()];
-        die.running == NONE && die.awaited == NONE && die.suspended.is_none()
+        die.running == NONE && die.pending_program == NONE && die.suspended.is_none()
     }
 
     /// Returns true if reads wait for a die.
@@ -210,7 +214,7 @@ impl Flash {
             && let Some(at) = self.encoders.accept(mode, encode, now)
         {
             let die = &mut self.dies[die_id.index()];
-            die.awaited = slot;
+            die.pending_program = slot;
             die.encoded = false;
             out.events.push(at, Class::Done, Event::Encoded(die_id));
             return;
@@ -228,25 +232,25 @@ impl Flash {
     /// Handles the end of the encoding of the program that was pulled for a die.
     pub fn encoded(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
-        let progress = &mut self.progress[die.awaited as usize];
+        let progress = &mut self.progress[die.pending_program as usize];
         progress.ledger.charge(Cause::EccWait, now.since(progress.enqueued));
         die.clock.read_into(&mut progress.reading, now);
         die.encoded = true;
         out.mark_ready(die_id);
     }
 
-    /// Dispatches to a free die with an awaited program. The die serves reads while the program is being encoded; an
+    /// Dispatches to a free die with a pending program. The die serves reads while the program is being encoded; an
     /// encoded program starts before any read.
     fn dispatch_awaited(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Dispatch {
         let die = &mut self.dies[die_id.index()];
         if die.encoded {
-            let slot = std::mem::replace(&mut die.awaited, NONE);
+            let slot = std::mem::replace(&mut die.pending_program, NONE);
             let progress = &mut self.progress[slot as usize];
             die.clock.charge_since(&progress.reading, now, &mut progress.ledger);
             self.begin(slot, now, out);
             return Dispatch::Started;
         }
-        if self.dispatch_any_read(die_id, false, now, out) { Dispatch::Started } else { Dispatch::Busy }
+        if self.dispatch_waiting_read(die_id, false, now, out) { Dispatch::Started } else { Dispatch::Busy }
     }
 
     /// Handles the end of a phase of a die's operation. An event with an old `generation` is ignored.
@@ -260,9 +264,9 @@ impl Flash {
             Phase::Array if out.operations[slot].kind == OperationKind::Read => {
                 die.phase = Phase::Data;
                 let hold = self.timing.data(&out.operations[slot]);
-                self.ask_bus(die_id, BusPhase::ReadData, hold, now, out);
+                self.request_channel(die_id, BusPhase::ReadData, hold, now, out);
             }
-            Phase::SuspendAsked => {
+            Phase::SuspendRequested => {
                 // The array finished before its suspend command got the channel.
                 self.channels[die.channel as usize].withdraw(die_id);
                 self.finish(die_id, now, out);
@@ -366,12 +370,12 @@ impl Flash {
         };
         let work = operation.work();
         turn(die, work, now, out);
-        self.ask_bus(die_id, phase, hold, now, out);
+        self.request_channel(die_id, phase, hold, now, out);
     }
 
     /// Requests the channel for a die: takes it if it is free, and queues otherwise.
     #[inline]
-    fn ask_bus(&mut self, die_id: DieId, phase: BusPhase, hold: Nanos, now: SimTime, out: &mut Outbox) {
+    fn request_channel(&mut self, die_id: DieId, phase: BusPhase, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let channel_index = self.dies[die_id.index()].channel;
         let channel = &mut self.channels[channel_index as usize];
         if channel.is_free(now) {
@@ -393,7 +397,7 @@ impl Flash {
         let channel = &mut self.channels[channel_id.index()];
         if channel.has_waiting() && !channel.armed {
             channel.armed = true;
-            out.events.push(channel.free_at(), Class::Dispatch, Event::Bus(channel_id));
+            out.events.push(channel.free_at(), Class::Dispatch, Event::ChannelFree(channel_id));
         }
     }
 
@@ -428,7 +432,7 @@ impl Flash {
                 ledger.charge(Cause::Transfer, hold);
                 end
             }
-            Phase::SuspendAsked => {
+            Phase::SuspendRequested => {
                 let remaining = die.array_end.since(now);
                 die.suspended = Some(Suspended { op: slot, remaining, since: die.clock.read(now) });
                 die.phase = Phase::Suspending;
@@ -472,7 +476,7 @@ impl Flash {
 
     /// Requests suspension of the operation in progress on a die for which a host read waits, if the configuration
     /// allows it.
-    fn ask_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+    fn request_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let Some(rule) = &self.suspension else { return };
         let die = &mut self.dies[die_id.index()];
         if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
@@ -488,9 +492,9 @@ impl Flash {
             return;
         }
         progress.suspensions += 1;
-        die.phase = Phase::SuspendAsked;
+        die.phase = Phase::SuspendRequested;
         let hold = self.timing.suspend_command();
-        self.ask_bus(die_id, BusPhase::Command, hold, now, out);
+        self.request_channel(die_id, BusPhase::Command, hold, now, out);
     }
 
     /// Resumes the suspended operation of a die for which no host read waits any more.
@@ -500,7 +504,7 @@ impl Flash {
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
         die.phase = Phase::Resuming;
         turn(die, Work::Held, now, out);
-        self.ask_bus(die_id, BusPhase::Command, hold, now, out);
+        self.request_channel(die_id, BusPhase::Command, hold, now, out);
     }
 
     fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
@@ -520,7 +524,7 @@ impl Flash {
         die.phase = Phase::Array;
         schedule(die, die_id, die.array_end, out);
         if die.host_reads.head != NONE {
-            self.ask_suspension(die_id, now, out);
+            self.request_suspension(die_id, now, out);
         }
     }
 }
@@ -536,7 +540,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Excludes a span of length `off`, in which nothing was busy, from the measurement that starts at this snapshot.
-    pub fn leave_out(&mut self, off: Nanos) {
+    pub fn exclude(&mut self, off: Nanos) {
         self.at = self.at + off;
     }
 }
@@ -600,6 +604,6 @@ fn bus_name(phase: Phase) -> &'static str {
         Phase::Data => "data out",
         Phase::Suspending => "suspend",
         Phase::Resuming => "resume",
-        Phase::Rest | Phase::Command | Phase::SuspendAsked => "channel",
+        Phase::Rest | Phase::Command | Phase::SuspendRequested => "channel",
     }
 }

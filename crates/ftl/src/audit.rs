@@ -88,7 +88,7 @@ impl Ftl {
             ("taken", count(BlockState::Victim) + count(BlockState::Erasing), victims),
         ];
         for (what, blocks, known) in counted.into_iter().filter(|(_, blocks, known)| blocks != known) {
-            found.push(format!("{die:?} has {blocks} {what} blocks, and knows of {known}"));
+            found.push(format!("{die:?} has {blocks} {what} blocks, and counts {known}"));
         }
         for mode in (0..self.parameters.facts.write_modes.len() as u8).map(ModeId) {
             let least = blocks()
@@ -110,7 +110,7 @@ impl Ftl {
 impl Ftl {
     /// Describes waiting work for the report of a stall: page moves, write queues, and the free blocks, collection,
     /// frontiers and block fill of each die.
-    pub fn situation(&self) -> String {
+    pub fn stall_report(&self) -> String {
         let mut text = format!(
             "{} page moves ({} urgent, {} read), {} dies have room",
             self.moves.in_flight,
@@ -135,7 +135,7 @@ impl Ftl {
                 collector.gathered.len(),
                 collector.reading,
                 collector.urgent,
-                collector.wanted_count(),
+                collector.request_count(),
             );
             for open in self.space.open_blocks().filter(|open| self.store.geometry.die_of(open.block) == die) {
                 text += &format!("; {open:?}, mode {}", self.store.block(open.block).mode());

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A request to empty a block for a reason other than space; stale once the block has been erased.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct RelocationRequest {
     pub block: BlockId,
     pub erase_count: u32,
     pub reason: Reason,
@@ -28,7 +28,7 @@ pub(crate) struct Collector {
     /// Place in the victim at which the search for valid units continues.
     pub cursor: Ppn,
     /// End of the range of the victim whose map entries have been prefetched.
-    pub looked_ahead: Ppn,
+    pub prefetched_until: Ppn,
     /// Places in the victim of the units that have been read and not yet programmed.
     pub gathered: Vec<Ppn>,
     /// Number of leading `gathered` units that have been encoded with the code `encoded_for` (an encoder number,
@@ -49,9 +49,9 @@ pub(crate) struct Collector {
     /// True if the victim was taken for background collection.
     pub background: bool,
     /// Valid units of the victim when it was taken.
-    pub valid_at_first: u32,
+    pub initial_valid: u32,
     /// Blocks waiting to be emptied for a reason other than space.
-    wanted: Vec<Wanted>,
+    wanted: Vec<RelocationRequest>,
 }
 
 impl Collector {
@@ -60,7 +60,7 @@ impl Collector {
             victim: None,
             reason: Reason::Gc,
             cursor: Ppn(0),
-            looked_ahead: Ppn(0),
+            prefetched_until: Ppn(0),
             gathered: Vec::with_capacity(2 * units_per_program as usize),
             encoded: 0,
             encoded_for: 0,
@@ -70,14 +70,14 @@ impl Collector {
             urgent: false,
             in_background: false,
             background: false,
-            valid_at_first: 0,
+            initial_valid: 0,
             wanted: Vec::new(),
         }
     }
 
     /// Queues a request to empty a block. If the block is queued already, its position is kept; the queued request is
     /// replaced only if it is stale (another erase count) or the new one is urgent.
-    pub fn want(&mut self, wanted: Wanted) {
+    pub fn want(&mut self, wanted: RelocationRequest) {
         match self.wanted.iter_mut().find(|known| known.block == wanted.block) {
             None => self.wanted.push(wanted),
             Some(known) if known.erase_count != wanted.erase_count || wanted.urgent => *known = wanted,
@@ -87,18 +87,18 @@ impl Collector {
     }
 
     /// Removes and returns the next request: the oldest urgent one, or else the oldest.
-    pub fn next_wanted(&mut self) -> Option<Wanted> {
+    pub fn next_request(&mut self) -> Option<RelocationRequest> {
         let next = self.wanted.iter().position(|wanted| wanted.urgent).unwrap_or(0);
         (next < self.wanted.len()).then(|| self.wanted.remove(next))
     }
 
     /// Returns the number of blocks waiting to be emptied.
-    pub fn wanted_count(&self) -> usize {
+    pub fn request_count(&self) -> usize {
         self.wanted.len()
     }
 
     /// Returns true if a waiting request is urgent (its retention limit is near).
-    pub fn wants_urgent_move(&self) -> bool {
+    pub fn has_urgent_request(&self) -> bool {
         self.wanted.iter().any(|wanted| wanted.urgent)
     }
 
@@ -107,11 +107,11 @@ impl Collector {
         debug_assert!(self.victim.is_none() && self.gathered.is_empty() && self.encoding.is_none());
         self.victim = Some(taken.block);
         self.cursor = first;
-        self.looked_ahead = first;
+        self.prefetched_until = first;
         self.reason = taken.reason;
         self.background = taken.background;
-        self.valid_at_first = taken.valid;
-        self.urgent = urgent || self.wants_urgent_move();
+        self.initial_valid = taken.valid;
+        self.urgent = urgent || self.has_urgent_request();
     }
 
     /// Requires that the first `count` gathered units be encoded with `code`. Returns the number of them that are not;
@@ -138,7 +138,7 @@ impl Collector {
 
     /// Returns the current collection as policies see it.
     pub fn collection(&self) -> Option<Collection> {
-        let Collector { reason, background, valid_at_first: valid, .. } = *self;
+        let Collector { reason, background, initial_valid: valid, .. } = *self;
         self.victim.map(|block| Collection { block, reason, background, valid })
     }
 }

@@ -188,7 +188,10 @@ impl FtlConfig {
         if geometry.unit_count() >= u64::from(crate::map::SLOT_BASE) {
             problems.add(
                 "flash",
-                format!("{} bytes of flash: expected less than 16 TiB, what 32-bit places can name", geometry.physical_bytes()),
+                format!(
+                    "{} bytes of flash: expected less than 16 TiB, the limit of 32-bit map entries",
+                    geometry.physical_bytes()
+                ),
             );
             return;
         }

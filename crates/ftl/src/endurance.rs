@@ -7,7 +7,7 @@ use kit::{BlockId, DieId, ModeId, effective_wear_class};
 /// Returns the largest number of write frontiers that can be open on a die (per group of planes, where planes take
 /// turns program by program): one for relocations in each of `write_modes`, and the policy's `host_streams`, counted as
 /// two at least.
-pub fn most_streams(write_modes: usize, host_streams: u8) -> u32 {
+pub fn max_streams_per_die(write_modes: usize, host_streams: u8) -> u32 {
     write_modes as u32 + u32::from(host_streams.max(2))
 }
 
@@ -109,7 +109,7 @@ impl Ftl {
     /// used once more.
     fn can_spare(&mut self, die: DieId) -> bool {
         let geometry = &self.store.geometry;
-        let streams = most_streams(self.parameters.facts.write_modes.len(), self.needs.host_streams);
+        let streams = max_streams_per_die(self.parameters.facts.write_modes.len(), self.needs.host_streams);
         let [.., needed] = self.config.blocks_needed(geometry, streams);
         let left = u64::from(geometry.blocks_per_die - self.retired_blocks(die));
         if left <= needed {

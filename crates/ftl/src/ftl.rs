@@ -8,7 +8,7 @@ mod relocate;
 mod save;
 mod serve;
 
-use crate::collector::{Collector, Wanted};
+use crate::collector::{Collector, RelocationRequest};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
@@ -390,14 +390,14 @@ impl Ftl {
         self.policy.is_saved_whole()
     }
 
-    /// Returns true if the policy requires the future accesses of the workload ([`Ftl::foresee`]).
+    /// Returns true if the policy requires the future accesses of the workload ([`Ftl::set_future`]).
     pub fn wants_future(&self) -> bool {
         self.policy.wants_future()
     }
 
     /// Passes the policy the accesses of the workload that begins at `start`.
-    pub fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
-        self.policy.foresee(future, start);
+    pub fn set_future(&mut self, future: &Arc<Future>, start: SimTime) {
+        self.policy.set_future(future, start);
     }
 
     /// Returns true if data of a collection is in an encoder or waiting for one.

@@ -24,7 +24,7 @@ pub mod wear;
 mod writes;
 
 pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
-pub use endurance::most_streams;
+pub use endurance::max_streams_per_die;
 pub use ftl::{Ftl, FtlCounters, HostUnit, Loaded, Parameters};
 pub use map::{BlockRecord, BlockState, Store};
 pub use policy::PolicyConfig;

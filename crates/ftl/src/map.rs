@@ -300,7 +300,7 @@ impl Store {
     /// Returns the largest number of valid units with which collecting a block still frees space: the last program of a
     /// collection is padded, so at least one program's worth of units must be invalid.
     #[inline]
-    pub fn most_worth_moving(&self) -> u32 {
+    pub fn max_valid_to_collect(&self) -> u32 {
         self.geometry.units_per_block - self.geometry.units_per_program
     }
 

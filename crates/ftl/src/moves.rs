@@ -54,7 +54,7 @@ impl PageMoves {
 
     /// Marks a move as overdue when its deadline timer fires. Returns false if the timer belonged to a move that has
     /// ended: the slot is then free, or holds another move that is not due yet or already marked.
-    pub fn is_due(&mut self, slot: u32, now: SimTime) -> bool {
+    pub fn mark_overdue(&mut self, slot: u32, now: SimTime) -> bool {
         let Some(one) = &mut self.slots[slot] else { return false };
         if one.overdue || one.page.deadline.is_none_or(|deadline| deadline > now) {
             return false;

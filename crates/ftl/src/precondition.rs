@@ -128,7 +128,7 @@ impl Ftl {
         }
         self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
-        self.space.settle(&mut self.store, die, 0);
+        self.space.close_full(&mut self.store, die, 0);
     }
 
     /// Returns the number of free blocks below which an untimed write collects first: the level around which the timed
@@ -171,7 +171,7 @@ impl Ftl {
             self.store.invalidate(from);
             self.store.l2p.set(lpn.index(), encode(to));
             self.store.place(lpn, to);
-            self.space.settle(&mut self.store, die, stream);
+            self.space.close_full(&mut self.store, die, stream);
             at = Ppn(from.0 + 1);
             count -= 1;
         }
@@ -244,7 +244,7 @@ impl Ftl {
                 let lpns = (next..next + u64::from(count)).map(|index| permutation.at(index));
                 fill_block(&mut self.store, &mut scatter, first, u32::from(count), lpns, rng);
                 next += u64::from(count);
-                self.space.settle(&mut self.store, DieId(die), 0);
+                self.space.close_full(&mut self.store, DieId(die), 0);
             }
             if !progress(f64::from(die + 1) / f64::from(geometry.die_count)) {
                 return Ok(false);
@@ -344,7 +344,7 @@ impl Ftl {
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }
             self.store.blocks[block.index()].programmed = (next + missing).div_euclid(units_per_program) as u16;
-            self.space.settle(&mut self.store, die, stream);
+            self.space.close_full(&mut self.store, die, stream);
         }
         self.space.opened.clear();
         for die in (0..geometry.die_count).map(DieId) {
@@ -456,10 +456,10 @@ struct Scatter {
 
 impl Scatter {
     /// Approximate number of sections of the map.
-    const STRETCHES: u64 = 512;
+    const SECTIONS: u64 = 512;
 
     fn new(units: u64) -> Scatter {
-        let shift = (units / Scatter::STRETCHES).max(1).ilog2() + 1;
+        let shift = (units / Scatter::SECTIONS).max(1).ilog2() + 1;
         // Two entries for each cache line of the section; fewer on the largest drives, within 64 MiB in all.
         let together = ((1usize << shift) / 8).clamp(64, 16_384);
         Scatter { shift, waiting: (0..=units >> shift).map(|_| Vec::with_capacity(together)).collect() }

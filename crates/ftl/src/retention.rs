@@ -74,10 +74,10 @@ pub(crate) struct Retention {
     /// Instant for which the timer is armed.
     pub armed: Option<SimTime>,
     /// Largest number of valid units allowed in each mode, so that all of them can be moved in half its shortest limit.
-    pub most_owed: Vec<u64>,
-    /// Like `most_owed`, but for the time after which blocks are moved in the background: data is not moved into a mode
+    pub max_limited_units: Vec<u64>,
+    /// Like `max_limited_units`, but for the time after which blocks are moved in the background: data is not moved into a mode
     /// that holds more units, because it would at once be due again.
-    pub most_moved: Vec<u64>,
+    pub max_background_units: Vec<u64>,
     /// Shortest time between a move and the limit that it had to meet \[ns; negative: missed\].
     pub least_margin: Option<i64>,
     pub misses: u64,
@@ -97,8 +97,8 @@ impl Retention {
         moving: &MoveTimes,
     ) -> Retention {
         let in_time = |span: Option<&Nanos>| span.map_or(u64::MAX, |span| (span.0 as f64 / 2.0 / moving.per_unit()) as u64);
-        let most_owed: Vec<u64> = limits.iter().map(|classes| in_time(classes.iter().min())).collect();
-        let most_moved = move_after.iter().map(|after| in_time(after.as_ref())).collect();
+        let max_limited_units: Vec<u64> = limits.iter().map(|classes| in_time(classes.iter().min())).collect();
+        let max_background_units = move_after.iter().map(|after| in_time(after.as_ref())).collect();
         let background = move_after.into_iter().map(|after| (after, VecDeque::new())).collect();
         let classes = limits.iter().map(|classes| vec![VecDeque::new(); classes.len()]).collect();
         let owed = vec![0; moving.dies * limits.len()];
@@ -111,8 +111,8 @@ impl Retention {
             moving: *moving,
             background,
             armed: None,
-            most_owed,
-            most_moved,
+            max_limited_units,
+            max_background_units,
             least_margin: None,
             misses: 0,
             powered_since: i64::MIN,
@@ -192,7 +192,7 @@ impl Retention {
 
     /// Returns the instant at which moving must begin: early enough for all other blocks of the mode on the die to be
     /// moved as well, and for the one encoder to serve all dies.
-    fn begins(&self, store: &Store, due: &Due) -> SimTime {
+    fn move_start(&self, store: &Store, due: &Due) -> SimTime {
         let mode = store.block(due.block).mode();
         let others = self.owed[self.owed_index(store, due.block, mode)].saturating_sub(1);
         let early = self.moving.block.0.saturating_mul(u64::from(others)).saturating_add(self.encoding_time(mode).0);
@@ -206,7 +206,7 @@ impl Retention {
         }
         let blocks: u64 =
             self.owed.iter().skip(usize::from(mode)).step_by(self.limits.len()).map(|&blocks| u64::from(blocks)).sum();
-        let units = blocks.saturating_mul(u64::from(self.moving.block_units)).min(self.most_owed[usize::from(mode)]);
+        let units = blocks.saturating_mul(u64::from(self.moving.block_units)).min(self.max_limited_units[usize::from(mode)]);
         Nanos((units.min(self.moving.user_units) as f64 * self.moving.encoder_share()) as u64)
     }
 
@@ -248,7 +248,7 @@ impl Retention {
 
     /// Returns the queues that are not empty, by index, and the instant at which the first block of each is due.
     fn heads<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = (usize, SimTime)> + 'a {
-        let limited = self.classes.iter().flatten().map(|queue| queue.front().map(|due| self.begins(store, due)));
+        let limited = self.classes.iter().flatten().map(|queue| queue.front().map(|due| self.move_start(store, due)));
         let background = self.background.iter().map(|(_, queue)| queue.front().map(|due| due.at));
         limited.chain(background).enumerate().filter_map(|(index, at)| at.map(|at| (index, at)))
     }

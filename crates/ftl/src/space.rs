@@ -242,7 +242,7 @@ impl Space {
             if !self.can_open(at.die, at.class) {
                 return None;
             }
-            self.give_up(store, at.die, slot);
+            self.close_frontier(store, at.die, slot);
         }
         if self.frontiers[slot].block == NONE {
             let block = self.take_free(at, slot % self.width)?;
@@ -276,19 +276,19 @@ impl Space {
     /// Closes a stream's frontiers whose blocks are full. Must be called after the units allocated by
     /// [`Space::advance`] have been placed.
     #[inline]
-    pub fn settle(&mut self, store: &mut Store, die: DieId, stream: usize) {
+    pub fn close_full(&mut self, store: &mut Store, die: DieId, stream: usize) {
         let first = (die.index() * self.streams + stream) * self.width;
         for slot in first..first + self.width {
             let frontier = self.frontiers[slot];
             if frontier.block != NONE && frontier.next_unit == store.units_in(ModeId(store.block(BlockId(frontier.block)).mode()))
             {
-                self.give_up(store, die, slot);
+                self.close_frontier(store, die, slot);
             }
         }
     }
 
     /// Closes a frontier, full or not.
-    fn give_up(&mut self, store: &mut Store, die: DieId, slot: usize) {
+    fn close_frontier(&mut self, store: &mut Store, die: DieId, slot: usize) {
         let block = std::mem::replace(&mut self.frontiers[slot].block, NONE);
         store.close(BlockId(block));
         self.update_space(die);
@@ -299,7 +299,7 @@ impl Space {
         let of_die = self.streams * self.width;
         let first = die.index() * of_die;
         let slot = (first..first + of_die).find(|&slot| self.frontiers[slot].block == block.0);
-        self.give_up(store, die, slot.expect("an open block is a frontier"));
+        self.close_frontier(store, die, slot.expect("an open block is a frontier"));
     }
 
     /// Returns the open blocks.
@@ -339,13 +339,13 @@ impl Space {
     /// Adds an erased block to the free blocks of its die.
     pub fn put_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
         let die = store.geometry.die_of(block);
-        self.put_back(store, block, wear);
+        self.insert_free(store, block, wear);
         self.free_count[die.index()] += 1;
         self.update_space(die);
     }
 
     /// Puts a free block into the list of the level of its last erase.
-    pub fn put_back(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
+    pub fn insert_free(&mut self, store: &Store, block: BlockId, wear: &dyn WearLeveling) {
         let group = store.geometry.die_of(block).index() * self.groups + store.geometry.group_of(block) as usize;
         let level = usize::from(self.erase_levels[store.erase_mode(block).index()]);
         self.turn += 1;
@@ -354,7 +354,7 @@ impl Space {
 
     /// Returns the state that decides where data is written next, for saving.
     pub fn image(&self) -> SpaceImage {
-        assert!(self.opened.is_empty(), "every block that was opened has been told of");
+        assert!(self.opened.is_empty(), "newly opened blocks have been reported");
         SpaceImage {
             host_streams: self.host_streams,
             streams: self.streams,

@@ -38,7 +38,7 @@ impl BufferConfig {
         }
         let least = u64::from(units_per_program) * UNIT_BYTES;
         match self.capacity {
-            None => problems.add("buffer.capacity", "missing: policy `write_back` needs it, such as \"32MiB\""),
+            None => problems.add("buffer.capacity", "missing: required by policy `write_back`, for example \"32MiB\""),
             Some(capacity) if capacity.0 < least || capacity.0 / UNIT_BYTES > 1 << 23 => {
                 problems
                     .add("buffer.capacity", format!("{capacity}: expected at least {least}B, one program, and at most 32GiB"));
@@ -46,7 +46,7 @@ impl BufferConfig {
             Some(_) => {}
         }
         if self.flush_after.is_none() {
-            problems.add("buffer.flush_after", "missing: policy `write_back` needs it, such as \"1ms\"");
+            problems.add("buffer.flush_after", "missing: required by policy `write_back`, for example \"1ms\"");
         }
     }
 

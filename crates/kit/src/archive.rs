@@ -51,7 +51,7 @@ impl<'a> Archive<'a> {
         match self.0 {
             Direction::Save(bytes) => Ok(bytes),
             Direction::Load([]) => Ok(Vec::new()),
-            Direction::Load(rest) => Err(format!("damaged state: {} bytes too many", rest.len())),
+            Direction::Load(rest) => Err(format!("damaged state: {} unread bytes at the end", rest.len())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Returns the upper end of the range in which `holds` is true, approached from below by `halvings` halvings of
 /// `low..high`. `holds` must be true at `low` and become false at most once. It is true at the result.
-pub fn last_holding(mut low: f64, mut high: f64, halvings: u32, holds: impl Fn(f64) -> bool) -> f64 {
+pub fn bisect_last_true(mut low: f64, mut high: f64, halvings: u32, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..halvings {
         let middle = 0.5 * (low + high);
         *(if holds(middle) { &mut low } else { &mut high }) = middle;
@@ -17,7 +17,7 @@ pub fn last_holding(mut low: f64, mut high: f64, halvings: u32, holds: impl Fn(f
 /// fourth round, and wherever the chord is unusable, the interval is halved instead. The search ends once the weighted
 /// value at the lower end is above `-near`, or the interval is as small as doubles resolve. `f` is not above zero at
 /// the returned point.
-pub fn crossing(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 {
+pub fn find_root(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 {
     let ((mut low, mut at_low), (mut high, mut at_high)) = ((low, f(low)), (high, f(high)));
     let mut stayed = 0i32;
     for round in 0..100 {
@@ -46,7 +46,7 @@ pub fn crossing(low: f64, high: f64, near: f64, f: impl Fn(f64) -> f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{crossing, last_holding};
+    use super::{bisect_last_true, find_root};
     use std::cell::Cell;
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
             (|x: f64| libm::exp(30.0 * (x - 1.9)) - 1.0, 1.9),
         ] {
             let looks = Cell::new(0);
-            let found = crossing(0.01, 2.0, 1e-9, |x| {
+            let found = find_root(0.01, 2.0, 1e-9, |x| {
                 looks.set(looks.get() + 1);
                 f(x)
             });
@@ -69,15 +69,15 @@ mod tests {
             );
         }
         // At a jump, the last point before it is returned.
-        let jump = crossing(0.0, 1.0, 1e-9, |x| if x < 0.3 { -1.0 } else { 1.0 });
+        let jump = find_root(0.0, 1.0, 1e-9, |x| if x < 0.3 { -1.0 } else { 1.0 });
         assert!(jump < 0.3 && jump > 0.3 - 1e-9, "{jump}");
         // A root at the lower end.
-        assert_eq!(crossing(0.0, 1.0, 1e-9, |x| x), 0.0);
+        assert_eq!(find_root(0.0, 1.0, 1e-9, |x| x), 0.0);
     }
 
     #[test]
     fn the_end_is_found_from_below() {
-        let root = last_holding(0.0, 2.0, 60, |x| x * x <= 2.0);
+        let root = bisect_last_true(0.0, 2.0, 60, |x| x * x <= 2.0);
         assert!(root * root <= 2.0 && (root - std::f64::consts::SQRT_2).abs() < 1e-15);
     }
 }

@@ -15,7 +15,7 @@ pub enum Event {
         generation: u32,
     },
     /// A channel for which dies wait becomes free.
-    Bus(ChannelId),
+    ChannelFree(ChannelId),
     /// A command arrives at the device.
     Arrival(CommandId),
     /// A command, and for a write its data, has crossed the host link.

@@ -130,7 +130,7 @@ impl History {
     }
 
     /// Stops keeping entries; the digest continues.
-    pub fn keep_no_more(&mut self) {
+    pub fn stop_keeping(&mut self) {
         self.keeps = false;
     }
 

@@ -43,7 +43,7 @@ pub enum Owner {
     /// A part of a host read.
     Command(CommandId),
     /// The write-queue entry of a partly written unit, whose other sectors are read.
-    Fill(u32),
+    PartialRead(u32),
     /// The collection in progress on the operation's die.
     #[default]
     Collector,

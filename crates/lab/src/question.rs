@@ -114,7 +114,7 @@ pub struct EraseWear {
 
 /// A validated question, with names resolved and defaults filled in.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct ResolvedQuestion {
     /// The part, with the changes that the question makes to it.
     pub part: Part,
     /// Wear; the rated cycles if none was given.
@@ -160,7 +160,7 @@ pub struct Given {
     pub retention: bool,
 }
 
-impl Setting {
+impl ResolvedQuestion {
     /// Returns the condition of one page.
     pub fn condition(&self, pe_cycles: f64, age: Nanos, step: f64) -> Condition {
         Condition { step, erase_shift: self.erase_shift, pe_cycles, age, reads: self.reads }
@@ -168,8 +168,7 @@ impl Setting {
 
     /// Returns the notes that accompany every answer.
     pub fn notes(&self) -> Vec<String> {
-        let text =
-            "the code's limit is carried from the failures that were counted to far rarer ones as if it had no error floor";
+        let text = "the limit of the measured code is extrapolated to far lower failure rates than were counted, assuming no error floor";
         if self.measured { vec![text.to_owned()] } else { Vec::new() }
     }
 
@@ -208,7 +207,7 @@ impl Question {
     ///
     /// # Errors
     /// All values out of range and all unknown names; an unknown part is reported alone.
-    pub fn setting(&self) -> Result<Setting, Problems> {
+    pub fn setting(&self) -> Result<ResolvedQuestion, Problems> {
         let mut problems = Problems::default();
         let mut part = self.part()?;
         self.adjust(&mut part, &mut problems);
@@ -219,7 +218,7 @@ impl Question {
         if self.erase_shift != 0.0 {
             match shallowest {
                 Some(most) => within(&mut problems, "erase_shift", self.erase_shift, 0.0, most),
-                None => problems.add("erase_shift", format!("cell {} has no erase depth: leave it away", part.name)),
+                None => problems.add("erase_shift", format!("cell {} has no erase depth: omit `erase_shift`", part.name)),
             }
         }
         let pe = numbers(self.pe.as_ref(), f64::from(part.device.rated_pe_cycles));
@@ -250,7 +249,7 @@ impl Question {
             retention: self.retention.is_some(),
         };
         problems.or(())?;
-        Ok(Setting {
+        Ok(ResolvedQuestion {
             pe,
             age: at_reference(&age_given),
             age_given,

@@ -1,4 +1,4 @@
-//! Columns of a table, as Python takes them: a type and bytes.
+//! Columns of a table in the form in which Python receives them: a type and the values as little-endian bytes.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 pub struct Columns<'py>(pub Bound<'py, PyDict>);
 
 impl<'py> Columns<'py> {
-    /// No columns yet.
+    /// Creates a table without columns.
     pub fn new(py: Python<'py>) -> Columns<'py> {
         Columns(PyDict::new(py))
     }
 
-    /// Adds a column of integers.
+    /// Adds a column of unsigned 64-bit integers.
     pub fn u64(&self, name: &str, values: impl Iterator<Item = u64>) -> PyResult<()> {
         let bytes: Vec<u8> = values.flat_map(u64::to_le_bytes).collect();
         self.0.set_item(name, ("u64", PyBytes::new(self.0.py(), &bytes)))
@@ -25,13 +25,14 @@ impl<'py> Columns<'py> {
         self.0.set_item(name, ("f64", PyBytes::new(self.0.py(), &bytes)))
     }
 
-    /// Adds a column of codes, with the names that they stand for.
+    /// Adds a column of codes: each value is an index into `names`.
     pub fn codes(&self, name: &str, values: impl Iterator<Item = u32>, names: Vec<String>) -> PyResult<()> {
         let bytes: Vec<u8> = values.flat_map(u32::to_le_bytes).collect();
         self.0.set_item(name, ("u32", PyBytes::new(self.0.py(), &bytes), names))
     }
 
-    /// Adds a column of strings that repeat, as codes in the order of first appearance.
+    /// Adds a column of repeating strings, stored as codes. Codes are numbered in the order in which the strings first
+    /// appear.
     pub fn strings(&self, name: &str, values: impl Iterator<Item = String>) -> PyResult<()> {
         let mut known: BTreeMap<String, u32> = BTreeMap::new();
         let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! What is wrong with an input, as a Python exception.
+//! Python exceptions for problems in the input or in a policy.
 
 use kit::Problems;
 use pyo3::exceptions::PyValueError;
@@ -13,25 +13,26 @@ pyo3::create_exception!(
     "Something went wrong in a policy: the call, and what (nothing if it raised an exception, which is the cause)."
 );
 
-/// The exception for something wrong with what a policy declares or answers: one pair for each thing.
+/// Returns the exception for problems in a policy's declarations or answers. Its argument is a list of pairs (call,
+/// problem).
 pub fn refuse_policy(problems: Problems) -> PyErr {
     let pairs: Vec<(String, String)> = problems.0.iter().map(|problem| (problem.place.clone(), problem.detail())).collect();
     PolicyError::new_err((pairs,))
 }
 
-/// The exception for one that a policy raised.
+/// Returns the `PolicyError` whose cause is an exception that a policy raised.
 pub fn raised_in_policy(py: Python<'_>, raised: PyErr) -> PyErr {
     let error = PolicyError::new_err((Vec::<(String, String)>::new(),));
     error.set_cause(py, Some(raised));
     error
 }
 
-/// The exception for `problems`.
+/// Returns the `InputError` for `problems`.
 pub fn refuse(problems: Problems) -> PyErr {
     InputError::new_err(problems.to_string())
 }
 
-/// The exception for something wrong at `place`.
+/// Returns the `InputError` for a single problem at `place`.
 pub fn refuse_at(place: &str, complaint: impl ToString) -> PyErr {
     refuse(Problems::one(place, complaint.to_string()))
 }

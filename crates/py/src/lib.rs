@@ -1,5 +1,6 @@
-//! The Python module `ssdlab._engine`: the engine's functions, converted. One place releases the interpreter
-//! ([`interpreter::without`]), one maps errors ([`errors`]). No logic here.
+//! The Python module `ssdlab._engine`: the engine's functions with arguments and results converted. The interpreter is
+//! released in one place ([`interpreter::released`]), and errors are mapped in one place ([`errors`]). There is no
+//! model logic here.
 
 mod columns;
 mod drives;

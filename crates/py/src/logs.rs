@@ -1,4 +1,4 @@
-//! Files that runs wrote while they went on, read again.
+//! Readers of the files that a run writes while it is in progress: timelines and physical histories.
 
 use crate::columns::Columns;
 use crate::errors::{refuse, refuse_at};
@@ -10,10 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::io::{BufReader, Read};
 
-/// Equal entries, and the first difference between the histories: the line, equal lines before it, those of each from there on.
+/// Result of a comparison of two histories: number of equal entries, and the first difference, if there is one: its
+/// line number, equal lines before it, and lines of the first and of the second history from there on.
 type Compared = (u64, Option<(u64, Vec<String>, Vec<String>, Vec<String>)>);
 
-/// The spans of a timeline.
+/// Reads the spans of a timeline file: columns `track`, `name`, `reason`, `begin_ns` and `end_ns`.
 #[pyfunction]
 pub fn read_timeline(py: Python<'_>, path: &str) -> PyResult<Py<PyDict>> {
     let spans = released(py, || {
@@ -30,7 +31,8 @@ pub fn read_timeline(py: Python<'_>, path: &str) -> PyResult<Py<PyDict>> {
     Ok(columns.0.unbind())
 }
 
-/// Compares two histories entry by entry.
+/// Compares two history files entry by entry. Returns the number of equal entries and the first difference, or `None`
+/// if there is none: its line number, equal lines before it, and the lines of each file from there on.
 #[pyfunction]
 pub fn compare_histories(py: Python<'_>, first: &str, second: &str) -> PyResult<Compared> {
     let open = |path| opened(path).map(BufReader::new).map_err(|error| refuse_at(path, error));

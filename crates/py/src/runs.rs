@@ -1,4 +1,4 @@
-//! A run: asked for in JSON, watched by a Python function, handed back as texts and columns.
+//! Runs: requested in JSON, monitored by a Python function, and returned as texts and columns.
 
 use crate::columns::Columns;
 use crate::drives::named_file;
@@ -6,10 +6,10 @@ use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
 use crate::interpreter::released;
 use crate::policy::{self, Raised};
 use crate::traces::file;
-use drive::export::Packed;
+use drive::export::CompressedWriter;
 use drive::lifetime::LifetimeRequest;
-use drive::session::{self, Ended, Files, Guest, Progress, RunRequest};
-use drive::streams::{Outputs, Span, Unwritten};
+use drive::session::{self, CustomPolicy, Ended, Files, Progress, RunRequest};
+use drive::streams::{Outputs, Span, WriteFailure};
 use drive::{CommandRow, TimelineRow};
 use kit::{Cause, Op, Problems};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -20,83 +20,83 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::sync::Arc;
 use workload::Input;
 
-/// What a run hands back.
+/// Results of a run.
 #[pyclass(frozen, get_all)]
 pub struct Outcome {
     /// The text of `summary.json`.
     summary_json: String,
-    /// The drive's complete description (TOML).
+    /// Description of the drive with every field resolved (TOML).
     drive_toml: String,
-    /// The workload as it was resolved (TOML).
+    /// Workload with every option resolved (TOML).
     workload_toml: String,
-    /// What the user should know.
+    /// Notes for the user, one line each.
     notes: Vec<String>,
-    /// Whether Ctrl-C ended the run.
+    /// True if Ctrl-C ended the run.
     interrupted: bool,
-    /// Seconds of wall time that the set-up took.
+    /// Wall time of the set-up, in seconds.
     setup_s: f64,
-    /// The latency histogram.
+    /// Latency histogram, as columns.
     latency: Py<PyDict>,
-    /// How things went over time.
+    /// Totals over time, one row for each interval, as columns.
     timeline: Py<PyDict>,
-    /// Files that could not be written: the option, the system's number of the error, and what it said.
+    /// Files that could not be written: the option, the error number of the operating system, and its message.
     unwritten: Vec<NotWritten>,
-    /// Of the physical history the number of entries and a hash, if asked for.
+    /// Digest of the physical history (number of entries, hash), or `None` if it was not requested.
     history: Option<(u64, String)>,
 }
 
-/// What a run reads and writes, as a Python dictionary names it.
+/// Files that a run reads and writes; a Python dictionary with these keys.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Paths {
-    /// The workload's file.
+    /// Path of the workload.
     workload: Option<String>,
-    /// The workload's text, where it is no file.
+    /// Text of the workload, if it is not a file.
     text: Option<String>,
-    /// A saved drive to begin with.
+    /// Path of a saved drive to start from.
     load: Option<String>,
-    /// Where to save the drive.
+    /// Path to save the drive to.
     save: Option<String>,
-    /// Where to write the timeline, and the name that the file will have.
+    /// Path to write the timeline to, and the final name of the file, which decides on its compression.
     #[pyo3(default)]
     timeline: Option<(String, String)>,
-    /// Where to write the physical history, and the name that the file will have.
+    /// Path to write the physical history to, and the final name of the file, which decides on its compression.
     #[pyo3(default)]
     history: Option<(String, String)>,
 }
 
-/// Python functions that are called while a run goes on.
+/// Python functions that are called during a run; a Python dictionary with these keys.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Hooks {
-    /// Takes the progress.
+    /// Receives the progress, and returns true if the run is to go on.
     progress: Option<Py<PyAny>>,
-    /// Takes every command, as columns.
+    /// Receives every measured command, as columns.
     commands: Option<Py<PyAny>>,
-    /// Takes what channels and dies did, as columns.
+    /// Receives the activities of channels and dies, as columns.
     spans: Option<Py<PyAny>>,
 }
 
-/// What a lifetime run hands back.
+/// Results of a lifetime run.
 #[pyclass(frozen, get_all)]
 pub struct LifetimeOutcome {
     /// The text of `lifetime.json`.
     report_json: String,
-    /// The drive's complete description (TOML).
+    /// Description of the drive with every field resolved (TOML).
     drive_toml: String,
-    /// The workload as it was resolved (TOML).
+    /// Workload with every option resolved (TOML).
     workload_toml: String,
-    /// What the user should know.
+    /// Notes for the user, one line each.
     notes: Vec<String>,
-    /// Whether Ctrl-C ended the run.
+    /// True if Ctrl-C ended the run.
     interrupted: bool,
-    /// Seconds of wall time that the set-up took.
+    /// Wall time of the set-up, in seconds.
     setup_s: f64,
-    /// Files that could not be written, as in [`Outcome`].
+    /// Files that could not be written, as in `Outcome`.
     unwritten: Vec<NotWritten>,
 }
 
-/// What several runs share, where they are to: aged scale models.
+/// State that runs share if they are given the same session: aged scale models of steady states.
 #[pyclass(frozen)]
 #[derive(Default)]
 pub struct Session(Arc<session::Session>);
@@ -109,19 +109,20 @@ impl Session {
     }
 }
 
-/// The session of a run; one of its own if none is given.
+/// Returns the session of a run; a new session if none is given.
 fn shared(session: Option<&Py<Session>>) -> Arc<session::Session> {
     session.map(|session| Arc::clone(&session.get().0)).unwrap_or_default()
 }
 
-/// A file that could not be written: the option, the system's number of the error, and what it said.
+/// A file that could not be written: the option, the error number of the operating system, and its message.
 type NotWritten = (&'static str, Option<i32>, String);
 
-fn not_written(all: impl IntoIterator<Item = Unwritten>) -> Vec<NotWritten> {
+fn not_written(all: impl IntoIterator<Item = WriteFailure>) -> Vec<NotWritten> {
     all.into_iter().map(|one| (one.option, one.error.raw_os_error(), one.error.to_string())).collect()
 }
 
-/// Runs a workload on a drive, under a policy of the list or a `guest`: its name, and what [`policy::make`] takes.
+/// Runs a workload on a drive, under the policy of the request or description, or under `guest`: the name of a Python
+/// policy, and the object whose `begin` the engine calls.
 #[pyfunction]
 #[pyo3(signature = (request_json, paths, hooks, guest=None, session=None))]
 pub fn run(
@@ -134,9 +135,9 @@ pub fn run(
 ) -> PyResult<Outcome> {
     let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
     let Hooks { progress, commands, spans } = hooks;
-    let watch = Watch { progress, raised: Raised::default(), held: guest.is_some() };
+    let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some() };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
-        let guest = guest.as_ref().map(|(name, python)| Guest {
+        let guest = guest.as_ref().map(|(name, python)| CustomPolicy {
             name: name.clone(),
             make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.raised)),
         });
@@ -160,30 +161,31 @@ pub fn run(
         let mut outcome = shared(session.as_ref()).run(&request, input, files, guest, on_progress)?;
         for (option, file) in [("--timeline", timeline), ("--history", history)] {
             let ended = file.map_or(Ok(()), Written::finish);
-            outcome.unwritten.extend(ended.err().map(|error| Unwritten { option, error }));
+            outcome.unwritten.extend(ended.err().map(|error| WriteFailure { option, error }));
         }
         Ok(outcome)
     })?;
     convert(py, outcome, interrupted)
 }
 
-/// A file that a run writes: its path, and the name that it will have. It is opened with the first byte, so that an error in opening it is one in writing it.
+/// A file that a run writes: its path and its final name. It is opened when the first byte is written, so that a
+/// failure to open it is reported as a failure to write it.
 enum Written<'a> {
     Named(&'a str, &'a str),
-    Open(Packed<BufWriter<File>>),
+    Open(CompressedWriter<BufWriter<File>>),
     Failed,
 }
 
 impl<'a> Written<'a> {
-    /// The file of a path and the name that it will have.
+    /// Creates the file from its path and its final name, if it is requested.
     fn new(asked: &'a Option<(String, String)>) -> Option<Written<'a>> {
         asked.as_ref().map(|(path, name)| Written::Named(path, name))
     }
 
-    fn open(&mut self) -> std::io::Result<&mut Packed<BufWriter<File>>> {
+    fn open(&mut self) -> std::io::Result<&mut CompressedWriter<BufWriter<File>>> {
         if let Written::Named(path, name) = *self {
             *self = Written::Failed;
-            *self = Written::Open(Packed::new(name, BufWriter::new(File::create(path)?))?);
+            *self = Written::Open(CompressedWriter::new(name, BufWriter::new(File::create(path)?))?);
         }
         match self {
             Written::Open(file) => Ok(file),
@@ -213,9 +215,11 @@ impl Write for Written<'_> {
     }
 }
 
-/// Hands rows to a Python function; after an error it is not called again, and the run ends. Rows of an interrupted run are handed over to the last one.
+/// Passes rows to a Python function. After an error the function is not called again, and the run ends. When Ctrl-C
+/// interrupts the run, the function still receives all rows up to the end.
 ///
-/// The function is called in a thread of its own: Python hears of signals in the main thread only, and an exception of theirs would leave a batch half written.
+/// The function is called in a thread of its own: Python handles signals in the main thread only, and there the
+/// exception of a signal could leave a batch half written.
 fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Python<'_>) -> PyResult<Py<PyDict>> + Send) {
     let Some(taker) = taker else { return };
     let take = || {
@@ -233,7 +237,7 @@ fn hand_over(taker: Option<&Py<PyAny>>, raised: &Raised, columns: impl FnOnce(Py
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
-/// Runs a workload on a drive again and again until the drive is worn out.
+/// Repeats a workload on a drive until the drive is worn out.
 #[pyfunction]
 #[pyo3(signature = (request_json, paths, progress, session=None))]
 pub fn lifetime(
@@ -244,7 +248,7 @@ pub fn lifetime(
     session: Option<Py<Session>>,
 ) -> PyResult<LifetimeOutcome> {
     let request: LifetimeRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
-    let watch = Watch { progress, raised: Raised::default(), held: false };
+    let watch = ProgressMeter { progress, raised: Raised::default(), held: false };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
         drive::lifetime::lifetime(&shared(session.as_ref()), &request, input, files, on_progress).map_err(Ended::from)
     })?;
@@ -259,25 +263,27 @@ pub fn lifetime(
     })
 }
 
-/// What is asked now and then whether to go on.
+/// Callback that receives the progress from time to time and returns true if the run is to go on.
 type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> bool;
 
-/// Who watches a run.
-struct Watch {
-    /// A Python function that is told how far it is.
+/// Observer of a run: progress callback, and exceptions raised by Python code during the run.
+struct ProgressMeter {
+    /// Python function that receives the progress.
     progress: Option<Py<PyAny>>,
-    /// What a policy in Python raised, or a function that takes rows.
+    /// Exception raised by a policy in Python, or by a function that receives rows.
     raised: Raised,
-    /// The interpreter is kept: a policy in Python is called more often than it could be taken back.
+    /// True if the interpreter is not released during the run: a policy in Python is called so often that acquiring the
+    /// interpreter for each call would cost too much.
     held: bool,
 }
 
-/// Does `work` on the files that `paths` names, watched from Python; what it gives, and whether Ctrl-C cut it short.
+/// Does `work` on the files in `paths`, with progress reported to Python. Returns the result of `work`, and true if
+/// Ctrl-C interrupted it.
 fn watched<T: Send>(
     py: Python<'_>,
     drive: &str,
     paths: &Paths,
-    watch: &Watch,
+    watch: &ProgressMeter,
     work: impl FnOnce(&Input, Files<'_>, OnProgress<'_>) -> Result<T, Ended> + Send,
 ) -> PyResult<(T, bool)> {
     let input = match &paths.workload {
@@ -287,13 +293,13 @@ fn watched<T: Send>(
     let mut raised = None;
     let run = || {
         let mut on_progress = |now: &Progress| {
-            // Once stopped it stays stopped: the run still asks while it ends.
+            // Remember the answer: the callback is still called while the run ends.
             if raised.is_none() {
                 raised = Python::attach(|py| report(py, watch.progress.as_ref(), now)).transpose();
             }
             raised.is_none() && !policy::has_raised(&watch.raised)
         };
-        // No end of its name asks for packing.
+        // With an empty name the file is not compressed, whatever its path ends in.
         let mut save = paths.save.as_ref().map(|path| Written::Named(path, ""));
         let load = paths.load.as_ref().map(|path| File::open(path).map(BufReader::new)).transpose().map_err(unreadable)?;
         let named = |path: &str| named_file(drive, path);
@@ -306,12 +312,12 @@ fn watched<T: Send>(
         work(&input, files, &mut on_progress)
     };
     let ended = if watch.held { run() } else { released(py, run) };
-    // A signal that came after the run last asked.
+    // A signal that arrived after the last call of `on_progress`.
     let late = if ended.is_ok() { py.check_signals().err() } else { None };
     settled(py, ended, raised.and_then(Result::err).or_else(|| policy::take(&watch.raised)).or(late))
 }
 
-/// What a run gave and whether Ctrl-C cut it short, or why there is nothing.
+/// Returns the result of a run, and true if Ctrl-C interrupted it; or the exception for which there is no result.
 fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) -> PyResult<(T, bool)> {
     let is_interrupt = |error: &PyErr| error.is_instance_of::<PyKeyboardInterrupt>(py);
     match (ended, raised) {
@@ -324,7 +330,8 @@ fn settled<T>(py: Python<'_>, ended: Result<T, Ended>, raised: Option<PyErr>) ->
     }
 }
 
-/// Tells Python how far the run is. `None`: go on; a value: stop, because of an error or because it was asked for.
+/// Reports the progress to Python. `None`: go on; `Some`: stop as the callback requests. An exception also stops the
+/// run.
 fn report(py: Python<'_>, progress: Option<&Py<PyAny>>, now: &Progress) -> PyResult<Option<()>> {
     py.check_signals()?;
     let Some(progress) = progress else { return Ok(None) };
@@ -373,7 +380,7 @@ fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyRes
     add("host_units", |row| row.host_units)?;
     add("free_blocks", |row| row.free_blocks)?;
     add("write_queue", |row| row.write_queue)?;
-    // Little's law: the latencies of what was completed in a span, over the span.
+    // Little's law: sum of the latencies of the commands completed in an interval, divided by its width.
     columns.f64("queue_depth", rows.iter().map(|row| row.1.latency_ns as f64 / width_ns as f64))?;
     Ok(columns.0.unbind())
 }

@@ -1,4 +1,4 @@
-//! Traces: what is in one, the same in another format, and a look-alike of one.
+//! Traces: summary, analyses, conversion to another format, and fitting of a look-alike.
 
 use crate::errors::refuse_at;
 use crate::interpreter::without;
@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write};
 use std::sync::Arc;
 use workload::{Input, Options, analysis, lookalike, trace};
 
-/// The workload in the file at `path`.
+/// Returns the workload in the file at `path`.
 pub fn file(path: &str) -> Input {
     let owned = path.to_owned();
     Input { name: path.to_owned(), open: Arc::new(move || Ok(Box::new(File::open(&owned)?))) }
@@ -20,7 +20,7 @@ fn options(text: &str) -> PyResult<Options> {
     serde_json::from_str(text).map_err(|error| refuse_at("workload options", error))
 }
 
-/// What is in a trace, as JSON.
+/// Returns a summary of a trace as JSON.
 #[pyfunction]
 pub fn trace_info(py: Python<'_>, path: &str, options_json: &str) -> PyResult<String> {
     let options = options(options_json)?;
@@ -28,7 +28,7 @@ pub fn trace_info(py: Python<'_>, path: &str, options_json: &str) -> PyResult<St
     Ok(json!(info).to_string())
 }
 
-/// The analysis of a trace called `what`, asked and answered in JSON.
+/// Runs the analysis `what` on a trace. Question and answer are JSON.
 #[pyfunction]
 pub fn trace_analysis(py: Python<'_>, what: &str, path: &str, options_json: &str, question_json: &str) -> PyResult<String> {
     let options = options(options_json)?;
@@ -36,7 +36,7 @@ pub fn trace_analysis(py: Python<'_>, what: &str, path: &str, options_json: &str
     Ok(answer.to_string())
 }
 
-/// Writes a trace to `out_path` in another format; returns what was read, as JSON.
+/// Writes a trace to `out_path` in another format. Returns the summary of the trace that was read, as JSON.
 #[pyfunction]
 pub fn trace_convert(py: Python<'_>, path: &str, format: &str, out_path: &str, options_json: &str) -> PyResult<String> {
     let options = options(options_json)?;
@@ -50,7 +50,8 @@ pub fn trace_convert(py: Python<'_>, path: &str, format: &str, out_path: &str, o
     Ok(json!(info).to_string())
 }
 
-/// Fits a look-alike to a trace; returns its TOML, and both measured in the same way, as JSON.
+/// Fits a look-alike to a trace. Returns the look-alike as TOML, and as JSON the notes on the fit and the statistics of
+/// trace and look-alike, measured in the same way.
 #[pyfunction]
 pub fn trace_fit(py: Python<'_>, path: &str, options_json: &str) -> PyResult<(String, String)> {
     let options = options(options_json)?;

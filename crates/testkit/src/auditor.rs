@@ -1,39 +1,39 @@
-//! An auditor of retention: it keeps the time of every page in its own shadow, and says which data was read, or was still mapped, past the limit of the mode it
-//! was written in. It knows nothing of how the drive keeps its deadlines.
+//! Auditor of retention: keeps the write time of every page in a shadow of its own, and reports data that is read, or
+//! is still mapped, past the retention limit of its write mode. It does not use the drive's own retention deadlines.
 
 use drive::{Description, Drive};
 use kit::{BlockId, Geometry, Lpn, ModeId, Nanos, Owner, Ppn, Record, wear_class};
 
-/// A page's data.
+/// Data of a page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     lpn: Lpn,
-    /// When it was written \[ns; negative: before the run\].
+    /// Instant at which the page was written \[ns; negative: before the run\].
     written: i64,
     limit: Option<Nanos>,
-    /// It was past its limit when power came back: how long it stays so is not the drive's fault.
+    /// True if the page was past its limit when power came back: the drive could not prevent that.
     excused: bool,
 }
 
-/// The shadow.
+/// Shadow of the ages of all pages.
 pub struct Auditor {
     geometry: Geometry,
     limits: Vec<Vec<Nanos>>,
     rated: u32,
     pages: Vec<Option<Page>>,
-    /// Where each unit's current copy on flash is.
+    /// Place of each unit's current copy on flash.
     places: Vec<Option<Ppn>>,
     erases: Vec<u32>,
-    /// When the first page of each block was written since its last erase \[ns\].
+    /// Instant at which the first page of each block was written since its last erase \[ns\].
     first: Vec<Option<i64>>,
-    /// Pages that were written with a limit, and of those the ones that were moved in time.
+    /// Number of pages written with a retention limit; relocations and the data of the starting state are counted, too.
     pub limited: u64,
-    /// Host reads of data with a limit.
+    /// Number of host reads of data with a limit.
     pub reads: u64,
 }
 
 impl Auditor {
-    /// The shadow of a drive in its starting state, whose pages are as old as their blocks.
+    /// Creates the shadow of a drive in its starting state, whose pages are as old as their blocks.
     pub fn attach(drive: &Drive, description: &Description) -> Auditor {
         let geometry = description.geometry();
         let store = &drive.ftl().store;
@@ -68,7 +68,7 @@ impl Auditor {
         self.places[lpn.index()] = Some(ppn);
     }
 
-    /// Follows one record of an instant \[ns\]; what is wrong with it.
+    /// Follows a record of the instant `now` \[ns\]. The error says which data was read past its limit.
     pub fn follow(&mut self, record: &Record, now: u64) -> Result<(), String> {
         match *record {
             Record::Bound { lpn, ppn, mode, .. } | Record::BoundFromBuffer { lpn, ppn, mode, .. } => {
@@ -101,8 +101,9 @@ impl Auditor {
         Err(format!("{lpn:?} at {ppn:?}, written at {written} ns, {} ns past its limit of {limit}", age - limit.0 as i64))
     }
 
-    /// Power has been away until an instant \[ns\]: mapped pages that are past their limit by then may stay so until they are moved. How many are in blocks whose
-    /// first page is past the limit: the drive keeps ages by block.
+    /// Follows the return of power at `now` \[ns\]: mapped pages that are past their limit by then are excused until
+    /// they are moved. Returns the number of mapped pages in blocks whose first page is past the limit, because the
+    /// drive keeps ages by block.
     pub fn power_is_back(&mut self, now: u64) -> u64 {
         let mut at_risk = 0;
         for ppn in self.places.iter().flatten() {
@@ -115,13 +116,13 @@ impl Auditor {
         at_risk
     }
 
-    /// Whether any mapped page is past its limit at an instant \[ns\].
+    /// Checks that no mapped page is past its limit at `now` \[ns\].
     pub fn check(&self, now: u64) -> Result<(), String> {
         let mut mapped = self.places.iter().flatten();
         mapped.try_for_each(|&ppn| self.in_time(ppn, now).map_err(|why| format!("still mapped: {why}")))
     }
 
-    /// Mapped pages that are past their limit at an instant \[ns\].
+    /// Returns the number of mapped pages that are past their limit at `now` \[ns\].
     pub fn past_limit(&self, now: u64) -> u64 {
         self.places.iter().flatten().filter(|&&ppn| self.in_time(ppn, now).is_err()).count() as u64
     }

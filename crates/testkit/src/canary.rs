@@ -1,40 +1,40 @@
-//! Changes records on their way to the oracle: each of these must be caught, or the oracle is blind.
+//! Falsification of records on their way to the oracle, to prove that the oracle notices it.
 
 use kit::{Lpn, Ppn, ReadSource, Record, Rng};
 
 /// A way to falsify one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgery {
-    /// A host write is bound to the next place.
+    /// The record of a host write names the neighbouring place.
     BindElsewhere,
-    /// The binding of a host write is not told.
+    /// The record of a host write's binding is left out.
     DropBinding,
-    /// A relocation is told of another unit.
+    /// The record of a relocation names another unit.
     RelocateAnother,
-    /// A relocation is told to come from the place beside.
+    /// The record of a relocation names the neighbouring place as its source.
     RelocateFromElsewhere,
-    /// A program is told twice.
+    /// The record of a program is duplicated.
     ProgramTwice,
-    /// A program is not told.
+    /// The record of a program is left out.
     DropProgram,
-    /// An erase is told before anything else of its instant, of the block that was programmed last.
+    /// Directly after the record of a program, an erase of the same block is recorded.
     EraseInUse,
-    /// A read is told to have found nothing.
+    /// The record of a read says that the unit is unmapped.
     ReadNothing,
-    /// A read is told to have found its data beside where it is.
+    /// The record of a read names the neighbouring place as its source.
     ReadElsewhere,
-    /// A sensing is not told.
+    /// The record of a host read's sensing is left out.
     DropSensing,
-    /// A write is told to be accepted twice.
+    /// The record of an accepted write is duplicated.
     AcceptTwice,
-    /// A trim is not told.
+    /// The record of a trim is left out.
     DropTrim,
-    /// Data taken by the buffer is told to be in another slot.
+    /// The record of data taken by the write buffer names another slot.
     BufferElsewhere,
 }
 
 impl Forgery {
-    /// All of them.
+    /// All forgeries.
     pub const ALL: &'static [Forgery] = &[
         Forgery::BindElsewhere,
         Forgery::DropBinding,
@@ -51,12 +51,13 @@ impl Forgery {
         Forgery::BufferElsewhere,
     ];
 
-    /// Whether it must always be noticed. A unit whose trim is not told may be written again before anybody looks.
+    /// Returns true if the oracle must always notice the forgery. A missing trim can go unnoticed: the unit may be
+    /// written again before it is read or audited.
     pub fn is_always_caught(self) -> bool {
         self != Forgery::DropTrim
     }
 
-    /// The false records in place of `record`; `None` if it is of a kind that this forgery leaves alone.
+    /// Returns the false records that replace `record`; `None` if the forgery does not apply to records of its kind.
     fn of(self, record: Record) -> Option<Vec<Record>> {
         let beside = |ppn: Ppn| Ppn(if ppn.0 == 0 { 1 } else { ppn.0 - 1 });
         match (self, record) {
@@ -94,17 +95,17 @@ impl Forgery {
 pub struct Forger {
     forgery: Forgery,
     skip: u64,
-    /// A record was falsified.
+    /// True if a record was falsified.
     pub struck: bool,
 }
 
 impl Forger {
-    /// A forger that strikes within the first `among` records of its kind.
+    /// Creates a forger that falsifies one of the first `among` records to which the forgery applies.
     pub fn new(forgery: Forgery, seed: u64, among: u64) -> Forger {
         Forger { forgery, skip: Rng::stream(seed, "testkit.forger").below(among), struck: false }
     }
 
-    /// Passes a record on, or what is told instead.
+    /// Appends the record, or the false records in its place, to `to`.
     pub fn pass(&mut self, record: Record, to: &mut Vec<Record>) {
         let forged = if self.struck { None } else { self.forgery.of(record) };
         match forged {

@@ -1,47 +1,48 @@
-//! One random case: a drive, commands, and what is done with them, all from one seed.
+//! A random test case: a drive, commands, and rests, saves or power failures between parts of the commands, all from
+//! one seed.
 
 use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::describe::describe;
 use crate::oracle::Counts;
-use crate::rig::{Guest, Rig, Tamper};
+use crate::rig::{CustomPolicy, Rig, Tamper};
 use drive::{Description, Drive};
 use kit::history::Digest;
 use kit::{Bytes, HostCommand, Op, Rng};
 
-/// Tag of the flush that empties the buffer between two parts of a case: no random command gets so far.
+/// Tag of the flush that empties the buffer between two parts of a case. The tags of random commands never reach it.
 const LAST_TAG: u32 = u32::MAX;
 
-/// How a drive gets from one part of a case to another where it is saved.
+/// Transition of a drive between two parts of a case in which it is saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Journey {
-    /// It is saved, and the one that is loaded goes on.
+    /// The drive is saved; a new drive loads the file and continues.
     #[default]
     File,
-    /// It is brought to rest, and goes on itself.
+    /// The drive is brought to rest, and continues itself.
     Rest,
 }
 
-/// How a case that could be run has ended.
+/// Result of a case without a violation.
 pub struct Passed {
-    /// What the oracle saw, in the last part of the case.
+    /// Counts of the oracle since the drive was last loaded from a file, or since the beginning.
     pub counts: Counts,
-    /// Shared only by runs in which the same commands completed in the same order at the same times.
+    /// Hash of the completions: tags and times, in order.
     pub history: u64,
-    /// Of the physical history since the last journey, or the beginning.
+    /// Digest of the physical history since the last journey, or since the beginning.
     pub digest: Digest,
-    /// Times that the drive was saved.
+    /// Number of journeys.
     pub journeys: u32,
     /// The drive at the end.
     pub drive: Drive,
 }
 
-/// The description of a seed, if it is accepted.
+/// Returns the description of a seed, if it is accepted.
 pub fn description(seed: u64) -> Option<Description> {
     Description::read("random.toml", &text(seed), &[]).ok()
 }
 
-/// The text of a seed's description.
+/// Returns the text of a seed's description.
 pub fn text(seed: u64) -> String {
     describe(&mut Rng::stream(seed, "testkit.description"))
 }
@@ -52,10 +53,10 @@ pub fn run(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Optio
     run_described(&description, seed, commands, tamper).map(Some)
 }
 
-/// Runs the case of a seed under a policy that is not of the family; `None` if its description is refused, or cannot be run by that policy.
-pub fn run_by(seed: u64, commands: u32, guest: Guest<'_>) -> Result<Option<Passed>, Violation> {
+/// Runs the case of a seed under a guest policy; `None` if its description is refused, or cannot be run by that policy.
+pub fn run_by(seed: u64, commands: u32, guest: CustomPolicy<'_>) -> Result<Option<Passed>, Violation> {
     let Some(mut description) = description(seed) else { return Ok(None) };
-    // The oracle must not take what the guest declares for a member's.
+    // The oracle checks the declared state of `ofwar`; it must not mistake the guest's declared state for it.
     description.policy = ftl::PolicyConfig::default();
     if !description.problems_under("guest", &*guest(&description)).0.is_empty() {
         return Ok(None);
@@ -73,7 +74,7 @@ pub fn run_described(
     play_all(Rig::new(description, seed, tamper)?, description, seed, commands, Journey::File)
 }
 
-/// Runs the case of a seed with its journeys of one kind; `None` if its description is refused.
+/// Runs the case of a seed with journeys of one kind; `None` if its description is refused.
 pub fn run_through(seed: u64, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
     let Some(description) = description(seed) else { return Ok(None) };
     play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
@@ -112,7 +113,7 @@ fn play_all(
     Ok(Passed { counts: rig.oracle.counts.clone(), history, digest, journeys, drive: rig.drive })
 }
 
-/// A closed loop with gaps and delayed arrivals.
+/// Runs a closed loop with idle gaps and delayed arrivals.
 fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), Violation> {
     for index in 0..commands {
         while rig.outstanding() >= stream.mix().depth {
@@ -125,7 +126,7 @@ fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), V
         }
         let at = rig.drive.now() + kit::Nanos(stream.delay_ns());
         rig.submit(stream.next_command(), at);
-        // Commands of one instant arrive together now and then; otherwise something may happen in between.
+        // Without a step in between, the next command may arrive at the same instant.
         if stream.chance(0.3) {
             rig.step()?;
         }
@@ -136,7 +137,8 @@ fn play(rig: &mut Rig<'_>, stream: &mut Commands, commands: u32) -> Result<(), V
     Ok(())
 }
 
-/// What may be done with a drive between two parts: nothing, a rest, a journey through a file, or a power failure. Whether it was a journey.
+/// Chooses and makes the transition of a drive between two parts: none, bringing it to rest, a journey, or a power
+/// failure. Returns true if it was a journey.
 fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u64, journey: Journey) -> Result<bool, Violation> {
     let choice = rng.below(5);
     if choice == 0 {
@@ -144,10 +146,11 @@ fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u6
     }
     rig.drain()?;
     if choice == 2 {
-        // From a nanosecond to five hours, with whatever the write buffer holds.
+        // Power is off for 1 ns to 5 h. The write buffer is not flushed first.
         return rig.fail_power(kit::Nanos(1 << rng.below(45))).map(|_| false);
     }
-    // A guest's drive is adopted, and what its buffer held gets other slots there.
+    // A guest's drive is adopted rather than restored exactly: units of its buffer would get other slots, so the buffer
+    // is emptied first.
     if choice == 3 || rig.is_run_by_guest() {
         rig.submit(HostCommand { op: Op::Flush, tag: LAST_TAG, offset: Bytes(0), length: Bytes(0) }, rig.drive.now());
         rig.drain()?;
@@ -155,7 +158,7 @@ fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u6
     if choice == 3 {
         return rig.quiesce().map(|()| false);
     }
-    // With whatever the write buffer holds, and whatever is being moved.
+    // The write buffer is not flushed, and relocations may be in progress.
     match journey {
         Journey::File => rig.reload(description, seed),
         Journey::Rest => rig.rest(),

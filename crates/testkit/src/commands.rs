@@ -2,7 +2,7 @@
 
 use kit::{Bytes, HostCommand, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
 
-/// What a stream of commands is like.
+/// Properties of a stream of commands.
 #[derive(Clone, Debug)]
 pub struct Mix {
     /// Share of reads.
@@ -11,28 +11,28 @@ pub struct Mix {
     pub trims: f64,
     /// Share of flushes.
     pub flushes: f64,
-    /// Share of commands that begin at one of a few units.
+    /// Share of commands that begin in one of a few hot units.
     pub hot: f64,
-    /// How many units those are.
+    /// Number of hot units.
     pub hot_units: u64,
-    /// Share of commands that begin and end at mapping units.
+    /// Share of commands that begin and end at the boundary of a mapping unit.
     pub aligned: f64,
     /// Longest command, in mapping units.
     pub longest: u64,
-    /// Largest share of the drive that is used.
+    /// Share of the user capacity, from its beginning, that the commands use.
     pub footprint: f64,
-    /// Commands in flight at most.
+    /// Largest number of commands in flight.
     pub depth: usize,
-    /// Chance of an idle gap after a command.
+    /// Probability of an idle gap before a command.
     pub gaps: f64,
     /// Longest idle gap \[ns\].
     pub longest_gap_ns: u64,
-    /// Chance that a command arrives a little later than it could.
+    /// Probability that a command arrives up to 1 ms later than it could.
     pub delayed: f64,
 }
 
 impl Mix {
-    /// A random one. `program_ns`: what an idle gap is measured in.
+    /// Returns a random mix. The longest idle gap is 2, 20 or 200 times `program_ns`.
     pub fn random(rng: &mut Rng, program_ns: u64) -> Mix {
         let pick = |rng: &mut Rng, list: &[f64]| list[rng.below(list.len() as u64) as usize];
         Mix {
@@ -62,19 +62,19 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// A stream for a drive of `user_bytes`, whose tags follow `tag`.
+    /// Creates a stream for a drive of `user_bytes`. Its tags count up from `tag` + 1.
     pub fn new(mix: Mix, user_bytes: u64, tag: u32, mut rng: Rng) -> Commands {
         let units = ((user_bytes / UNIT_BYTES) as f64 * mix.footprint).ceil().max(1.0) as u64;
         let hot = (0..mix.hot_units).map(|_| rng.below(units)).collect();
         Commands { mix, sectors: units * (UNIT_BYTES / SECTOR_BYTES), hot, rng, tag }
     }
 
-    /// What the stream is like.
+    /// Returns the properties of the stream.
     pub fn mix(&self) -> &Mix {
         &self.mix
     }
 
-    /// The next command; every one has another tag.
+    /// Returns the next command. Each command has a tag of its own.
     pub fn next_command(&mut self) -> HostCommand {
         let per_unit = UNIT_BYTES / SECTOR_BYTES;
         let rng = &mut self.rng;
@@ -106,17 +106,17 @@ impl Commands {
         HostCommand { op, tag, offset: Bytes(first * SECTOR_BYTES), length: Bytes(count * SECTOR_BYTES) }
     }
 
-    /// How long nothing arrives now, if there is a gap \[ns\].
+    /// Returns the length of the idle gap before the next command \[ns\], if there is one.
     pub fn gap_ns(&mut self) -> Option<u64> {
         self.rng.chance(self.mix.gaps).then(|| 1 + self.rng.below(self.mix.longest_gap_ns))
     }
 
-    /// How much later than it could the next command arrives \[ns\].
+    /// Returns the delay of the next command's arrival \[ns\].
     pub fn delay_ns(&mut self) -> u64 {
         if self.rng.chance(self.mix.delayed) { self.rng.below(1_000_000) } else { 0 }
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.rng.chance(p)
     }

@@ -1,12 +1,12 @@
-//! Random drives, as the text of a description.
+//! Random drives, as texts of descriptions.
 
 use kit::{Rng, UNIT_BYTES};
 use std::fmt::Write as _;
 
-/// Mapping units of flash that a random drive has at most.
+/// Largest number of mapping units of flash in a random drive, unless its blocks already have only two wordlines.
 const MOST_UNITS: u64 = 12_000;
 
-/// The numbers that later choices depend on.
+/// Numbers on which later choices depend.
 struct Numbers {
     dies: u64,
     blocks_per_die: u64,
@@ -14,19 +14,20 @@ struct Numbers {
     units_per_block: u64,
     units_per_program: u64,
     programs_per_block: u64,
-    /// Times of a page read, a program and an erase, with the channel as busy as its dies can make it \[ns\].
+    /// Times of a page read, a program and an erase \[ns\]. The transfers of reads and programs wait for all other dies
+    /// of the channel; the erase time is doubled.
     read_ns: u64,
     program_ns: u64,
     erase_ns: u64,
     bits: u64,
     modes: u64,
-    /// The policy, those that it combines, and the streams of host data that it asks for.
+    /// Policy, the policies that it combines, and the number of host streams that it needs.
     policy: &'static str,
     members: &'static [&'static str],
     host_streams: u64,
 }
 
-/// Policies that are combined. With `agcr` there are two read modes.
+/// Sets of policies that are combined. With `agcr` the drive has two read modes.
 const MEMBERS: [&[&str]; 10] = [
     &["ofwar", "autoftl"],
     &["rr_speed", "autoftl"],
@@ -41,14 +42,14 @@ const MEMBERS: [&[&str]; 10] = [
 ];
 
 impl Numbers {
-    /// Time in which a die can read, program and erase all that it holds \[ns\].
+    /// Returns the time in which a die can read, program and erase all of its blocks \[ns\].
     fn rewrite_ns(&self) -> u64 {
         self.blocks_per_die * (self.block_ns() + self.erase_ns)
     }
 }
 
 impl Numbers {
-    /// Time in which a die can read a block and program another with its data \[ns\].
+    /// Returns the time in which a die can read a block and program another one with its data \[ns\].
     fn block_ns(&self) -> u64 {
         self.programs_per_block * (4 * self.read_ns + self.program_ns)
     }
@@ -62,14 +63,15 @@ fn chance(rng: &mut Rng, p: f64) -> bool {
     rng.chance(p)
 }
 
-/// A line `key = value`; the text grows section by section.
+/// Appends a line to the text.
 macro_rules! line {
     ($text:expr, $($form:tt)+) => {
         writeln!($text, $($form)+).expect("a string takes all")
     };
 }
 
-/// The description of a random small drive, over the preset `tiny`. Most are accepted; some ask for what does not fit.
+/// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some
+/// contain values that do not fit together.
 pub fn describe(rng: &mut Rng) -> String {
     let mut text = String::from("base = \"tiny\"\ntitle = \"random\"\n");
     let mut flash = String::new();
@@ -192,10 +194,10 @@ fn operation(rng: &mut Rng, text: &mut String, waits: bool) {
     }
 }
 
-/// The shortest retention limit \[ns\].
+/// Shortest retention limit \[ns\].
 const LEAST_LIMIT_NS: u64 = 2_000_000;
 
-/// Durations for a retention limit: one, or several wear classes.
+/// Returns a line with a retention limit: a single one, or one for each of several wear classes.
 fn retention(rng: &mut Rng, least_ns: u64, most_ns: u64) -> String {
     let classes = pick(rng, &[1, 1, 2, 4]);
     let mut limit = least_ns + rng.below(most_ns - least_ns + 1);
@@ -234,7 +236,7 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
         tables += &format!("\n[[flash.encoder]]\ncode = \"strong\"\n{throughput}");
     }
     if levels {
-        // The deepest mode first; up to which level each write mode can be programmed is drawn.
+        // Erase modes begin with the deepest. The shallowest level on which a write mode can be programmed is random.
         for row in &mut rows {
             *row += &format!("\nerase_level = {}", rng.below(3));
         }
@@ -265,7 +267,8 @@ fn modes(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool) {
     text.push('\n');
 }
 
-/// Modes derived from the cell, for two guarantees and two levels of erase; and read in two modes, where that many are asked for.
+/// Appends write modes derived from the cell model, for two promised retentions and two erase levels, and the erase
+/// modes. If the drive is to have eight write modes, each of the four exists for two read modes.
 fn combined_modes(rng: &mut Rng, text: &mut String, numbers: &Numbers) {
     let rewrite = numbers.rewrite_ns();
     let full = 12 * rewrite + rng.below(40 * rewrite);
@@ -321,12 +324,13 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let critical = reserve + 1 + rng.below(2);
     let low = critical + rng.below(3);
     let slack = pick(rng, &[0, 0, 1, 2, 4]);
-    // Where planes take turns program by program, every stream has an open block in each.
+    // Where a die programs its groups of planes in turn, each stream has an open block in each group.
     let open = |groups: u64| (numbers.modes + numbers.host_streams) * groups;
     let by_plane = chance(rng, 0.4) && numbers.blocks_per_die >= low + open(numbers.groups) + slack + 3;
     let spare = low + open(if by_plane { numbers.groups } else { 1 }) + slack;
     let user_blocks = numbers.blocks_per_die.saturating_sub(spare).max(2);
-    // What a block holds at least when its collection frees nothing: the last program of a collection is padded.
+    // Smallest number of valid units with which collecting a block frees no space: the last program of a collection is
+    // padded.
     let held = numbers.units_per_block - numbers.units_per_program + 1;
     let most = numbers.dies * user_blocks * held;
     line!(text, "[ftl]");
@@ -379,13 +383,13 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     }
 }
 
-/// Any policy for which there are the modes.
+/// Picks a policy whose write modes exist.
 fn policy_name(rng: &mut Rng, modes: u64) -> &'static str {
     let asks_for_fine = ["agcr", "queue_driven", "hcw_lcr"];
     let names = [ftl::PolicyConfig::NAMES, &["ofwar", "ofwar", "agcr"]].concat();
     let names: Vec<&str> = names.into_iter().filter(|name| modes == 3 || !asks_for_fine.contains(name)).collect();
     let name = pick(rng, &names);
-    // Its modes take long to derive.
+    // Deriving the modes for `combine` takes long, so it is picked less often.
     if name == "combine" && chance(rng, 0.7) { "ofwar" } else { name }
 }
 
@@ -446,7 +450,7 @@ fn state(rng: &mut Rng, text: &mut String, numbers: &Numbers) -> u64 {
     pe_cycles
 }
 
-/// What erases wear, and blocks that are retired soon.
+/// Makes the wear of an erase depend on the wear of the block, and retires blocks early.
 fn endurance(rng: &mut Rng, text: &mut String, pe_cycles: u64) {
     if chance(rng, 0.5) {
         *text = text.replace("wear = 0.5", "wear = [0.5, 0.8, 1.3]");

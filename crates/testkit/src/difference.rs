@@ -1,16 +1,16 @@
-//! Two JSON documents compared value by value.
+//! Comparison of two JSON documents value by value.
 
 use serde_json::Value;
 use std::fmt;
 
-/// A value that is not the same in two documents.
+/// A value that differs between two documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Where: a JSON pointer (RFC 6901).
+    /// Location of the value: a JSON pointer (RFC 6901).
     pub path: String,
-    /// The old value; none if the key is new.
+    /// Old value; none if the key is new.
     pub old: Option<Value>,
-    /// The new value; none if the key is gone.
+    /// New value; none if the key is gone.
     pub new: Option<Value>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Everything in which `new` differs from `old`, in the order of the documents.
+/// Returns all differences of `new` from `old`, in the order of the documents.
 pub fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(String::new(), Some(old), Some(new), &mut found);

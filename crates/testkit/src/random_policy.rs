@@ -1,4 +1,4 @@
-//! A policy that answers at random whatever the contract lets it: what a user's policy may do to a drive.
+//! A policy that gives random answers within the contract, as a user's policy might.
 
 use drive::Description;
 use ftl::policy::checked::Checked;
@@ -11,23 +11,25 @@ use std::sync::Mutex;
 
 const REASONS: [Reason; 4] = [Reason::Gc, Reason::Rewrite, Reason::Reprogram, Reason::Scrub];
 
-/// Answers at random.
+/// Mode policy with random answers.
 pub struct RandomPolicy {
     facts: Facts,
     needs: Needs,
     old_mode: ModeId,
     move_after: Vec<Option<Nanos>>,
-    /// How often it wants what it may want, 0 to 1.
+    /// Probability with which the policy requests a move when it may, 0 to 1.
     eager: f64,
-    /// Pages that it still wants moved, and when the last host command arrived or completed: whoever always wants more holds up what waits.
+    /// Number of moves that the policy may still request, and the instant of the last host activity (arrival or
+    /// completion), at which that number is renewed. Unlimited requests would starve the host commands that wait.
     wishes: (u64, SimTime),
-    leaving: bool,
-    // Some calls come with `&self`.
+    shutting_down: bool,
+    // In a mutex because some calls take `&self`.
     rng: Mutex<Rng>,
 }
 
 impl RandomPolicy {
-    /// A policy for the drive of a description, all its answers from `seed`; they are checked, as those of any policy that is not of the family.
+    /// Returns a policy for the drive of a description, with answers drawn from `seed`. The answers are checked, like
+    /// those of any guest policy.
     pub fn checked(description: &Description, seed: u64) -> Box<dyn ModePolicy> {
         let facts = description.policy_facts();
         let policy = RandomPolicy::new(&facts, Rng::stream(seed, "testkit.random_policy"));
@@ -56,7 +58,7 @@ impl RandomPolicy {
             erases: true,
             ages: true,
         };
-        // Drives of several modes have one that any data may be kept in for ever: the others are drawn more rarely.
+        // `normal` is preferred: its retention is unlimited or long, so that old data can stay in it.
         let old_mode = if rng.chance(0.8) { facts.write_mode("normal") } else { ModeId(rng.below(modes) as u8) };
         let mut after = || rng.chance(0.3).then(|| Nanos(1 + rng.below(50_000_000)));
         let move_after = (0..modes).map(|_| after()).collect();
@@ -67,7 +69,7 @@ impl RandomPolicy {
             move_after,
             eager: [0.02, 0.3, 0.9][rng.below(3) as usize],
             wishes: (0, SimTime::ZERO),
-            leaving: false,
+            shutting_down: false,
             rng: Mutex::new(rng),
         }
     }
@@ -84,10 +86,10 @@ impl RandomPolicy {
         ModeId(self.below(self.facts.write_modes.len() as u64) as u8)
     }
 
-    /// A page, most often one that can be moved.
+    /// Returns a request to move a page, in most cases one that can be moved.
     fn page(&mut self, view: &View<'_>) -> Option<PageMove> {
         let activity = view.signals.last_host_activity;
-        if activity != self.wishes.1 && !self.leaving {
+        if activity != self.wishes.1 && !self.shutting_down {
             self.wishes = (view.store.user_units.min(50), activity);
         }
         if !self.chance(self.eager) || self.wishes.0 == 0 {
@@ -102,7 +104,7 @@ impl RandomPolicy {
         Some(PageMove { lpn, from, reason, mode: self.write_mode(), deadline })
     }
 
-    /// Uses what it declared, so that it is saved and loaded with something in it.
+    /// Writes random values into the declared state, so that saving and loading it is tested.
     fn scribble(&self, view: &mut View<'_>) {
         if self.needs.bits_per_unit > 0 {
             let lpn = Lpn(self.below(view.store.user_units) as u32);
@@ -183,7 +185,7 @@ impl ModePolicy for RandomPolicy {
     }
 
     fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
-        self.leaving = true;
+        self.shutting_down = true;
         self.page(view)
     }
 

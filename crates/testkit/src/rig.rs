@@ -1,4 +1,4 @@
-//! A drive with the oracle beside it.
+//! Test rig: a drive whose every step is checked by the oracle.
 
 use crate::oracle::{Oracle, Violation, ensure};
 use drive::{Description, Drive, Identity, PowerFailure};
@@ -6,35 +6,36 @@ use ftl::ScaleModels;
 use ftl::policy::ModePolicy;
 use kit::{Completion, HostCommand, Nanos, Record, SimTime};
 
-/// Instants without a completion, while commands are in flight, after which the drive is taken to have stalled.
+/// Number of instants without a completion, while commands are in flight, after which the drive counts as stalled.
 const PATIENCE: u32 = 200_000;
-/// Of these, the last that a report shows.
+/// Number of the last of these instants whose records are reported; for a shutdown that does not end, number of the
+/// last records.
 const LAST_WORDS: u32 = 40;
-/// Batches of instants (65,536 each) within which a drive must have shut down.
+/// Number of batches of instants (65,536 each) within which a shutdown must end.
 const SHUTDOWN: u32 = 4;
 
-/// Changes records on their way from the drive to the oracle.
+/// Callback that changes records on their way from the drive to the oracle.
 pub type Tamper<'a> = &'a mut dyn FnMut(Record, &mut Vec<Record>);
-/// Makes a policy that is not of the family for a drive.
-pub type Guest<'a> = &'a dyn Fn(&Description) -> Box<dyn ModePolicy>;
+/// Callback that makes a guest policy for the drive of a description.
+pub type CustomPolicy<'a> = &'a dyn Fn(&Description) -> Box<dyn ModePolicy>;
 
-/// A drive, driven through its one door, with the oracle following.
+/// A drive that is operated through its public interface, and the oracle that follows its journal.
 pub struct Rig<'a> {
     /// The drive.
     pub drive: Drive,
-    /// Its shadow.
+    /// Shadow of the drive's data.
     pub oracle: Oracle,
     tamper: Option<Tamper<'a>>,
-    guest: Option<Guest<'a>>,
+    guest: Option<CustomPolicy<'a>>,
     done: Vec<Completion>,
     records: Vec<Record>,
     history: u64,
     quiet: u32,
-    /// What happened just before the drive was found to have stalled.
+    /// Last records before the drive counts as stalled.
     last: Vec<Record>,
 }
 
-/// Brings a new drive to the starting state that its description asks for.
+/// Brings a new drive to the starting state of its description.
 pub fn prepare(drive: &mut Drive, description: &Description) {
     let how = description.state.preconditioned();
     let done =
@@ -43,25 +44,25 @@ pub fn prepare(drive: &mut Drive, description: &Description) {
     drive.adopt();
 }
 
-/// The drive of a description, run by its own policy or by a guest.
-fn built(description: &Description, seed: u64, guest: Option<Guest<'_>>) -> Drive {
+/// Creates the drive of a description, under its own policy or under a guest policy.
+fn built(description: &Description, seed: u64, guest: Option<CustomPolicy<'_>>) -> Drive {
     let Some(guest) = guest else { return Drive::new(description, seed).expect("a small drive fits into memory") };
     let ftl = description.build_ftl_with("guest", guest(description), seed).expect("a small drive fits into memory");
     Drive::with_ftl(description, ftl, seed)
 }
 
 impl<'a> Rig<'a> {
-    /// The drive of a description in its starting state.
+    /// Creates the drive of a description in its starting state, under its own policy.
     pub fn new(description: &Description, seed: u64, tamper: Option<Tamper<'a>>) -> Result<Rig<'a>, Violation> {
         Rig::run_by(description, seed, tamper, None)
     }
 
-    /// The same, run by a policy that is not of the family.
+    /// Creates the drive of a description in its starting state, under `guest` if it is given.
     pub fn run_by(
         description: &Description,
         seed: u64,
         tamper: Option<Tamper<'a>>,
-        guest: Option<Guest<'a>>,
+        guest: Option<CustomPolicy<'a>>,
     ) -> Result<Rig<'a>, Violation> {
         let mut drive = built(description, seed, guest);
         prepare(&mut drive, description);
@@ -86,28 +87,28 @@ impl<'a> Rig<'a> {
         self.oracle.submitted(id, command, at);
     }
 
-    /// Whether a policy runs the drive that is not of the family.
+    /// Returns true if a guest policy runs the drive.
     pub fn is_run_by_guest(&self) -> bool {
         self.guest.is_some()
     }
 
-    /// Commands submitted and not completed.
+    /// Returns the number of commands submitted and not completed.
     pub fn outstanding(&self) -> usize {
         self.oracle.outstanding()
     }
 
-    /// A number that two runs share only if the same commands completed in the same order at the same times.
+    /// Returns a hash of the completions so far: tags and times, in order.
     pub fn history(&self) -> u64 {
         self.history
     }
 
-    /// Handles the next instant, with commands in flight. How many completed.
+    /// Handles the next instant, with commands in flight. Returns the number of commands that completed.
     pub fn step(&mut self) -> Result<usize, Violation> {
         let Some(at) = self.drive.next_event() else {
             return Err(Violation(format!(
                 "stalled: nothing is to happen and {} commands are in flight\n{}",
                 self.outstanding(),
-                self.drive.ftl().situation()
+                self.drive.ftl().stall_report()
             )));
         };
         let count = self.advance(at)?;
@@ -116,14 +117,15 @@ impl<'a> Rig<'a> {
             let (now, left) = (self.drive.now(), self.outstanding());
             format!(
                 "stalled: {PATIENCE} instants without a completion, {left} commands in flight at {now:?}\n{}\n{:?}",
-                self.drive.ftl().situation(),
+                self.drive.ftl().stall_report(),
                 self.last
             )
         })?;
         Ok(count)
     }
 
-    /// One call of the drive's `advance`, with everything that happened shown to the oracle.
+    /// Calls the drive's `advance` once and passes all records and completions to the oracle. Returns the number of
+    /// commands that completed.
     pub fn advance(&mut self, until: SimTime) -> Result<usize, Violation> {
         self.done.clear();
         self.done.extend_from_slice(self.drive.advance(until));
@@ -138,7 +140,7 @@ impl<'a> Rig<'a> {
         Ok(self.done.len())
     }
 
-    /// Shows the oracle what the journal holds.
+    /// Passes the records of the journal to the oracle.
     fn follow(&mut self) -> Result<(), Violation> {
         let journal = &mut self.drive.journal().records;
         if self.quiet + LAST_WORDS > PATIENCE {
@@ -172,7 +174,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Brings a drive without commands in flight to rest, where it could be saved; it can go on afterwards.
+    /// Brings a drive without commands in flight to rest, so that it could be saved. The drive can continue afterwards.
     pub fn quiesce(&mut self) -> Result<(), Violation> {
         self.drive.quiesce();
         self.follow()?;
@@ -187,7 +189,7 @@ impl<'a> Rig<'a> {
         Ok(failure)
     }
 
-    /// Shuts the drive down gracefully and checks what must hold at the end.
+    /// Shuts the drive down gracefully and checks the conservation laws.
     pub fn finish(&mut self) -> Result<(), Violation> {
         let mut batches = 0;
         self.drive.shut_down(&mut |_| {
@@ -195,16 +197,16 @@ impl<'a> Rig<'a> {
             batches < SHUTDOWN
         });
         if batches == SHUTDOWN {
-            let situation = self.drive.ftl().situation();
+            let stall_report = self.drive.ftl().stall_report();
             let journal = &self.drive.journal().records;
             let last = &journal[journal.len().saturating_sub(LAST_WORDS as usize)..];
-            return Err(Violation(format!("the shutdown does not come to an end\n{situation}\n{last:?}")));
+            return Err(Violation(format!("the shutdown does not come to an end\n{stall_report}\n{last:?}")));
         }
         self.follow()?;
         self.oracle.finish(&self.drive)
     }
 
-    /// Brings a drive without commands in flight to rest, and has it go on; its history begins anew.
+    /// Brings a drive without commands in flight to rest and lets it continue. Its physical history begins anew.
     pub fn rest(&mut self) -> Result<(), Violation> {
         self.drive.rest();
         self.follow()?;
@@ -214,7 +216,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// The same, but what goes on is a new drive, loaded from what was saved of the old one.
+    /// Like [`Rig::rest`], but a new drive continues, which is loaded from the file of the saved one.
     pub fn reload(&mut self, description: &Description, seed: u64) -> Result<(), Violation> {
         self.drive.rest();
         self.follow()?;

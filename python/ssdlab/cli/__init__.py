@@ -1,4 +1,4 @@
-"""The command line: one module per command; imports that take time are made inside the commands."""
+"""Command line: one module per command. Slow imports are made inside the commands."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ __all__ = ["app", "main"]
 
 
 class Guarded(TyperGroup):
-    """The one place where errors become exit statuses: 2 bad input, 130 interrupted, 1 a fault of ours or of the system."""
+    """Group of commands that turns errors into exit statuses.
+
+    2: bad input; 130: interrupted; 1: a fault of ssdlab or of the system.
+    """
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command."""
+        """Runs the command and turns its errors into messages and exit statuses."""
         try:
             return super().invoke(ctx)
         except InputError as error:
@@ -35,7 +38,7 @@ class Guarded(TyperGroup):
             complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
             raise typer.Exit(1) from None
         except Exception as fault:
-            if hasattr(fault, "exit_code"):  # Typer's own: a misspelt command or option, an exit
+            if hasattr(fault, "exit_code"):  # raised by Typer: a misspelt command or option, an exit
                 raise
             traceback.print_exc()
             complain("this is a fault of ssdlab, not of its input: please report it with the lines above")
@@ -71,7 +74,7 @@ app.command(name="report")(report.report)
 
 
 def _version(wanted: bool) -> None:
-    """Prints the version at once: no command is missing then."""
+    """Prints the version and exits before the check that a command is given."""
     if wanted:
         from ssdlab import __version__
 
@@ -93,7 +96,7 @@ def _options(
 
 
 def main() -> None:
-    """The entry point."""
+    """Runs the command line. Entry point of the command ``ssdlab``."""
     with signals.installed():
         status: str | int | None
         try:

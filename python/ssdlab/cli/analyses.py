@@ -1,4 +1,4 @@
-"""``ssdlab trace retention``, ``access`` and ``gaps``: what a trace says of the policies, as a table, as JSON, as a chart."""
+"""``ssdlab trace retention``, ``access`` and ``gaps``: trace analyses as a table, as JSON, or as a chart."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer", Access, Gaps, Retention)
 
-#: What only a replay on a drive heeds.
+#: Options that affect only a replay on a drive.
 _REPLAY = ("replay", "max_requests", "ramp_time", "address")
-#: What says nothing of who accesses what.
+#: Options that do not affect the classes of pages.
 _TIMING = ("time_scale", "repeat")
 _CHARTS = ("shares", "accuracy")
 
@@ -42,7 +42,7 @@ def retention(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show how long written data lives until it is overwritten or trimmed."""
+    """Show the lifetimes of written data: the times until it is overwritten or trimmed."""
     from ssdlab import traces
     from ssdlab.cli import analysis_views
 
@@ -73,7 +73,7 @@ def access(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show which pages are only read or only written, and how well a short history tells (AGCR)."""
+    """Show which pages are only read or only written, and how well a short history of accesses tells (AGCR)."""
     from ssdlab import traces
     from ssdlab.cli import analysis_views
 
@@ -114,7 +114,7 @@ def gaps(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show the times between arrivals against T_effective, program time over dies (autoFTL, table 4)."""
+    """Show the times between arrivals relative to T_effective, program time over number of dies (autoFTL, table 4)."""
     from ssdlab import traces
     from ssdlab.cli import analysis_views
 
@@ -137,7 +137,7 @@ def _answer(
     force: bool,
     json: bool,
 ) -> None:
-    """Asks, and shows the answer in each form that is wanted."""
+    """Runs an analysis and shows its answer in each requested form."""
     from ssdlab.cell.pool import interruptible
 
     options.check_chart(plot, force)

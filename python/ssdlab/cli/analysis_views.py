@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ssdlab.traces import Access, Gaps, Retention
 
 _CLASSES = {"read_only": "read-only", "write_only": "write-only", "interleaved": "interleaved"}
-#: A difference of shares that a table shows.
+#: Smallest difference of shares that a table shows.
 _VISIBLE = 0.0005
 
 
 def show_retention(console: Console, found: Retention) -> None:
-    """The classes of lifetimes; beside each the share of all that ended by then, and the estimate."""
+    """Prints the classes of lifetimes, with the share that ended by each class's upper bound, as seen and estimated."""
     grain, size = ("sectors", "512 B") if found.by == "sector" else ("units", "4 KiB")
     written = f"{count(found.writes)} {grain} of {size} written by {count(found.write_requests)} requests"
     _heading(console, found.name, found.format, written, f"{duration(found.span_ns)}")
@@ -44,7 +44,7 @@ def show_retention(console: Console, found: Retention) -> None:
 
 
 def show_access(console: Console, found: Access) -> None:
-    """The classes of pages with what goes to them, and what windows tell."""
+    """Prints the shares of the classes of pages, then the accuracy of windows."""
     facts = (f"{count(found.pages)} pages of 4 KiB", f"{count(found.reads)} reads, {count(found.writes)} writes")
     _heading(console, found.name, found.format, *facts)
     table = new_table("pages that are", "pages", "", "read requests", "reads of pages", "write requests", "writes of pages")
@@ -62,7 +62,7 @@ def show_access(console: Console, found: Access) -> None:
 
 
 def show_gaps(console: Console, found: Gaps) -> None:
-    """The bins of table 4, then the finer ones."""
+    """Prints the bins of table 4 of autoFTL, then the finer bins."""
     whose = "requests" if found.of == "all" else f"{found.of}s"
     unit = f"T_effective {duration(found.effective_ns)}"
     if found.dies is not None:
@@ -83,13 +83,13 @@ def show_gaps(console: Console, found: Gaps) -> None:
 
 
 def _heading(console: Console, title: str, *facts: str) -> None:
-    """What was looked at, on the first line."""
+    """Prints the subject of the analysis as the first line."""
     console.print(Text.assemble((title, "bold"), ("".join(f" · {fact}" for fact in facts), "dim")))
     console.print()
 
 
 def _estimate(share: float | None, share_max: float | None) -> str:
-    """An estimate; where the bins leave it open, both bounds."""
+    """Formats an estimate, as a range of both bounds where they differ visibly because of the bins."""
     if share is None or share_max is None:
         return "–"
     if share_max - share < _VISIBLE:

@@ -1,4 +1,4 @@
-"""The options of ``ssdlab cell``: each is declared once, under the name that the question has for it."""
+"""Options of ``ssdlab cell``: each is declared once, under the name of its field in the question."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _Reads: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What data goes through, and how it is read."""
+    """Conditions of the data's storage, and of reading it."""
 
     temperature: Annotated[
         float | None,
@@ -93,7 +93,7 @@ class Circumstances:
     ] = None
 
     def question(self) -> dict[str, Any]:
-        """As the functions of :mod:`ssdlab.cell` take them."""
+        """Returns the options that were given, as the functions of :mod:`ssdlab.cell` take them."""
         given = {name: value for name, value in asdict(self).items() if value is not None}
         if self.verify is not None:
             voltages = numbers("--verify", self.verify)
@@ -103,14 +103,14 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(Circumstances):
-    """A part or measurements, and the circumstances."""
+    """A part or measurements, with the circumstances."""
 
     cell: _Cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodedCell(Cell):
-    """The same, with what protects its pages."""
+    """Like :class:`Cell`, with the code that protects its pages."""
 
     code: Annotated[
         str | None,
@@ -133,7 +133,7 @@ class CodedCell(Cell):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredCell(Circumstances):
-    """A cell whose channel a code is measured on, if one is given."""
+    """Cell on whose channel a code is measured, if one is given, with the circumstances."""
 
     cell: Annotated[
         str | None,
@@ -142,26 +142,26 @@ class MeasuredCell(Circumstances):
 
 
 def numbers(option: str, text: str | None) -> float | list[float] | None:
-    """``0,3000,10000`` as numbers; one without a comma is no list.
+    """Parses ``0,3000,10000`` as a list of numbers; a text without a comma gives a single number.
 
     Raises:
-        InputError: something between the commas is no number.
+        InputError: a text between the commas is not a number.
     """
     values: float | list[float] | None = _list(option, text, float, "a number")
     return values
 
 
 def times(option: str, text: str | None) -> str | list[str] | None:
-    """``1h,4d`` as times."""
+    """Splits ``1h,4d`` into a list of times; a text without a comma gives a single time."""
     values: str | list[str] | None = _list(option, text, str, "a time")
     return values
 
 
 def erase_wear(entries: list[str] | None) -> list[dict[str, Any]]:
-    """``EV0:fast:5=0.9`` as entries of the table of effective wear.
+    """Parses texts such as ``EV0:fast:5=0.9`` as entries of the table of effective wear.
 
     Raises:
-        InputError: one that reads otherwise.
+        InputError: a text has another form.
     """
     found = []
     for text in entries or ():

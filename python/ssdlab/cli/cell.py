@@ -1,4 +1,4 @@
-"""``ssdlab cell``: what the cell laboratory answers, as a table, as JSON, as a chart."""
+"""``ssdlab cell``: answers of the cell laboratory as a table, as JSON, or as a chart."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def vth(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show where threshold voltages are: levels, references, the error rates that follow."""
+    """Show the distributions of threshold voltages: levels, references, and the error rates that follow."""
     _answer("vth", cell, _condition(pe=pe, age=age, step=step), plot, force, json)
 
 
@@ -72,7 +72,7 @@ def rber(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show error rates of page types, and which are beyond what the code corrects."""
+    """Show error rates by page type, and mark those beyond the code's correction limit."""
     _answer("rber", cell, _condition(pe=pe, age=age, step=step), plot, force, json)
 
 
@@ -87,14 +87,14 @@ def modes(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show the widest program step that keeps a promised retention, and how long it programs."""
+    """Show the widest program step that keeps a promised retention, and its program time."""
     _answer("modes", cell, _condition(pe=pe, retention=retention), plot, force, json)
 
 
 @app.command()
 @spread()
 def program(*, step: asking.Step = None, cell: asking.Cell, json: options.Json = False) -> None:
-    """Show how long programming takes with a step, by page type."""
+    """Show the program time of a step, by page type."""
     _answer("program", cell, _condition(step=step), None, False, json)
 
 
@@ -109,7 +109,7 @@ def limits(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show how long data lasts: the retention limit of each step against wear."""
+    """Show the retention limit of each program step by wear."""
     _answer("limits", cell, _condition(pe=pe, step=step), plot, force, json)
 
 
@@ -125,7 +125,7 @@ def endurance(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show the most cycles at which data keeps its promise, and what gentler erases buy."""
+    """Show the largest number of cycles at which data keeps its promised retention, and the gain by gentler erases."""
     replaced = asking.erase_wear(erase_wear)
     condition = _condition(step=step, retention=retention)
     _answer("endurance", cell, {**condition, **({"erase_wear": replaced} if replaced else {})}, plot, force, json)
@@ -147,7 +147,7 @@ def budget(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Show who spends what of the cell's window, in volts, and whether the budget closes."""
+    """Show the shares of the cell's threshold-voltage window, in volts, and whether the budget closes."""
     condition = _condition(pe=pe, step=step, retention=retention)
     _answer("budget", cell, {**condition, "solve": solve}, plot, force, json)
 
@@ -165,7 +165,7 @@ def monte_carlo(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Draw cells one by one, and compare the wrong bits with what the densities say."""
+    """Draw cells one by one, and compare the wrong bits with those expected from the densities."""
     condition = _condition(pe=pe, age=age, step=step)
     with work_bar("drawing", quiet) as progress:
         found = laboratory.monte_carlo(cells=cells, seed=seed, **condition, **cell.question(), progress=progress)
@@ -215,7 +215,7 @@ def code(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure what a real decoder corrects: codewords are made, sent and decoded."""
+    """Measure the error rate that a real decoder corrects: codewords are encoded, sent and decoded."""
     options.check_chart(plot, force, out)
     condition = _condition(pe=pe, age=age, step=step)
     settings: dict[str, Any] = {
@@ -257,7 +257,7 @@ def code(
 
 
 def _condition(**texts: str | None) -> dict[str, Any]:
-    """Options that take several values, under the names of the question; those that were not given as well."""
+    """Parses options that take several values; returns them under their names in the question, absent ones as None."""
     read: dict[str, Callable[[str, str | None], Any]] = {
         "pe": asking.numbers,
         "step": asking.numbers,
@@ -268,11 +268,11 @@ def _condition(**texts: str | None) -> dict[str, Any]:
 
 
 def _answer(what: str, cell: asking.Cell, asked: dict[str, Any], plot: Path | None, force: bool, json: bool) -> None:
-    """Asks a question, and shows its answer in each form that is wanted."""
+    """Asks a question, and shows its answer in each requested form."""
     options.check_chart(plot, force)
     question = {**cell.question(), **asked}
     with work_bar("asking"):
-        # Tables of cells with many levels take a while.
+        # The tables of cells with many levels take a while to compute.
         found = interruptible(lambda: _document(what, question) if json else getattr(laboratory, what)(**question))
         if plot is not None:
             from ssdlab.cell.sweeps import SWEEPS
@@ -288,7 +288,7 @@ def _answer(what: str, cell: asking.Cell, asked: dict[str, Any], plot: Path | No
 
 
 def _document(what: str, question: dict[str, Any]) -> dict[str, Any]:
-    """The engine's answer; of a budget at several wears one for each."""
+    """Returns the engine's answer; for a budget at several wears one answer for each."""
     wears = question.get("pe")
     if what == "budget" and isinstance(wears, list):
         return {"pe": wears, "budgets": [laboratory.ask(what, **{**question, "pe": one}) for one in wears]}
@@ -305,7 +305,7 @@ def _show(console: Console, what: str, question: dict[str, Any], found: Any) -> 
 
 
 def _facts(question: dict[str, Any]) -> list[str]:
-    """The code, what it corrects, and the circumstances that were given."""
+    """Returns the code, the error rate that it corrects, and the circumstances that were given, as texts."""
     axes = ("cell", "pe", "age", "step", "retention", "solve")
     fields = {name: value for name, value in question.items() if name not in axes}
     limit = laboratory.ask("rber", cell=question["cell"], **fields)["limit"]

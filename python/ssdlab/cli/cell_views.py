@@ -1,4 +1,4 @@
-"""Answers of the laboratory as tables on a terminal."""
+"""Answers of the cell laboratory as tables on a terminal."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ssdlab.units import count, duration, percent, significant
 if TYPE_CHECKING:
     from ssdlab.cell import Budget, CodeMeasurement, Endurance, Limits, Modes, MonteCarlo, Part, PartRow, Program, Rber, Vth
 
-#: What stands for a number that there is none of.
+#: Text for a number that does not exist.
 _NONE = "none"
 
 
 def show_heading(console: Console, title: str, *facts: str) -> None:
-    """What was asked about, on the first line."""
+    """Prints the subject of the question as the first line."""
     console.print(Text.assemble((title, "bold"), ("".join(f" · {fact}" for fact in facts if fact), "dim")))
     console.print()
 
 
 def show_parts(console: Console, rows: Sequence[PartRow]) -> None:
-    """All parts."""
+    """Prints all parts."""
     table = new_table("part", "bits", "rated cycles", "step", "tPROG", "corrected", "")
     table.columns[-1].justify = "left"
     for row in rows:
@@ -47,7 +47,7 @@ def show_parts(console: Console, rows: Sequence[PartRow]) -> None:
 
 
 def show_part(console: Console, part: Part) -> None:
-    """Every number of one part."""
+    """Prints every number of one part."""
     facts = f"corrects {rate(part.limit)} · codewords of {part.codeword_bits:,} bits, {part.parity_bits:,} of them parity"
     show_heading(console, part.name, part.summary, facts)
     table = new_table("", "", "value", "standing", "source")
@@ -61,7 +61,7 @@ def show_part(console: Console, part: Part) -> None:
 
 
 def show_vth(console: Console, answer: Vth) -> None:
-    """Where each level is, and the references between them."""
+    """Prints mean and deviation of each level and the references between levels, then the error rates of the pages."""
     table = new_table("level", "mean", "deviation", "reference above it", "")
     for at, (name, curve) in enumerate(answer.levels.items()):
         mass = curve / curve.sum()
@@ -78,7 +78,7 @@ def show_vth(console: Console, answer: Vth) -> None:
 
 
 def show_rber(console: Console, answer: Rber) -> None:
-    """A row for each condition."""
+    """Prints the error rates, with a row for each condition."""
     pe, age, step = (np.atleast_1d(axis) for axis in (answer.pe, answer.age_s, answer.step))
     shape = (len(pe), len(age), len(step))
     pages = {name: np.asarray(values).reshape(shape) for name, values in answer.pages.items()}
@@ -98,7 +98,7 @@ def show_rber(console: Console, answer: Rber) -> None:
 
 
 def show_modes(console: Console, answer: Modes) -> None:
-    """The widest step and its program time: a row for each wear, a column for each retention."""
+    """Prints the widest step and its program time: a row for each wear, a column for each retention."""
     pe, retention = np.atleast_1d(answer.pe), np.atleast_1d(answer.retention_s)
     step = np.asarray(answer.step).reshape(len(pe), len(retention))
     time = np.asarray(answer.program_time_ns).reshape(step.shape)
@@ -111,10 +111,10 @@ def show_modes(console: Console, answer: Modes) -> None:
 
 
 def show_program(console: Console, answer: Program) -> None:
-    """How long programming takes, by page type."""
+    """Prints the program time by page type."""
     table = new_table("page", "pulses", "mean", "shortest", "longest")
     for name, page in answer.pages.items():
-        # Times that occur less often than once in a million programs are no times to speak of.
+        # Times with a probability of at most one in a million are left out.
         times = page.time_ns[page.probability > 1e-6]
         shown = (duration(float(value)) for value in (page.mean_ns, times.min(), times.max()))
         table.add_row(name, significant(page.pulses, 3), *shown)
@@ -125,7 +125,7 @@ def show_program(console: Console, answer: Program) -> None:
 
 
 def show_limits(console: Console, answer: Limits) -> None:
-    """How long data lasts: a row for each wear, a column for each step."""
+    """Prints the retention limits: a row for each wear, a column for each step."""
     pe, step = np.atleast_1d(answer.pe), np.atleast_1d(answer.step)
     limit = np.asarray(answer.retention_s).reshape(len(pe), len(step))
     times = np.atleast_1d(answer.program_time_ns)
@@ -139,7 +139,7 @@ def show_limits(console: Console, answer: Limits) -> None:
 
 
 def show_endurance(console: Console, answer: Endurance) -> None:
-    """How many cycles data allows: a row for each step, a column for each retention."""
+    """Prints the largest number of cycles: a row for each step, a column for each retention."""
     step, retention = np.atleast_1d(answer.step), np.atleast_1d(answer.retention_s)
     cycles = np.asarray(answer.pe_cycles).reshape(len(step), len(retention))
     unit = step_unit(answer.cell)
@@ -159,14 +159,14 @@ def show_endurance(console: Console, answer: Endurance) -> None:
 
 
 def _cycles(value: float, most: float) -> str:
-    """A number of cycles, of which no more than `most` are looked for."""
+    """Formats a number of cycles, of which the search covers at most `most`."""
     if value != value:
         return _NONE
     return f"> {count(most)}" if value >= most else count(value)
 
 
 def show_budget(console: Console, answer: Budget) -> None:
-    """Who spends what of the window: a column for each wear; where the wear was solved for, at the wear that was found."""
+    """Prints the shares of the window: a column for each wear; if the wear was solved for, the wear that was found."""
     wears = [one["pe_cycles"] for one in answer.asked]
     closes = np.atleast_1d(answer.closes)
     first = answer.asked[0]
@@ -193,7 +193,7 @@ def show_budget(console: Console, answer: Budget) -> None:
 
 
 def show_monte_carlo(console: Console, answer: MonteCarlo) -> None:
-    """What was counted beside what was expected."""
+    """Prints the counted wrong bits beside the expected ones."""
     table = new_table("page", "wrong", "rate", "expected", "deviations")
     for name, wrong in answer.wrong.items():
         table.add_row(name, count(wrong), f"{answer.rate[name]:.4e}", f"{answer.expected[name]:.4e}", f"{answer.z[name]:+.2f}")
@@ -201,7 +201,7 @@ def show_monte_carlo(console: Console, answer: MonteCarlo) -> None:
 
 
 def show_code(console: Console, answer: CodeMeasurement) -> None:
-    """What was counted at each point, and the limits that follow."""
+    """Prints the counts at each point, and the limits that follow from them."""
     facts = (f"{answer.codeword_bits:,} bits", f"seed {answer.seed}", answer.status)
     show_heading(console, answer.code, *facts)
     for level in answer.soft:

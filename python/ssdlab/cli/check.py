@@ -1,4 +1,4 @@
-"""``ssdlab check``: is a drive's description right?"""
+"""``ssdlab check``: checks a drive's description."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ssdlab.cli.console import print_json, remark
 
 
 def check(drive: options.DriveArgument, settings: options.Set = None, json: options.Json = False) -> None:
-    """Check a drive's description: everything wrong with it at once, or `ok`."""
+    """Check a drive's description: print all its errors at once, or `ok`."""
     from ssdlab import drives
 
     resolved = drives.check(drive, set=settings or ())

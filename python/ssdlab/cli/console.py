@@ -1,4 +1,4 @@
-"""Where output goes: one document or tables to standard output, everything else to standard error."""
+"""Output streams: one document or tables go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def standard_output() -> Console:
-    """A console for tables, never too narrow for them: a number that is cut short would be a wrong number."""
+    """Returns a console for tables, wide enough for each of them: a number that is cut off would be a wrong number."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -22,28 +22,28 @@ def standard_output() -> Console:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on standard output."""
+    """Prints a JSON document on standard output."""
     sys.stdout.write(json_text(document))
 
 
 def json_text(document: Any) -> str:
-    """A JSON document as it is printed."""
+    """Returns a JSON document as it is printed."""
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def complain(message: str) -> None:
-    """An error, on standard error."""
+    """Prints an error on standard error."""
     lines = message.splitlines() or [""]
     say("".join(f"ssdlab: error: {line}\n" for line in lines))
 
 
 def remark(message: str) -> None:
-    """Something to know, on standard error."""
+    """Prints a remark on standard error."""
     say(f"ssdlab: {message}\n")
 
 
 def say(text: str) -> None:
-    """Puts `text` on standard error. A full disk under it must not cost the results: what it does not take is lost."""
+    """Writes `text` to standard error. If that fails, on a full disk, the text is dropped, and the results survive."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -52,6 +52,6 @@ def say(text: str) -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Drops what `stream` could not take and all that comes: at the end Python would try again, and fail."""
+    """Redirects `stream` to the null device: otherwise Python would write its buffer again at exit, and fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

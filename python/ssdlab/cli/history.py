@@ -8,7 +8,7 @@ import typer
 
 from ssdlab.cli.console import standard_output
 
-#: Exit status: the histories differ.
+#: Exit status if the histories differ.
 DIFFERENT = 3
 
 
@@ -16,7 +16,7 @@ def history(
     first: Annotated[str, typer.Argument(metavar="FILE", help="A history that `run --history` wrote.")],
     second: Annotated[str, typer.Argument(metavar="OTHER", help="The one that it is compared with.")],
 ) -> None:
-    """Compare two physical histories, and show the first entry that differs. Exit status 3 if they do."""
+    """Compare two physical histories, and show the first entry that differs. The exit status is 3 if they differ."""
     from ssdlab.logs import compare_histories
     from ssdlab.units import count
 

@@ -1,4 +1,4 @@
-"""How a command ends: results are shown first, then written, and kept elsewhere where that fails. A run may have taken hours."""
+"""End of a command: results are shown, then written, or kept elsewhere if that fails. A run may have taken hours."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from ssdlab.files import undisturbed
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A folder of results that a command writes."""
+    """Folder of results that a command writes."""
 
-    #: The name that the user gave.
+    #: Name that the user gave.
     target: Path
-    #: Writes it under a name, whole or not at all.
+    #: Writes the folder under a given name, complete or not at all.
     write: Callable[[Path], object]
-    #: Its document, for where it cannot be written at all.
+    #: Returns the document of the results, to be printed if the folder cannot be written anywhere.
     summary: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a simulation ended."""
+    """End of a simulation."""
 
-    #: Ctrl-C or SIGTERM cut it short.
+    #: True if Ctrl-C or SIGTERM ended it early.
     interrupted: bool = False
-    #: Files that it was to write meanwhile and could not, with what the system said.
+    #: Files that could not be written during the simulation, each with the error of the system.
     not_written: Sequence[tuple[str, OSError]] = ()
 
 
 def conclude(show: Callable[[], object], results: Results | None, ending: Ending, meaning: str) -> None:
-    """Shows results, writes them, and ends the command with the exit status that all this has.
+    """Shows results, writes them, and ends the command with the exit status that follows.
 
     Args:
-        show: Prints them on standard output.
-        results: Their folder, if one is asked for.
-        ending: How the run ended.
-        meaning: What an interruption means for the results.
+        show: Prints the results on standard output.
+        results: Folder of the results, if requested.
+        ending: End of the simulation.
+        meaning: Consequence of an interruption for the results, as a text.
 
     Raises:
-        Exit: something could not be shown or written (status 1), or there was an interruption.
+        Exit: something could not be shown or written (status 1), or the command was interrupted (status 130).
     """
     heard, unshown, placed = False, None, True
     try:
@@ -58,7 +58,7 @@ def conclude(show: Callable[[], object], results: Results | None, ending: Ending
         sys.stdout.flush()
     except KeyboardInterrupt:
         heard = True
-    except (Exception, SystemExit) as error:  # `rich` exits where a pipe was closed.
+    except (Exception, SystemExit) as error:  # `rich` exits when a pipe has been closed.
         unshown = error
     try:
         if results is not None:
@@ -79,7 +79,7 @@ def conclude(show: Callable[[], object], results: Results | None, ending: Ending
 
 
 def _end_unshown(error: Exception | SystemExit) -> None:
-    """Ends a command that could not show its results; of a closed pipe nothing is said."""
+    """Ends a command that could not show its results; a closed pipe causes no message."""
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         complain(f"standard output: {error.strerror or error}")
         discard_output(sys.stdout)
@@ -88,7 +88,7 @@ def _end_unshown(error: Exception | SystemExit) -> None:
 
 
 def write_or_keep(results: Results, interrupted: bool = False) -> bool:
-    """Writes `results` of a run, perhaps an `interrupted` one, or keeps them elsewhere. Whether they are where they belong."""
+    """Writes `results` (partial ones if `interrupted`), or keeps them elsewhere. Returns True if they are in place."""
     try:
         results.write(results.target)
     except (OSError, InputError) as error:
@@ -109,7 +109,7 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
 
 
 def _kept(results: Results) -> Path | None:
-    """Where `results` are now, in the system's folder for temporary files; nothing if there is no room either."""
+    """Writes `results` to the system's folder for temporary files. Returns their path, or None if that fails too."""
     folder = None
     try:
         folder = Path(tempfile.mkdtemp(prefix="ssdlab-"))

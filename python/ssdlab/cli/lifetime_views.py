@@ -1,4 +1,4 @@
-"""A drive's life as tables on a terminal."""
+"""Lifetime of a drive as tables on a terminal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _ENDS: dict[str | None, str] = {
     "time": "the longest time that can be simulated; it is not worn out",
     None: "stopped; it is not worn out",
 }
-#: Extrapolation follows the mean of the blocks.
+#: Texts for extrapolated lifetimes, which follow the mean of the blocks.
 _EXTRAPOLATED_ENDS: dict[str | None, str] = {"error_rate": "in a block of mean wear the code no longer keeps the promise"}
 
 
 def show_lifetime(console: Console, life: Lifetime) -> None:
-    """What the blocks, the host and the clock saw of it, and how it went from interval to interval."""
+    """Prints totals of wear, host writes and time, then a row for each interval of wear."""
     report = life.report
     subtitle = f"policy {report['policy']} · seed {report['seed']} · {report['method']}"
     title = f"{short(report['drive'])} · {short(report['workload'])}"
@@ -62,13 +62,13 @@ def _totals(report: Mapping[str, Any]) -> Table:
 
 
 def _spread(report: Mapping[str, Any], name: str) -> str:
-    """A mean, and where it is known what lies below and above."""
+    """Formats a mean with minimum and maximum, if these are known."""
     mean, least, most = (report[f"{name}_{what}"] for what in ("mean", "min", "max"))
     return significant(mean) if least is None else f"{significant(mean)} ({significant(least)} to {significant(most)})"
 
 
 def _years(years: float) -> str:
-    """A time that may be a second of a model's or a century of a trace's."""
+    """Formats a time, which may be a second of a small model or a century of a trace."""
     return f"{significant(years)} years" if years >= 1 else duration(years * 365.25 * 86_400e9)
 
 

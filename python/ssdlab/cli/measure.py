@@ -1,4 +1,4 @@
-"""What ``run``, ``compare`` and ``lifetime`` do alike around their simulation."""
+"""Common parts of ``run``, ``compare`` and ``lifetime`` around their simulation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ssdlab.lifetimes import Lifetime
 from ssdlab.results import Result
 from ssdlab.simulate import ProgressHook
 
-#: Starts a named run's progress bar.
+#: Function that starts the progress bar of a named run.
 Start: TypeAlias = Callable[[str], ProgressHook | None]
 Outcome = TypeVar("Outcome", Result, Comparison, Lifetime)
 
 
 def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, Ending]:
-    """What `simulation` gives, with its progress shown meanwhile, and how it ended."""
+    """Runs `simulation` with its progress shown. Returns its outcome, partial if interrupted, and how it ended."""
     try:
         with _answering(quiet), progress_bar(quiet) as start:
             return simulation(start), Ending()
@@ -35,9 +35,10 @@ def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outco
 
 @contextmanager
 def _answering(quiet: bool) -> Iterator[None]:
-    """Has signals that end the run answered at once: the tables of a long run take a while."""
+    """Acknowledges signals that end the run at once: gathering the results of a long run takes a while."""
     found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    # Where the system's handler ends the process, as SIGTERM does unless the entry point took it over, nobody can answer.
+    # A signal with the system's handler, such as SIGTERM unless the entry point has replaced it, ends the process at
+    # once and cannot be acknowledged.
     before = {number: handler for number, handler in found.items() if callable(handler)}
     answered = False
 
@@ -58,7 +59,7 @@ def _answering(quiet: bool) -> Iterator[None]:
 
 
 def remark_on(runs: Sequence[Result] | Sequence[Lifetime], notes: Iterable[str]) -> None:
-    """Says what the user should know, and how long the runs took."""
+    """Prints notes for the user, and the wall-clock time of the runs."""
     for line in notes:
         remark(line)
     setup, wall = sum(run.setup_s for run in runs), sum(run.wall_s for run in runs)

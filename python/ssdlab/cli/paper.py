@@ -1,4 +1,4 @@
-"""``ssdlab paper``: published experiments, our value beside the published one."""
+"""``ssdlab paper``: published experiments, with the simulated value beside each published one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def paper(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run published experiments: our value beside the published one, what was missed, and why."""
+    """Run published experiments: show our value beside each published one, which values are missed, and why."""
     from ssdlab import papers
     from ssdlab.papers.page import save
     from ssdlab.papers.traces import Traces
@@ -51,7 +51,7 @@ def paper(
         return
     wanted = _wanted(names, [*papers.EXPERIMENTS])
     with _reserved(out, force):
-        Traces(traces)  # A folder that is not there is said before minutes have passed.
+        Traces(traces)  # Reports a missing folder now, not after minutes.
         outcomes: list[Outcome] = []
         ending = Ending()
 
@@ -71,8 +71,8 @@ def paper(
             if not outcomes:
                 raise
             ending = Ending(interrupted=True)
-        except (Exception, SystemExit):  # `rich` exits where a pipe was closed.
-            # What has been found took minutes.
+        except (Exception, SystemExit):  # `rich` exits when a pipe has been closed.
+            # The outcomes so far took minutes to compute.
             if folder is not None and outcomes:
                 with undisturbed():
                     write_or_keep(folder)
@@ -82,13 +82,13 @@ def paper(
 
 
 def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What the experiments found, as ``--json`` prints it."""
+    """Returns the outcomes of the experiments, as ``--json`` prints them."""
     documents = [outcome.as_json() for outcome in outcomes]
     return documents[0] if len(documents) == 1 else {"experiments": documents}
 
 
 def _list(json: bool) -> None:
-    """The experiments."""
+    """Prints the list of experiments."""
     from rich.table import Table
 
     from ssdlab import papers
@@ -105,7 +105,11 @@ def _list(json: bool) -> None:
 
 
 def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
-    """The experiments that are named, each once, in the order of their names; `all` stands for every one."""
+    """Returns the named experiments, each once, in the given order; `all` stands for every experiment.
+
+    Raises:
+        InputError: a name is unknown.
+    """
     wrong = [unknown_name("experiment", name, [*known, "all"]) for name in names if name not in (*known, "all")]
     if wrong:
         raise InputError("\n".join(str(each) for each in wrong))
@@ -113,7 +117,7 @@ def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
 
 
 def _reserved(out: Path | None, force: bool) -> AbstractContextManager[None]:
-    """Refuses a folder that could not be written before anything has run, and keeps others from writing it meanwhile."""
+    """Checks, before anything runs, that the folder can be written, and reserves it against other processes."""
     return nullcontext() if out is None else options.Targets(out, force, None).reserved()
 
 
@@ -126,7 +130,7 @@ def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
 
 
 def _show(console: Console, outcome: Outcome) -> None:
-    """The entries as a table, work by work, and their notes."""
+    """Prints the entries of an outcome as a table, grouped by source work, then its notes."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -142,7 +146,7 @@ def _show(console: Console, outcome: Outcome) -> None:
         verdict = f"[{_COLOURS[entry.verdict]}]{entry.verdict}[/]"
         cells = (entry.where, entry.what, entry.published, entry.standing, entry.shown, entry.accepted)
         note = f"({notes.index(entry.note) + 1})" if entry.note else ""
-        # A bracket in a cell is a bracket, not a colour.
+        # A bracket in a cell is text, not markup.
         table.add_row(verdict, *map(escape, cells), note)
     console.print(table)
     for number, note in enumerate(notes, 1):

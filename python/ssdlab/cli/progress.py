@@ -1,4 +1,4 @@
-"""Progress on standard error, only on a terminal: simulated and wall time, and rate."""
+"""Progress on standard error, if that is a terminal: simulated time, wall time and rate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STAGES = {
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Callable[[str], ProgressHook | None]]:
-    """Gives a function that starts a named run's bar and returns its hook; ``None`` where none is shown."""
+    """Yields a function that starts the bar of a named run and returns its hook; ``None`` if no bar is shown."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -45,7 +45,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str], ProgressHook | None]]:
 
 @contextmanager
 def work_bar(name: str, quiet: bool = False) -> Iterator[WorkHook | None]:
-    """Gives the hook of a piece of work in the laboratory, with its bar; ``None`` where none is shown."""
+    """Yields the hook of a computation in the laboratory, which moves its bar; ``None`` if no bar is shown."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -59,12 +59,12 @@ def work_bar(name: str, quiet: bool = False) -> Iterator[WorkHook | None]:
         yield lambda share, facts: bars.update(task, total=None if share is None else 1.0, completed=share or 0.0, facts=facts)
 
 
-#: Bytes from which on a file that still grows is remarked on.
+#: Size from which a file that is still growing causes a remark [bytes].
 LARGE_BYTES = 256 << 20
 
 
 def watch_size(hook: ProgressHook | None, files: Sequence[Path], timeline: Path | None, quiet: bool) -> ProgressHook | None:
-    """`hook`, and a remark when one of the `files` that the run writes meanwhile becomes large."""
+    """Returns a hook that calls `hook`, and remarks on each of the `files` of the run that becomes large."""
     if quiet or not files:
         return hook
     unremarked = list(files)
@@ -85,7 +85,7 @@ def watch_size(hook: ProgressHook | None, files: Sequence[Path], timeline: Path 
 
 
 class _Rate:
-    """Turns progress into a bar: commands per second of wall time since the stage began."""
+    """Progress of one run as a bar, with commands per second of wall time since the stage began."""
 
     def __init__(self, name: str, update: Callable[..., None]) -> None:
         self.name = name
@@ -94,7 +94,7 @@ class _Rate:
         self.began = (0.0, 0)
 
     def report(self, progress: Progress) -> bool:
-        """Shows how far the run has come."""
+        """Shows the progress of the run."""
         from ssdlab.units import duration, scaled
 
         now = time.monotonic()

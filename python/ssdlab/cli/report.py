@@ -1,4 +1,4 @@
-"""``ssdlab report``: the page of a result folder, made again, or of several side by side."""
+"""``ssdlab report``: writes the report of a result folder again, or a report of several folders side by side."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def schema(
         typer.Option("--format", help="json: the JSON Schema; markdown: the reference page."),
     ] = "json",
 ) -> None:
-    """Print the fields of a drive's description, as a JSON Schema or as a page to read."""
+    """Print the fields of a drive's description, as a JSON Schema or as a reference page."""
     from ssdlab import drives
 
     if form == "markdown":

@@ -1,4 +1,4 @@
-"""``ssdlab show``: what a drive is and what follows from its description."""
+"""``ssdlab show``: shows a drive and the properties that follow from its description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, as batch schedulers send it: both end a command cleanly, with what it has."""
+"""Ctrl-C and SIGTERM, which batch schedulers send: both end a command cleanly, with the results so far."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-#: Exit status of a command that was interrupted, before :func:`exit_status` puts that of the signal in its place.
+#: Exit status of an interrupted command; :func:`exit_status` replaces it by that of the signal.
 INTERRUPTED = 130
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
+    """Raised on SIGTERM."""
 
 
-#: The signals that were heard since :func:`installed`, the first of which ended the command.
+#: Signals received since :func:`installed`; the first of them ended the command.
 _heard: list[int] = []
 
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Hears both signals until the block ends. Only for the entry point: whoever uses the library has handlers of their own."""
+    """Handles both signals until the block ends. For the entry point only: users of the library have their own."""
     _heard.clear()
-    # A shell may start its background jobs with Ctrl-C ignored; a run must end cleanly all the same.
+    # A shell may start background jobs with Ctrl-C ignored; an interrupted run must end cleanly all the same.
     signal.signal(signal.SIGINT, _interrupt)
-    # An ignored SIGTERM stays ignored: whoever started the command wants that.
+    # An ignored SIGTERM remains ignored, as the parent process requested.
     terminates = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if terminates:
         signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     finally:
-        # All is written: what remains may be cut short.
+        # All results are written: from here on the process may be killed.
         if terminates:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -43,12 +43,15 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _terminate(number: int, _: FrameType | None) -> None:
-    """Ends the command at the first signal. Schedulers send SIGTERM twice, or after an interrupt, while it writes its results."""
+    """Ends the command at the first signal, not at later ones.
+
+    Schedulers send SIGTERM twice, or after an interrupt, while the command writes its results.
+    """
     _heard.append(number)
     if len(_heard) == 1:
         raise Terminated
 
 
 def exit_status(status: str | int | None) -> str | int | None:
-    """The exit status of a command, with that of the signal in place of :data:`INTERRUPTED`."""
+    """Returns the exit status of a command, with :data:`INTERRUPTED` replaced by the status of the signal."""
     return 128 + _heard[0] if status == INTERRUPTED and _heard else status

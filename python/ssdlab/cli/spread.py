@@ -1,4 +1,4 @@
-"""Options in bundles: a command takes a dataclass of options, Typer sees each of its fields."""
+"""Bundles of options: a command takes a dataclass, and Typer sees each of its fields as an option."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def spread(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Shows Typer a command whose dataclass parameters are replaced by their fields, and fills them when it is called.
+    """Presents a command to Typer with the fields of its dataclass parameters as options, and fills these when called.
 
     Args:
-        without: Fields that are no options of this command; they keep their defaults.
+        without: Names of fields that are not options of this command; they keep their defaults.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""``ssdlab trace``: what is in a trace, and what can be made from it."""
+"""``ssdlab trace``: describes, analyses, converts and fits traces."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_
 
 _Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.", rich_help_panel="Output")]
 
-#: What only a replay on a drive heeds.
+#: Options that affect only a replay on a drive.
 _REPLAY = ("replay", "max_requests", "ramp_time")
-#: What a conversion heeds too; a trace is described and fitted as it was recorded.
+#: Options that also affect a conversion; a trace is described and fitted as it was recorded.
 _TIMING = ("time_scale", "repeat")
 
 
@@ -33,7 +33,7 @@ def info(
     reading: options.Reading,
     json: options.Json = False,
 ) -> None:
-    """Show what is in a trace: requests, bytes, time span, footprint, streams."""
+    """Show the content of a trace: requests, bytes, time span, footprint, streams."""
     from ssdlab import traces
 
     facts = interruptible(lambda: traces.trace_info(reading.workload(file)))
@@ -111,7 +111,11 @@ def fit(
 
 
 def _check_target(out: Path, file: str, force: bool) -> None:
-    """Refuses to write over the trace that is read, and over any other file without `force`."""
+    """Checks that `out` is not the trace that is read, and not another existing file unless `force` is set.
+
+    Raises:
+        InputError: it is.
+    """
     from ssdlab.files import check_new_file
 
     check_new_file(out, force=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def show_run(console: Console, result: Result) -> None:
-    """Everything one wants to see first of a run."""
+    """Prints the main results of a run."""
     _title(
         console,
         f"{short(result.drive)} · {short(result.workload)}",
@@ -43,7 +43,7 @@ def show_run(console: Console, result: Result) -> None:
 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
-    """The runs side by side, with ratios to the first."""
+    """Prints the runs side by side, with ratios to the first run."""
     runs = comparison.runs
     _title(
         console,
@@ -76,7 +76,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
-    """Named numbers; a list of tables as a table of its own."""
+    """Prints named numbers; a list of tables becomes a table of its own."""
     plain = new_table("", "")
     plain.show_header = False
     lists: list[tuple[str, list[Mapping[str, Any]]]] = []
@@ -96,7 +96,7 @@ def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
 
 
 def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]) -> None:
-    """The same measures of several things."""
+    """Prints the same measures of several subjects, one column each."""
     leaves = [dict(flatten(column)) for column in columns.values()]
     table = new_table("", *(_words(name) for name in columns))
     for name in dict.fromkeys(name for column in leaves for name in column):
@@ -192,7 +192,7 @@ def _policy(result: Result) -> Table | None:
 
 
 def new_table(*titles: str, title: str | None = None) -> Table:
-    """A table in the house style: the first column to the left, numbers to the right."""
+    """Returns a table in the common style: the first column is left-aligned, the others right-aligned."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
     for index, heading in enumerate(titles):
         table.add_column(heading, justify="left" if index == 0 else "right", no_wrap=True)

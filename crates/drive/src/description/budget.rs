@@ -68,7 +68,7 @@ impl Description {
                 Ok(())
             } else {
                 Err(format!(
-                    "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller leaves the highest level no room after {cycles} cycles \
+                    "the budget of `{name}` does not close: a step of {:.4} in a window {} V smaller leaves no margin for the highest level after {cycles} cycles \
                      and {}, where {limit:.3e} is corrected",
                     derivation.step, derivation.erase_shift, derivation.retention
                 ))

@@ -37,7 +37,7 @@ pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Pro
             Ok(found) if mode.erase_scale == 1.0 && mode.wear == PerWear::default() && mode.erase_shift == 0.0 => {
                 (mode.erase_scale, mode.wear, mode.erase_shift) = found;
             }
-            Ok(_) => problems.add(format!("flash.erase_mode[{index}].derive"), GIVEN_TOO),
+            Ok(_) => problems.add(format!("flash.erase_mode[{index}].derive"), MODE_GIVEN_TWICE),
             Err(complaint) => problems.add(format!("flash.erase_mode[{index}].derive"), complaint),
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Pro
         let Some(derive) = mode.derive.take() else { continue };
         match read_mode(&derive, &part) {
             Ok(_) if mode.sense_scale != 1.0 || mode.transfers != 1 || mode.corrects.is_some() => {
-                problems.add(format!("flash.read_mode[{index}].derive"), GIVEN_TOO);
+                problems.add(format!("flash.read_mode[{index}].derive"), MODE_GIVEN_TWICE);
             }
             Ok((scale, transfers, corrects)) => {
                 (mode.sense_scale, mode.transfers, mode.corrects) = (scale, transfers, Some(corrects));
@@ -57,7 +57,7 @@ pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Pro
 }
 
 /// Problem of a mode that is both derived and given in numbers.
-const GIVEN_TOO: &str = "the mode is given in numbers as well: expected one or the other";
+const MODE_GIVEN_TWICE: &str = "the mode is given in numbers as well: expected one or the other";
 
 fn measured_code(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
     let Some(path) = flash.measured_code.take() else { return Ok(()) };
@@ -110,7 +110,7 @@ pub(super) fn part(flash: &FlashConfig, asks: bool) -> Result<Option<Part>, Prob
 /// Returns the write mode with its derived program step, program time and retention limit.
 fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: u32) -> Result<WriteModeConfig, String> {
     if mode.program_scale != 1.0 || mode.retention.is_some() {
-        return Err(GIVEN_TOO.to_owned());
+        return Err(MODE_GIVEN_TWICE.to_owned());
     }
     let celsius = derive.temperature.unwrap_or(part.device.reference_celsius);
     if derive.corrects.is_some() && derive.soft_levels > 0 {
@@ -167,7 +167,7 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
             })?;
             (step, real(found))
         }
-        _ => return Err("expected either a retention, whose step is sought, or a step, whose retention is".to_owned()),
+        _ => return Err("expected either `retention` (the step is derived) or `step` (the retention is derived)".to_owned()),
     };
     let estimate = part.device.estimate(&at(wear, part.device.age_at(retention, celsius), step));
     let mut outside = estimate.outside.clone();
@@ -228,7 +228,7 @@ fn check_erase_shift(erase_shift: f64, part: &Part) -> Result<(), String> {
 /// window further, by the part of the retention margin that is not yet used up.
 fn erase_mode(derive: &DeriveErase, part: &Part, rated: u32) -> Result<(f64, PerWear, f64), String> {
     let Technology::Scaled(scaled) = &part.device.technology else {
-        return Err(format!("{} does not know what an erase wears: dpes-mlc does", part.name));
+        return Err(format!("{} has no model of erase wear: expected dpes-mlc", part.name));
     };
     let speed = if derive.slow { EraseSpeed::Slow } else { EraseSpeed::Fast };
     let (wear, erase_shift) = match (derive.erase_shift, derive.mode) {

@@ -14,13 +14,13 @@ struct Moving {
     rewrite: Nanos,
     /// Least retention limit in halves of `rewrite` (3 for 1.5 times `rewrite`), chosen so that the die has time for
     /// other work.
-    least_thirds: u64,
+    least_halves: u64,
 }
 
 impl Moving {
     /// Returns the least time after which relocated data may have to be relocated again.
     fn least(&self) -> Nanos {
-        Nanos(self.rewrite.0.saturating_mul(self.least_thirds) / 2)
+        Nanos(self.rewrite.0.saturating_mul(self.least_halves) / 2)
     }
 }
 
@@ -96,7 +96,7 @@ impl Description {
             mode,
             all_modes,
             rewrite: Nanos(block.saturating_mul(u64::from(geometry.blocks_per_die))),
-            least_thirds: if apart { 6 } else { 3 },
+            least_halves: if apart { 6 } else { 3 },
         }
     }
 }

@@ -145,7 +145,7 @@ impl Text<'_> {
         if self.next_line()?.as_deref() == Some(COLUMNS) {
             return Ok(());
         }
-        Err(Problems::one(self.name, format!("it is no history: expected `{COLUMNS}` in its first line")))
+        Err(Problems::one(self.name, format!("not a history file: expected `{COLUMNS}` in its first line")))
     }
 
     fn next_line(&mut self) -> std::result::Result<Option<String>, Problems> {
@@ -220,8 +220,8 @@ mod tests {
         let shorter = part("h\n1\n", "h\n1\n2\n").1.expect("one is shorter");
         assert_eq!((shorter.line, shorter.first.len(), shorter.second), (3, 0, vec!["2".to_owned()]));
         for (a, b, complaint) in [
-            ("h\n", "", "b: it is no history"),
-            ("x\n", "x\n", "a: it is no history"),
+            ("h\n", "", "b: not a history file"),
+            ("x\n", "x\n", "a: not a history file"),
             ("h\n1\n2", "h\n1\n2", "a: its last line has no end"),
         ] {
             let told = compared(a, b).expect_err("one is no history").to_string();

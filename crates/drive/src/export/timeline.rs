@@ -5,7 +5,7 @@
 //! dies, another the channels. An activity is a slice: a packet for its beginning, directly followed by a packet for
 //! its end. A reader must sort the packets by time.
 
-use crate::streams::{Span, SpanFor};
+use crate::streams::{Span, SpanPurpose};
 use prost::Message;
 use std::collections::BTreeMap;
 use std::io::{Read, Result, Write};
@@ -91,9 +91,9 @@ impl<W: Write> TimelineWriter<W> {
     /// Writes spans.
     pub fn write(&mut self, spans: &[Span]) -> Result<()> {
         for span in spans {
-            let (track_uuid, categories, debug_annotations) = match span.what_for {
-                SpanFor::Reason(reason) => (DIES + 1 + u64::from(span.track), vec![reason.name().to_owned()], Vec::new()),
-                SpanFor::Die(die) => {
+            let (track_uuid, categories, debug_annotations) = match span.purpose {
+                SpanPurpose::Reason(reason) => (DIES + 1 + u64::from(span.track), vec![reason.name().to_owned()], Vec::new()),
+                SpanPurpose::Die(die) => {
                     let other_end = DebugAnnotation { name: Some("die".to_owned()), uint_value: Some(die.0.into()) };
                     (CHANNELS + 1 + u64::from(span.track), Vec::new(), vec![other_end])
                 }
@@ -224,11 +224,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let span = |track, name, what_for, begin, end| Span { track, name, what_for, begin: SimTime(begin), end: SimTime(end) };
+        let span = |track, name, purpose, begin, end| Span { track, name, purpose, begin: SimTime(begin), end: SimTime(end) };
         let spans = [
-            span(0, "command", SpanFor::Die(DieId(5)), 100, 390),
-            span(5, "read", SpanFor::Reason(Reason::Gc), 100, 1 << 40),
-            span(2, "lazy erase", SpanFor::Reason(Reason::Host), 7, 7),
+            span(0, "command", SpanPurpose::Die(DieId(5)), 100, 390),
+            span(5, "read", SpanPurpose::Reason(Reason::Gc), 100, 1 << 40),
+            span(2, "lazy erase", SpanPurpose::Reason(Reason::Host), 7, 7),
         ];
         let mut writer = TimelineWriter::new(Vec::new(), 2, 8).expect("memory");
         writer.write(&spans).expect("memory");

@@ -1,11 +1,11 @@
 //! Simulation of a whole life, erase by erase.
 
-use super::limit::last_words;
+use super::limit::worn_out_note;
 use super::passes::{Passes, Tally};
 use super::{Interval, Life, Plan, mean_wear_of};
 use crate::router::Drive;
 use crate::run_loop::End;
-use crate::session::Watch;
+use crate::session::ProgressMeter;
 use kit::{Problems, SimTime};
 
 /// Largest number of rows kept of the passes; when it is reached, pairs of rows are merged.
@@ -76,7 +76,12 @@ impl Crossings<'_> {
 }
 
 /// Repeats the workload until the drive is worn out, unless the caller, `max_passes` or the end of the clock stops it first.
-pub(super) fn full(plan: &Plan, mut drive: Drive, passes: &mut Passes<'_>, watch: &mut Watch<'_>) -> Result<Life, Problems> {
+pub(super) fn full(
+    plan: &Plan,
+    mut drive: Drive,
+    passes: &mut Passes<'_>,
+    watch: &mut ProgressMeter<'_>,
+) -> Result<Life, Problems> {
     let blocks = f64::from(drive.ftl().store.geometry.block_count);
     let mut crossings = Crossings { edges: &plan.edges, seen: Vec::new() };
     crossings.look(&drive);
@@ -100,7 +105,7 @@ pub(super) fn full(plan: &Plan, mut drive: Drive, passes: &mut Passes<'_>, watch
             ended_by = Some("max_passes");
         }
     }
-    let notes = last_words(&drive).into_iter().chain((ended_by == Some("time")).then(too_long)).collect();
+    let notes = worn_out_note(&drive).into_iter().chain((ended_by == Some("time")).then(too_long)).collect();
     let intervals = crossings.intervals(&drive);
     Ok(Life { drive: Some(drive), ended_by, passes: passes.begun, intervals, rows: rows.into_vec(), notes })
 }

@@ -55,12 +55,12 @@ impl Limit {
     pub fn of(request: &LifetimeRequest, until: Until, description: &mut Description) -> Result<Limit, Problems> {
         let mut problems = Problems::default();
         if let (Some(_), false) = (&request.retention, until == Until::ErrorRate) {
-            problems.add("--retention", "what must be kept matters to --until error_rate, which is not asked for");
+            problems.add("--retention", "applies only to --until error_rate");
         }
         if let (Some(_), true) = (request.wear_limit, until == Until::ErrorRate) {
             problems.add(
                 "--wear-limit",
-                "the error rate decides how worn is worn out: expected only one of --wear-limit, --until error_rate",
+                "the error rate determines the wear limit: expected only one of --wear-limit, --until error_rate",
             );
         }
         if let Some(limit) = request.wear_limit.filter(|limit| !(1.0..=MOST_WEAR).contains(limit)) {
@@ -166,13 +166,13 @@ fn by_model(description: &Description, retention: Nanos, notes: &mut Vec<String>
     let condition = Condition { step, erase_shift, pe_cycles: 0.0, age, reads: 0.0 };
     let Some(most) = most_cycles(&part.device, &condition, limit) else { return Ok(Some(0.0)) };
     if most >= most_sought(&part.device) {
-        notes.push(format!("{} is not asked beyond {most:.0} cycles, which still keep data for {retention}", part.name));
+        notes.push(format!("{} was evaluated up to {most:.0} cycles only, where data is still kept for {retention}", part.name));
     }
     notes.extend(part.device.estimate(&Condition { pe_cycles: most, ..condition }).outside);
     Ok(Some(most))
 }
 
 /// Returns a note on a drive that is worn out.
-pub(super) fn last_words(drive: &Drive) -> Option<String> {
+pub(super) fn worn_out_note(drive: &Drive) -> Option<String> {
     session::worn_out(drive)
 }

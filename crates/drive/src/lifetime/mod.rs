@@ -15,8 +15,8 @@ mod steady;
 
 use crate::description::{Description, no_file};
 use crate::router::{Drive, Identity};
-use crate::session::{self, DriveText, Files, Progress, RunRequest, Session, Watch};
-use crate::streams::Unwritten;
+use crate::session::{self, DriveText, Files, Progress, ProgressMeter, RunRequest, Session};
+use crate::streams::WriteFailure;
 use kit::{Nanos, Problem, Problems};
 use limit::{Limit, Until};
 use passes::{Passes, Tally};
@@ -109,7 +109,7 @@ pub struct LifetimeOutcome {
     /// Wall time of the set-up \[s\].
     pub setup_s: f64,
     /// Error in writing the saved drive, if there was one.
-    pub unwritten: Option<Unwritten>,
+    pub unwritten: Option<WriteFailure>,
 }
 
 /// Method by which the lifetime is found.
@@ -151,7 +151,10 @@ pub fn lifetime(
 ) -> Result<LifetimeOutcome, Problems> {
     let description = session::description(&as_run(request), files.named.unwrap_or(&no_file))?;
     if description.policy.kind == "clairvoyant" {
-        return Err(Problems::one("policy.kind", "clairvoyant foresees one pass, and a life has many: expected another policy"));
+        return Err(Problems::one(
+            "policy.kind",
+            "clairvoyant knows the future of one pass only, and a life has many: expected another policy",
+        ));
     }
     let seed = request.seed;
     let drives = Drives { description, make: &|description| Drive::new(description, seed) };
@@ -173,7 +176,7 @@ pub fn lifetime_of(
     }
     let mut plan = Plan::of(request, &mut description)?;
     if plan.method == Method::Extrapolate && files.save.is_some() {
-        return Err(Problems::one("--save", "an extrapolated drive has not been through its life: expected --method full"));
+        return Err(Problems::one("--save", "an extrapolated run has no worn-out drive to save: expected --method full"));
     }
     let mut passes = Passes::new(input, &request.workload, description.user_bytes(), request.seed);
     let first = passes.open()?;
@@ -186,7 +189,7 @@ pub fn lifetime_of(
     let mut notes = first.notes.clone();
     let workload_toml = first.resolved.clone();
 
-    let mut watch = Watch::new(progress);
+    let mut watch = ProgressMeter::new(progress);
     let fresh = || make(&description).map_err(|error| session::too_large(&request.drive.name, &error));
     let mut drive = fresh()?;
     let identity = Identity::of(&description, &description.policy.kind, request.seed);
@@ -293,7 +296,7 @@ impl Plan {
         if let (Method::Extrapolate, Some(cycles)) = (method, description.ftl.retire_at_cycles) {
             return Err(Problems::one(
                 "ftl.retire_at_cycles",
-                format!("{cycles}: steady passes tell nothing of a drive that loses blocks: expected --method full, or none"),
+                format!("{cycles}: extrapolation does not model retired blocks: expected --method full, or none"),
             ));
         }
         let limit = Limit::of(request, until, description)?;
@@ -318,7 +321,7 @@ impl Plan {
             return Err(Problems::one(
                 name,
                 format!(
-                    "the drive begins at its end ({how}): its blocks have {wear:.0} of {:.0} nominal erases behind them",
+                    "the drive is already at the end of its life ({how}): its blocks have {wear:.0} of {:.0} nominal erases behind them",
                     self.limit.wear
                 ),
             ));

@@ -49,7 +49,7 @@ impl<'a> Passes<'a> {
 
     /// Refuses a workload whose passes do not wear the drive: that write nothing, or whose erases cause no wear.
     pub fn check(&self, done: &Tally, blocks: f64) -> Result<(), Problems> {
-        let refused = |why: &str| Err(Problems::one(&self.input.name, format!("{why}: a drive under it would last for ever")));
+        let refused = |why: &str| Err(Problems::one(&self.input.name, format!("{why}: it never wears out the drive")));
         if done.host_units == 0.0 {
             return refused("a pass over it writes nothing");
         }

@@ -4,7 +4,7 @@ use super::passes::{Passes, Tally};
 use super::{Interval, Life, Plan, mean_wear_of};
 use crate::router::{Drive, Identity};
 use crate::run_loop::End;
-use crate::session::Watch;
+use crate::session::ProgressMeter;
 use kit::{BlockId, Problems, SimTime};
 
 /// Largest number of rounds in an interval. If no two rounds agree by then, the last one is used, and a note says so.
@@ -19,7 +19,7 @@ struct Ageing<'a, 'b> {
     /// Makes an empty drive of the same identity.
     fresh: Fresh<'a>,
     passes: &'a mut Passes<'b>,
-    watch: &'a mut Watch<'b>,
+    watch: &'a mut ProgressMeter<'b>,
     blocks: f64,
     /// Increase of the mean effective wear in the previous round \[nominal erases\], and the mean wear of an erase in
     /// it.
@@ -35,7 +35,7 @@ pub(super) fn extrapolate<'b>(
     mut drive: Drive,
     fresh: Fresh<'_>,
     passes: &mut Passes<'b>,
-    watch: &mut Watch<'b>,
+    watch: &mut ProgressMeter<'b>,
 ) -> Result<Life, Problems> {
     let blocks = f64::from(drive.ftl().store.geometry.block_count);
     let mut cycles = mean_cycles(&drive);

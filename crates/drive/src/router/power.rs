@@ -36,7 +36,7 @@ impl Drive {
         let failed = self.now;
         let backup = self.ftl.power_fails(failed, &self.out);
         self.sleep_until(failed + down);
-        self.statistics.leave_out(down);
+        self.statistics.exclude(down);
         self.ftl.power_is_back(self.now, &mut self.out);
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }

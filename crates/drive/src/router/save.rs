@@ -66,7 +66,7 @@ struct Header {
 #[derive(Serialize, Deserialize)]
 struct Image {
     now: SimTime,
-    reads_turn: Vec<bool>,
+    last_turn_was_read: Vec<bool>,
     buffered_units: u64,
     queued_write_requests: u64,
     queued_write_pages: u64,
@@ -136,7 +136,7 @@ impl Drive {
             out,
             flash,
             buffer,
-            reads_turn,
+            last_turn_was_read,
             // Saved in a section of its own.
             ftl: _,
             // Determined by the description.
@@ -163,7 +163,7 @@ impl Drive {
         });
         Image {
             now: *now,
-            reads_turn: reads_turn.clone(),
+            last_turn_was_read: last_turn_was_read.clone(),
             buffered_units: buffer.used(),
             queued_write_requests: signals.queued_write_requests,
             queued_write_pages: signals.queued_write_pages,
@@ -208,7 +208,7 @@ impl Drive {
             return Err("its checksum does not agree with its content: it has been changed since it was saved".to_owned());
         }
         if inner.read(&mut [0u8; 1]).map_err(short)? > 0 {
-            return Err("it goes on after its end: it has been changed since it was saved".to_owned());
+            return Err("it has extra data after its end: it has been changed since it was saved".to_owned());
         }
         let mut notes = Vec::new();
         if header.build != BUILD {
@@ -237,7 +237,7 @@ impl Drive {
     /// Restores the state of a saved drive of the same description; `same_seed`: its random streams as well.
     fn restore(&mut self, image: Image, same_seed: bool) -> Result<(), String> {
         let signals = &mut self.out.signals;
-        let fits = image.reads_turn.len() == self.reads_turn.len()
+        let fits = image.last_turn_was_read.len() == self.last_turn_was_read.len()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
             && image.buffered_units <= self.buffer.capacity();
         if !fits {
@@ -255,7 +255,7 @@ impl Drive {
         (signals.no_space, signals.hold) = (image.no_space, image.hold);
         signals.update_work(image.now);
         self.buffer.restore(image.buffered_units);
-        self.reads_turn = image.reads_turn;
+        self.last_turn_was_read = image.last_turn_was_read;
         if same_seed {
             self.flash.restore_random_times(image.random_times);
         }
@@ -274,7 +274,7 @@ impl Drive {
         }
         self.buffer.restore(waiting.len() as u64);
         self.out.signals.buffered_pages = waiting.len() as u64;
-        self.ftl.accept_again(waiting, self.now, &mut self.out);
+        self.ftl.accept_adopted(waiting, self.now, &mut self.out);
     }
 }
 

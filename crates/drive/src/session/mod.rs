@@ -9,7 +9,7 @@ use crate::router::{Drive, Identity};
 use crate::run_loop::{End, Part, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
 use crate::steady::{SteadyState, WINDOW};
-use crate::streams::{Outputs, Streams, Unwritten};
+use crate::streams::{Outputs, Streams, WriteFailure};
 use crate::summary::{self, RunFacts};
 use ftl::policy::future::{Access, Future};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
@@ -133,7 +133,7 @@ pub struct Files<'a> {
 pub type MakePolicy<'a> = Box<dyn FnOnce(&Facts, Rng) -> Result<Box<dyn ModePolicy>, Problems> + Send + 'a>;
 
 /// A policy from outside the policy family. Its answers are checked.
-pub struct Guest<'a> {
+pub struct CustomPolicy<'a> {
     /// Name of the policy in results and in saved drives.
     pub name: String,
     /// Makes the policy, before time 0.
@@ -165,7 +165,7 @@ impl From<Ended> for Problems {
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Stage of the run: `foresee`, `precondition`, `run`, `lifetime`, `shutdown` or `save`.
+    /// Stage of the run: `set_future`, `precondition`, `run`, `lifetime`, `shutdown` or `save`.
     pub stage: &'static str,
     /// Simulated time \[ns\].
     pub simulated_ns: u64,
@@ -194,7 +194,7 @@ pub struct Outcome {
     /// Digest of the physical history, if requested.
     pub history: Option<Digest>,
     /// Files that could not be written.
-    pub unwritten: Vec<Unwritten>,
+    pub unwritten: Vec<WriteFailure>,
     /// Wall time of the set-up \[s\].
     pub setup_s: f64,
 }
@@ -212,7 +212,7 @@ pub fn description(request: &RunRequest, file: File<'_>) -> Result<Description, 
             return Err(Problem::unknown("--policy", "policy", policy, names.iter().copied()).into());
         }
         if sets.iter().any(|set| set.split('=').next().is_some_and(|key| key.trim() == "policy.kind")) {
-            return Err(Problems::one("--policy", "a policy is set by `policy.kind`, too: expected only one of them"));
+            return Err(Problems::one("--policy", "the policy is also set by `policy.kind`: expected only one of the two"));
         }
         sets.push(format!("policy.kind={policy}"));
     }
@@ -263,18 +263,18 @@ impl Session {
         request: &RunRequest,
         input: &Input,
         mut files: Files<'_>,
-        guest: Option<Guest<'_>>,
+        guest: Option<CustomPolicy<'_>>,
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Outcome, Ended> {
-        let guest_name = guest.as_ref().map(|guest| guest.name.clone());
-        let description = description_for(request, guest_name.is_some(), files.named.unwrap_or(&no_file))?;
-        let asked = Asked::of(request, &files, &description)?;
+        let custom_policy_name = guest.as_ref().map(|guest| guest.name.clone());
+        let description = description_for(request, custom_policy_name.is_some(), files.named.unwrap_or(&no_file))?;
+        let asked = RunPlan::of(request, &files, &description)?;
         let workload = asked.workload(input, &description)?;
         let (mut notes, workload_toml) = (workload.notes.clone(), workload.resolved.clone());
 
-        let mut watch = Watch::new(progress);
+        let mut watch = ProgressMeter::new(progress);
         let mut drive = drive(request, &description, guest)?;
-        let identity = Identity::of(&description, guest_name.as_ref().unwrap_or(&description.policy.kind), request.seed);
+        let identity = Identity::of(&description, custom_policy_name.as_ref().unwrap_or(&description.policy.kind), request.seed);
         let start = prepare(&mut drive, &description, &identity, &mut files, &self.models, &mut watch)?;
         notes.extend(start.notes.iter().cloned());
         if !start.is_loaded && description.state.precondition == PreconditionMethod::Steady {
@@ -294,12 +294,12 @@ impl Session {
         notes.extend(power_notes(asked.power_cut, played.power_failure.as_ref(), played.end, &drive));
         notes.extend(worn_out(&drive));
         notes.extend(played.search.as_ref().and_then(Search::note));
-        notes.extend(idle_policy_note(&description, guest_name.as_deref(), &drive));
+        notes.extend(idle_policy_note(&description, custom_policy_name.as_deref(), &drive));
         notes.extend(unmapped_note(&drive));
         let facts = RunFacts {
             drive_name: &request.drive.name,
             workload_name: &input.name,
-            policy_name: guest_name.as_ref().unwrap_or(&description.policy.kind),
+            policy_name: custom_policy_name.as_ref().unwrap_or(&description.policy.kind),
             seed: request.seed,
             complete: played.complete,
             wall_s: played.wall_s,
@@ -315,7 +315,7 @@ impl Session {
         };
         let mut outcome = Outcome {
             summary: summary::summary(&facts, &description, &drive),
-            drive_toml: drive_toml(&description, guest_name.as_deref()),
+            drive_toml: drive_toml(&description, custom_policy_name.as_deref()),
             workload_toml,
             notes,
             latency: summary::latency_rows(&drive.statistics),
@@ -329,7 +329,7 @@ impl Session {
         failure(&drive)?;
         if let Some(to) = files.save {
             watch.tell("save", drive.now().0, 0, None);
-            outcome.notes.extend(saved_partly_note(&drive, guest_name.as_deref()));
+            outcome.notes.extend(saved_partly_note(&drive, custom_policy_name.as_deref()));
             outcome.unwritten.extend(save(&mut drive, &identity, to));
         }
         let (history, unwritten) = streams.finish(&mut drive);
@@ -340,7 +340,7 @@ impl Session {
 }
 
 /// The options of a request, checked and parsed.
-struct Asked<'a> {
+struct RunPlan<'a> {
     request: &'a RunRequest,
     options: Options,
     round: Option<u64>,
@@ -349,8 +349,8 @@ struct Asked<'a> {
     timeline_for: Option<Nanos>,
 }
 
-impl<'a> Asked<'a> {
-    fn of(request: &'a RunRequest, files: &Files<'_>, description: &Description) -> Result<Asked<'a>, Problems> {
+impl<'a> RunPlan<'a> {
+    fn of(request: &'a RunRequest, files: &Files<'_>, description: &Description) -> Result<RunPlan<'a>, Problems> {
         if files.load.is_some() && request.precondition.is_some() {
             return Err(Problems::one("--precondition", LOADED));
         }
@@ -360,7 +360,7 @@ impl<'a> Asked<'a> {
             }
         }
         let [timeline_from, timeline_for] = timeline_window(request)?;
-        Ok(Asked {
+        Ok(RunPlan {
             request,
             options: Options { seed: request.seed, ..request.workload.clone() },
             round: steady_round(request)?,
@@ -388,15 +388,15 @@ impl<'a> Asked<'a> {
 
 /// A run in progress.
 struct Run<'a, 'w> {
-    asked: &'a Asked<'a>,
+    asked: &'a RunPlan<'a>,
     description: &'a Description,
     input: &'a Input,
     drive: Drive,
-    watch: Watch<'w>,
+    watch: ProgressMeter<'w>,
 }
 
 /// Results of the measured part of a run.
-struct Played {
+struct Measured {
     run_loop: RunLoop,
     search: Option<Search>,
     end: End,
@@ -413,7 +413,7 @@ impl Run<'_, '_> {
     /// goes on.
     fn first_part(&mut self) -> Result<bool, Ended> {
         let Some(part) = self.asked.first_part() else { return Ok(true) };
-        self.foresee(part)?;
+        self.set_future(part)?;
         let mut run_loop = RunLoop::of(self.asked.workload(self.input, self.description)?, part)?;
         let watch = &mut self.watch;
         let end = run_loop.run(&mut self.drive, &mut |drive, completed| {
@@ -432,11 +432,11 @@ impl Run<'_, '_> {
     }
 
     /// Gives a policy that needs it the future accesses of a part of the workload.
-    fn foresee(&mut self, part: Part) -> Result<(), Problems> {
+    fn set_future(&mut self, part: Part) -> Result<(), Problems> {
         if self.drive.ftl().wants_future() {
             let workload = self.asked.workload(self.input, self.description)?;
-            let future = foresee(self.description, RunLoop::of(workload, part)?, self.asked.request.seed, &mut self.watch)?;
-            self.drive.foresee(&Arc::new(future));
+            let future = set_future(self.description, RunLoop::of(workload, part)?, self.asked.request.seed, &mut self.watch)?;
+            self.drive.set_future(&Arc::new(future));
         }
         Ok(())
     }
@@ -453,9 +453,9 @@ impl Run<'_, '_> {
     }
 
     /// Replays the measured part, if `goes_on` is true.
-    fn play(&mut self, workload: Workload, goes_on: bool, streams: &mut Streams<'_>) -> Result<Played, Ended> {
+    fn play(&mut self, workload: Workload, goes_on: bool, streams: &mut Streams<'_>) -> Result<Measured, Ended> {
         let asked = self.asked;
-        self.foresee(asked.main_part())?;
+        self.set_future(asked.main_part())?;
         let mut run_loop = RunLoop::of(workload, asked.main_part())?;
         run_loop.round = asked.round.map(Nanos);
         run_loop.power_fails = asked.power_cut.map_or(Ok(SimTime::FOREVER), |cut| cut.instant(self.drive.now()))?;
@@ -464,7 +464,7 @@ impl Run<'_, '_> {
         let mut stopped_early = false;
         let (drive, watch) = (&mut self.drive, &mut self.watch);
         let mut go_on = |drive: &mut Drive, completed: u64| {
-            streams.hand_out(drive);
+            streams.flush_batches(drive);
             if search.as_mut().is_some_and(|search| search.is_over(drive)) {
                 stopped_early = true;
                 return false;
@@ -490,7 +490,7 @@ impl Run<'_, '_> {
         let complete = end == End::Complete || stopped_early;
         let shutdown_ns = if complete { self.shut_down() } else { None };
         failure(&self.drive)?;
-        Ok(Played { run_loop, search, end, complete, power_failure, workload_end, utilisation, shutdown_ns, wall_s })
+        Ok(Measured { run_loop, search, end, complete, power_failure, workload_end, utilisation, shutdown_ns, wall_s })
     }
 }
 
@@ -500,7 +500,7 @@ fn in_time(end: End) -> Result<(), Problems> {
         return Ok(());
     }
     let complaint = format!(
-        "it goes on more than {} years after the drive's time 0, all that its clock can keep: expected shorter delays or think times, \
+        "it goes on more than {} years after the drive's time 0, the range of the simulated clock: expected shorter delays or think times, \
          or a limit (runtime, number_ios)",
         SimTime::LAST.years()
     );
@@ -518,14 +518,14 @@ pub(crate) fn too_large(drive: &str, error: &std::io::Error) -> Problems {
 }
 
 /// Completes the commands in flight and saves the drive at rest. Returns the error, if there was one.
-pub(crate) fn save(drive: &mut Drive, identity: &Identity, to: &mut dyn Write) -> Option<Unwritten> {
+pub(crate) fn save(drive: &mut Drive, identity: &Identity, to: &mut dyn Write) -> Option<WriteFailure> {
     let saved = if drive.complete_commands() {
         drive.rest();
         drive.save(identity, to)
     } else {
         Err(std::io::Error::other("commands are in flight that a worn-out drive cannot complete"))
     };
-    saved.err().map(|error| Unwritten { option: "--save", error })
+    saved.err().map(|error| WriteFailure { option: "--save", error })
 }
 
 /// Reads the requested description. A guest replaces the description's policy, which is therefore set to `baseline`.
@@ -551,15 +551,15 @@ fn name_problems(name: &str) -> Problems {
     if !is_plain || name.is_empty() || name.len() > usize::from(u8::MAX) {
         problems.add("name", format!("`{name}`: expected 1 to 255 bytes of letters, digits, `_`, `-` and `.`, no dot first"));
     } else if PolicyConfig::NAMES.contains(&name) {
-        problems.add("name", format!("`{name}`: expected one that no policy of the list has"));
+        problems.add("name", format!("`{name}`: is the name of a built-in policy: expected another"));
     }
     problems
 }
 
 /// Builds the drive of a description, under its own policy or a guest.
-fn drive(request: &RunRequest, description: &Description, guest: Option<Guest<'_>>) -> Result<Drive, Ended> {
+fn drive(request: &RunRequest, description: &Description, guest: Option<CustomPolicy<'_>>) -> Result<Drive, Ended> {
     let too_large = |error: std::io::Error| Ended::from(too_large(&request.drive.name, &error));
-    let Some(Guest { name, make }) = guest else { return Drive::new(description, request.seed).map_err(too_large) };
+    let Some(CustomPolicy { name, make }) = guest else { return Drive::new(description, request.seed).map_err(too_large) };
     name_problems(&name).or(()).map_err(Ended::Policy)?;
     let facts = description.policy_facts();
     let made = make(&facts, Rng::stream(request.seed, POLICY_STREAM)).map_err(Ended::Policy)?;
@@ -607,7 +607,12 @@ fn timeline_window(request: &RunRequest) -> Result<[Option<Nanos>; 2], Problems>
 
 /// Returns the future accesses for a policy that foresees them: those of a run of the workload under `baseline`, from
 /// its start, on a drive that was filled once.
-fn foresee(description: &Description, mut run_loop: RunLoop, seed: u64, watch: &mut Watch<'_>) -> Result<Future, Problems> {
+fn set_future(
+    description: &Description,
+    mut run_loop: RunLoop,
+    seed: u64,
+    watch: &mut ProgressMeter<'_>,
+) -> Result<Future, Problems> {
     let mut description = description.clone();
     description.policy.kind = "baseline".to_owned();
     let does_not_fit =
@@ -662,7 +667,7 @@ pub(crate) fn prepare(
     identity: &Identity,
     files: &mut Files<'_>,
     models: &ScaleModels,
-    watch: &mut Watch<'_>,
+    watch: &mut ProgressMeter<'_>,
 ) -> Result<Start, Problems> {
     let state = &description.state;
     if let Some((name, from)) = &mut files.load {
@@ -740,16 +745,16 @@ impl Search {
 }
 
 /// Calls the progress callback about ten times per second of wall time, and keeps its answer whether to go on.
-pub(crate) struct Watch<'a> {
+pub(crate) struct ProgressMeter<'a> {
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     clock: crate::wall::Clock,
     told_s: f64,
     go_on: bool,
 }
 
-impl<'a> Watch<'a> {
-    pub fn new(progress: &'a mut dyn FnMut(&Progress) -> bool) -> Watch<'a> {
-        Watch { progress, clock: crate::wall::Clock::start(), told_s: 0.0, go_on: true }
+impl<'a> ProgressMeter<'a> {
+    pub fn new(progress: &'a mut dyn FnMut(&Progress) -> bool) -> ProgressMeter<'a> {
+        ProgressMeter { progress, clock: crate::wall::Clock::start(), told_s: 0.0, go_on: true }
     }
 
     pub fn seconds(&self) -> f64 {

@@ -95,7 +95,7 @@ pub(crate) fn alike_note(description: &Description, drive: &Drive) -> Option<Str
     (drive.ftl().keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
         let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
         format!(
-            "policy `{}` chooses among the write modes {} by what reads of their data cost, and all are read alike: give each its \
+            "policy `{}` chooses among the write modes {} by the cost of later reads, but all of them use the same read mode: give each its \
              flash.write_mode.read_mode, as the preset agcr-64g does",
             description.policy.kind,
             names.join(", ")

@@ -1,17 +1,18 @@
-//! Bad input: each error names the place, what was found and what would be accepted; everything wrong is said at once; nothing runs.
+//! Bad input: each error names the place, the value found and the accepted values. All errors are reported at once, and
+//! nothing runs.
 
 use crate::common::session;
 use drive::{Description, presets};
 use kit::Problems;
 
-/// What is wrong with a description based on `tiny`, with these lines of its own (the first is line 2) and overrides.
+/// Returns the problems of a description based on `tiny`, with further `lines` (the first is line 2) and overrides.
 fn refused(lines: &str, sets: &[&str]) -> Problems {
     let text = format!("base = \"tiny\"\n{lines}");
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     Description::read("d.toml", &text, &sets).err().unwrap_or_else(|| panic!("accepted: {text}"))
 }
 
-/// The one complaint there is.
+/// Asserts that there is exactly one problem, and that its message contains `expected`.
 #[track_caller]
 fn assert_refused(lines: &str, sets: &[&str], expected: &str) {
     let problems = refused(lines, sets);
@@ -27,11 +28,15 @@ fn parameters_of_policies_must_make_sense_together() {
         assert_refused(
             &text,
             &[],
-            &format!("d.toml:3: policy.autoftl.bounds: {bounds}: expected falling shares between 0 and 1"),
+            &format!("d.toml:3: policy.autoftl.bounds: {bounds}: expected shares between 0 and 1 in falling order"),
         );
     }
     let nested = "policy.autoftl_minus.decisions.bounds=[0.1, 0.2]";
-    assert_refused("", &[nested], "policy.autoftl_minus.decisions.bounds: [0.1, 0.2]: expected falling shares");
+    assert_refused(
+        "",
+        &[nested],
+        "policy.autoftl_minus.decisions.bounds: [0.1, 0.2]: expected shares between 0 and 1 in falling order",
+    );
 }
 
 #[test]
@@ -60,7 +65,7 @@ fn retention_limits_that_no_drive_could_keep_are_refused() {
         &["flash.write_mode[1].retention=1h", "ftl.retention_margin=1h"],
         "flash.write_mode[1].retention: 1h: expected more than ftl.retention_margin = 1h",
     );
-    // 128 blocks of 64 pages at 650 us, and an erase of 3 ms each.
+    // 128 blocks, each with 64 pages at 650 us and an erase of 3 ms.
     let rewrite_of_a_die = kit::Nanos(128 * (64 * 650_000 + 3_000_000));
     let half_again = |more: u64| format!("flash.write_mode[0].retention={}ns", rewrite_of_a_die.0 / 2 * 3 + more);
     let enough = [half_again(1_000), "ftl.retention_margin=1us".to_owned()];
@@ -196,11 +201,11 @@ fn a_capacity_that_does_not_fit_is_refused() {
 fn policies_need_their_modes() {
     let only_normal = "[policy]\nkind = \"ofwar\"\n[[flash.write_mode]]\nname = \"normal\"\n";
     assert_refused(only_normal, &[], "no mode is named `fast`: policy `ofwar` needs one");
-    assert_refused("[[flash.write_mode]]\nname = \"fast\"\n", &[], "no mode is named `normal`");
+    assert_refused("[[flash.write_mode]]\nname = \"fast\"\n", &[], "expected a mode named `normal`");
     assert_refused(
         "[[flash.write_mode]]\nname = \"normal\"\n[[flash.write_mode]]\nname = \"normal\"\n",
         &[],
-        "`normal` stands twice",
+        "`normal` is listed twice",
     );
 }
 
@@ -242,7 +247,7 @@ fn everything_wrong_is_said_at_once_each_with_its_line() {
         assert!(message.contains(place), "{place} is not in:\n{message}");
     }
     assert_eq!(problems.0.len(), 8, "{message}");
-    // Fields that are fine one by one and do not go together, as well.
+    // Fields that are valid individually but not together are also reported at once.
     let problems = refused("[flash]\nerase_time = \"0ns\"\ninterface = \"sdr\"\nprogram_time = [\"1us\", \"2us\"]\n", &[]);
     assert_eq!(problems.0.len(), 3, "{problems}");
 }
@@ -258,12 +263,12 @@ fn every_preset_is_accepted_and_survives_being_written() {
     }
 }
 
-/// What is wrong with a run.
+/// Returns the message with which a run is refused.
 fn run_refused(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str) -> String {
     session(drive, sets, policy, workload).err().unwrap_or_else(|| panic!("accepted: {workload}")).to_string()
 }
 
-/// What is wrong with a workload on `tiny`.
+/// Returns the message with which a workload on `tiny` is refused.
 fn workload_refused(workload: &str) -> String {
     run_refused("base = \"tiny\"", &[], None, workload)
 }
@@ -302,6 +307,6 @@ fn a_session_refuses_bad_requests() {
     assert!(refused(&[], "ofwra").starts_with("--policy: unknown policy `ofwra`"));
     assert!(refused(&[], "ofwra").ends_with("(did you mean `ofwar`?)"));
     assert!(refused(&["flash.channels=0"], "ofwar").starts_with("--set flash.channels=0"));
-    assert!(refused(&["policy.kind = ofwar"], "ofwar").starts_with("--policy: a policy is set by `policy.kind`, too"));
+    assert!(refused(&["policy.kind = ofwar"], "ofwar").starts_with("--policy: the policy is also set by `policy.kind`"));
     assert!(run_refused("base = 3", &[], None, job).starts_with("test.toml:1: base = 3"));
 }

@@ -1,16 +1,16 @@
-//! Latency at depth 1 is the sum of its parts to the nanosecond; throughput at depth is that of the bottleneck; a closed network of dies
-//! with exponential times meets exact mean-value analysis.
+//! Latency at queue depth 1 is the sum of its parts to the nanosecond; throughput at a large queue depth is that of the
+//! bottleneck; a closed network of dies with exponential service times agrees with exact mean-value analysis.
 
 use crate::common::{ONE_DIE, Rig, assert_parts, latency, mean_value_analysis, summary, transfer, with};
 use kit::{Cause, Op, SimTime};
 
-/// What the phases of an interface add up to (FACTS 5.5) \[ns\].
+/// Sums of the phases of a command on an interface \[ns\] (FACTS 5.5).
 struct Onfi {
     name: &'static str,
     read: u64,
     program: u64,
     erase: u64,
-    /// A further page of a multi-plane operation: tDBSY and six cycles.
+    /// Addition for each further page of a multi-plane operation: tDBSY and six cycles.
     further_page: u64,
     t_ccs: u64,
     rates: &'static [u64],
@@ -45,7 +45,7 @@ const INTERFACES: &[Onfi] = &[
 const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
 const ERASE: u64 = 3_000_000;
-/// A read and a program of one unit on the `tiny` preset, at 1200 MT/s.
+/// Time of a read of one unit on the `tiny` preset, at 1200 MT/s.
 const ONE_READ: u64 = 290 + READ + 3414;
 const ONE_PROGRAM: u64 = 361 + 3414 + PROGRAM;
 
@@ -102,7 +102,7 @@ fn units_of_one_page_come_in_one_read() {
         let what = format!("{count} units");
         assert_parts(&what, &read, &[(Cause::BusCommand, 290), (Cause::Sense, READ), (Cause::Transfer, transfer(count, 1200))]);
     }
-    // A write that does not fill its program pads it: the channel carries the whole page.
+    // A write smaller than a program unit is padded: the whole page crosses the channel.
     let short = rig.one(Op::Write, 9, 1);
     assert_parts("padded", &short, &[(Cause::BusCommand, 361), (Cause::Transfer, transfer(4, 1200)), (Cause::Program, PROGRAM)]);
     assert_eq!(rig.programmed(kit::Reason::Padding), 3);
@@ -120,7 +120,7 @@ fn a_one_shot_program_writes_the_wordline() {
         let read = rig.one(Op::Read, unit, 1);
         assert_parts("page", &read, &[(Cause::BusCommand, 290), (Cause::Sense, sense), (Cause::Transfer, 3414)]);
     }
-    // Three pages of one wordline are three reads, one after another on their die; the last one is the critical part.
+    // Three pages of a wordline take three reads, one after another on the die; the last read is the critical part.
     let all = rig.one(Op::Read, 0, 3);
     let before = 2 * (290 + 3414) + 40_000 + 60_000;
     let parts = [(Cause::DieHostRead, before), (Cause::BusCommand, 290), (Cause::Sense, 90_000), (Cause::Transfer, 3414)];
@@ -173,7 +173,7 @@ fn the_plain_link_adds_command_and_data_time() {
         assert_parts(name, &write, &[link, (Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, PROGRAM)]);
         let read = rig.one(Op::Read, 0, 1);
         assert_parts(name, &read, &[link, (Cause::BusCommand, 290), (Cause::Sense, READ), (Cause::Transfer, 3414)]);
-        // Two units on dies of two channels are ready at one instant and cross the link one after the other.
+        // Two units on dies of two channels are ready at the same instant and cross the link one after the other.
         rig.one(Op::Write, 10, 2);
         let both = rig.one(Op::Read, 10, 2);
         let link = (Cause::Link, 700 + 2 * data(1));
@@ -199,7 +199,7 @@ fn the_write_back_buffer_acknowledges_on_acceptance() {
     let mut rig = Rig::new(&with(ONE_DIE, &buffer));
     let first = rig.one(Op::Write, 0, 4);
     assert_parts("accepted", &first, &[]);
-    // Full: the fifth unit waits until the first one is programmed and has left.
+    // The buffer is full: the fifth unit waits until the first has been programmed and has left.
     let fifth = rig.submit(Op::Write, 4, 1, SimTime(0));
     let read = rig.submit(Op::Read, 3, 1, SimTime(0));
     rig.drain();
@@ -255,7 +255,7 @@ fn a_read_of_data_being_programmed_is_answered_or_waits() {
     assert_parts("from flash", &rig.row(read), &parts);
 }
 
-/// Overwrites one unit of a drive of one die until its collection has begun an erase; the instant at which it did.
+/// Overwrites one unit of a drive with one die until a collection begins an erase. Returns that instant.
 fn run_into_an_erase(rig: &mut Rig) -> SimTime {
     for _ in 0..100_000 {
         if rig.drive.commands_in_flight() == 0 {
@@ -309,7 +309,7 @@ fn waits_are_charged_to_what_is_waited_for() {
     assert_parts("a write behind both", &rig.row(write), &[&waits[..], &program[..]].concat());
 }
 
-/// Commands per second of a job on the `tiny` preset with overrides.
+/// Returns the commands per second of a job on the `tiny` preset with overrides.
 fn iops(sets: &[&str], job: &str) -> f64 {
     summary(sets, job)["throughput"]["iops"].as_f64().expect("something ran")
 }
@@ -325,7 +325,8 @@ const WIDE: &[&str] = &["flash.blocks_per_plane=32", "ftl.overprovisioning=0.5"]
 
 #[test]
 fn reads_at_depth_are_bound_by_dies_or_channels() {
-    // Sequential reads visit the dies in turn. Dies per channel and rate decide which is the bottleneck; two channels.
+    // Sequential reads visit the dies in turn. There are two channels; the number of dies per channel and the transfer
+    // rate decide which is the bottleneck.
     for scheduler in ["read_first", "out_of_order"] {
         for (dies, interface, rate, command) in [
             (1, "nv_ddr3", 1200, 290),
@@ -380,13 +381,15 @@ fn commands_at_depth_are_bound_by_the_link() {
     let wide = with(WIDE, &["flash.chips_per_channel=16"]);
     let reads = "rw=read\niodepth=128\nnumber_ios=20000";
     let fill = "state.precondition=fill";
-    // Commands and a read's data go in opposite directions: each 4 KiB take 40.96 us, or 45.96 us where the directions share the link.
+    // Commands and the data of reads cross the link in opposite directions: a read takes 40.96 us of the link, or 45.96
+    // us if the directions share it.
     assert_within("reads, full duplex", iops(&with(&wide, &[fill, &full]), reads), 1e9 / 40_960.0, 0.01);
     assert_within("reads, half duplex", iops(&with(&wide, &[fill, &half]), reads), 1e9 / 45_960.0, 0.01);
     assert_within("writes", iops(&with(&wide, &[&full]), "rw=write\niodepth=128\nnumber_ios=20000"), 1e9 / 45_960.0, 0.01);
 }
 
-/// Each die on a channel of its own, commands free, 854 ns of transfer beside a read of 10 ms: the dies are the network.
+/// Returns the overrides of a drive in which only the dies limit throughput: each die has a channel of its own,
+/// commands take no time, and a transfer takes 854 ns against a tR of 10 ms.
 fn network(dies: u32, distribution: &str) -> Vec<String> {
     let free = "{ t_cs = \"0ns\", t_cycle = \"0ns\", t_adl = \"0ns\", t_wb = \"0ns\", t_rr = \"0ns\", t_ccs = \"0ns\", t_wpst = \"0ns\", t_dbsy = \"0ns\" }";
     let sets = [

@@ -1,4 +1,4 @@
-//! Retention relaxation for codes (POLICIES 3): the encoder as a resource, what passes it, and what does not.
+//! Retention relaxation for codes (POLICIES 3): the encoder as a resource, and the data that must or must not pass it.
 
 use crate::common::{ONE_DIE, Rig, assert_parts, latency, session, with};
 use ftl::policy::{Dispatch, ModePolicy, Moving, Needs, PageMove, Placed, View, WriteAnswer};
@@ -14,7 +14,7 @@ const ONE_READ: u64 = 290 + 50_000 + DATA;
 /// 4 KiB at 20 MB/s.
 const ENCODE: u64 = 204_800;
 
-/// Both modes as fast as each other; `normal` has the strong code.
+/// Both modes have the same program time; `normal` has the strong code.
 const CODES: &[&str] =
     &["flash.write_mode[1].program_scale=1.0", "flash.encoder=[{code = 'ldpc'}]", "flash.write_mode[0].code=ldpc"];
 const AT_20: &str = "flash.encoder[0].throughput=20MB/s";
@@ -23,7 +23,8 @@ fn coded<'a>(more: &[&'a str]) -> Vec<&'a str> {
     with(CODES, more)
 }
 
-/// One die whose host writes last 20 s, with the weak code.
+/// Returns the overrides of a drive with one die under `rr_ecc`. Host writes have the weak code and a retention limit
+/// of 20 s.
 fn relaxed<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let short = [
         "policy.kind=rr_ecc",
@@ -35,7 +36,7 @@ fn relaxed<'a>(more: &[&'a str]) -> Vec<&'a str> {
     with(&with(&with(ONE_DIE, CODES), &short), more)
 }
 
-/// Units that the only encoder has encoded until now, at 20 MB/s unless said otherwise.
+/// Returns the number of units that the only encoder has encoded so far, at `each` nanoseconds per unit.
 fn encoded(rig: &Rig, each: u64) -> u64 {
     let since = Rig::new(CODES).drive.flash().snapshot(SimTime::ZERO);
     let now = rig.drive.now();
@@ -45,7 +46,8 @@ fn encoded(rig: &Rig, each: u64) -> u64 {
     units.round() as u64
 }
 
-/// Data as the records tell it: units moved, by whether they had the code (mode 0) before.
+/// Returns the numbers of units moved according to the records: units that already had the strong code (mode 0), and
+/// units that had the weak one.
 fn moved(records: &[Record]) -> [u64; 2] {
     let mut modes = std::collections::BTreeMap::new();
     let mut moves = [0; 2];
@@ -65,7 +67,8 @@ fn moved(records: &[Record]) -> [u64; 2] {
     moves
 }
 
-/// Overwrites of all 500 units in no order, 4,000 of them: blocks are collected that hold data of both kinds, some for the second time.
+/// Writes 500 units, then overwrites 4,000 of them at random. Blocks with data of both codes are collected, some of it
+/// for the second time.
 fn churn(rig: &mut Rig) {
     let mut draws = kit::Rng::stream(1, "churn");
     for unit in 0..500 {
@@ -85,14 +88,14 @@ fn a_write_takes_encoding_transfer_and_program_to_the_nanosecond() {
     rig.run_until(SimTime(ENCODE + ONE_PROGRAM));
     let parts = [(Cause::EccWait, ENCODE), (Cause::BusCommand, COMMAND), (Cause::Transfer, DATA), (Cause::Program, PROGRAM)];
     assert_parts("alone", &rig.row(write), &parts);
-    // Again, with nothing left from the first.
+    // A second write is not affected by the first.
     let again = rig.one(Op::Write, 1, 1);
     assert_parts("again", &again, &parts);
 }
 
 #[test]
 fn first_come_first_served_and_the_encoder_is_the_limit() {
-    // Four dies could program one unit every 151 us; the encoder gives one every 205 us.
+    // Four dies could program one unit every 151 us; the encoder finishes one every 205 us.
     let mut rig = Rig::new(&coded(&["policy.kind=bch_ldpc", AT_20]));
     let count = 200;
     let tags: Vec<u32> = (0..count).map(|unit| rig.submit(Op::Write, unit, 1, SimTime(0))).collect();
@@ -119,7 +122,7 @@ fn a_die_that_waits_for_its_data_serves_reads() {
     rig.drain();
     assert_eq!(latency(&rig.row(early)), ONE_READ);
     assert_eq!(latency(&rig.row(late)), ONE_READ);
-    // The program goes on when the read has left the die, before a read that came later.
+    // The program continues when the read has left the die, before a read that arrived later.
     let parts = [
         (Cause::EccWait, ENCODE),
         (Cause::DieHostRead, 190_000 + ONE_READ - ENCODE),
@@ -167,7 +170,8 @@ fn the_rival_encodes_every_host_write_and_nothing_that_is_moved() {
     assert_eq!(encoded(&rig, ENCODE), host);
 }
 
-/// Host writes carry the weak code. After half the guarantee their block, open as it is, is moved whole with the strong one; that has the full guarantee.
+/// Host writes have the weak code. After half of the retention limit their block, although still open, is moved
+/// entirely with the strong code, which has the full retention.
 #[test]
 fn what_outlives_the_weak_code_is_encoded_in_the_background() {
     let mut rig = Rig::watched(&relaxed(&[AT_20]));
@@ -185,7 +189,7 @@ fn what_outlives_the_weak_code_is_encoded_in_the_background() {
     assert_eq!(rig.drive.ftl().retention_report().0, 0, "no limit was missed");
 }
 
-/// Encoding a unit takes a tenth of a second; nobody waits for it but what is moved.
+/// Encoding a unit takes 0.1 s; only relocations wait for it.
 #[test]
 fn host_commands_do_not_wait_for_the_background() {
     let mut rig = Rig::new(&relaxed(&["flash.encoder[0].throughput=40KB/s", "policy.rr_ecc.reprogram_after=5s"]));
@@ -197,14 +201,14 @@ fn host_commands_do_not_wait_for_the_background() {
     assert_eq!(rig.programmed(Reason::Reprogram), 0, "the first is being encoded");
     assert_eq!(latency(&rig.one(Op::Write, 8, 1)), ONE_PROGRAM);
     assert_eq!(latency(&rig.one(Op::Read, 0, 1)), ONE_READ);
-    // Overwritten while it is encoded: it is not moved, and the encoding was for nothing.
+    // Overwritten while it is being encoded: the unit is not moved, and its encoding is wasted.
     rig.one(Op::Write, 0, 1);
     rig.run_until(SimTime(6 * SECOND));
     assert_eq!(rig.programmed(Reason::Reprogram), 3);
     assert_eq!(encoded(&rig, each), 4);
 }
 
-/// Collection moves data of both kinds: the first move of each unit passes the encoder, later ones do not.
+/// Collection moves data of both codes. The first move of each unit passes the encoder, later moves do not.
 #[test]
 fn what_has_the_code_is_not_encoded_again() {
     let mut rig = Rig::watched(&relaxed(&[AT_20, "flash.blocks_per_plane=16", "flash.write_mode[1].retention=4h"]));
@@ -220,7 +224,7 @@ fn what_has_the_code_is_not_encoded_again() {
     assert_eq!(rig.programmed(Reason::Reprogram), 0, "all that was for space");
 }
 
-/// Data cannot be encoded on its way from a page to another inside the die.
+/// Copyback moves data inside the die, where it cannot be encoded.
 #[test]
 fn copyback_is_for_data_that_has_its_code() {
     let small = ["flash.copyback=true", "flash.blocks_per_plane=16", "flash.write_mode[1].retention=4h"];
@@ -233,7 +237,8 @@ fn copyback_is_for_data_that_has_its_code() {
     assert!(programs >= 4200 + first);
 }
 
-/// Writes unit 0 with the strong code and others without, each to a frontier of its own; once both are there, it has them moved.
+/// Policy that writes unit 0 with the strong code and other units with the weak one, each to a frontier of its own. As
+/// soon as both frontiers have a unit, it requests moves of both units.
 #[derive(Default)]
 struct BothAtOnce {
     placed: Vec<Placed>,
@@ -298,7 +303,8 @@ fn of_a_program_of_both_kinds_only_what_lacks_the_code_is_encoded() {
     assert_eq!(encoded(&rig, ENCODE) - own, 1);
 }
 
-/// The limits are kept although one encoder gives a unit every 41 ms: writes that could not all be encoded in time are given the full guarantee at once.
+/// Retention limits are kept although the encoder takes 41 ms per unit: writes that could not all be encoded in time
+/// get the full retention at once.
 #[test]
 fn a_slow_encoder_is_taken_into_account_for_the_limits() {
     let slow = ["flash.encoder[0].throughput=100KB/s", "flash.write_mode[1].retention=4s", "ftl.retention_margin=1s"];
@@ -314,7 +320,7 @@ fn a_slow_encoder_is_taken_into_account_for_the_limits() {
     assert!(first > 30, "{first} moved for the first time");
 }
 
-/// All dies' data passes the one encoder before its limit, although nothing is moved in the background.
+/// The data of all dies passes the single encoder before its limit, although nothing is moved in the background.
 #[test]
 fn moving_begins_early_enough_for_the_encoder_of_all_dies() {
     let slow = ["flash.encoder[0].throughput=100KB/s", "flash.write_mode[1].retention=8s", "ftl.retention_margin=1s"];
@@ -329,7 +335,7 @@ fn moving_begins_early_enough_for_the_encoder_of_all_dies() {
     assert_eq!(first, 40, "all of it outlives the weak code");
 }
 
-/// A drive that was switched off with weakly coded data, and then is only read.
+/// A drive that is saved with weakly coded data and only idles after it is loaded still reprograms that data.
 #[test]
 fn a_drive_that_is_only_read_reprograms_all_the_same() {
     let sets = relaxed(&[AT_20]);
@@ -345,7 +351,7 @@ fn a_drive_that_is_only_read_reprograms_all_the_same() {
     assert_eq!((rig.programmed(Reason::Reprogram), encoded(&rig, ENCODE)), (6, 6));
 }
 
-/// What is moved for wear has the full guarantee, as what is collected.
+/// Data moved by wear levelling has the full retention, like collected data.
 #[test]
 fn wear_levelling_writes_with_the_strong_code() {
     let small = ["ftl.wear_leveling={kind='static_cold', spread=2}", "flash.blocks_per_plane=16"];
@@ -374,7 +380,8 @@ fn the_summary_tells_how_busy_the_encoder_was() {
     assert!((wait - ENCODE as f64).abs() < 1e-6, "{wait}");
 }
 
-/// A year with LDPC that corrects 2.2e-2, two weeks with BCH of 24 bits in 1080 B, at one program time (slide *Retention vs. ECCs*).
+/// At the same program time, retention is a year with an LDPC code that corrects an RBER of 2.2e-2, and two weeks with
+/// a BCH code that corrects 24 bits in 1080 B (slide *Retention vs. ECCs*).
 #[test]
 fn the_preset_for_codes_keeps_what_the_slide_says() {
     let preset = drive::presets::find("rr-ecc-106g").expect("a preset");
@@ -388,7 +395,7 @@ fn the_preset_for_codes_keeps_what_the_slide_says() {
     assert!((description.user_bytes() as f64 / f64::from(1 << 30) - 106.0).abs() < 0.1);
 }
 
-/// The control takes the weaker code as long as it keeps the full promise.
+/// The control policy uses the weaker code as long as that code keeps the full promised retention.
 #[test]
 fn the_control_takes_the_weaker_code_while_the_wear_allows() {
     let at = |cycles: &str| {

@@ -39,8 +39,8 @@ fn names_are_checked() {
     assert_says(&of("[\"ofwar\"]"), "expected two policies or more");
     assert_says(&of("[\"ofwar\", \"ofwra\"]"), "`ofwra`: expected one of baseline, ");
     assert_says(&of("[\"ofwar\", \"combine\"]"), "`combine`: expected one of");
-    assert_says(&of("[\"ofwar\", \"ofwar\"]"), "`ofwar` stands twice");
-    assert_says(&of("[\"separate\", \"autoftl\"]"), "`separate` parts data of one write mode");
+    assert_says(&of("[\"ofwar\", \"ofwar\"]"), "`ofwar` is listed twice");
+    assert_says(&of("[\"separate\", \"autoftl\"]"), "`separate` separates data within one write mode");
     assert_says(&of("[\"ofwar\", \"agcr\"]"), "policy.agcr.high: unknown write mode `fine`");
 }
 
@@ -73,7 +73,7 @@ fn what_the_window_has_no_room_for_is_refused() {
     let step = good.flash.write_modes[2].derivation.as_ref().expect("derived").step;
     let wider = format!("flash.write_mode[2].derivation.step={}", step * 1.1);
     let problems = Description::read("again.toml", &good.to_toml(), &[wider]).expect_err("the step is too wide").to_string();
-    assert_says(&problems, "leaves the highest level no room after 10000 cycles");
+    assert_says(&problems, "leaves no margin for the highest level after 10000 cycles");
 }
 
 /// Modes that were derived for a younger cell.

@@ -1,7 +1,7 @@
-//! What these tests share: a small drive with overrides, commands one at a time with where their time went, whole workloads, and the closed forms that
-//! the engine is compared with.
+//! Shared parts of these tests: a small drive with overrides, single commands with their latency breakdown, whole
+//! workloads, and the closed forms that the engine is compared with.
 
-use drive::session::{Files, Guest, Outcome, RunRequest};
+use drive::session::{CustomPolicy, Files, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, Identity, Resumed, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned, ScaleModels};
@@ -12,15 +12,15 @@ use workload::{Input, Options};
 /// Bytes of a mapping unit.
 pub const UNIT: u64 = UNIT_BYTES;
 
-/// One die on one channel: nothing waits for anything else.
+/// One die on one channel, so that operations cannot overlap.
 pub const ONE_DIE: &[&str] = &["flash.channels=1", "flash.chips_per_channel=1"];
 
-/// The `tiny` preset with overrides.
+/// Returns the description of the `tiny` preset with overrides.
 pub fn description(sets: &[&str]) -> Description {
     read(sets).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// A drive that is brought to rest, as a file.
+/// Brings a drive to rest and returns it as a saved file.
 pub fn saved(drive: &mut Drive, description: &Description) -> Vec<u8> {
     drive.rest();
     let mut file = Vec::new();
@@ -28,12 +28,12 @@ pub fn saved(drive: &mut Drive, description: &Description) -> Vec<u8> {
     file
 }
 
-/// Loads a drive into a new one of a description.
+/// Loads a saved file into `drive`, a new drive of the description.
 pub fn load(drive: &mut Drive, description: &Description, file: &[u8]) -> Result<Resumed, String> {
     drive.load(&identity(description), &mut &file[..])
 }
 
-/// The same, whatever drive was saved: its state is adopted.
+/// Like [`load`], but `drive` adopts the saved state, whatever drive it was saved from.
 pub fn adopt(drive: &mut Drive, description: &Description, file: &[u8]) {
     drive.adopt_saved(&identity(description), &mut &file[..]).unwrap_or_else(|complaint| panic!("{complaint}"));
     drive.adopt();
@@ -43,13 +43,13 @@ fn identity(description: &Description) -> Identity {
     Identity::of(description, &description.policy.kind, 1)
 }
 
-/// The same, or what is wrong with it.
+/// Like [`description`], but returns the problems instead of panicking.
 pub fn read(sets: &[&str]) -> Result<Description, Problems> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     Description::read("test.toml", "base = \"tiny\"", &sets)
 }
 
-/// Overrides of two lists, the later ones last.
+/// Returns the overrides of `first`, followed by those of `then`.
 pub fn with<'a>(first: &[&'a str], then: &[&'a str]) -> Vec<&'a str> {
     [first, then].concat()
 }
@@ -62,14 +62,14 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// The `tiny` preset with overrides, in its starting state.
+    /// Creates a drive of the `tiny` preset with overrides, in its starting state.
     pub fn new(sets: &[&str]) -> Rig {
         let description = description(sets);
         let drive = Drive::new(&description, 1).expect("the tables fit");
         Rig::prepared(&description, drive)
     }
 
-    /// A drive of a whole description with overrides, everything recorded.
+    /// Creates a drive of the description `text` with overrides, with its journal enabled.
     pub fn watched_text(text: &str, sets: &[&str]) -> Rig {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let description = Description::read("test.toml", text, &sets).unwrap_or_else(|problems| panic!("{problems}"));
@@ -78,7 +78,7 @@ impl Rig {
         rig
     }
 
-    /// The same, run by a policy that is not of the family, with everything recorded.
+    /// Creates a drive of the `tiny` preset with overrides under a guest policy, with its journal enabled.
     pub fn run_by(policy: Box<dyn ModePolicy>, sets: &[&str]) -> Rig {
         let description = description(sets);
         let ftl = description.build_ftl_with("scripted", policy, 1).expect("the tables fit");
@@ -101,14 +101,14 @@ impl Rig {
         Rig { drive, next_tag: 0 }
     }
 
-    /// The same with everything recorded that happens inside.
+    /// Like [`Rig::new`], but with the journal enabled.
     pub fn watched(sets: &[&str]) -> Rig {
         let mut rig = Rig::new(sets);
         rig.drive.journal().enable(true);
         rig
     }
 
-    /// Submits a command on bytes; its tag.
+    /// Submits a command on a range of bytes. Returns its tag.
     pub fn submit_bytes(&mut self, op: Op, offset: u64, length: u64, at: SimTime) -> u32 {
         let tag = self.next_tag;
         self.next_tag += 1;
@@ -116,87 +116,87 @@ impl Rig {
         tag
     }
 
-    /// Submits a command on whole units; its tag.
+    /// Submits a command on whole units. Returns its tag.
     pub fn submit(&mut self, op: Op, unit: u64, count: u64, at: SimTime) -> u32 {
         self.submit_bytes(op, unit * UNIT, count * UNIT, at)
     }
 
-    /// Runs until every command is done.
+    /// Runs until every command has completed.
     pub fn drain(&mut self) {
         while self.rows().len() < self.next_tag as usize {
             self.step();
         }
     }
 
-    /// Runs up to and including an instant, whatever completes on the way.
+    /// Runs up to and including the instant `until`.
     pub fn run_until(&mut self, until: SimTime) {
         while self.drive.now() < until || self.drive.next_event().is_some_and(|at| at <= until) {
             self.drive.advance(until);
         }
     }
 
-    /// Runs one instant.
+    /// Handles the next instant and returns it.
     pub fn step(&mut self) -> SimTime {
         let at = self.drive.next_event().expect("something is to happen");
         self.drive.advance(at);
         at
     }
 
-    /// Submits a command now, alone, and runs until it is done.
+    /// Submits a command now and runs until it has completed.
     pub fn one_bytes(&mut self, op: Op, offset: u64, length: u64) -> CommandRow {
         let tag = self.submit_bytes(op, offset, length, self.drive.now());
         self.drain();
         self.row(tag)
     }
 
-    /// The same on whole units.
+    /// Like [`Rig::one_bytes`], but on whole units.
     pub fn one(&mut self, op: Op, unit: u64, count: u64) -> CommandRow {
         self.one_bytes(op, unit * UNIT, count * UNIT)
     }
 
-    /// The commands that are done, in the order of completion.
+    /// Returns the completed commands, in the order of completion.
     pub fn rows(&self) -> &[CommandRow] {
         self.drive.statistics.log.as_deref().unwrap_or_default()
     }
 
-    /// The row of a command that is done.
+    /// Returns the row of a completed command.
     pub fn row(&self, tag: u32) -> CommandRow {
         *self.rows().iter().find(|row| row.tag == tag).unwrap_or_else(|| panic!("command {tag} is not done"))
     }
 
-    /// Whether a command is done.
+    /// Returns true if a command has completed.
     pub fn is_done(&self, tag: u32) -> bool {
         self.rows().iter().any(|row| row.tag == tag)
     }
 
-    /// What was recorded since the last call.
+    /// Takes the records of the journal since the last call.
     pub fn records(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.drive.journal().records)
     }
 
-    /// The same, left where they are.
+    /// Returns the records of the journal without removing them.
     pub fn records_so_far(&mut self) -> &[Record] {
         &self.drive.journal().records
     }
 
-    /// A number of the policy's.
+    /// Returns a figure from the policy's statistics.
     pub fn stat(&self, name: &str) -> u64 {
         let found = self.drive.ftl().policy_stats().into_iter().find(|(known, _)| known == name);
         found.unwrap_or_else(|| panic!("no statistic {name}")).1 as u64
     }
 
-    /// Units programmed for a reason.
+    /// Returns the number of units programmed for a reason.
     pub fn programmed(&self, reason: kit::Reason) -> u64 {
         self.drive.ftl().counters.units_programmed[reason as usize]
     }
 
-    /// Reads, programs, erases and copybacks started so far.
+    /// Returns the numbers of reads, programs, erases and copybacks started so far.
     pub fn operations(&self) -> [u64; 4] {
         let [reads, programs, erases, copybacks, _] = self.drive.flash().counters.operations;
         [reads, programs, erases, copybacks]
     }
 
-    /// Replays a fio job (its keys, one a line).
+    /// Replays a fio job, given as its keys, one per line.
     pub fn replay(&mut self, keys: &str) {
         let input = Input::text("job.fio", format!("[job]\n{keys}\n"));
         let workload =
@@ -205,19 +205,20 @@ impl Rig {
         RunLoop::new(workload).run(&mut self.drive, &mut |_, _| true).unwrap_or_else(|problems| panic!("{problems}"));
     }
 
-    /// Units programmed per unit written by the host since the measurement began.
+    /// Returns the write amplification since the start of the measurement: units programmed per unit written by the
+    /// host.
     pub fn write_amplification(&self) -> f64 {
         let (_, ftl) = self.drive.statistics.since_start(self.drive.flash(), self.drive.ftl());
         ftl.units_programmed.iter().sum::<u64>() as f64 / ftl.host_units as f64
     }
 }
 
-/// A span between two instants \[ns\].
+/// Returns the latency of a command \[ns\].
 pub fn latency(row: &CommandRow) -> u64 {
     row.completed.since(row.submitted).0
 }
 
-/// The latency of a command is the sum of these parts, and nothing else was charged.
+/// Asserts that exactly these causes were charged to a command, and that its latency is their sum.
 #[track_caller]
 pub fn assert_parts(what: &str, row: &CommandRow, parts: &[(Cause, u64)]) {
     let charged: Vec<(Cause, u64)> =
@@ -228,17 +229,17 @@ pub fn assert_parts(what: &str, row: &CommandRow, parts: &[(Cause, u64)]) {
     assert_eq!(latency(row), parts.iter().map(|(_, ns)| ns).sum::<u64>(), "{what}: latency");
 }
 
-/// Nanoseconds that units take on the channel, rounded up once.
+/// Returns the transfer time of `units` on the channel \[ns\], rounded up once.
 pub fn transfer(units: u64, mega_transfers: u64) -> u64 {
     (units * UNIT * 1000).div_ceil(mega_transfers)
 }
 
-/// A run through the same door as the command line's.
+/// Runs a workload through the interface that the command line uses.
 pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str) -> Result<Outcome, Problems> {
     session_by(drive, sets, policy, None, workload)
 }
 
-/// The same, with the digest of its history.
+/// Like [`session`], but with the digest of the physical history.
 pub fn session_with_history(drive: &str, sets: &[&str], workload: &str) -> Result<Outcome, Problems> {
     let request = RunRequest {
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
@@ -248,12 +249,12 @@ pub fn session_with_history(drive: &str, sets: &[&str], workload: &str) -> Resul
     drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
 }
 
-/// The same, run by a policy that is not of the family.
+/// Like [`session`], but under `guest` if it is given.
 pub fn session_by(
     drive: &str,
     sets: &[&str],
     policy: Option<&str>,
-    guest: Option<Guest<'_>>,
+    guest: Option<CustomPolicy<'_>>,
     workload: &str,
 ) -> Result<Outcome, Problems> {
     let request = RunRequest {
@@ -266,14 +267,15 @@ pub fn session_by(
         .map_err(Problems::from)
 }
 
-/// The summary of a fio job on the `tiny` preset with overrides.
+/// Returns the summary of a fio job on the `tiny` preset with overrides.
 pub fn summary(sets: &[&str], keys: &str) -> Value {
     let job = format!("[job]\n{keys}\n");
     session("base = \"tiny\"", sets, None, &job).unwrap_or_else(|problems| panic!("{problems}")).summary
 }
 
-/// Throughput of a closed network of `dies` exponential single servers with mean service time `service`, visited at random with equal
-/// probability by `population` customers: exact mean-value analysis (Reiser and Lavenberg, J. ACM 27, 1980).
+/// Returns the throughput of a closed network of `dies` exponential single servers with mean service time `service`,
+/// which `population` customers visit at random with equal probability: exact mean-value analysis (Reiser and
+/// Lavenberg, J. ACM 27, 1980).
 pub fn mean_value_analysis(dies: u32, population: u32, service: f64) -> f64 {
     let visits = 1.0 / f64::from(dies);
     let (mut waiting, mut throughput) = (0.0, 0.0);
@@ -285,7 +287,7 @@ pub fn mean_value_analysis(dies: u32, population: u32, service: f64) -> f64 {
     throughput
 }
 
-/// The principal branch of Lambert's W on `[-1/e, 0)`, by Halley's iteration.
+/// Returns the principal branch of Lambert's W on `[-1/e, 0)`, by Halley's iteration.
 fn lambert_w(x: f64) -> f64 {
     let mut w = -1.0 + (2.0 * (1.0 + std::f64::consts::E * x)).max(0.0).sqrt();
     for _ in 0..100 {
@@ -299,13 +301,14 @@ fn lambert_w(x: f64) -> f64 {
     w
 }
 
-/// Write amplification of FIFO (LRU) cleaning under uniform random writes, `alpha` being physical over user blocks: a / (a + W(-a e^-a))
-/// (Desnoyers, SYSTOR'12; FACTS 5.1).
+/// Returns the write amplification of FIFO (LRU) cleaning under uniform random writes, with `alpha` the ratio of
+/// physical to user blocks: a / (a + W(-a e^-a)) (Desnoyers, SYSTOR'12; FACTS 5.1).
 pub fn desnoyers_fifo(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
 }
 
-/// The same of greedy cleaning with `pages` pages in a block: FIFO's with k alpha, over k, where k = 1 + 1 / (2 pages) (FACTS 5.1).
+/// Returns the write amplification of greedy cleaning with `pages` pages in a block: that of FIFO at k alpha, divided
+/// by k, where k = 1 + 1 / (2 pages) (FACTS 5.1).
 pub fn desnoyers_greedy(alpha: f64, pages: u32) -> f64 {
     let k = 1.0 + 1.0 / (2.0 * f64::from(pages));
     desnoyers_fifo(k * alpha) / k

@@ -1,5 +1,5 @@
-//! One history per seed: the same case twice is the same run to the byte, however its requests are fetched; and a drive that was saved is the drive that
-//! is loaded.
+//! Determinism and saving: the same case twice gives the same results to the byte, regardless of the batches in which
+//! its requests are fetched, and a loaded drive equals the saved one.
 
 use crate::common::{adopt, load, saved, session};
 use drive::session::{Files, RunRequest};
@@ -9,14 +9,14 @@ use serde_json::Value;
 use testkit::case;
 use workload::{Input, Options, Request};
 
-/// Seeds whose descriptions are accepted.
+/// Returns the seeds whose descriptions are accepted, with the descriptions.
 fn accepted() -> impl Iterator<Item = (u64, Description)> {
     (2_000_000..).filter_map(|seed| case::description(seed).map(|description| (seed, description)))
 }
 
 const MIXED: &str = "[job]\nrw=randrw\nbssplit=512/10:4k/60:16k/30\niodepth=16\nnumber_ios=400\nnorandommap=1\n";
 
-/// A summary without what may differ between two runs.
+/// Returns a summary without `wall_s`, which differs from run to run.
 fn bytes(mut summary: Value) -> String {
     summary.as_object_mut().expect("a summary is an object").remove("wall_s").expect("every summary has it");
     summary.to_string()
@@ -64,7 +64,7 @@ fn requests_do_not_depend_on_how_they_are_fetched() {
     }
 }
 
-/// Where every unit is.
+/// Returns the place of every unit.
 fn map_of(drive: &Drive) -> Vec<Option<kit::Ppn>> {
     let store = &drive.ftl().store;
     (0..store.user_units as u32).map(|unit| store.place_of(Lpn(unit))).collect()
@@ -110,7 +110,7 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
         assert!(load(&damaged).is_err(), "a bit of byte {at} of {} was flipped", file.len());
     }
     let longer = load(&[&file[..], b"x"].concat()).expect_err("it has been changed");
-    assert!(longer.contains("goes on after its end"), "{longer}");
+    assert!(longer.contains("extra data after its end"), "{longer}");
     let old = load(b"ssdlab04 and so on").expect_err("another version");
     assert!(old.contains("version 04") && old.contains("expected version 05"), "{old}");
     assert_eq!(load(b"PK\x03\x04 and so on"), Err("not a saved drive".to_owned()));
@@ -120,7 +120,7 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
 fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     let text = "base = \"tiny\"\n[flash]\npage_size = \"16KiB\"\n[buffer]\npolicy = \"write_back\"\ncapacity = \"1MiB\"\nflush_after = \"1s\"\n";
     let request = RunRequest::new("buffered.toml", text);
-    // Seven units: one program unit of four is programmed, three wait for company.
+    // Seven units: one program unit of four is programmed; three wait in the buffer for a fourth.
     let job = Input::text("job", "[job]\nrw=write\nbs=4k\nnumber_ios=7\n");
     let mut file = Vec::new();
     let files = Files { save: Some(&mut file), ..Files::default() };
@@ -131,7 +131,7 @@ fn what_the_buffer_acknowledged_is_in_the_saved_file() {
     assert_eq!(drive.ftl().mapped_units(), 4, "three wait in the buffer still");
     drive.program_buffer();
     assert_eq!(drive.ftl().mapped_units(), 7);
-    // A drive without a buffer programs them at once.
+    // A drive without a buffer programs those units when it adopts the state.
     let plain = Description::read("plain.toml", &text[..text.find("[buffer]").expect("a section")], &[]);
     let plain = plain.unwrap_or_else(|why| panic!("{why}"));
     let mut heir = Drive::new(&plain, 1).expect("a small drive fits into memory");

@@ -1,4 +1,4 @@
-//! Modes that a description asks the model of the cell for.
+//! Modes that a description derives from the cell model.
 
 use drive::Description;
 use kit::{Nanos, Problems};
@@ -13,7 +13,7 @@ fn refused(text: &str) -> String {
     read(text).expect_err("must be refused").to_string()
 }
 
-/// OFWAR, section 4.1: four days instead of ten years halve the program time, from 600 to 300 us.
+/// OFWAR, section 4.1: a retention of four days instead of ten years halves the program time, from 600 to 300 us.
 const OFWAR: &str = "[[flash.write_mode]]\nname = \"normal\"\nderive = { retention = \"10y\", at_pe_cycles = 10000 }\n\
     [[flash.write_mode]]\nname = \"fast\"\nderive = { retention = \"4d\", at_pe_cycles = 10000 }\n";
 
@@ -26,7 +26,7 @@ fn derived_modes_take_the_place_of_given_ones_and_say_how_they_were_found() {
     let found = fast.derivation.as_ref().expect("how it was found");
     assert_eq!((found.cell.as_str(), found.at_pe_cycles), ("ofwar-mlc", 10_000));
     assert!((found.error_rate / found.limit - 1.0).abs() < 0.01 && (found.limit / 1.35e-3 - 1.0).abs() < 0.01, "{found:?}");
-    // What is kept with a result can be run again, and is the same drive.
+    // The resolved description that is kept with a result describes the same drive.
     let text = description.to_toml();
     assert!(text.contains("[flash.write_mode.derivation]"), "{text}");
     let again = Description::read("again", &text, &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -39,7 +39,8 @@ fn a_limit_may_follow_wear() {
     let description = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
     let fast = &description.flash.write_modes[1];
     let limits: Vec<Nanos> = [0, 5_000, 7_000, 9_000, 9_999].iter().filter_map(|wear| fast.retention_at(*wear, 10_000)).collect();
-    // Below half the endurance a fast write keeps its data for ever; in the last sixteenth for the promised four days.
+    // Below half the rated endurance the fast mode keeps data for more than ten years; in the last sixteenth for the
+    // promised four days.
     assert!(limits[0] > Nanos(3_650 * DAY) && limits[1] > Nanos(3_650 * DAY) && limits.is_sorted_by(|a, b| a >= b), "{limits:?}");
     assert!(limits[4] >= Nanos(4 * DAY) && limits[4] < Nanos(5 * DAY), "{limits:?}");
 }
@@ -69,7 +70,7 @@ fn erase_and_read_modes_are_derived_too() {
         [[flash.read_mode]]\nname = \"soft\"\nderive = { references = 3 }\n";
     let description = read(text).unwrap_or_else(|problems| panic!("{problems}"));
     let erase = &description.flash.erase_modes[0];
-    // autoFTL: 0.45 at 1.06 V, slow; four times the time.
+    // autoFTL: a slow erase at 1.06 V wears 0.45 and takes four times as long.
     let [wear] = erase.wear.all() else { panic!("one value: {erase:?}") };
     assert!((wear.0 - 0.45).abs() < 0.002 && erase.erase_scale == 4.0, "{erase:?}");
     let soft = &description.flash.read_modes[0];
@@ -78,7 +79,7 @@ fn erase_and_read_modes_are_derived_too() {
     assert_eq!(again, description);
 }
 
-/// autoFTL's table (FACTS 4.2): the wear of an erase mode follows the wear of the block, in six intervals.
+/// The wear of an erase mode depends on the wear of the block, in six intervals (autoFTL's table, FACTS 4.2).
 #[test]
 fn an_erase_mode_of_the_model_wears_by_interval() {
     let text = "[flash]\ncell_model = \"dpes-mlc\"\nrated_pe_cycles = 3000\n[[flash.erase_mode]]\nname = \"EV4 slow\"\n\
@@ -109,8 +110,8 @@ fn what_cannot_be_derived_is_refused_with_the_reason() {
         with("at_pe_cycles = 10000", "at_pe_cycles = 60000")
             .contains("d.toml:4: flash.write_mode[0].derive: no program step keeps")
     );
-    assert!(with("retention = \"10y\", ", "").contains("expected either a retention"));
-    assert!(with("retention = \"10y\"", "retention = \"10y\", step = 0.2").contains("expected either a retention"));
+    assert!(with("retention = \"10y\", ", "").contains("expected either `retention`"));
+    assert!(with("retention = \"10y\"", "retention = \"10y\", step = 0.2").contains("expected either `retention`"));
     assert!(with("at_pe_cycles", "at_pe_cyles").contains("did you mean `at_pe_cycles`?"));
     assert!(with("name = \"normal\"", "name = \"normal\"\nprogram_scale = 0.7").contains("given in numbers as well"));
     let model = |name: &str| refused(&format!("[flash]\ncell_model = \"{name}\"\n{OFWAR}"));
@@ -118,7 +119,7 @@ fn what_cannot_be_derived_is_refused_with_the_reason() {
     assert!(model("volt-tlc").contains("has 3 page types, flash.cell has 2"));
     assert!(model("mlc-2y").contains("one program step only"));
     let erase = "[[flash.erase_mode]]\nname = \"gentle\"\nderive = { erase_shift = 1.0 }\n";
-    assert!(refused(erase).contains("does not know what an erase wears"));
+    assert!(refused(erase).contains("has no model of erase wear"));
     let even = "[[flash.read_mode]]\nname = \"soft\"\nderive = { references = 2 }\n";
     assert!(refused(even).contains("expected an odd number"));
     let spare = "[flash]\nspare_size = \"128B\"\ncode = { kind = \"bch\", data = \"4KiB\", t = 110 }\n";
@@ -141,7 +142,8 @@ fn a_measured_code_is_read_from_its_file() {
     assert!(missing.contains("d.toml:3: flash.measured_code: other.json: no such file"), "{missing}");
 }
 
-/// The model's own code must fit the spare area, and a promise for less than the rated wear is said.
+/// The code of the cell model must fit the spare area, and a derivation for less than the rated wear is reported in
+/// `outside`.
 #[test]
 fn what_a_derived_mode_stands_on_is_checked() {
     let spare = format!("[flash]\nspare_size = \"16B\"\n{OFWAR}");
@@ -152,7 +154,8 @@ fn what_a_derived_mode_stands_on_is_checked() {
     assert!(outside.iter().any(|text| text.contains("up to 100 cycles, blocks are rated for 10000")), "{outside:?}");
 }
 
-/// With the levels at their places a worn cell has no room for a shallower erase; moved, they leave it to a narrower step (autoFTL's trade).
+/// With fixed levels a worn cell has no margin for a shallower erase. Moved levels gain that margin at the cost of a
+/// narrower step (autoFTL's trade-off).
 #[test]
 fn moved_levels_trade_the_step_for_the_depth_of_the_erase() {
     let mode = |more: &str| {
@@ -160,14 +163,14 @@ fn moved_levels_trade_the_step_for_the_depth_of_the_erase() {
     };
     assert!(refused(&mode(", erase_shift = 0.1")).contains("no program step keeps data correctable"));
     let of = |more: &str| read(&mode(more)).unwrap_or_else(|problems| panic!("{problems}")).flash.write_modes[0].clone();
-    // At the nominal depth nothing is to be had from moving.
+    // At the nominal erase depth, moving the levels gains nothing.
     let (fixed, moved) = (of("").program_scale, of(", levels = \"moved\"").program_scale);
     assert!((fixed / moved - 1.0).abs() < 0.02, "{fixed} {moved}");
     let shallow = of(", levels = \"moved\", erase_shift = 0.1");
     assert!((1.3..1.7).contains(&shallow.program_scale), "{shallow:?}");
     let found = shallow.derivation.as_ref().expect("how it was found");
     assert!((found.error_rate / found.limit - 1.0).abs() < 0.01, "{found:?}");
-    // Retention from a step, the same way round.
+    // The retention derived from that step is the same.
     let text = mode(", levels = \"moved\", erase_shift = 0.1").replace("retention = \"10y\"", &format!("step = {}", found.step));
     let limit = read(&text).unwrap_or_else(|problems| panic!("{problems}")).flash.write_modes[0].retention_at(0, 10_000);
     let years = limit.expect("a limit").0 as f64 / (3650 * DAY) as f64;

@@ -1,4 +1,5 @@
-//! Random drives under random commands, with the oracle beside them. A failure prints its seed; `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs it alone.
+//! Simulation fuzz: random drives under random commands, checked by the oracle. A failure prints its seed;
+//! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -6,17 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use testkit::case;
 
-/// Cases of the short run: descriptions that are refused do not count.
+/// Number of cases of the short run. Refused descriptions do not count.
 const CASES: u64 = 10_000;
-/// Commands of a short case, about.
+/// Approximate number of commands of a short case.
 const COMMANDS: u32 = 200;
 
-/// A number from the environment, for the search after a seed.
+/// Returns a number from the environment, if it is set.
 fn given(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// Aborts, naming the seed, when one case takes longer than any should: the drive goes round in circles within one instant.
+/// Watchdog that aborts the test and names the seed if a case runs for more than 30 s, as an endless loop within one
+/// instant would.
 struct Watchdog(Arc<AtomicU64>);
 
 impl Watchdog {
@@ -39,7 +41,7 @@ impl Watchdog {
     }
 }
 
-/// What is wrong with the case of a seed, panics of the engine included.
+/// Runs the case of a seed. A panic of the engine is returned as an error, like a violation.
 fn failure(seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
     match catch_unwind(AssertUnwindSafe(|| case::run(seed, commands, None))) {
         Ok(outcome) => outcome.map_err(|violation| violation.0),
@@ -50,7 +52,8 @@ fn failure(seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
     }
 }
 
-/// Runs the cases of the seeds from `first` on until `cases` of them could be run; all failures, and the passes added up.
+/// Runs the cases of the seeds from `first` on until `cases` of them were accepted. Returns all failures, and the
+/// totals of the cases that passed.
 fn run_all(first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) {
     let watchdog = Watchdog::start();
     let (mut failures, mut seen) = (Vec::new(), Seen::default());
@@ -71,7 +74,7 @@ fn run_all(first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) 
     (failures, seen)
 }
 
-/// What all cases together have exercised.
+/// Totals of the mechanisms that the cases have exercised.
 #[derive(Debug, Default)]
 struct Seen {
     refused: u64,
@@ -133,7 +136,7 @@ fn ten_thousand_random_cases() {
         return;
     }
     assert!(seen.passed == cases, "{} descriptions are refused for {} accepted", seen.refused, seen.passed);
-    // The cases are worth something only if they reach every mechanism.
+    // The test is meaningful only if the cases reach every mechanism.
     for (name, total) in TOTALS.iter().zip(seen.totals) {
         assert!(total > 1000, "{name}: only {total} in {} cases", seen.passed);
     }

@@ -1,7 +1,7 @@
 //! Policies that are not of the family: what they may answer does a drive no harm, and what they may not is refused.
 
 use crate::common::session_by;
-use drive::session::{Guest, Outcome};
+use drive::session::{CustomPolicy, Outcome};
 use ftl::policy::{
     Candidate, Collection, Dispatch, Idle, ModePolicy, Moving, Needs, PageMove, ReadAnswer, Relocation, UnitRead, View,
     WriteAnswer,
@@ -185,7 +185,7 @@ fn run_by(what: &'static str, name: &str) -> Result<Outcome, Problems> {
     ];
     let levels = "base = \"tiny\"\n[[flash.erase_mode]]\nname = \"deep\"\nlevel = 0\n[[flash.erase_mode]]\nname = \"shallow\"\nlevel = 1\nwear = 0.5\n";
     let job = "[a]\nrw=randrw\nbs=4k\niodepth=4\nnumber_ios=6000\nio_size=1g\nnorandommap=1\n[b]\nstonewall\nstartdelay=1\nrw=randread\nnumber_ios=10\n";
-    let guest = Guest { name: name.to_owned(), make: Box::new(move |_, _| Ok(Box::new(Wrong(what)))) };
+    let guest = CustomPolicy { name: name.to_owned(), make: Box::new(move |_, _| Ok(Box::new(Wrong(what)))) };
     session_by(levels, &sets, None, Some(guest), job)
 }
 
@@ -262,5 +262,5 @@ fn a_guest_has_a_name_of_its_own() {
         assert!(problems.to_string().contains("expected 1 to 255 bytes of letters"), "{problems}");
     }
     let problems = run_by("nothing", "ofwar").err().expect("the name of a member is refused");
-    assert!(problems.to_string().contains("`ofwar`: expected one that no policy of the list has"), "{problems}");
+    assert!(problems.to_string().contains("`ofwar`: is the name of a built-in policy: expected another"), "{problems}");
 }

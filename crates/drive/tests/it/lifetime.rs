@@ -1,4 +1,4 @@
-//! Lives of small drives: to their end, and extrapolated.
+//! Lifetime runs of small drives: full and extrapolated.
 
 use crate::common::with;
 use drive::lifetime::{Drives, LifetimeOutcome, LifetimeRequest, lifetime, lifetime_of};
@@ -57,7 +57,7 @@ fn assert_near(what: &str, found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() <= share, "{what}: {found}, expected {expected} within {share}");
 }
 
-/// Both methods agree, in cycles within one per cent.
+/// Asserts that both methods agree: cycles within 1 %, other results within 2 %.
 #[track_caller]
 fn assert_agree(full: &Value, extrapolated: &Value) {
     assert_near("cycles", number(extrapolated, "cycles_mean"), number(full, "cycles_mean"), 0.01);
@@ -69,19 +69,20 @@ fn assert_agree(full: &Value, extrapolated: &Value) {
 #[test]
 fn a_life_is_the_sum_of_its_intervals() {
     let full = report(TWO_CLASSES, &[], json!({}));
-    // 600 nominal erases at a half each, and 600 at one each.
+    // Wear of 600 nominal erases at 0.5 each (1,200 cycles), then of 600 at 1.0 each (600 cycles).
     assert_near("cycles", number(&full, "cycles_mean"), 1800.0, 0.001);
     assert_eq!(full["ended_by"], "mean_wear");
     assert_near("wear", number(&full, "effective_wear_mean"), 1200.0, 0.001);
     assert_near("ratio", number(&full, "max_pe_ratio"), 1.5, 0.001);
-    // What the host wrote follows from the erases: every program is of a whole block, but for what is open.
+    // The bytes written by the host follow from the erases: every erased block had been programmed entirely. Only open
+    // blocks make a difference.
     let programmed = number(&full, "erases") * 16.0 * 4096.0 / number(&full, "write_amplification");
     assert_near("bytes", number(&full, "host_bytes_written"), programmed, 0.02);
     let intervals = full["intervals"].as_array().expect("a list");
     assert_eq!(intervals.len(), 6);
     for (index, interval) in intervals.iter().enumerate() {
         let wear = if index < 3 { 0.5 } else { 1.0 };
-        // Blocks do not all cross the middle of the life at once.
+        // Blocks reach half of their life at different times.
         assert_near("wear of an erase", number(interval, "wear_per_erase"), wear, 0.03);
         assert_near("cycles", number(interval, "cycles"), 200.0 / wear, 0.03);
     }
@@ -96,7 +97,7 @@ fn a_life_is_the_sum_of_its_intervals() {
     assert_agree(&full, &report(TWO_CLASSES, &[], json!({"method": "extrapolate"})));
 }
 
-/// Erases gently while few writes wait, and writes in the mode that asks for.
+/// Policy that erases gently while at most four pages of writes are queued.
 struct Gentle;
 
 impl ModePolicy for Gentle {
@@ -125,7 +126,7 @@ impl ModePolicy for Gentle {
     }
 }
 
-/// What an erase wears on average depends on the workload's timing and on the wear of the block.
+/// The mean wear of an erase depends on the timing of the workload and on the wear of the block.
 #[test]
 fn extrapolation_meets_the_full_run_where_the_policy_chooses_among_erases() {
     let modes = "[[flash.erase_mode]]\nname = \"gentle\"\nwear = [0.4, 0.55, 0.7]\nerase_scale = 4.0\n\
@@ -158,7 +159,7 @@ fn extrapolation_meets_the_full_run_where_the_policy_chooses_among_erases() {
     assert!(extrapolated["intervals"].as_array().expect("a list").iter().all(steady), "{}", extrapolated["intervals"]);
 }
 
-/// Erases every other block gently.
+/// Policy that erases every second block gently.
 struct EveryOther;
 
 impl ModePolicy for EveryOther {
@@ -187,7 +188,7 @@ impl ModePolicy for EveryOther {
     }
 }
 
-/// Whatever the erases, blocks are to be worn alike: gently erased ones are used so much more often.
+/// Wear levelling equalises effective wear: gently erased blocks are erased more often in proportion.
 #[test]
 fn levelling_evens_out_effective_wear_and_not_erases() {
     let modes = "[[flash.erase_mode]]\nname = \"gentle\"\nwear = 0.7\n[[flash.erase_mode]]\nname = \"normal\"\n";
@@ -203,7 +204,7 @@ fn levelling_evens_out_effective_wear_and_not_erases() {
         lifetime_of(&Session::default(), &request, Drives { description, make: &make }, &input, Files::default(), &mut |_| true);
     let report = outcome.unwrap_or_else(|problems| panic!("{problems}")).report;
     let (least, most) = (number(&report, "effective_wear_min"), number(&report, "effective_wear_max"));
-    // Levelled by erases they would be 0.7 apart.
+    // With levelling by erase counts the ratio would be 0.7.
     assert!(least > 0.8 * most, "{least} to {most}");
     let (fewest, most) = (number(&report, "cycles_min"), number(&report, "cycles_max"));
     assert!(most > 1.35 * fewest, "{fewest} to {most} erases");
@@ -216,7 +217,7 @@ fn the_first_block_is_worn_out_before_the_mean() {
     assert_near("most worn", number(&first, "effective_wear_max"), 1200.0, 0.001);
     let mean = number(&first, "effective_wear_mean");
     assert!(mean < 1199.0 && mean > 1100.0 && number(&first, "effective_wear_min") < mean, "{mean}");
-    // A quarter of the rating, at a half each.
+    // A quarter of the rated wear, at 0.5 per erase.
     let limited = report(TWO_CLASSES, &[], json!({"wear_limit": 300.0}));
     assert_near("cycles", number(&limited, "cycles_mean"), 600.0, 0.002);
 }
@@ -231,7 +232,8 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
     let report = &outcome.report;
     assert_eq!(report["ended_by"], "spare");
     let die = report["worn_out_die"].as_u64().expect("a die");
-    // Each die needs 22 of its 32 blocks for its share of the user data (two thirds of the flash), 3 kept free, and 4 write frontiers.
+    // Of its 32 blocks, each die needs 22 for its share of the user data (two thirds of the flash), 3 that are kept
+    // free, and 4 write frontiers.
     let spare = 32 - (22 + 3 + 4);
     let retired = report["retired_blocks"].as_u64().expect("a count");
     assert!(retired >= spare && retired <= 2 * spare, "{retired}");
@@ -239,7 +241,7 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
     assert!(outcome.notes.iter().any(|note| note.contains(&said)), "{:?}", outcome.notes);
     assert!(number(report, "effective_wear_max") >= 1200.0, "only worn-out blocks are retired");
 
-    // What was saved still has its retired blocks, and goes on holding its data.
+    // The saved drive keeps its retired blocks and its data.
     let description =
         Description::read("small.toml", &request.drive.text, &request.set).unwrap_or_else(|problems| panic!("{problems}"));
     let mut drive = Drive::new(&description, 1).expect("the tables fit");
@@ -260,7 +262,7 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
     );
 }
 
-/// A run on a drive that retires blocks ends when it can retire no more, and says so.
+/// A run on a drive that retires blocks ends with a note when the drive cannot spare any more blocks.
 #[test]
 fn a_run_ends_with_its_drive() {
     let sets = with(SMALL, &["ftl.retire_at_cycles=3"]);
@@ -274,13 +276,14 @@ fn a_run_ends_with_its_drive() {
 
 #[test]
 fn the_code_ends_a_life_where_data_is_no_longer_kept() {
-    // By limits that fall with wear: a year is kept in the first two thirds.
+    // From a table of limits that fall with wear: a limit of at least a year holds in the first two thirds of the rated
+    // wear.
     let limits = "flash.write_mode[0].retention=[\"10y\", \"1y\", \"30d\"]";
     let table = report("", &[limits], json!({"until": "error_rate", "retention": "1y"}));
     assert_eq!((table["ended_by"].as_str(), number(&table, "wear_limit")), (Some("error_rate"), 800.0));
     assert_near("most worn", number(&table, "effective_wear_max"), 800.0, 0.001);
 
-    // By the model of the cell: as many cycles as the laboratory says.
+    // From the cell model: the number of cycles that the laboratory returns.
     let part = lab::parts::find("cell", "ofwar-mlc").expect("a part");
     let year = kit::Nanos(365 * 86_400_000_000_000);
     let condition = cell::Condition { step: part.device.nominal_step, age: year, ..cell::Condition::default() };
@@ -296,7 +299,7 @@ fn the_code_ends_a_life_where_data_is_no_longer_kept() {
 
 #[test]
 fn a_trace_is_repeated_at_its_own_rate() {
-    // 400 writes of 4 KiB in 10 s, and a quiet minute before the last one.
+    // 399 writes of 4 KiB in 10 s, and one more after a quiet minute.
     let mut rng = kit::Rng::stream(1, "test");
     let row = |at_ms: u64, unit: u64| format!("{at_ms},W,{},4096\n", unit * 4096);
     let at = |index: u64| if index == 399 { 69_975 } else { index * 25 };
@@ -309,7 +312,7 @@ fn a_trace_is_repeated_at_its_own_rate() {
     };
     let full = run(json!({"workload": columns}));
     assert_near("cycles", number(&full, "cycles_mean"), 180.0, 0.01);
-    // A pass takes its span and one mean gap, however fast the drive is.
+    // A pass takes the span of the trace and one mean gap, regardless of the drive's speed.
     let pass_s = 69.975 * 400.0 / 399.0;
     let passes = number(&full, "host_bytes_written") / (400.0 * 4096.0);
     assert!((full["passes"].as_f64().expect("a count") - passes.ceil()).abs() < 0.5, "{passes}");
@@ -342,7 +345,7 @@ fn lives_are_the_same_twice_and_stop_when_asked() {
 
 #[test]
 fn a_life_ends_where_the_clock_ends() {
-    // Two commands in a century, so that three passes begin in 280 years, and nothing is worn.
+    // Two commands per century: three passes begin within 280 years, and no block is worn.
     let slow = "[job]\nrw=randwrite\nthinktime=18262d\nnumber_ios=2\n";
     let full = live(&request(TWO_CLASSES, &[], json!({})), slow).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(full.report["ended_by"], "time");
@@ -363,18 +366,21 @@ fn what_cannot_be_lived_is_refused() {
     assert!(refused_with(json!({"agreement": 0.01})).contains("--agreement: rounds are those of extrapolation"));
     assert!(refused_with(json!({"method": "extrapolate", "agreement": 1.0})).contains("--agreement: 1: expected 0.0001..=0.5"));
     let retiring = refused(TWO_CLASSES, &["ftl.retire_at_cycles=9"], json!({"method": "extrapolate"}), RANDOM);
-    assert!(retiring.contains("ftl.retire_at_cycles: 9: steady passes tell nothing"), "{retiring}");
+    assert!(retiring.contains("ftl.retire_at_cycles: 9: extrapolation does not model retired blocks"), "{retiring}");
     let told = refused_with(json!({"method": "extrapolate", "round_cycles": 1000.0}));
     assert!(told.contains("--round-cycles: 1000: expected a part of the shortest interval of wear"), "{told}");
-    assert!(refused_with(json!({"policy": "clairvoyant"})).contains("policy.kind: clairvoyant foresees one pass"));
+    assert!(
+        refused_with(json!({"policy": "clairvoyant"})).contains("policy.kind: clairvoyant knows the future of one pass only")
+    );
     assert!(refused_with(json!({"max_passes": -2})).contains("--max-passes: -2: expected 1 or more"));
     assert!(refused_with(json!({"until": "error_rate", "wear_limit": 3.0})).contains("only one of --wear-limit"));
-    assert!(refused_with(json!({"retention": "1y"})).contains("--until error_rate, which is not asked for"));
+    assert!(refused_with(json!({"retention": "1y"})).contains("applies only to --until error_rate"));
     assert!(refused_with(json!({"until": "error_rate", "retention": "1 fortnight"})).contains("--retention: "));
     assert!(refused_with(json!({"wear_limit": 1e9})).contains("--wear-limit: 1000000000: expected 1..=4000000"));
     assert!(refused_with(json!({"max_passes": 3, "method": "extrapolate"})).contains("--max-passes: ends a full run"));
     assert!(
-        refused(TWO_CLASSES, &["state.pe_cycles=1200"], json!({}), RANDOM).contains("the drive begins at its end (mean_wear)")
+        refused(TWO_CLASSES, &["state.pe_cycles=1200"], json!({}), RANDOM)
+            .contains("the drive is already at the end of its life (mean_wear)")
     );
     assert!(refused(TWO_CLASSES, &[], json!({}), "[job]\nrw=randread\n").contains("writes nothing"));
     let free = "[[flash.erase_mode]]\nname = \"normal\"\nwear = 0.0\n";

@@ -1,4 +1,4 @@
-//! What `margin` predicts (POLICIES 7).
+//! Predictions of `margin` (POLICIES 7).
 
 use crate::common::{ONE_DIE, Rig, session, with};
 use kit::{Nanos, Op};
@@ -12,14 +12,14 @@ fn margin(sets: &[&str]) -> Rig {
     ))
 }
 
-/// Writes a unit, and lets so much time pass.
+/// Writes a unit and runs for `ms` milliseconds.
 fn write_and_wait(rig: &mut Rig, unit: u64, ms: u64) {
     let now = rig.drive.now();
     rig.submit(Op::Write, unit, 1, now);
     rig.run_until(now + Nanos(ms * MS));
 }
 
-/// Host units written normal, and fast.
+/// Returns the numbers of host units written in the normal and in the fast mode.
 fn by_mode(rig: &Rig) -> (u64, u64) {
     let counts = &rig.drive.ftl().counters.host_units_by_mode;
     (counts[0], counts[1])
@@ -41,10 +41,10 @@ fn a_long_life_is_not_expected_for_ever() {
     let mut rig = margin(&[]);
     (0..3).for_each(|_| write_and_wait(&mut rig, 0, 20));
     assert_eq!(by_mode(&rig), (1, 2));
-    // Written fast, moved at its limit, and overwritten after twenty seconds: the next life may be as long.
+    // Written fast, moved at its limit, and overwritten after 20 s: the next lifetime may be as long.
     write_and_wait(&mut rig, 0, 20_000);
     assert_eq!((by_mode(&rig), rig.programmed(kit::Reason::Reprogram)), ((1, 3), 1));
-    // The age of data is that of its block: new data fills the open one, which is as old.
+    // The policy knows the age of data only by block. New writes fill the open block, which is as old.
     (0..64).for_each(|unit| write_and_wait(&mut rig, 100 + unit, 1));
     assert_eq!(by_mode(&rig), (65, 3));
     write_and_wait(&mut rig, 0, 20);
@@ -58,7 +58,7 @@ fn what_was_moved_lived_before_it_too() {
     let mut rig = margin(&[]);
     (0..3).for_each(|_| write_and_wait(&mut rig, 0, 20));
     write_and_wait(&mut rig, 0, 8_800);
-    // The open block is filled, so that the fast data moves at its limit into one that is young.
+    // The open block is filled, so that fast data moves into a young block at its limit.
     (0..64).for_each(|unit| write_and_wait(&mut rig, 100 + unit, 1));
     rig.run_until(rig.drive.now() + Nanos(400 * MS));
     assert_eq!((by_mode(&rig), rig.programmed(kit::Reason::Reprogram)), ((65, 3), 1));
@@ -66,8 +66,8 @@ fn what_was_moved_lived_before_it_too() {
     assert_eq!(by_mode(&rig), (66, 3), "nine seconds before it was moved, half a second since");
 }
 
-/// Fast data lives long in a block worn less than half as much as it is rated for. Erases wear half as much as nominal ones: the drive gets there by its count of
-/// erases long before it does by its wear.
+/// Fast data is kept for 1000 s in blocks below half of their rated wear, and for 400 ms in others. An erase wears half
+/// as much as a nominal one, so the erase count passes half of the rating long before the effective wear does.
 #[test]
 fn wear_is_effective_wear() {
     let text = "base = \"tiny\"\n[[flash.erase_mode]]\nname = \"gentle\"\nwear = 0.5\n";
@@ -85,7 +85,8 @@ fn wear_is_effective_wear() {
         let count = |keys: &str| done.summary.pointer(keys).and_then(serde_json::Value::as_u64).expect("a count");
         (count("/wear/max"), count("/modes/host_write/normal"))
     };
-    // All but the first write of each of 512 units: up to 59 erases, which wear as much as 47.
+    // All writes are fast but the first of each of the 512 units: blocks have up to 59 erases (35 at the start), an
+    // effective wear of 47.
     let (erases, normal) = run(35);
     assert!(erases > 52, "{erases}");
     assert_eq!(normal, 512);

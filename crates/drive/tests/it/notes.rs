@@ -1,4 +1,4 @@
-//! What a run tells its user beside the numbers, and what it refuses although every field is in range.
+//! Notes of a run for its user, and runs that are refused although every field is in range.
 
 use crate::common::session;
 use drive::session::{Files, RunRequest, run};
@@ -18,7 +18,7 @@ fn a_clock_that_does_not_advance_ends_the_run_with_an_error() {
         let message = problems.to_string();
         assert!(message.contains("take no time") && message.contains("--precondition fill"), "{message}");
     }
-    // The same commands by number end by themselves; with data to read, time advances.
+    // With a number of commands instead of a runtime the job ends; with data to read, time advances.
     notes(TINY, &[], "rw=randread\nbs=4k\nnumber_ios=5000000\nnorandommap=1");
     notes(TINY, &["state.precondition=fill"], "rw=randread\nbs=4k\nruntime=10ms\ntime_based=1");
 }
@@ -35,8 +35,9 @@ fn a_job_whose_steady_state_is_another_is_told_so() {
 
 #[test]
 fn a_policy_for_reads_on_a_drive_that_reads_all_alike_is_told_so() {
-    let told =
-        |sets: &[&str]| notes(TINY, sets, "rw=randwrite\nbs=4k\nnumber_ios=10").iter().any(|note| note.contains("read alike"));
+    let told = |sets: &[&str]| {
+        notes(TINY, sets, "rw=randwrite\nbs=4k\nnumber_ios=10").iter().any(|note| note.contains("use the same read mode"))
+    };
     let fine = "flash.write_mode=[{ name = 'normal' }, { name = 'fast' }, { name = 'fine' }]";
     assert!(told(&[fine, "policy.kind=agcr"]));
     assert!(!told(&[fine]));
@@ -92,7 +93,7 @@ fn a_steady_state_that_is_not_reached_is_told() {
     assert!(short.notes.iter().any(|note| note.contains("steady state was not reached in")), "{:?}", short.notes);
     let long = request("1s", &job("60s"));
     assert!(!long.notes.iter().any(|note| note.contains("not reached")), "{:?}", long.notes);
-    // Rounds go by the clock, however few commands fall into one.
+    // Rounds have a fixed length in time, however few commands fall into one.
     let slow = request("20ms", "[j]\nrw=randwrite\nbs=4k\nnorandommap=1\ntime_based=1\nruntime=2s\n").summary;
     let measured_ns = slow["simulated_ns"].as_u64().expect("a number");
     assert!(
@@ -113,7 +114,7 @@ fn a_loaded_drive_has_a_state_already() {
 #[test]
 fn a_clock_has_an_end() {
     let run = |times: &str| session(TINY, &[], None, &format!("[a]\nrw=randwrite\nbs=4k\n{times}\n"));
-    // A hundred years between two writes: the third is at 200 years, the fourth would be at 300.
+    // A hundred years between writes: the third is at 200 years, the fourth would be at 300.
     for pace in ["startdelay=1s\nthinktime=36500d", "thinktime=36500d"] {
         assert!(run(&format!("{pace}\nnumber_ios=3")).is_ok());
         let told = run(&format!("{pace}\nnumber_ios=4")).map(drop).expect_err("it is too late").to_string();

@@ -1,4 +1,4 @@
-//! Every value of a summary has a model behind it, or is `null`.
+//! Every value of a summary comes from a model, or is `null`.
 
 use crate::common::session;
 use drive::presets::PRESETS;
@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 const JOB: &str = "[job]\nrw=randrw\nbs=4k\nnorandommap=1\niodepth=8\nio_size=64m\nnumber_ios=2000\n";
 
-/// A short run of every preset, of few blocks; and runs that reach what those do not.
+/// Returns the summaries of a short run of every preset with few blocks, and of further runs that fill the remaining
+/// values.
 fn summaries() -> Vec<(String, Value)> {
     let run = |name: &str, text: &str, sets: &[&str], job: &str| {
         let outcome = session(text, sets, None, job).unwrap_or_else(|problems| panic!("{name}: {problems}"));
@@ -38,7 +39,7 @@ fn no_value_is_stated_without_a_model() {
         walk(&summary, &mut |path, value| {
             let at = path.join("/");
             let Some((declared, from)) = origin(path) else {
-                // An empty table states nothing.
+                // An empty table contains no values.
                 assert!(value.is_object() || value.is_array(), "{name}: nobody says what fills {at}");
                 return;
             };

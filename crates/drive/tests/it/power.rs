@@ -1,4 +1,4 @@
-//! Power failure: what the policy saves, what the data suffers, and how the host goes on.
+//! Power failure: entries saved by the policy, data at risk or lost, and continuation of the host.
 
 use crate::common::{ONE_DIE, Rig, with};
 use drive::session::{Files, Outcome, RunRequest};
@@ -11,7 +11,8 @@ use workload::{Input, Options};
 
 const MS: u64 = 1_000_000;
 
-/// One die under OFWAR: every write is fast, nothing is rewritten unless the overrides say so, and a save takes 600 us for 256 entries.
+/// OFWAR with thresholds at which every write is fast and no page is rewritten, unless further overrides change that.
+/// Saving takes 600 us for each 256 entries of the rewrite queue.
 const FAST: &[&str] = &["policy.kind=ofwar", "policy.ofwar.write_threshold=0", "policy.ofwar.rewrite_threshold=100000"];
 
 fn fast(sets: &[&str]) -> Rig {
@@ -43,7 +44,8 @@ fn the_queue_is_saved_as_far_as_the_supercapacitor_lasts() {
     }
 }
 
-/// The oldest entries are saved: what is left is rewritten in its order, what was lost only when its block nears its limit.
+/// The oldest entries of the rewrite queue are saved, and their pages are rewritten in order. Pages of lost entries are
+/// moved only when their block nears its retention limit.
 #[test]
 fn what_was_not_saved_is_moved_by_its_blocks_limit() {
     let sets = [
@@ -71,7 +73,7 @@ fn what_was_not_saved_is_moved_by_its_blocks_limit() {
     write_all(&mut rig, 0..300);
     follow(&mut rig);
     let failure = rig.drive.fail_power(Nanos(100 * MS));
-    // The drive was idle at once, and the first of 300 has begun to be rewritten.
+    // The drive was idle immediately, and the rewrite of the first of 300 pages has begun.
     assert_eq!(failure.backup.map(|backup| (backup.held, backup.saved)), Some((299, 256)));
     rig.run_until(failure.back + Nanos(2000 * MS));
     let rewritten: Vec<u32> = follow(&mut rig)
@@ -82,7 +84,7 @@ fn what_was_not_saved_is_moved_by_its_blocks_limit() {
         })
         .collect();
     assert_eq!(rewritten, (0..247).collect::<Vec<u32>>(), "all but ten of those that were saved");
-    // The rest, those that were lost among them, moves with its blocks.
+    // All other pages, those of lost entries among them, move with their blocks.
     let mut moved = Vec::new();
     while rig.drive.now() < SimTime(20_000 * MS) {
         let next = rig.drive.now() + Nanos(5 * MS);
@@ -95,13 +97,15 @@ fn what_was_not_saved_is_moved_by_its_blocks_limit() {
     assert_eq!(rig.drive.ftl().retention_report().0, 0);
 }
 
-/// The drive whose limits come round again and again, with another margin, and without a supercapacitor.
+/// Returns the drive of the deadline tests, whose retention limits are reached again and again, with a longer margin
+/// and without a supercapacitor.
 fn short() -> String {
     let text = crate::deadlines::DRIVE.replace("retention_margin = \"40ms\"", "retention_margin = \"60ms\"");
     text.replace("[policy.agcr]", "supercap_time = \"0s\"\n[policy.agcr]")
 }
 
-/// A drive under an auditor's eyes, busy with reads and writes of its first quarter after it was filled once in parts.
+/// A drive followed by an auditor. The host writes anywhere for the first 300 ms, then reads and writes the first
+/// quarter.
 struct Watched {
     drive: Drive,
     auditor: Auditor,
@@ -129,7 +133,7 @@ impl Watched {
         records.iter().try_for_each(|record| self.auditor.follow(record, now))
     }
 
-    /// The host works until an instant, then waits for what is in flight.
+    /// Lets the host submit commands until an instant, then waits for the commands in flight.
     fn run_until(&mut self, until: SimTime) -> Result<(), String> {
         let units = self.drive.user_bytes() / UNIT_BYTES;
         while self.drive.now() < until || self.done < self.tag {
@@ -153,10 +157,11 @@ impl Watched {
         Ok(())
     }
 
-    /// Power fails for so long; pages at risk, by the drive and by the auditor.
+    /// Cuts the power for `down`. Returns the number of pages at risk according to the drive and according to the
+    /// auditor.
     fn fail_power(&mut self, down: Nanos) -> Result<(u64, u64), String> {
         let failure = self.drive.fail_power(down);
-        // What is programmed and moved before belongs to the time before.
+        // Programs and moves before the failure belong to the time before it.
         let records = std::mem::take(&mut self.drive.journal().records);
         records.iter().try_for_each(|record| self.auditor.follow(record, failure.failed.0))?;
         let at_risk = self.drive.ftl().units_past_limit(failure.back);
@@ -168,7 +173,8 @@ fn kinds() -> impl Iterator<Item = &'static str> {
     ftl::PolicyConfig::NAMES.iter().copied().filter(|kind| *kind != "combine")
 }
 
-/// The margin is what a power-down may take: whenever power fails, a shorter one puts nothing at risk, and everything is still moved in time.
+/// A power-down shorter than the retention margin puts no page at risk, whenever it happens, and all data is still
+/// moved in time.
 #[test]
 fn a_power_down_shorter_than_the_margin_puts_nothing_at_risk() {
     for kind in kinds() {
@@ -190,14 +196,15 @@ fn a_power_down_shorter_than_the_margin_puts_nothing_at_risk() {
     }
 }
 
-/// To the nanosecond: data that is due in a moment outlasts a power-down that ends at its limit, and not one that ends after it.
+/// Exact to the nanosecond: data at its retention deadline survives a power-down that ends at its limit, but is at risk
+/// after one that ends later.
 #[test]
 fn at_its_limit_data_is_not_yet_at_risk() {
     let sets = ["policy.kind=all_fast", "flash.write_mode[1].retention=10s", "ftl.retention_margin=1s"];
     for (down, at_risk) in [(1_000_000_001, 0), (1_000_000_002, 64)] {
         let mut rig = Rig::watched(&with(ONE_DIE, &sets));
         write_all(&mut rig, 0..64);
-        // The one block that there is becomes due at nine seconds.
+        // The only block with data reaches its retention deadline at 9 s.
         rig.run_until(SimTime(9_000 * MS - 1));
         assert_eq!(rig.programmed(Reason::Reprogram), 0);
         let failure = rig.drive.fail_power(Nanos(down));
@@ -207,7 +214,8 @@ fn at_its_limit_data_is_not_yet_at_risk() {
     }
 }
 
-/// One that is longer puts pages at risk: as many as the auditor finds, who lets only those be read and stay mapped past their limit.
+/// A longer power-down puts pages at risk. Their number is that of the auditor, which excuses only those pages from
+/// being read or mapped past their limit.
 #[test]
 fn a_longer_one_puts_pages_at_risk_which_are_counted() {
     for kind in kinds() {
@@ -228,7 +236,7 @@ fn a_longer_one_puts_pages_at_risk_which_are_counted() {
 fn what_the_write_buffer_has_acknowledged_is_programmed() {
     let sets = ["buffer.policy=write_back", "buffer.capacity=128KiB", "buffer.flush_after=10s"];
     let mut rig = Rig::watched(&with(&["flash.planes_per_die=2", "flash.multi_plane=true"], &sets));
-    // A program takes two units: the third waits for a fourth.
+    // A program writes two units: the third unit waits for a fourth.
     for unit in 0..3 {
         rig.one(Op::Write, unit, 1);
     }
@@ -239,7 +247,7 @@ fn what_the_write_buffer_has_acknowledged_is_programmed() {
     assert_eq!(rig.one(Op::Read, 2, 1).completed, rig.drive.now());
 }
 
-/// What a run left, with its commands.
+/// Results of a run, with its commands.
 struct Ran {
     summary: Value,
     notes: Vec<String>,
@@ -247,7 +255,7 @@ struct Ran {
     commands: Vec<CommandRow>,
 }
 
-/// A run with a power failure through the door of the command line.
+/// Runs a workload with a power failure, through the interface that the command line uses.
 fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, options: Options) -> Result<Ran, Problems> {
     let request = RunRequest {
         set: sets.iter().map(|set| (*set).to_owned()).collect(),
@@ -274,7 +282,8 @@ fn number(summary: &Value, path: &str) -> u64 {
 
 const TINY: &str = "base = \"tiny\"";
 
-/// What the host does goes on where it stopped: nothing is lost, no latency has the power-down in it, and rates are over the time with power.
+/// The host continues where it stopped: no command is lost, no latency includes the power-down, and rates refer to the
+/// time with power.
 #[test]
 fn the_host_goes_on_where_it_stopped() {
     let closed = "[job]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=4000\nnorandommap=1\nio_size=100g\n";
@@ -312,7 +321,7 @@ requests = 2000
         assert!(busy > 0.05, "{workload}: {busy}");
         assert!(cut.timeline.last().expect("a row").0 < 2 * without, "{workload}: the timeline leaves the power-down out");
     }
-    // An open loop's arrivals come later by as long as the host stood still, and keep their gaps.
+    // Arrivals of an open loop are delayed by the time for which the host was stopped, and keep their gaps.
     let (plain, cut) = (ran(TINY, &[], open, None), ran(TINY, &[], open, Some(("300ms", "1h"))));
     let submitted = |outcome: &Ran| {
         let mut all: Vec<u64> = outcome.commands.iter().map(|row| row.submitted.0).collect();
@@ -341,7 +350,7 @@ fn a_power_failure_is_repeated_byte_by_byte_and_one_that_does_not_come_changes_n
     assert!(late.notes[0].contains("power did not fail: the workload ended after"), "{}", late.notes[0]);
 }
 
-/// The paper's cell at its rated wear, with modes that are derived from it.
+/// Drive with OFWAR's cell at its rated wear, and modes derived from it.
 const DERIVED: &str = r#"
 base = "tiny"
 [flash]
@@ -361,7 +370,7 @@ pe_cycles = 10000
 "#;
 const WRITES: &str = "[job]\nrw=write\nbs=4k\niodepth=64\nnumber_ios=16000\nio_size=100g\n";
 
-/// Pages are lost as often as the model of the cell and the code say, and no page that is not at risk.
+/// The number of lost pages agrees with the cell model and the code, and only pages at risk are lost.
 #[test]
 fn pages_are_lost_as_often_as_the_code_fails() {
     let sets = ["flash.blocks_per_plane=128"];
@@ -382,7 +391,8 @@ fn pages_are_lost_as_often_as_the_code_fails() {
             let of_page = |rate: &f64| at_risk as f64 / 2.0 * ecc::BlockCode::failure(&part.code, rate * scale, 0);
             rates.iter().map(of_page).sum::<f64>()
         };
-        // The table of error rates is within 3 % of what is computed; five deviations of the draw beside it.
+        // Tolerance: the table of error rates is within 3 % of the computed rates; beyond that, five standard
+        // deviations of the draw.
         let (low, high) = (expected(0.97), expected(1.03));
         let near = low - 5.0 * low.sqrt() - 1.0..=high + 5.0 * high.sqrt() + 1.0;
         assert!(near.contains(&(lost as f64)), "{down}: {lost} of {at_risk} lost, {low}..{high} expected");

@@ -1,4 +1,4 @@
-//! The reference page in `docs` is what the declarations say.
+//! The reference page in `docs` agrees with the declarations.
 
 use drive::Description;
 

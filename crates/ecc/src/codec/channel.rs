@@ -187,7 +187,7 @@ impl Gaps {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use kit::bisect::last_holding;
+    use kit::bisect::bisect_last_true;
 
     /// Returns the probability that a normal variate is more than `x` standard deviations above its mean.
     fn above(x: f64) -> f64 {
@@ -197,7 +197,7 @@ pub(crate) mod tests {
     /// Returns the channel of two normal levels, 2 apart, read with references at these offsets from the middle; a
     /// single reference in the middle has the given error rate.
     pub(crate) fn gaussian(error_rate: f64, offsets: &[f64]) -> Channel {
-        let steps = last_holding(0.0, 40.0, 100, |steps| above(steps) >= error_rate);
+        let steps = bisect_last_true(0.0, 40.0, 100, |steps| above(steps) >= error_rate);
         // Zeros are stored as the upper level.
         let beyond = |mean: f64, reference: f64| above((reference - mean) * steps);
         let edges: Vec<f64> = [f64::NEG_INFINITY].into_iter().chain(offsets.iter().copied()).chain([f64::INFINITY]).collect();

@@ -4,7 +4,7 @@ use super::channel::{Channel, Sampler};
 use super::{BchCodec, LdpcCodec, Outcome};
 use crate::binomial::ln_tail;
 use kit::Rng;
-use kit::bisect::last_holding;
+use kit::bisect::bisect_last_true;
 use std::ops::{Add, AddAssign};
 
 /// Codewords in a chunk of [`chunks`].
@@ -149,12 +149,12 @@ pub fn interval(failed: u64, frames: u64, confidence: f64) -> (f64, f64) {
     let tail = libm::log(0.5 * (1.0 - confidence));
     let low = match failed {
         0 => 0.0,
-        _ => last_holding(0.0, 1.0, 100, |rate| ln_tail(frames, failed - 1, rate) <= tail),
+        _ => bisect_last_true(0.0, 1.0, 100, |rate| ln_tail(frames, failed - 1, rate) <= tail),
     };
     // At most `failed` failures means at least `frames - failed` successes.
     let high = match frames - failed {
         0 => 1.0,
-        passed => last_holding(0.0, 1.0, 100, |rate| ln_tail(frames, passed - 1, 1.0 - rate) >= tail),
+        passed => bisect_last_true(0.0, 1.0, 100, |rate| ln_tail(frames, passed - 1, 1.0 - rate) >= tail),
     };
     (low, high)
 }

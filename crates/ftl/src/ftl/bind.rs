@@ -34,7 +34,7 @@ impl Ftl {
         let dispatch = Dispatch { die, units: &units, waiting, others_idle: self.others_idle(&out.signals) };
         let mut answer = self.call_policy(now, &out.signals, |policy, view| policy.write(&dispatch, view));
         self.scratch = units;
-        if self.store.valid_by_mode[answer.mode.index()] >= self.retention.most_owed[answer.mode.index()] {
+        if self.store.valid_by_mode[answer.mode.index()] >= self.retention.max_limited_units[answer.mode.index()] {
             self.counters.retention_refusals += self.scratch.len() as u64;
             answer.mode = self.parameters.facts.write_mode("normal");
             answer.stream = 0;
@@ -193,7 +193,7 @@ impl Ftl {
         let wear = |mode: ModeId| self.parameters.wear_of_erase(mode, worn);
         let more = wear(operation.mode).saturating_sub(wear(self.store.erase_mode(block)));
         self.store.lazy_erase(block, operation.mode, more);
-        self.space.put_back(&self.store, block, &*self.wear_rule);
+        self.space.insert_free(&self.store, block, &*self.wear_rule);
         self.counters.lazy_erases += 1;
     }
 
@@ -221,7 +221,7 @@ impl Ftl {
             }
             self.arm_retention(now, out);
         }
-        self.space.settle(&mut self.store, die, stream);
+        self.space.close_full(&mut self.store, die, stream);
         self.update_no_space(now, out);
         let (_, unit) = geometry.split(first);
         out.add(Operation {

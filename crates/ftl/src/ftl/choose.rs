@@ -9,7 +9,7 @@ impl Ftl {
     pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.needs.moves
             && !self.needs.idle_only
-            && let Some(answer) = self.policy_first(die, now, out)
+            && let Some(answer) = self.policy_moves(die, now, out)
         {
             return answer;
         }
@@ -41,7 +41,7 @@ impl Ftl {
         let collector = &self.collectors[die.index()];
         // Blocks to be moved for another reason than space are moved all the same.
         let goes_on = collector.victim.is_some() && (free < u32::MAX || collector.reason != Reason::Gc);
-        if (free < self.low || goes_on || collector.wanted_count() > 0)
+        if (free < self.low || goes_on || collector.request_count() > 0)
             && let Some(step) = self.collect(die, free < self.low, now, out)
         {
             return Some(step);
@@ -71,7 +71,7 @@ impl Ftl {
     /// Begins the urgent and forced moves that the policy requires. Returns `None` if the die may choose its next
     /// operation freely. While urgent moves are in flight nothing else may start: then returns the operation that this
     /// die does for them, if any.
-    pub(super) fn policy_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
+    pub(super) fn policy_moves(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<Option<u32>> {
         let wake_at = loop {
             match self.call_policy(now, &out.signals, |policy, view| policy.before_dispatch(view)) {
                 BeforeDispatch::Urgent(page_move) => self.begin_move(page_move, true, now, out),
@@ -161,11 +161,11 @@ impl Ftl {
         let die = self.store.geometry.die_of(block);
         let collector = &self.collectors[die.index()];
         let holds_data = matches!(self.store.block(block).state(), BlockState::Open | BlockState::Closed);
-        if !holds_data || collector.victim.is_some() || collector.wanted_count() > 0 {
+        if !holds_data || collector.victim.is_some() || collector.request_count() > 0 {
             return;
         }
         let erase_count = self.store.erase_count(block);
-        self.collectors[die.index()].want(Wanted { block, erase_count, reason, urgent: false });
+        self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
         out.mark_ready(die);
     }
 
@@ -183,7 +183,7 @@ impl Ftl {
         let (block, unit) = self.store.geometry.split(page_move.from);
         if self.store.geometry.program_of(unit) >= u32::from(self.store.block(block).programmed) {
             // Its program has not completed: the controller still holds the data.
-            self.move_is_read(slot, out);
+            self.page_move_read(slot, out);
             return;
         }
         let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot), now, out);
@@ -192,14 +192,14 @@ impl Ftl {
 
     /// Makes a page move ready when its page is in the controller. The source stays pinned until the move is bound, so
     /// that its block cannot be erased and later data be mistaken for it.
-    pub(super) fn move_is_read(&mut self, slot: u32, out: &mut Outbox) {
+    pub(super) fn page_move_read(&mut self, slot: u32, out: &mut Outbox) {
         self.moves.is_read(slot);
         self.wake_one(out);
     }
 
     /// Handles the deadline of a page move, which from now on takes precedence over host writes.
-    pub(super) fn move_is_due(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        if self.moves.is_due(slot, now) {
+    pub(super) fn page_move_due(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        if self.moves.mark_overdue(slot, now) {
             self.wake_one(out);
         }
     }

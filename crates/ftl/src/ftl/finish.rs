@@ -7,7 +7,7 @@ impl Ftl {
     pub fn operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
         match operation.owner {
             Owner::Command(_) => self.host_read_done(operation, now, out),
-            Owner::Fill(slot) => {
+            Owner::PartialRead(slot) => {
                 self.sensed(operation.first, operation.owner, out);
                 let unit = &mut self.writes.units[slot];
                 unit.filled_in = now.since(unit.since);
@@ -15,7 +15,7 @@ impl Ftl {
             }
             Owner::Page(slot) => {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
-                self.move_is_read(slot, out);
+                self.page_move_read(slot, out);
             }
             Owner::ProgramUnit => self.program_done(operation, ledger, now, out),
             Owner::FreeBlock => self.lazy_erase_done(operation),
@@ -130,13 +130,13 @@ impl Ftl {
         self.end_timed_erase(block, operation.mode);
         let collector = &mut self.collectors[die.index()];
         collector.victim = None;
-        collector.urgent = collector.wants_urgent_move();
+        collector.urgent = collector.has_urgent_request();
         out.journal.note(|| Record::Erased { block });
         if self.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
         self.update_no_space(now, out);
-        if self.wear_rule.is_static() && operation.reason != Reason::Wear {
+        if self.wear_rule.moves_data() && operation.reason != Reason::Wear {
             self.level_wear(die, block);
         }
     }
@@ -158,7 +158,7 @@ impl Ftl {
         let erased = Wear { thousandths: self.store.wear_thousandths(erased), die_mean };
         if self.wear_rule.moves_cold(erased, Wear { thousandths: least, die_mean }) {
             let erase_count = self.store.erase_count(block);
-            self.collectors[die.index()].want(Wanted { block, erase_count, reason: Reason::Wear, urgent: false });
+            self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Wear, urgent: false });
         }
     }
 
@@ -166,8 +166,8 @@ impl Ftl {
     pub fn timer(&mut self, timer: Timer, now: SimTime, out: &mut Outbox) {
         match timer {
             Timer::Retention => self.retention_due(now, out),
-            Timer::Idle { die, delay } => self.idle_for_long(die, delay, now, out),
-            Timer::Move(slot) => self.move_is_due(slot, now, out),
+            Timer::Idle { die, delay } => self.idle_timer_fired(die, delay, now, out),
+            Timer::Move(slot) => self.page_move_due(slot, now, out),
             // A timer that was armed before the policy requested an earlier call is obsolete. It is ignored, or each
             // obsolete timer would leave another one behind.
             Timer::Policy if self.policy_armed.is_some_and(|armed| armed > now) => {}
@@ -203,7 +203,7 @@ impl Ftl {
         while let Some((block, urgent)) = self.retention.take_due(&self.store, now) {
             let die = self.store.geometry.die_of(block);
             let erase_count = self.store.erase_count(block);
-            self.collectors[die.index()].want(Wanted { block, erase_count, reason: Reason::Reprogram, urgent });
+            self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Reprogram, urgent });
             out.mark_ready(die);
         }
         self.arm_retention(now, out);

@@ -43,7 +43,7 @@ impl Ftl {
     /// Begins to empty a block: one whose relocation was requested, or, for space, the choice of the victim rule or the
     /// policy. Returns false if there is none.
     pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> bool {
-        while let Some(Wanted { block, erase_count, reason, urgent }) = self.collectors[die.index()].next_wanted() {
+        while let Some(RelocationRequest { block, erase_count, reason, urgent }) = self.collectors[die.index()].next_request() {
             if self.store.erase_count(block) != erase_count {
                 continue;
             }
@@ -91,7 +91,7 @@ impl Ftl {
             .map(ModeId)
             .filter_map(|mode| self.store.least_valid(die, mode).map(|(block, valid)| (block, u32::from(valid), mode)));
         let candidates: Vec<Candidate> = best
-            .filter(|(_, valid, _)| *valid <= self.store.most_worth_moving())
+            .filter(|(_, valid, _)| *valid <= self.store.max_valid_to_collect())
             .map(|(block, valid, mode)| Candidate { block, valid, invalid: self.store.units_in(mode) - valid, mode })
             .collect();
         let scored: Vec<(f64, BlockId)> = candidates
@@ -107,9 +107,9 @@ impl Ftl {
         let geometry = self.store.geometry;
         let collector = &self.collectors[die.index()];
         let first = self.store.next_valid(collector.cursor, end).expect("the caller saw one");
-        if first >= collector.looked_ahead {
+        if first >= collector.prefetched_until {
             let (until, loaded) = self.store.look_ahead_moves(&self.bits, first, end);
-            self.collectors[die.index()].looked_ahead = until;
+            self.collectors[die.index()].prefetched_until = until;
             self.sink ^= loaded;
         }
         let (block, unit) = geometry.split(first);
@@ -206,7 +206,7 @@ impl Ftl {
         self.collectors[die.index()].gathered = gathered;
         let wanted = wanted?;
         let count = self.collectors[die.index()].gathered.len().min(units_per_program as usize) as u32;
-        if self.is_to_be_encoded(die, wanted, count, out) {
+        if self.submit_for_encoding(die, wanted, count, out) {
             return None;
         }
         let mode = self.block_mode(wanted);
@@ -262,7 +262,7 @@ impl Ftl {
     /// Returns true if the first `count` gathered units must pass an encoder before they can be programmed in a mode,
     /// and submits to it those that it has not encoded yet. The die remains free for other work: a code that takes time
     /// does not delay host writes (slide *Retention-Aware Architecture*).
-    fn is_to_be_encoded(&mut self, die: DieId, mode: ModeId, count: u32, out: &mut Outbox) -> bool {
+    fn submit_for_encoding(&mut self, die: DieId, mode: ModeId, count: u32, out: &mut Outbox) -> bool {
         let Some(victim) = self.collectors[die.index()].victim else { return false };
         if self.parameters.facts.encode_times[mode.index()] == Nanos::ZERO || !self.lacks_code(victim, mode) {
             return false;
@@ -296,7 +296,7 @@ impl Ftl {
     /// Returns `mode` if data may be moved in it, and the mode of old data otherwise. Data moved must not become due
     /// faster than it can be moved, nor take more blocks than it leaves.
     pub(super) fn granted(&self, mode: ModeId) -> ModeId {
-        let most = self.retention.most_owed[mode.index()].min(self.retention.most_moved[mode.index()]);
+        let most = self.retention.max_limited_units[mode.index()].min(self.retention.max_background_units[mode.index()]);
         let is_owed = self.store.valid_by_mode[mode.index()] >= most;
         let refused = is_owed || self.store.units_in(mode) < self.store.geometry.units_per_block;
         if refused { self.old_mode } else { mode }

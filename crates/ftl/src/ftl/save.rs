@@ -354,7 +354,7 @@ impl Ftl {
     }
 
     /// Accepts into the write buffer the units that waited in the buffer of another drive. The counters do not change.
-    pub fn accept_again(&mut self, units: &[Lpn], now: SimTime, out: &mut Outbox) {
+    pub fn accept_adopted(&mut self, units: &[Lpn], now: SimTime, out: &mut Outbox) {
         let counters = self.counters.clone();
         for &lpn in units {
             // No command waits for the unit, so its number has no meaning.
@@ -391,7 +391,7 @@ impl Ftl {
             let block = self.store.geometry.block_of(first);
             self.store.blocks[block.index()].programmed += 1;
             self.space.opened.clear();
-            self.space.settle(&mut self.store, die, stream);
+            self.space.close_full(&mut self.store, die, stream);
         }
     }
 }

@@ -201,7 +201,7 @@ impl Ftl {
     /// Issues the read that supplies the part of a unit that the host did not write.
     pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         self.store.pin(ppn);
-        let operation = self.read_operation(ppn, Reason::Rmw, Owner::Fill(slot), now, out);
+        let operation = self.read_operation(ppn, Reason::Rmw, Owner::PartialRead(slot), now, out);
         out.read(operation);
     }
 
@@ -317,7 +317,7 @@ impl Ftl {
 
     /// Wakes another idle die for waiting writes, because the die woken for them has started something else.
     #[inline]
-    pub fn offer_again(&mut self, now: SimTime, out: &mut Outbox) {
+    pub fn wake_next_idle(&mut self, now: SimTime, out: &mut Outbox) {
         if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
             self.wake_one(out);
         }
@@ -373,7 +373,7 @@ impl Ftl {
     }
 
     /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
-    pub(super) fn idle_for_long(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
+    pub(super) fn idle_timer_fired(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
         self.idle_armed[delay as usize][die.index()] = false;
         let Some(after) = self.idle_delay(die, delay).filter(|_| self.is_idle(die)) else { return };
         let idle_for = now.since(self.idle_since[die.index()]);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Description of the policy in one line.
 pub const SUMMARY: &str =
-    "every host write in the `fast` mode, rewritten only when its limit nears: the bound of what fast writing can gain";
+    "every host write in the `fast` mode, rewritten only near its retention limit: the bound on the gain of fast writes";
 
 /// Every host write in the `fast` mode, and no rewrites in idle time: the bound on the gain of fast writes, as long as
 /// a run is shorter than the retention limit of that mode. In a longer run the drive itself moves data that nears its

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Description of the policy in one line.
 pub const SUMMARY: &str =
-    "slower writes, and gentler and slower erases, as the write buffer has room for them (autoFTL with DPES, 2014)";
+    "slower writes and shallower, slower erases while the write buffer is not full (autoFTL with DPES, 2014)";
 
 /// Quantity that sets the depth of a foreground erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,19 +68,23 @@ impl Member for Params {
     fn problems(&self) -> Vec<(&'static str, String)> {
         let falls = self.bounds.is_sorted_by(|a, b| a > b) && self.bounds.iter().all(|bound| (0.0..=1.0).contains(bound));
         let is_fine = falls && !self.bounds.is_empty();
-        if is_fine { Vec::new() } else { vec![("bounds", format!("{:?}: expected falling shares between 0 and 1", self.bounds))] }
+        if is_fine {
+            Vec::new()
+        } else {
+            vec![("bounds", format!("{:?}: expected shares between 0 and 1 in falling order", self.bounds))]
+        }
     }
 }
 
 /// Mean utilisation of the write buffer at past host programs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Past {
+struct UtilisationHistory {
     sum: f64,
     writes: u32,
     means: VecDeque<f64>,
 }
 
-impl Past {
+impl UtilisationHistory {
     fn note(&mut self, utilisation: f64, params: &Params) {
         self.sum += utilisation;
         self.writes += 1;
@@ -116,7 +120,7 @@ struct AutoFtl {
     /// tPROG and tBERS of the first modes of the tables.
     times: (Nanos, Nanos),
     units_per_program: u32,
-    past: Past,
+    past: UtilisationHistory,
     choices: Vec<Choice>,
     slow: u64,
     fast: u64,
@@ -151,7 +155,7 @@ impl AutoFtl {
             program_scales: facts.program_scales.clone(),
             times: (facts.program_time, facts.erase_time),
             units_per_program: facts.units_per_program,
-            past: Past::default(),
+            past: UtilisationHistory::default(),
             choices: vec![Choice::default(); facts.die_count as usize],
             slow: 0,
             fast: 0,
@@ -315,7 +319,7 @@ mod tests {
     #[test]
     fn the_past_is_a_mean_of_groups() {
         let params = Params { group_writes: 2, groups: 2, ..Params::default() };
-        let mut past = Past::default();
+        let mut past = UtilisationHistory::default();
         assert_eq!(past.mean(), None);
         for utilisation in [0.2, 0.4, 0.6, 0.8, 1.0] {
             past.note(utilisation, &params);

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Description of the policy in one line.
-pub const SUMMARY: &str = "autoFTL with fast erases only: what slow erases are worth (2014)";
+pub const SUMMARY: &str = "autoFTL with fast erases only: the control for the gain of slow erases (2014)";
 
 /// autoFTL with fast erases only (the paper's autoFTL with a minus sign, section 5.4 and figure 12). The lifetime that
 /// it loses against `autoftl` is the gain of slow erases.

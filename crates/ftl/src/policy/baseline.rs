@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Description of the policy in one line.
-pub const SUMMARY: &str = "every write in the `normal` mode: what all gains are measured against";
+pub const SUMMARY: &str = "every write in the `normal` mode: the reference for all gains";
 
 /// Every write and relocation in the `normal` mode: the reference for all gains.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@
 
 use super::{
     Backup, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation,
-    UnitRead, View, WriteAnswer, nearest_list,
+    UnitRead, View, WriteAnswer, nearest_free_level,
 };
 use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Problems, Reason, SimTime};
 use std::cell::{Cell, RefCell};
@@ -37,7 +37,7 @@ pub struct Checked {
     tidied: usize,
     fruitless: u32,
     /// True once the drive is shutting down.
-    leaving: bool,
+    shutting_down: bool,
     /// Pages moved while a host command or a shutdown waits, counted since a host command last arrived or completed,
     /// and the instant of that event.
     moved: (u64, SimTime),
@@ -100,7 +100,7 @@ impl Checked {
             under_way: BTreeMap::new(),
             tidied: 0,
             fruitless: 0,
-            leaving: false,
+            shutting_down: false,
             moved: (0, SimTime::ZERO),
             wakes: Cell::default(),
             failure: RefCell::new(None),
@@ -148,19 +148,19 @@ impl Checked {
         }
         self.note(page.from, this, view);
         self.wakes.take();
-        let held_up = self.holds_up(view);
+        let held_up = self.check_progress(view);
         self.or(call, held_up.map(|()| Some(page)), None)
     }
 
     /// Returns an error if a host command or a shutdown waits while more pages are moved than can be of use.
-    fn holds_up(&mut self, view: &View<'_>) -> Result<(), String> {
+    fn check_progress(&mut self, view: &View<'_>) -> Result<(), String> {
         let (most, activity) = (2 * view.store.user_units, view.signals.last_host_activity);
-        let waits = self.leaving || view.signals.commands_in_flight > 0;
+        let waits = self.shutting_down || view.signals.commands_in_flight > 0;
         self.moved = if waits && self.moved.1 == activity { (self.moved.0 + 1, activity) } else { (0, activity) };
         if self.moved.0 <= most {
             return Ok(());
         }
-        let who = if self.leaving { "the drive is to shut down" } else { "host commands wait" };
+        let who = if self.shutting_down { "the drive is to shut down" } else { "host commands wait" };
         Err(format!("more than {most} pages are to be moved while {who}, and it holds {}", view.store.user_units))
     }
 
@@ -315,7 +315,7 @@ impl ModePolicy for Checked {
     }
 
     fn free_list(&mut self, level: u8, lists: &[u32], view: &mut View<'_>) -> u8 {
-        let careful = nearest_list(level, lists);
+        let careful = nearest_free_level(level, lists);
         if self.has_failed() {
             return careful;
         }
@@ -376,7 +376,7 @@ impl ModePolicy for Checked {
     }
 
     fn drain(&mut self, view: &mut View<'_>) -> Option<PageMove> {
-        self.leaving = true;
+        self.shutting_down = true;
         let wanted = if self.has_failed() { None } else { self.inner.drain(view) };
         self.page("drain", wanted, view)
     }
@@ -395,7 +395,7 @@ impl ModePolicy for Checked {
 
     fn adopt(&mut self, view: &mut View<'_>) {
         self.under_way.clear();
-        self.leaving = false;
+        self.shutting_down = false;
         if !self.has_failed() {
             self.inner.adopt(view);
         }

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Description of the policy in one line.
-pub const SUMMARY: &str =
-    "the reference: `margin` with the life and the reads of all data known ahead, which no online policy is expected to beat";
+pub const SUMMARY: &str = "the reference: `margin` with the life and the reads of all data known ahead, a reference, not a bound";
 
 /// `margin` without prediction: each write takes the cheapest point of the voltage budget for the life that the data
 /// will really have and the reads that it will really get. Relocated data is written for the life that is left to it.
@@ -76,22 +75,22 @@ impl ModePolicy for Clairvoyant {
         true
     }
 
-    fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
+    fn set_future(&mut self, future: &Arc<Future>, start: SimTime) {
         (self.future, self.start) = (Arc::clone(future), start);
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
         let (life, reads) = self.outlook(dispatch.units, view.now);
         *(if life.is_some() { &mut self.known } else { &mut self.endless }) += dispatch.units.len() as u64;
-        let hurry = self.points.hurry(dispatch, view);
-        let mode = self.points.cheapest(life, reads, hurry);
+        let demand = self.points.demand(dispatch, view);
+        let mode = self.points.cheapest(life, reads, demand);
         WriteAnswer { mode, stream: self.points.stream(mode, life) }
     }
 
     fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId {
         let (life, reads) = self.outlook(moving.units, view.now);
-        let hurry = if view.signals.queued_write_pages > 0 { 1.0 } else { view.buffer_utilisation() };
-        self.points.cheapest(life, reads, hurry)
+        let demand = if view.signals.queued_write_pages > 0 { 1.0 } else { view.buffer_utilisation() };
+        self.points.cheapest(life, reads, demand)
     }
 
     fn erase(&mut self, collection: &Collection, view: &mut View<'_>) -> ModeId {

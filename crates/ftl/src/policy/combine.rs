@@ -3,7 +3,7 @@
 use super::future::Future;
 use super::{
     Backup, BeforeDispatch, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Part, Placed,
-    PolicyConfig, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, in_turn,
+    PolicyConfig, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, before_dispatch_default,
 };
 use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
 use schemars::JsonSchema;
@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Description of the policy in one line.
-pub const SUMMARY: &str =
-    "several policies on one drive, the first one going before the second, on modes that close one voltage budget";
+pub const SUMMARY: &str = "several policies on one drive, the first takes precedence; all modes must fit one voltage budget";
 
 /// Several policies on one drive. A write mode has properties: its retention limit, the level of erase that it needs,
 /// the read mode and the code of its data, and its bits per cell. A policy decides on the properties in which the modes
@@ -113,7 +112,7 @@ pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)
         if name == "combine" || !known.contains(&name.as_str()) {
             found.push((field, format!("`{name}`: expected one of {}", known.join(", "))));
         } else if names[..index].contains(name) {
-            found.push((field, format!("`{name}` stands twice: expected distinct policies")));
+            found.push((field, format!("`{name}` is listed twice: expected distinct policies")));
         }
     }
     if !found.is_empty() {
@@ -121,7 +120,7 @@ pub fn problems(all: &PolicyConfig, facts: &Facts) -> Vec<(&'static str, String)
     }
     let Some(combine) = Combine::of(all, facts) else { return found };
     for one in combine.members.iter().filter(|one| one.needs.host_streams > 1 && one.policy.uses().len() == 1) {
-        let complaint = format!("`{}` parts data of one write mode, and combined policies part it by its mode alone", one.name);
+        let complaint = format!("`{}` separates data within one write mode, which combined policies cannot do", one.name);
         found.push((field, format!("{complaint}: expected policies that choose modes")));
     }
     let bits: u32 = combine.members.iter().map(|one| u32::from(one.needs.bits_per_unit)).sum();
@@ -340,8 +339,8 @@ impl ModePolicy for Combine {
         self.members.iter().any(|one| one.policy.wants_future())
     }
 
-    fn foresee(&mut self, future: &Arc<Future>, start: SimTime) {
-        self.members.iter_mut().for_each(|one| one.policy.foresee(future, start));
+    fn set_future(&mut self, future: &Arc<Future>, start: SimTime) {
+        self.members.iter_mut().for_each(|one| one.policy.set_future(future, start));
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
@@ -419,7 +418,7 @@ impl ModePolicy for Combine {
     }
 
     fn before_dispatch(&mut self, view: &mut View<'_>) -> BeforeDispatch {
-        let Some(index) = self.mover else { return in_turn(self, view) };
+        let Some(index) = self.mover else { return before_dispatch_default(self, view) };
         let one = &mut self.members[index];
         match view.narrowed(one.part, |view| one.policy.before_dispatch(view)) {
             BeforeDispatch::Urgent(page_move) => BeforeDispatch::Urgent(self.moved(index, page_move)),

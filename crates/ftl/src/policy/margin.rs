@@ -36,18 +36,18 @@ impl Default for Params {
 impl Member for Params {}
 
 /// Unit in which lives are classed \[ns\]: shorter lives count as one such unit.
-const SHORTEST: u64 = 1_000_000;
+const LIFE_UNIT_NS: u64 = 1_000_000;
 
 /// Returns the class of a life: 1 below 4 ms, one more for each further factor of four, at most 15. Class 0 stands for
 /// an unknown life.
 fn life_class(life: u64) -> u8 {
-    let quarters = (life / SHORTEST).max(1).ilog2() / 2;
+    let quarters = (life / LIFE_UNIT_NS).max(1).ilog2() / 2;
     (quarters + 1).min(15) as u8
 }
 
 /// Returns the upper bound of the lives in a class; none for class 0 and for the last class.
 fn life_of(class: u8) -> Option<Nanos> {
-    (1..15).contains(&class).then(|| Nanos(SHORTEST << (2 * class)))
+    (1..15).contains(&class).then(|| Nanos(LIFE_UNIT_NS << (2 * class)))
 }
 
 struct Margin {
@@ -108,7 +108,7 @@ impl ModePolicy for Margin {
     }
 
     fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer {
-        let hurry = self.points.hurry(dispatch, view);
+        let demand = self.points.demand(dispatch, view);
         let (mut life, mut reads) = (Some(Nanos::ZERO), 0.0);
         for &lpn in dispatch.units {
             // The life that ends with this write predicts the next one. If the copy was moved meanwhile, the class
@@ -120,7 +120,7 @@ impl ModePolicy for Margin {
             life = life.zip(self.predicted(lpn, view)).map(|(longest, own)| longest.max(own));
             reads += ((1u32 << (state >> 4)) - 1) as f64;
         }
-        let mode = self.points.cheapest(life, reads / dispatch.units.len().max(1) as f64, hurry);
+        let mode = self.points.cheapest(life, reads / dispatch.units.len().max(1) as f64, demand);
         self.units[mode.index()] += dispatch.units.len() as u64;
         WriteAnswer { mode, stream: self.points.stream(mode, life) }
     }

@@ -475,7 +475,7 @@ pub enum BeforeDispatch {
 }
 
 /// Makes the three calls that [`ModePolicy::before_dispatch`] combines, one after another.
-fn in_turn<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> BeforeDispatch {
+fn before_dispatch_default<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> BeforeDispatch {
     match policy.urgent(view) {
         Some(page_move) => BeforeDispatch::Urgent(page_move),
         None => match policy.forced(view) {
@@ -649,7 +649,7 @@ pub trait ModePolicy: Send {
     /// further](ModePolicy::lazy_erase). By default the nearest level that is deep enough, otherwise the nearest that
     /// is not. Called only where erase modes have several levels.
     fn free_list(&mut self, level: u8, lists: &[u32], _view: &mut View<'_>) -> u8 {
-        nearest_list(level, lists)
+        nearest_free_level(level, lists)
     }
 
     /// Chooses the erase mode of a lazy erase: a free block must be erased further before it can be used at `level`.
@@ -679,7 +679,7 @@ pub trait ModePolicy: Send {
     /// Returns the policy's request before a die chooses its next operation: [`ModePolicy::urgent`],
     /// [`ModePolicy::forced`] and [`ModePolicy::wake_at`] in one call.
     fn before_dispatch(&mut self, view: &mut View<'_>) -> BeforeDispatch {
-        in_turn(self, view)
+        before_dispatch_default(self, view)
     }
 
     /// Returns data to be moved in idle time. Called when a die has nothing else to do, at once or after
@@ -738,13 +738,13 @@ pub trait ModePolicy: Send {
         true
     }
 
-    /// Returns true if the policy needs the future accesses of the workload ([`ModePolicy::foresee`]).
+    /// Returns true if the policy needs the future accesses of the workload ([`ModePolicy::set_future`]).
     fn wants_future(&self) -> bool {
         false
     }
 
     /// Passes the accesses of the workload that begins at `start`, as recorded in an earlier run of it.
-    fn foresee(&mut self, _future: &Arc<Future>, _start: SimTime) {}
+    fn set_future(&mut self, _future: &Arc<Future>, _start: SimTime) {}
 
     /// Returns the policy's counters and other figures by name, for the results.
     fn stats(&self) -> Vec<(&'static str, f64)> {
@@ -771,7 +771,7 @@ pub trait ModePolicy: Send {
 }
 
 /// Returns the nearest level with free blocks that is deep enough, otherwise the nearest that is not.
-fn nearest_list(level: u8, lists: &[u32]) -> u8 {
+fn nearest_free_level(level: u8, lists: &[u32]) -> u8 {
     let has = |at: &u8| lists[usize::from(*at)] > 0;
     let deep_enough = (0..=level.min(lists.len() as u8 - 1)).rev().find(has);
     deep_enough.or_else(|| (level + 1..lists.len() as u8).find(has)).unwrap_or(level)

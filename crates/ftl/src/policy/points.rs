@@ -13,7 +13,7 @@ pub struct Prices {
     /// mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<Nanos>,
-    /// Weight of program time while nothing waits, as a share of its weight while all dies are in demand.
+    /// Weight of program time while nothing waits, as a share of its weight while all dies are in level_demand.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub idle_share: f64,
     /// Predicted life below which data goes to blocks of its own. Absent: data is not separated by its life.
@@ -55,8 +55,8 @@ pub(super) struct Points {
     /// Quickest and slowest erase mode of each level.
     erase: Vec<[ModeId; 2]>,
     levels: Vec<u8>,
-    /// Recent demand for each level, with exponential decay.
-    demand: Vec<f64>,
+    /// Recent level_demand for each level, with exponential decay.
+    level_demand: Vec<f64>,
     die_count: u32,
 }
 
@@ -92,7 +92,7 @@ impl Points {
             most_worn: 0,
             erase: (0..levels).map(modes).collect(),
             levels: facts.write_levels.clone(),
-            demand: vec![0.0; usize::from(levels)],
+            level_demand: vec![0.0; usize::from(levels)],
             die_count: facts.die_count,
         };
         points.renew();
@@ -131,26 +131,26 @@ impl Points {
         if is_short { mode.0 + self.levels.len() as u8 } else { mode.0 }
     }
 
-    /// Returns the demand for the dies, from 0 to 1: the greater of the load that waits behind this write (host writes
+    /// Returns the level_demand for the dies, from 0 to 1: the greater of the load that waits behind this write (host writes
     /// per die, plus reads of its die) and the fill of the write buffer.
-    pub fn hurry(&self, dispatch: &Dispatch<'_>, view: &View<'_>) -> f64 {
+    pub fn demand(&self, dispatch: &Dispatch<'_>, view: &View<'_>) -> f64 {
         let waiting =
             dispatch.waiting as f64 / f64::from(self.die_count) + f64::from(view.signals.die_reads[dispatch.die.index()]);
         waiting.max(view.buffer_utilisation()).min(1.0)
     }
 
     /// Returns the cheapest of the modes that keep data until it is overwritten, for data with a predicted life (none:
-    /// for ever) and a predicted number of reads. The cost is the sum of the program time, weighted by the demand for
-    /// the dies (`hurry`), of the wear by an erase of the depth that the mode needs, and of the reads.
-    pub fn cheapest(&mut self, life: Option<Nanos>, reads: f64, hurry: f64) -> ModeId {
-        let time_counts = self.prices.idle_share + (1.0 - self.prices.idle_share) * hurry;
+    /// for ever) and a predicted number of reads. The cost is the sum of the program time, weighted by the level_demand for
+    /// the dies (`demand`), of the wear by an erase of the depth that the mode needs, and of the reads.
+    pub fn cheapest(&mut self, life: Option<Nanos>, reads: f64, demand: f64) -> ModeId {
+        let time_counts = self.prices.idle_share + (1.0 - self.prices.idle_share) * demand;
         let cost = |point: &Point| point.program * time_counts + point.read * reads + point.wear * self.wear_price;
         let keeping = self.all.iter().filter(|point| Points::keeps(point, life));
         let best = keeping.min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let mode = best.map_or_else(|| self.longest(), |point| point.mode);
-        let wanted = usize::from(self.levels[mode.index()]).min(self.demand.len() - 1);
-        self.demand.iter_mut().for_each(|demand| *demand *= 0.998);
-        self.demand[wanted] += 1.0;
+        let wanted = usize::from(self.levels[mode.index()]).min(self.level_demand.len() - 1);
+        self.level_demand.iter_mut().for_each(|level_demand| *level_demand *= 0.998);
+        self.level_demand[wanted] += 1.0;
         mode
     }
 
@@ -172,12 +172,12 @@ impl Points {
             .map_or(ModeId(0), |p| p.mode)
     }
 
-    /// Returns the erase mode for a block of a die: its level is the one whose recent demand is least met by free
+    /// Returns the erase mode for a block of a die: its level is the one whose recent level_demand is least met by free
     /// blocks, and it is slow while no host write waits and the write buffer is less than half full.
     pub fn erase_mode(&self, die: DieId, view: &View<'_>) -> ModeId {
         let lists = view.free_by_level(die);
-        let need = |level: &usize| self.demand[*level] / f64::from(lists[*level] + 1);
-        let level = (0..self.demand.len()).max_by(|a, b| need(a).total_cmp(&need(b)).then(b.cmp(a))).unwrap_or(0);
+        let need = |level: &usize| self.level_demand[*level] / f64::from(lists[*level] + 1);
+        let level = (0..self.level_demand.len()).max_by(|a, b| need(a).total_cmp(&need(b)).then(b.cmp(a))).unwrap_or(0);
         let quiet = view.signals.queued_write_pages == 0 && view.buffer_utilisation() < 0.5;
         self.erase[level][usize::from(quiet)]
     }
@@ -196,10 +196,10 @@ impl Points {
         }
     }
 
-    /// Saves or loads the greatest wear and the demand for each level.
+    /// Saves or loads the greatest wear and the level_demand for each level.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.most_worn)?;
-        archive.value(&mut self.demand)?;
+        archive.value(&mut self.level_demand)?;
         self.renew();
         Ok(())
     }

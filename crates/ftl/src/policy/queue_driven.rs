@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Description of the policy in one line.
-pub const SUMMARY: &str =
-    "low-cost writes while host operations wait for the die, high-cost writes otherwise: AGCR's rival (Li et al., 2015)";
+pub const SUMMARY: &str = "low-cost writes while host operations wait for the die, high-cost writes otherwise: the scheme that AGCR is compared with (Li et al., 2015)";
 
 /// Cost regulation by the queue (Li et al., DATE 2015, *Maximizing IO performance via conflict reduction*, as section 1
 /// of the AGCR paper states its rule): a host write is at low cost if host operations wait for the die that takes it,

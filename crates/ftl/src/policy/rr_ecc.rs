@@ -1,6 +1,6 @@
 //! Retention relaxation for cheaper codes (Liu, Yang and Wu, FAST 2012).
 
-use super::rr_speed::TwoGuarantees;
+use super::rr_speed::TwoLevelRetention;
 use super::{Facts, Member, ModePolicy};
 use kit::Nanos;
 use schemars::JsonSchema;
@@ -42,5 +42,5 @@ impl Member for Params {
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    TwoGuarantees::modes(&params.short, &params.full, params.reprogram_after, facts)
+    TwoLevelRetention::modes(&params.short, &params.full, params.reprogram_after, facts)
 }

@@ -25,7 +25,7 @@ pub struct Params {
 }
 
 /// Policy that gives host data the short guarantee, and all other data the full one.
-pub(super) struct TwoGuarantees {
+pub(super) struct TwoLevelRetention {
     full: ModeId,
     short: ModeId,
     after: Option<Nanos>,
@@ -41,16 +41,16 @@ impl Member for Params {
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
-    TwoGuarantees::modes("fast", "normal", params.reprogram_after, facts)
+    TwoLevelRetention::modes("fast", "normal", params.reprogram_after, facts)
 }
 
-impl TwoGuarantees {
+impl TwoLevelRetention {
     /// Builds a policy that writes host data in the mode called `short`, and relocates to the mode called `full`. A
     /// block is moved at the age `after`, counted from its first program; absent: half the short guarantee.
     pub fn modes(short: &str, full: &str, after: Option<Nanos>, facts: &Facts) -> Box<dyn ModePolicy> {
         let short = facts.write_mode(short);
         let guarantee = facts.retention_by_wear[short.index()].iter().min().copied();
-        Box::new(TwoGuarantees {
+        Box::new(TwoLevelRetention {
             full: facts.write_mode(full),
             short,
             after: after.or(guarantee.map(|limit| Nanos(limit.0 / 2))),
@@ -60,7 +60,7 @@ impl TwoGuarantees {
     }
 }
 
-impl ModePolicy for TwoGuarantees {
+impl ModePolicy for TwoLevelRetention {
     fn needs(&self) -> Needs {
         Needs { host_streams: 1, relocations_apart: true, placed: true, ..Needs::default() }
     }

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Description of the policy in one line.
-pub const SUMMARY: &str = "the fastest mode that keeps full retention at the drive's wear: what costs nothing on a young drive";
+pub const SUMMARY: &str =
+    "the fastest mode that keeps full retention at the drive's wear: the speed-up that is free on a young drive";
 
 /// Control for every gain from shorter retention: host writes in the fastest mode whose retention limit, at the wear of
 /// the most worn block, still is the full promise. Of equally fast modes it takes the one whose code needs the least

@@ -31,7 +31,7 @@ impl Victim for CostBenefit {
         };
         let best = store
             .closed_blocks(candidates.die)
-            .filter(|&block| candidates.frees_something(block))
+            .filter(|&block| candidates.would_free_space(block))
             .map(|block| (score(block), block))
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
         Some(best.1)

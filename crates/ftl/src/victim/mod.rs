@@ -34,8 +34,8 @@ impl Candidates<'_> {
     }
 
     /// Returns true if collecting the block would free space.
-    pub fn frees_something(&self, block: BlockId) -> bool {
-        u32::from(self.store.block(block).valid) <= self.store.most_worth_moving()
+    pub fn would_free_space(&self, block: BlockId) -> bool {
+        u32::from(self.store.block(block).valid) <= self.store.max_valid_to_collect()
     }
 
     /// Draws a closed block; all have the same probability.

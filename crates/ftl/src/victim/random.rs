@@ -20,10 +20,10 @@ pub fn build(_: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for Random {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let fallback = candidates.least_valid().filter(|&block| candidates.frees_something(block))?;
+        let fallback = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
         for _ in 0..32 {
             let block = candidates.any()?;
-            if candidates.frees_something(block) {
+            if candidates.would_free_space(block) {
                 return Some(block);
             }
         }

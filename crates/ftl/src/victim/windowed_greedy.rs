@@ -30,9 +30,9 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Victim> {
 
 impl Victim for WindowedGreedy {
     fn choose(&mut self, candidates: &mut Candidates<'_>) -> Option<BlockId> {
-        let fallback = candidates.least_valid().filter(|&block| candidates.frees_something(block))?;
+        let fallback = candidates.least_valid().filter(|&block| candidates.would_free_space(block))?;
         let store = candidates.store;
         let best = store.closed_blocks(candidates.die).take(self.0).min_by_key(|&block| store.block(block).valid);
-        best.filter(|&block| candidates.frees_something(block)).or(Some(fallback))
+        best.filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
     }
 }

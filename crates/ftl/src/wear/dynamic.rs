@@ -26,7 +26,7 @@ impl WearLeveling for Dynamic {
         false
     }
 
-    fn is_static(&self) -> bool {
+    fn moves_data(&self) -> bool {
         false
     }
 }

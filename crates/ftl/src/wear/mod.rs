@@ -29,7 +29,7 @@ pub trait WearLeveling: Send {
 
     /// Returns true if [`WearLeveling::moves_cold`] can ever return true. If not, the search for the least-worn block
     /// is skipped.
-    fn is_static(&self) -> bool;
+    fn moves_data(&self) -> bool;
 }
 
 kit::family! {
@@ -54,7 +54,7 @@ mod tests {
             assert!(rule.free_order(u32::MAX - 1, 10) <= rule.free_order(u32::MAX, 11), "{name}: no wear is too much");
             let worn = Wear { thousandths: 10_000_000, die_mean: 100.0 };
             let fresh = Wear { thousandths: 0, die_mean: 100.0 };
-            assert_eq!(rule.moves_cold(worn, fresh), rule.is_static(), "{name}");
+            assert_eq!(rule.moves_cold(worn, fresh), rule.moves_data(), "{name}");
         }
     }
 }

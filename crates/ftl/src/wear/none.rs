@@ -25,7 +25,7 @@ impl WearLeveling for Nothing {
         false
     }
 
-    fn is_static(&self) -> bool {
+    fn moves_data(&self) -> bool {
         false
     }
 }

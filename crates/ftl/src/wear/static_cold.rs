@@ -38,7 +38,7 @@ impl WearLeveling for StaticCold {
         u64::from(erased.thousandths) > u64::from(least_worn.thousandths) + u64::from(self.0) * 1000
     }
 
-    fn is_static(&self) -> bool {
+    fn moves_data(&self) -> bool {
         true
     }
 }

@@ -1,7 +1,7 @@
 //! The window budget of a cell: its division, and each of five quantities solved from the other four.
 
 use super::{seconds, warn};
-use crate::question::{Question, Setting, no_step};
+use crate::question::{Question, ResolvedQuestion, no_step};
 use cell::Condition;
 use cell::budget::{Budget, Unknown, close, closes, spending};
 use cell::solve::LONGEST;
@@ -27,9 +27,13 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }
     let retention = match setting.retention.as_slice() {
         [] => setting.part.device.age_at(Nanos(365 * 86_400_000_000_000), setting.celsius),
-        given => Setting::single("retention", given)?,
+        given => ResolvedQuestion::single("retention", given)?,
     };
-    let condition = setting.condition(Setting::single("pe", &setting.pe)?, retention, Setting::single("step", &setting.step)?);
+    let condition = setting.condition(
+        ResolvedQuestion::single("pe", &setting.pe)?,
+        retention,
+        ResolvedQuestion::single("step", &setting.step)?,
+    );
     let mut budget = Budget { condition, limit: setting.bearable() };
     let mut answer = Map::new();
     if let Some(name) = &question.solve {
@@ -74,7 +78,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         }
         None => {
             let why = if device.technology.widest_step().is_some() {
-                "the levels find no place: reads, wear or age use up more than the code corrects"
+                "the levels cannot be placed: errors from reads, wear or age exceed the limit of the code"
             } else {
                 "this part's levels are not known"
             };
@@ -88,7 +92,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
 
 /// Returns the value found, in the unit of the question; for a code also the number of errors t of an equally strong
 /// BCH code over 4 KiB.
-fn solved(unknown: Unknown, closed: &Budget, setting: &Setting) -> Value {
+fn solved(unknown: Unknown, closed: &Budget, setting: &ResolvedQuestion) -> Value {
     let condition = &closed.condition;
     match unknown {
         Unknown::Step => json!({

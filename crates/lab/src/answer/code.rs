@@ -4,7 +4,7 @@
 //! piece of the work, and the caller distributes the pieces. [`summary`] turns counts into failure rates with their
 //! intervals and into the error rates that the code corrects.
 
-use crate::question::{Question, Setting, parse_code};
+use crate::question::{Question, ResolvedQuestion, parse_code};
 use cell::Density;
 use cell::read::{differs, intervals, page_of};
 use ecc::codec::channel::Region;
@@ -200,13 +200,13 @@ pub fn limits_of(text: &str) -> Result<Code, String> {
 }
 
 /// Returns the requested code, or the cell's own if none is requested.
-fn codec_of(question: &Question, setting: &Setting) -> Result<Code, Problems> {
+fn codec_of(question: &Question, setting: &ResolvedQuestion) -> Result<Code, Problems> {
     let code = match &question.code {
         Some(text) => parse_code(text).map_err(|complaint| Problems::one("code", complaint))?,
         None => setting.part.code.clone(),
     };
     if question.soft_levels > 0 && matches!(code, Code::Bch(_)) {
-        return Err(Problems::one("soft_levels", "a BCH code sees hard decisions only: expected 0, or an LDPC code".to_owned()));
+        return Err(Problems::one("soft_levels", "a BCH code uses hard decisions only: expected 0, or an LDPC code".to_owned()));
     }
     codec(&code)?;
     Ok(code)
@@ -238,7 +238,7 @@ fn normal_point(rate: f64, levels: u32) -> Result<Point, Problems> {
         return Err(Problems::one("rber", format!("{rate}: expected an error rate above 0, below 0.5")));
     }
     // The levels are at -1 and 1.
-    let sigma = kit::bisect::last_holding(1e-3, 50.0, 60, |sigma| cell::density::normal(-1.0 / sigma) <= rate);
+    let sigma = kit::bisect::bisect_last_true(1e-3, 50.0, 60, |sigma| cell::density::normal(-1.0 / sigma) <= rate);
     let of = |spacing: f64| {
         let cuts: Vec<f64> = around(&[0.0], levels, spacing);
         let below = |level: f64, cut: f64| cell::density::normal((cut - level) / sigma);
@@ -255,9 +255,9 @@ fn normal_point(rate: f64, levels: u32) -> Result<Point, Problems> {
 }
 
 /// Returns the points of the cell, one for each wear.
-fn cell_points(question: &Question, setting: &Setting, levels: u32) -> Result<Vec<Point>, Problems> {
-    let step = Setting::single("step", &setting.step)?;
-    let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
+fn cell_points(question: &Question, setting: &ResolvedQuestion, levels: u32) -> Result<Vec<Point>, Problems> {
+    let step = ResolvedQuestion::single("step", &setting.step)?;
+    let age = if setting.age.is_empty() { Nanos::ZERO } else { ResolvedQuestion::single("age", &setting.age)? };
     let bits = setting.part.device.technology.page_types();
     let names = crate::part::page_names(bits);
     let wanted = match &question.page {
@@ -273,7 +273,7 @@ fn cell_points(question: &Question, setting: &Setting, levels: u32) -> Result<Ve
     for &pe in &setting.pe {
         let condition = setting.condition(pe, age, step);
         let Some((densities, references)) = setting.part.device.levels(&condition, cell::device::RESOLUTION) else {
-            let why = "knows error rates, not threshold voltages: give error rates with `rber`";
+            let why = "has no threshold-voltage model, only error rates: give error rates with `rber`";
             return Err(Problems::one("cell", format!("{} {why}", setting.part.name)));
         };
         let pages = setting.part.device.estimate(&condition).pages;

@@ -11,7 +11,7 @@ mod protection;
 mod rber;
 mod vth;
 
-use crate::question::{Question, Setting};
+use crate::question::{Question, ResolvedQuestion};
 use kit::{Nanos, Problem, Problems};
 use serde_json::{Map, Value};
 
@@ -66,13 +66,13 @@ fn warn(answer: &mut Map<String, Value>, warnings: Vec<String>) {
 }
 
 /// Fills in the retention times of a table for which none were given: the usual ages except zero.
-fn usual_retentions(setting: &mut Setting) {
+fn usual_retentions(setting: &mut ResolvedQuestion) {
     let (ages, given) = usual_ages_at(setting);
     (setting.retention, setting.retention_given) = (ages[1..].to_vec(), given[1..].to_vec());
 }
 
 /// Returns the usual ages of a table, at the reference temperature and as given.
-fn usual_ages_at(setting: &Setting) -> (Vec<Nanos>, Vec<Nanos>) {
+fn usual_ages_at(setting: &ResolvedQuestion) -> (Vec<Nanos>, Vec<Nanos>) {
     let given = usual_ages();
     let at_reference = given.iter().map(|age| setting.part.device.age_at(*age, setting.celsius)).collect();
     (at_reference, given)
@@ -85,14 +85,14 @@ fn usual_ages() -> Vec<Nanos> {
 }
 
 /// Returns the usual wear values of a table: from fresh to one and a half times the rated cycles.
-fn usual_wear(setting: &Setting) -> Vec<f64> {
+fn usual_wear(setting: &ResolvedQuestion) -> Vec<f64> {
     let rated = f64::from(setting.part.device.rated_pe_cycles);
     [0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5].map(|share| (share * rated).round()).to_vec()
 }
 
 /// Returns the usual steps of a table: from half the nominal step to two and a half times it, as far as the technology
 /// allows.
-fn usual_steps(setting: &Setting) -> Vec<f64> {
+fn usual_steps(setting: &ResolvedQuestion) -> Vec<f64> {
     let Some(widest) = setting.part.device.technology.widest_step() else { return setting.step.clone() };
     let nominal = setting.part.device.nominal_step;
     [0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5]

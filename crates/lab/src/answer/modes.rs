@@ -2,7 +2,7 @@
 
 use super::{seconds, usual_retentions, usual_wear, warn};
 use crate::part::page_names;
-use crate::question::{Question, Setting, no_step};
+use crate::question::{Question, ResolvedQuestion, no_step};
 use cell::solve::widest_step;
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
 /// occur with their probabilities.
 pub(super) fn program(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
-    let step = Setting::single("step", &setting.step)?;
+    let step = ResolvedQuestion::single("step", &setting.step)?;
     let Some(ispp) = &setting.part.device.ispp else {
         return Err(Problems::one("cell", no_step(&setting.part)));
     };

@@ -1,7 +1,7 @@
 //! Monte Carlo error rates of cells, next to those from the densities.
 
 use crate::part::page_names;
-use crate::question::{Question, Setting};
+use crate::question::{Question, ResolvedQuestion};
 use cell::read::errors_at;
 use cell::{Technology, monte_carlo};
 use kit::{Nanos, Problems, Rng};
@@ -20,8 +20,9 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     if question.cells == 0 || question.cells > MOST_CELLS {
         return Err(Problems::one("cells", format!("{}: expected 1 to {MOST_CELLS}", question.cells)));
     }
-    let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
-    let condition = setting.condition(Setting::single("pe", &setting.pe)?, age, Setting::single("step", &setting.step)?);
+    let age = if setting.age.is_empty() { Nanos::ZERO } else { ResolvedQuestion::single("age", &setting.age)? };
+    let condition =
+        setting.condition(ResolvedQuestion::single("pe", &setting.pe)?, age, ResolvedQuestion::single("step", &setting.step)?);
     // A finer grid than usual, since counting that many cells resolves a relative difference of a thousandth.
     let resolution = cell::device::RESOLUTION / 4.0;
     let levels = model.levels(&condition, resolution);

@@ -1,7 +1,7 @@
 //! Protection of a page by a code: layout, failure rates, times, and the cost of reads with retries.
 
 use crate::part::Part;
-use crate::question::{Question, Setting};
+use crate::question::{Question, ResolvedQuestion};
 use ecc::latency::BchDecoder;
 use ecc::plan::{ReadRetry, Sensing, Soft};
 use ecc::{BlockCode, Code, Decoder, Encoder, LdpcDecoder, Plan, Prepared, Regulator, expected};
@@ -51,7 +51,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     }))
 }
 
-fn rates(question: &Question, setting: &Setting) -> Result<Vec<f64>, Problems> {
+fn rates(question: &Question, setting: &ResolvedQuestion) -> Result<Vec<f64>, Problems> {
     let Some(rates) = &question.rber else { return Ok(vec![setting.limit]) };
     match rates.all().iter().find(|rate| !(**rate >= 0.0 && **rate <= 0.5)) {
         Some(rate) => Err(Problems::one("rber", format!("{rate}: expected an error rate from 0 to 0.5"))),

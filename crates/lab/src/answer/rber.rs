@@ -2,7 +2,7 @@
 
 use super::{seconds, usual_ages_at, warn};
 use crate::part::page_names;
-use crate::question::{Question, Setting};
+use crate::question::{Question, ResolvedQuestion};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
 const LAYERS: u64 = 64;
 
 /// Returns the spread of error rates over blocks and their layers: quantiles of their factor on the mean.
-fn spread(question: &Question, setting: &Setting) -> Result<Value, Problems> {
+fn spread(question: &Question, setting: &ResolvedQuestion) -> Result<Value, Problems> {
     const MOST: u64 = 100_000;
     if question.blocks > MOST {
         return Err(Problems::one("blocks", format!("{}: expected at most {MOST}", question.blocks)));
@@ -78,7 +78,7 @@ impl Rates {
         self.worst.push(pages.iter().copied().fold(0.0, f64::max));
     }
 
-    fn one(&self, setting: &Setting, names: &[&str], warnings: Vec<String>) -> Map<String, Value> {
+    fn one(&self, setting: &ResolvedQuestion, names: &[&str], warnings: Vec<String>) -> Map<String, Value> {
         let mut answer = Map::new();
         let pages: Map<String, Value> =
             names.iter().zip(&self.pages).map(|(name, all)| ((*name).to_owned(), json!(all[0]))).collect();
@@ -89,7 +89,7 @@ impl Rates {
         answer
     }
 
-    fn table(&self, setting: &Setting, names: &[&str], warnings: Vec<String>) -> Map<String, Value> {
+    fn table(&self, setting: &ResolvedQuestion, names: &[&str], warnings: Vec<String>) -> Map<String, Value> {
         let (ages, steps) = (setting.age.len(), setting.step.len());
         let nested = |all: &[f64]| -> Value {
             all.chunks(ages * steps)

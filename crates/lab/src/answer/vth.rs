@@ -2,7 +2,7 @@
 
 use super::warn;
 use crate::part::page_names;
-use crate::question::{Question, Setting};
+use crate::question::{Question, ResolvedQuestion};
 use kit::{Nanos, Problems};
 use serde_json::{Map, Value, json};
 
@@ -13,17 +13,17 @@ const POINTS: usize = 1_000;
 pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
     let setting = question.setting()?;
     if setting.factor != 1.0 {
-        return Err(Problems::one("block", "what differs between blocks are error rates: ask `rber`"));
+        return Err(Problems::one("block", "blocks differ in error rates only: use `rber`"));
     }
     let device = &setting.part.device;
-    let pe = Setting::single("pe", &setting.pe)?;
-    let step = Setting::single("step", &setting.step)?;
-    let age = if setting.age.is_empty() { Nanos::ZERO } else { Setting::single("age", &setting.age)? };
+    let pe = ResolvedQuestion::single("pe", &setting.pe)?;
+    let step = ResolvedQuestion::single("step", &setting.step)?;
+    let age = if setting.age.is_empty() { Nanos::ZERO } else { ResolvedQuestion::single("age", &setting.age)? };
     let condition = setting.condition(pe, age, step);
     let Some((levels, references)) = device.levels(&condition, cell::device::RESOLUTION) else {
         return Err(Problems::one(
             "cell",
-            format!("{} knows error rates, not threshold voltages: ask `rber`", setting.part.name),
+            format!("{} has no threshold-voltage model, only error rates: ask `rber`", setting.part.name),
         ));
     };
     let grid = levels[0].grid();

@@ -57,7 +57,7 @@ pub(super) fn part() -> Part {
                 Assumed,
                 "the paper gives ratios only",
             ),
-            parameter("", "code", "BCH 24 bits in 1080 B, UBER 1e-16", Assumed, "not given; of its time"),
+            parameter("", "code", "BCH 24 bits in 1080 B, UBER 1e-16", Assumed, "not given; typical of the period"),
             parameter(
                 "",
                 "growth with wear and age",
@@ -73,7 +73,7 @@ pub(super) fn part() -> Part {
                 Assumed,
                 "as for ofwar-mlc; 55 C: the bake of 3.1 is 1.07 years there",
             ),
-            parameter("t_R", "read time", "75 us", Assumed, "of its time"),
+            parameter("t_R", "read time", "75 us", Assumed, "typical of the period"),
         ],
         device: Device {
             technology: Technology::Scaled(model),

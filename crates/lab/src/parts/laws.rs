@@ -11,9 +11,9 @@ pub(super) fn mlc_2y() -> Part {
     let source = "SimpleSSD 3, after Kim, Choi and Min, FAST 2019 (FACTS 5.4)";
     let parameters = vec![
         parameter("", "law", "8.34e-5 + 3.30e-11 N^1.71 + 5.56e-19 N^2.49 d^3.33 + 6.26e-13 N^1.76 r^0.47", Found, source),
-        parameter("", "retention up to", "100 days", Derived, "FACTS 5.4: beyond it the law runs away"),
+        parameter("", "retention up to", "100 days", Derived, "FACTS 5.4: beyond it the law diverges"),
         parameter("", "cycles up to, reads up to", "10,000, 1,000,000 of the block", Assumed, "no source gives a bound"),
-        parameter("", "rated cycles", "3000", Assumed, "of its time"),
+        parameter("", "rated cycles", "3000", Assumed, "typical of the period"),
         parameter("", "heat, variation", "1.1 eV at 40 C; sigma 0.25, 0.1", Assumed, "as for ofwar-mlc"),
         parameter("", "code", "BCH 60 bits in 1 KiB, codeword failure 1e-15", Assumed, "limit 1.98e-3: FACTS 6.3"),
     ];

@@ -92,8 +92,8 @@ fn parameters(model: &VoltageModel, step: f64, rated: u32, program_us: u64, swee
             "OFWAR 4.1.4",
         ),
         parameter("", "which neighbours", "one vertical, two diagonal", Assumed, "FACTS 1.1"),
-        parameter("", "post-compensation", "the mean shift is taken away", Assumed, "FACTS 1.1: the filter is not known"),
-        parameter("", "read references", "where the fewest cells are confused", Assumed, "FACTS 1.1"),
+        parameter("", "post-compensation", "the mean shift is subtracted", Assumed, "FACTS 1.1: the filter is not known"),
+        parameter("", "read references", "optimal: fewest misread cells", Assumed, "FACTS 1.1"),
         parameter(
             "",
             "code",

@@ -1,4 +1,4 @@
-//! What a Python policy answers, as the engine takes it; or what is wrong with it.
+//! Conversion of a Python policy's answers into the engine's types, with the problem if an answer cannot be converted.
 
 use super::names::{Names, shown};
 use ftl::policy::{Needs, PageMove, ReadAnswer, Relocation, WriteAnswer};
@@ -6,16 +6,16 @@ use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
-/// An answer that was understood, or not.
+/// A converted answer, or the problem that prevented its conversion.
 pub type Understood<T> = Result<T, Problem>;
 
-/// A whole number within the range of its type; NumPy's are welcome.
+/// Converts a whole number within the range of type `T`. NumPy integers are accepted, `bool` is not.
 fn whole<'py, T: for<'a> FromPyObject<'a, 'py>>(call: &str, what: &str, range: &str, value: &Bound<'py, PyAny>) -> Understood<T> {
     let number = if value.is_instance_of::<PyBool>() { None } else { value.extract::<T>().ok() };
     number.ok_or_else(|| Problem::new(call, format!("{what}{}: expected {range}", shown(value))))
 }
 
-/// A mode, or a mode and a host stream.
+/// Converts the answer of `write`: a write mode, or a tuple of a write mode and a host stream.
 pub fn write(names: &Names, answer: &Bound<'_, PyAny>) -> Understood<WriteAnswer> {
     let Ok(pair) = answer.cast::<PyTuple>() else {
         return names.write.mode("write", answer).map(|mode| WriteAnswer { mode, stream: 0 });
@@ -27,23 +27,23 @@ pub fn write(names: &Names, answer: &Bound<'_, PyAny>) -> Understood<WriteAnswer
     Ok(WriteAnswer { mode, stream: whole("write", "stream ", "the number of a host stream", &stream)? })
 }
 
-/// A read mode, or none.
+/// Converts the answer of `read_issued`: a read mode, or `None`.
 pub fn read(names: &Names, answer: &Bound<'_, PyAny>) -> Understood<ReadAnswer> {
     let mode = if answer.is_none() { None } else { Some(names.read.mode("read_issued", answer)?) };
     Ok(ReadAnswer { mode })
 }
 
-/// A number.
+/// Converts the answer of `score`: a number.
 pub fn score(answer: &Bound<'_, PyAny>) -> Understood<f64> {
     answer.extract().ok().ok_or_else(|| Problem::new("score", format!("{}: expected a number", shown(answer))))
 }
 
-/// A level of erase.
+/// Converts the answer of `free_list`: a level of erase.
 pub fn level(answer: &Bound<'_, PyAny>) -> Understood<u8> {
     whole("free_list", "", "the number of a level", answer)
 }
 
-/// An instant \[ns\], or none.
+/// Converts an instant \[ns since the run began\], or `None`.
 pub fn instant(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Option<SimTime>> {
     if answer.is_none() {
         return Ok(None);
@@ -51,7 +51,7 @@ pub fn instant(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Option<SimTi
     whole(call, "", "a time in nanoseconds since the run began, or None", answer).map(|at| Some(SimTime(at)))
 }
 
-/// A span: nanoseconds, or a text with its unit.
+/// Converts a span of time: nanoseconds, or a text with its unit such as `"5ms"`.
 pub fn span(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Nanos> {
     if let Ok(text) = answer.cast::<PyString>() {
         return text.to_string().parse().map_err(|complaint| Problem::new(call, format!("{}: {complaint}", shown(answer))));
@@ -59,7 +59,7 @@ pub fn span(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Nanos> {
     whole(call, "", "nanoseconds, or a duration such as \"5ms\"", answer).map(Nanos)
 }
 
-/// A page to be moved, or none.
+/// Converts a page to be moved, or `None`. A block is refused.
 pub fn page(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<Option<PageMove>> {
     match relocation(call, names, answer)? {
         None => Ok(None),
@@ -68,7 +68,7 @@ pub fn page(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<
     }
 }
 
-/// A page or a block to be moved, or none.
+/// Converts a page or a block to be moved, or `None`.
 pub fn relocation(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> Understood<Option<Relocation>> {
     if answer.is_none() {
         return Ok(None);
@@ -102,7 +102,7 @@ fn reason(call: &str, answer: &Bound<'_, PyAny>) -> Understood<Reason> {
         .ok_or_else(|| Problem::unknown(call, "reason", &text, known.map(|reason| reason.name())))
 }
 
-/// What it declares, field by field.
+/// Converts the `Needs` that a policy declares, field by field.
 pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
     let number = |name: &str| -> PyResult<Understood<u8>> { Ok(whole(name, "", "0..=255", &declared.getattr(name)?)) };
     let flag = |name: &str| -> PyResult<bool> { declared.getattr(name)?.is_truthy() };
@@ -121,9 +121,9 @@ pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
         page_scope: flag("page_scope")?,
         moving: flag("moving")?,
         erases: flag("erases")?,
-        // Only loads ahead what a policy in Rust would else wait for.
+        // Concerns only the look-ahead for Rust policies.
         ages: false,
-        // Replaced below, once they are understood.
+        // Replaced below, once their values are converted.
         host_streams: 0,
         bits_per_unit: 0,
         bytes_per_block: 0,
@@ -134,7 +134,7 @@ pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
     Ok(understood())
 }
 
-/// Names and numbers.
+/// Converts the answer of `stats`: a dictionary of names and finite numbers.
 pub fn stats(answer: &Bound<'_, PyAny>) -> Understood<Vec<(String, f64)>> {
     let wrong =
         |found: &Bound<'_, PyAny>, expected: &str| Problem::new("stats", format!("{}: expected {expected}", shown(found)));
@@ -150,7 +150,7 @@ pub fn stats(answer: &Bound<'_, PyAny>) -> Understood<Vec<(String, f64)>> {
     Ok(numbers)
 }
 
-/// Several write modes.
+/// Converts an iterable of write modes.
 pub fn modes(call: &str, names: &Names, answer: &Bound<'_, PyAny>) -> PyResult<Understood<Vec<ModeId>>> {
     let modes: Vec<Bound<'_, PyAny>> = answer.try_iter()?.collect::<PyResult<_>>()?;
     Ok(modes.iter().map(|mode| names.write.mode(call, mode)).collect())

@@ -1,7 +1,8 @@
-//! What the calls tell a Python policy.
+//! Arguments of the calls to a Python policy.
 //!
-//! Making an object and a tuple for every call would cost as much as the call itself. So each kind of argument has one object that is told anew, as long as
-//! nobody else holds it; one that the policy has kept stays what it was, and another takes its place.
+//! Creating an object and a tuple for every call would cost as much as the call itself. So there is one object for each
+//! kind of argument, which is overwritten for each call as long as no reference to it is held outside this module. An
+//! object that the policy has kept does not change: a new object takes its place.
 
 use super::names::Names;
 use kit::Lpn;
@@ -13,14 +14,14 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// What a field holds that has no value.
+/// Value of an `Option` field that stands for `None`.
 pub const NONE: u64 = u64::MAX;
 
-/// What the number in a field is.
+/// Meaning of the number in a field.
 enum Kind {
     Number,
     Flag,
-    /// Or `None`.
+    /// A number, or `None` for [`NONE`].
     Option,
     WriteMode,
     Reason,
@@ -39,13 +40,13 @@ impl Kind {
     }
 }
 
-/// An argument of a call.
+/// Class of an argument of a call.
 pub trait Argument: PyClass<Frozen = True> + Into<PyClassInitializer<Self>> + Sync {
-    /// One that says nothing yet.
+    /// Creates an argument with all fields zero.
     fn new(names: &Arc<Names>) -> Self;
 }
 
-/// Logical units; one, the common case, without a lock.
+/// Logical units. The common case, a single unit, needs no lock.
 #[derive(Default)]
 struct Units {
     count: AtomicU32,
@@ -79,7 +80,8 @@ impl Units {
     }
 }
 
-/// The class of an argument: fields with what their numbers are, and, `with` a name, units.
+/// Defines the class of an argument: its fields with the meaning of their numbers, and, after `with`, the name of a
+/// field of logical units.
 macro_rules! argument {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $kind:ident),+ $(,)? } $(with $units:ident)?) => {
         $(#[$doc])*
@@ -97,14 +99,14 @@ macro_rules! argument {
         }
 
         impl $name {
-            /// Tells it anew, field by field.
+            /// Overwrites the fields, in the order of their declaration.
             #[inline]
             pub fn tell(&self, told: [u64; [$(stringify!($field)),+].len()]) {
                 [$(&self.$field),+].into_iter().zip(told).for_each(|(field, told)| field.store(told, Relaxed));
             }
 
             $(
-                /// Tells it anew what units it is about.
+                /// Overwrites the units.
                 #[inline]
                 pub fn tell_units(&self, units: &[Lpn]) {
                     self.$units.tell(units);
@@ -141,12 +143,12 @@ macro_rules! argument {
 }
 
 argument! {
-    /// A program of host data that is about to be bound.
+    /// Host write that is about to be bound to one program.
     Dispatch { die: Number, waiting: Number, others_idle: Number } with units
 }
 
 argument! {
-    /// A collection: a block that is emptied.
+    /// Collection: a block that is being emptied.
     Collection { block: Number, reason: Reason, background: Flag, valid: Number }
 }
 
@@ -156,26 +158,27 @@ argument! {
 }
 
 argument! {
-    /// Data that has found its place.
+    /// Unit that has been bound to a place.
     Placed { lpn: Number, ppn: Number, mode: WriteMode, reason: Reason, stream: Option, superseded: Option }
 }
 
 argument! {
-    /// A read of a unit in flash.
+    /// Read of a unit in flash.
     UnitRead { lpn: Number, ppn: Number, reason: Reason }
 }
 
 argument! {
-    /// Who is idle, and for how long.
+    /// An idle die, and the times for which it, its channel and the drive have been idle.
     Idle { die: Number, die_for: Number, channel: Number, channel_for: Option, drive_for: Option }
 }
 
 argument! {
-    /// A candidate for collection: the best of its write mode.
+    /// Candidate for collection: of the closed blocks of one write mode on a die, the block with the fewest valid
+    /// units.
     Candidate { block: Number, valid: Number, invalid: Number, mode: WriteMode }
 }
 
-/// The one argument of a kind, and the tuple of it and the view that a method is called with.
+/// The reused argument of one kind, and the tuple of argument and view that is passed to a method.
 pub struct Slot<A: Argument> {
     names: Arc<Names>,
     view: Py<PyAny>,
@@ -183,17 +186,18 @@ pub struct Slot<A: Argument> {
 }
 
 impl<A: Argument> Slot<A> {
-    /// One whose arguments go with `view`.
+    /// Creates a slot whose argument is passed together with `view`.
     pub fn new(py: Python<'_>, names: &Arc<Names>, view: &Bound<'_, PyAny>) -> PyResult<Slot<A>> {
         let made = RefCell::new(make(py, names, view)?);
         Ok(Slot { names: Arc::clone(names), view: view.clone().unbind(), made })
     }
 
-    /// The arguments of a call, told what it is about.
+    /// Returns the tuple of arguments of a call, after `tell` has overwritten the argument.
     #[inline]
     pub fn told(&self, py: Python<'_>, tell: impl FnOnce(&A)) -> PyResult<Py<PyTuple>> {
         let mut made = self.made.borrow_mut();
-        // Ours, and the tuple's: anybody else has kept it.
+        // The argument is referenced by the slot and by the tuple, the tuple by the slot alone. Any further reference
+        // means that the policy has kept it.
         if holders(made.0.bind(py)) > 2 || holders(made.1.bind(py)) > 1 {
             *made = make(py, &self.names, self.view.bind(py))?;
         }
@@ -208,7 +212,7 @@ fn make<A: Argument>(py: Python<'_>, names: &Arc<Names>, view: &Bound<'_, PyAny>
     Ok((argument, tuple.unbind()))
 }
 
-/// How many hold a Python object.
+/// Returns the number of references to a Python object.
 #[expect(deprecated, reason = "what is recommended in its place is unsafe")]
 fn holders<T>(object: &Bound<'_, T>) -> isize {
     object.as_any().get_refcnt()

@@ -1,6 +1,7 @@
-//! What a Python policy sees while it is asked: the engine's view, lent for the length of a call.
+//! The engine's view as a Python policy sees it: lent for the duration of a call.
 //!
-//! A Python object may outlive every Rust borrow, so the objects here hold nothing: they find what is lent at the moment, and say so if nothing is.
+//! A Python object may outlive every Rust borrow, so the objects here hold no reference to the engine. They look up the
+//! view that is lent at the moment, and raise `RuntimeError` outside a call.
 
 use super::names::Names;
 use ftl::policy::View as EngineView;
@@ -11,7 +12,7 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 use scoped_tls_hkt::scoped_thread_local;
 use std::sync::Arc;
 
-/// The engine's view, whatever its lifetimes.
+/// The engine's view with its lifetimes erased.
 trait LendsView {
     fn lend_to(&mut self, borrower: &mut dyn FnMut(&mut EngineView<'_>));
 }
@@ -24,12 +25,12 @@ impl LendsView for EngineView<'_> {
 
 scoped_thread_local!(static mut CURRENT: for<'a> &'a mut (dyn LendsView + 'a));
 
-/// Lends a view for the length of a call.
+/// Lends a view for the duration of `call`.
 pub fn lend<T>(view: &mut EngineView<'_>, call: impl FnOnce() -> T) -> T {
     CURRENT.set(view, call)
 }
 
-/// Looks at the view that is lent.
+/// Passes the view that is lent at the moment to `then`; `RuntimeError` if there is none.
 fn with_view<T>(then: impl FnOnce(&mut EngineView<'_>) -> PyResult<T>) -> PyResult<T> {
     if !CURRENT.is_set() {
         return Err(PyRuntimeError::new_err("a policy sees the drive only while one of its methods is called"));
@@ -39,7 +40,7 @@ fn with_view<T>(then: impl FnOnce(&mut EngineView<'_>) -> PyResult<T>) -> PyResu
     found.expect("a view that is lent is shown once")
 }
 
-/// An index, if there are so many of what it counts.
+/// Returns `index` if it is below `count`, else an `IndexError`; `what` names the things that are counted.
 fn index(what: &str, index: i64, count: u64) -> PyResult<u32> {
     match u32::try_from(index) {
         Ok(known) if u64::from(known) < count => Ok(known),
@@ -63,20 +64,21 @@ fn ppn_of(view: &EngineView<'_>, ppn: i64) -> PyResult<Ppn> {
     index("ppn", ppn, view.store.geometry.unit_count()).map(Ppn)
 }
 
-/// What a policy sees of the drive, at the moment at which it is asked.
+/// Read access to the drive for a policy, valid only during a call of the policy.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct View {
     names: Arc<Names>,
-    /// The bits that the policy declared for each logical unit, by its `lpn`.
+    /// Bits that the policy declared for each logical unit, indexed by `lpn`.
     #[pyo3(get)]
     bits: Py<UnitBits>,
-    /// The bytes that the policy declared for each block, by its number.
+    /// Bytes that the policy declared for each block, indexed by block number.
     #[pyo3(get)]
     block_bytes: Py<BlockBytes>,
 }
 
 impl View {
-    /// One that sees the modes of `names`.
+    /// Creates a view that names modes by `names`, with `bits` declared for each logical unit and `bytes` for each
+    /// block.
     pub fn new(py: Python<'_>, names: Arc<Names>, bits: u8, bytes: u8) -> PyResult<View> {
         Ok(View { names, bits: Py::new(py, UnitBits { bits })?, block_bytes: Py::new(py, BlockBytes { bytes })? })
     }
@@ -223,7 +225,7 @@ impl View {
     }
 }
 
-/// The bits that a policy declared for each logical unit.
+/// Bits that a policy declared for each logical unit, indexed by `lpn`.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct UnitBits {
     bits: u8,
@@ -267,7 +269,7 @@ impl UnitBits {
     }
 }
 
-/// The bytes that a policy declared for each block.
+/// Bytes that a policy declared for each block, indexed by block number.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct BlockBytes {
     bytes: u8,

@@ -1,4 +1,5 @@
-//! Policies written in Python: the engine's calls, converted. A call that is not overridden never reaches the interpreter.
+//! Policies written in Python: the engine's calls with arguments and answers converted. A call that the policy does not
+//! override never reaches the interpreter.
 
 mod answers;
 mod arguments;
@@ -21,15 +22,16 @@ use pyo3::types::{PyDict, PyTuple};
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
-/// The exception of Python code that a run calls: of a policy, which is not asked again, or of a function that takes rows.
+/// Exception raised by Python code that a run calls: by a policy, which is not called again, or by a function that
+/// receives rows.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// Whether something was raised.
+/// Returns true if an exception was raised.
 pub fn has_raised(raised: &Raised) -> bool {
     raised.lock().expect("nobody panics while it is held").is_some()
 }
 
-/// What was raised.
+/// Takes the exception that was raised, if there is one.
 pub fn take(raised: &Raised) -> Option<PyErr> {
     raised.lock().expect("nobody panics while it is held").take()
 }
@@ -74,8 +76,8 @@ calls! {
 }
 
 /// A Python policy that runs a drive.
-struct Guest {
-    /// The methods that are overridden.
+struct CustomPolicy {
+    /// Method of each call, indexed by [`Call`]; none if the policy does not override it.
     methods: Vec<Option<Py<PyAny>>>,
     needs: Needs,
     old_mode: ModeId,
@@ -83,19 +85,19 @@ struct Guest {
     move_after: Vec<Option<Nanos>>,
     names: Arc<Names>,
     view: Py<View>,
-    /// The arguments of calls about nothing but the drive.
+    /// Arguments of calls whose only argument is the view.
     alone: Py<PyTuple>,
     arguments: Arguments,
-    /// What is answered for a method that is not overridden: the contract's defaults.
+    /// Answers the calls whose methods are not overridden, by the defaults of the contract.
     default: Box<dyn ModePolicy>,
     raised: Raised,
-    /// What was wrong with an answer; or that something was raised.
+    /// First problem with an answer, or a note that the policy raised an exception.
     failure: RefCell<Option<Problem>>,
-    /// Whether there is a failure.
+    /// True if there is a failure.
     has_failed: Cell<bool>,
 }
 
-/// What calls are told: one object of each kind.
+/// Arguments of the calls: one reused object of each kind.
 struct Arguments {
     dispatch: Slot<Dispatch>,
     collection: Slot<Collection>,
@@ -106,11 +108,12 @@ struct Arguments {
     candidate: Slot<Candidate>,
 }
 
-/// Makes a policy of `python`, an object that the package made of the user's: its `begin`, told of the drive, says what is declared and overridden.
+/// Makes a policy from `python`, the package's wrapper of the user's policy object. Its method `begin` receives the
+/// facts of the drive and a random stream, and returns the declarations and the overridden methods.
 pub fn make(python: &Py<PyAny>, facts: &Facts, rng: Rng, raised: &Raised) -> Result<Box<dyn ModePolicy>, Problems> {
     let made = Python::attach(|py| {
         let begun = python.bind(py).call_method1("begin", (describe(py, facts)?, Stream::new(rng)))?;
-        Guest::new(&begun, facts, raised)
+        CustomPolicy::new(&begun, facts, raised)
     });
     match made {
         Ok(made) => made.map(|guest| Box::new(guest) as Box<dyn ModePolicy>).map_err(Problems::from),
@@ -121,9 +124,9 @@ pub fn make(python: &Py<PyAny>, facts: &Facts, rng: Rng, raised: &Raised) -> Res
     }
 }
 
-/// The facts of a drive as a dictionary.
+/// Returns the facts of a drive as a dictionary.
 fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>> {
-    // All of them, so that a fact more is not forgotten here.
+    // Exhaustive, so that a new fact cannot be forgotten here.
     let Facts {
         write_modes,
         erase_modes,
@@ -182,9 +185,9 @@ fn describe<'py>(py: Python<'py>, facts: &Facts) -> PyResult<Bound<'py, PyDict>>
     Ok(told)
 }
 
-impl Guest {
-    /// What `begin` gave: what is declared, and the methods that are overridden, by name.
-    fn new(begun: &Bound<'_, PyAny>, facts: &Facts, raised: &Raised) -> PyResult<Understood<Guest>> {
+impl CustomPolicy {
+    /// Creates the policy from the result of `begin`: the declarations, and the overridden methods by name.
+    fn new(begun: &Bound<'_, PyAny>, facts: &Facts, raised: &Raised) -> PyResult<Understood<CustomPolicy>> {
         let py = begun.py();
         let names = Arc::new(Names::new(py, facts));
         let overridden = begun.getattr("calls")?.cast_into::<PyDict>()?;
@@ -216,7 +219,7 @@ impl Guest {
             idle: Slot::new(py, &names, &view)?,
             candidate: Slot::new(py, &names, &view)?,
         };
-        Ok(Ok(Guest {
+        Ok(Ok(CustomPolicy {
             methods,
             needs,
             old_mode,
@@ -233,7 +236,8 @@ impl Guest {
         }))
     }
 
-    /// The answer to a call, if its method is overridden and nothing has gone wrong yet. `told` makes its arguments.
+    /// Returns the answer to a call, or none if its method is not overridden or the policy has failed. `told` makes the
+    /// arguments, `understand` converts the answer.
     #[inline]
     fn ask<T>(
         &self,
@@ -252,7 +256,7 @@ impl Guest {
         })
     }
 
-    /// The arguments of a call about a few numbers.
+    /// Returns the arguments of a call that passes a few numbers and the view.
     fn numbers<const N: usize>(&self, py: Python<'_>, numbers: [u32; N]) -> PyResult<Py<PyTuple>> {
         let numbers = numbers.into_iter().map(|number| Ok(number.into_pyobject(py)?.into_any()));
         let all: Vec<Bound<'_, PyAny>> = numbers.chain([Ok(self.view.bind(py).as_any().clone())]).collect::<PyResult<_>>()?;
@@ -263,7 +267,7 @@ impl Guest {
         self.arguments.collection.told(py, |told| told.tell(of_collection(collection)))
     }
 
-    /// The answer to a call that asks for a page to be moved.
+    /// Returns the answer to a call that requests a page to be moved.
     fn page(&self, call: Call, view: &mut policy::View<'_>) -> Option<PageMove> {
         let page = |names: &Names, answer: &Bound<'_, PyAny>| answers::page(call.name(), names, answer);
         self.ask(call, view, |py| self.alone(py), page).flatten()
@@ -295,18 +299,18 @@ impl Guest {
     }
 }
 
-/// The fields of a collection.
+/// Returns the fields of a collection, in the order of [`Collection`]'s declaration.
 fn of_collection(collection: &policy::Collection) -> [u64; 4] {
     let policy::Collection { block, reason, background, valid } = *collection;
     [block.0.into(), reason as u64, background.into(), valid.into()]
 }
 
-/// Nothing is expected of such calls.
+/// Accepts any answer: these calls return nothing.
 fn nothing(_: &Names, _: &Bound<'_, PyAny>) -> Understood<()> {
     Ok(())
 }
 
-impl ModePolicy for Guest {
+impl ModePolicy for CustomPolicy {
     fn needs(&self) -> Needs {
         self.needs
     }

@@ -1,4 +1,5 @@
-//! Names of modes, reasons and states, made once: Python compares the same object faster than the same text.
+//! Names of modes, reasons and block states, created once as Python strings: comparing identical objects is faster in
+//! Python than comparing texts.
 
 use ftl::BlockState;
 use ftl::policy::Facts;
@@ -6,21 +7,21 @@ use kit::{ModeId, Problem, Reason};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-/// The names in one table of modes.
+/// Names of the modes in one table.
 pub struct Table {
-    /// What messages call an entry.
+    /// Word for an entry in messages, such as `write mode`.
     what: &'static str,
     names: Vec<Py<PyString>>,
     texts: Vec<String>,
 }
 
-/// The names that a policy is told, and answers with.
+/// Names that a policy receives in calls and may use in answers.
 pub struct Names {
-    /// Of write modes.
+    /// Write modes.
     pub write: Table,
-    /// Of erase modes.
+    /// Erase modes.
     pub erase: Table,
-    /// Of read modes.
+    /// Read modes.
     pub read: Table,
     reasons: Vec<Py<PyString>>,
     states: Vec<Py<PyString>>,
@@ -37,13 +38,13 @@ impl Table {
         Table { what, names: interned(py, texts.iter().map(String::as_str)), texts: texts.to_vec() }
     }
 
-    /// The name of a mode of the table.
+    /// Returns the name of a mode of the table.
     #[inline]
     pub fn name(&self, py: Python<'_>, mode: u8) -> Py<PyString> {
         self.names[usize::from(mode)].clone_ref(py)
     }
 
-    /// The mode that is meant by a name or a number; what is wrong with the answer to `call` otherwise.
+    /// Returns the mode that a name or a number in the answer to `call` stands for, or the problem with that answer.
     pub fn mode(&self, call: &str, answer: &Bound<'_, PyAny>) -> Result<ModeId, Problem> {
         let same = self.names.iter().position(|name| name.is(answer));
         if let Some(index) = same {
@@ -69,7 +70,7 @@ impl Table {
 }
 
 impl Names {
-    /// Those of a drive.
+    /// Creates the names for a drive.
     pub fn new(py: Python<'_>, facts: &Facts) -> Names {
         Names {
             write: Table::new(py, "write mode", &facts.write_modes),
@@ -80,19 +81,19 @@ impl Names {
         }
     }
 
-    /// The name of a reason, by its number.
+    /// Returns the name of a reason, by its number.
     #[inline]
     pub fn reason(&self, py: Python<'_>, reason: usize) -> Py<PyString> {
         self.reasons[reason].clone_ref(py)
     }
 
-    /// The name of what a block is in.
+    /// Returns the name of a block state.
     pub fn state(&self, py: Python<'_>, state: BlockState) -> Py<PyString> {
         self.states[state as usize].clone_ref(py)
     }
 }
 
-/// What a message shows of a Python value.
+/// Returns the `repr` of a Python value for a message, cut after 60 characters.
 pub fn shown(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr().map_or_else(|_| "a value".to_owned(), |text| text.to_string());
     match text.char_indices().nth(60) {

@@ -1,14 +1,14 @@
-//! A stream of random numbers for a policy.
+//! Random stream of a policy.
 
 use kit::Rng;
 use pyo3::prelude::*;
 
-/// A stream of random numbers, the same on every machine for one seed.
+/// Stream of random numbers; equal seeds give equal numbers on every machine.
 #[pyclass(module = "ssdlab")]
 pub struct Stream(Rng);
 
 impl Stream {
-    /// The numbers of `rng`.
+    /// Creates a stream that returns the numbers of `rng`.
     pub fn new(rng: Rng) -> Stream {
         Stream(rng)
     }
@@ -16,12 +16,12 @@ impl Stream {
 
 #[pymethods]
 impl Stream {
-    /// A uniform 64-bit number.
+    /// Returns a uniform 64-bit number.
     fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform double in `[0, 1)`.
+    /// Returns a uniform double in `[0, 1)`.
     fn unit(&mut self) -> f64 {
         self.0.unit()
     }

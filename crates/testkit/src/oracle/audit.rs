@@ -1,4 +1,4 @@
-//! What must hold as a whole: the engine's tables, and the laws of conservation.
+//! Checks of the drive as a whole: consistency of the engine's tables, and conservation laws.
 
 use super::{Check, Content, Location, Oracle, Progress, Version, ensure};
 use drive::Drive;
@@ -6,7 +6,7 @@ use ftl::FtlCounters;
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Lpn, OperationKind, Ppn, Reason};
 
-/// What the oracle has seen since it was attached.
+/// Events that the oracle has followed since it was attached, or moved to another drive.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Commands submitted.
@@ -15,7 +15,7 @@ pub struct Counts {
     pub completed: u64,
     /// Units of host writes accepted.
     pub accepted: u64,
-    /// Of them, those that replaced a unit in the buffer.
+    /// Accepted units that replaced a unit in the buffer.
     pub absorbed: u64,
     /// Units trimmed while they were in the buffer.
     pub dropped: u64,
@@ -25,15 +25,15 @@ pub struct Counts {
     pub relocated: [u64; REASON_COUNT],
     /// Units programmed, padding included.
     pub programmed: u64,
-    /// Units programmed empty.
+    /// Units programmed as padding.
     pub padding: u64,
     /// Blocks erased.
     pub erased: u64,
-    /// Units whose data was trimmed away.
+    /// Units whose data was trimmed, in the buffer or in flash.
     pub trimmed: u64,
     /// Units of host reads sensed from flash.
     pub flash_reads: u64,
-    /// Units of host reads served from the controller, their program not complete.
+    /// Units of host reads served from the controller because their program has not completed.
     pub controller_reads: u64,
     /// Units of host reads served from the write buffer.
     pub buffer_reads: u64,
@@ -43,7 +43,7 @@ pub struct Counts {
     pub internal_reads: u64,
 }
 
-/// The engine's counters when the oracle was attached.
+/// The engine's counters at the time when the oracle was attached.
 pub(super) struct Baseline {
     ftl: FtlCounters,
     erases: u64,
@@ -68,7 +68,7 @@ fn erases_of(drive: &Drive) -> u64 {
 }
 
 impl Oracle {
-    /// Takes the drive's data as the beginning.
+    /// Takes over the data that the drive holds at the beginning.
     pub(super) fn take_over(&mut self, drive: &Drive) -> Check {
         let store = &drive.ftl().store;
         for (block, shadow) in (0..self.geometry.block_count).map(BlockId).zip(&mut self.blocks) {
@@ -92,7 +92,8 @@ impl Oracle {
         self.audit(drive, true)
     }
 
-    /// Whether the drive's tables agree with each other and with the oracle's map, at any instant between two calls of `advance`.
+    /// Checks that the drive's tables agree with each other and with the oracle's map. May be called between any two
+    /// calls of `advance`.
     pub fn audit(&self, drive: &Drive, at_rest: bool) -> Check {
         let found = drive.ftl().audit(at_rest);
         ensure(found.is_empty(), || found.join("; "))?;
@@ -100,7 +101,7 @@ impl Oracle {
         self.agree_on_flags(drive)
     }
 
-    /// The engine's map says what the records said.
+    /// Checks that the engine's map agrees with the records.
     pub(super) fn agree_on_places(&self, drive: &Drive) -> Check {
         let store = &drive.ftl().store;
         let differs = |unit: &usize| {
@@ -119,7 +120,8 @@ impl Oracle {
         }
     }
 
-    /// OFWAR's flag: the page's current copy is a fast one.
+    /// Checks OFWAR's flag of each unit: it is set if and only if the unit's copy on flash is in a block of the fast
+    /// mode.
     fn agree_on_flags(&self, drive: &Drive) -> Check {
         let Some(fast) = self.fast_mode_of_ofwar else { return Ok(()) };
         let store = &drive.ftl().store;
@@ -139,7 +141,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// The laws of conservation, for a drive at rest with nothing in flight and nothing in its buffer.
+    /// Checks the conservation laws, for a drive at rest with nothing in flight and nothing in its buffer.
     pub fn finish(&self, drive: &Drive) -> Check {
         ensure(self.outstanding() == 0 && drive.commands_in_flight() == 0, || {
             format!("{} commands never completed", self.outstanding())
@@ -187,7 +189,8 @@ impl Oracle {
         (since(OperationKind::Program) + since(OperationKind::Copyback)) * u64::from(self.geometry.units_per_program)
     }
 
-    /// Everything bound is programmed, nothing acknowledged is lost, and nobody was busy for longer than time has passed.
+    /// Checks that the place of every unit is programmed, and that no die or channel was busy for longer than the
+    /// elapsed time.
     fn check_ends(&self, drive: &Drive) -> Check {
         for (lpn, unit) in self.units.iter().enumerate() {
             let Location::At(ppn) = unit.location else { continue };

@@ -1,4 +1,4 @@
-//! What the host asks and is told.
+//! The host's side: submissions, the data that reads return, and completions.
 
 use super::{Check, Location, Oracle, Progress, Violation, ensure};
 use kit::{CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UNIT_BYTES};
@@ -10,16 +10,18 @@ pub(super) struct InFlight {
     at: SimTime,
     step: u64,
     first: u32,
-    /// Of a write: the version of each unit, once accepted.
+    /// For a write: the version of each unit, once accepted.
     versions: Vec<Option<u32>>,
-    /// Of a read: for each unit the latest submission among completed writes when the read was submitted.
+    /// For a read: for each unit, the latest submission among the writes and trims that had completed when the read was
+    /// submitted \[step\].
     floors: Vec<u64>,
     unresolved: Vec<bool>,
-    /// Of a read: places that it will sense, with the erase count of their block.
+    /// For a read: places that it will sense, with the erase count of their block.
     to_sense: Vec<(Ppn, u32)>,
 }
 
-/// First unit and number of units: all that are touched, or, for a trim, those covered whole.
+/// Returns the first unit and the number of units of a command: all units that it touches or, for a trim, the units
+/// that it covers entirely.
 fn range_of(command: &HostCommand) -> (u32, u32) {
     let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
     let (first, last) = match command.op {
@@ -31,7 +33,8 @@ fn range_of(command: &HostCommand) -> (u32, u32) {
 }
 
 impl Oracle {
-    /// A command was submitted; `id` is how the journal names it. Its tag must not be that of another in flight.
+    /// Follows the submission of a command; `id` is its name in the journal. Its tag must differ from the tags of all
+    /// commands in flight.
     pub fn submitted(&mut self, id: CommandId, command: HostCommand, at: SimTime) {
         self.step += 1;
         self.counts.submitted += 1;
@@ -72,7 +75,7 @@ impl Oracle {
             .ok_or_else(|| Violation(format!("no {} of this number is in flight", op.name())))
     }
 
-    /// Where the version of a unit of a write is noted.
+    /// Returns the entry for the version of a unit of a write.
     pub(super) fn version_entry(&mut self, command: CommandId, lpn: Lpn) -> Result<&mut Option<u32>, Violation> {
         let state = self.in_flight(command, Op::Write)?;
         let index = lpn.0.wrapping_sub(state.first) as usize;
@@ -145,7 +148,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// The host is told that a command is done. All records of that instant must have been followed.
+    /// Follows the completion of a command. All records of that instant must have been followed before.
     pub fn completed(&mut self, completion: &Completion, now: SimTime) -> Check {
         self.step += 1;
         self.counts.completed += 1;
@@ -202,7 +205,7 @@ impl Oracle {
         })
     }
 
-    /// Commands in flight.
+    /// Returns the number of commands in flight.
     pub fn outstanding(&self) -> usize {
         self.by_tag.len()
     }

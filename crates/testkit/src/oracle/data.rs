@@ -1,4 +1,4 @@
-//! Where data goes: binding, moving, programming, erasing.
+//! The data's side: binding, buffering, relocation, programming, erasing and trimming.
 
 use super::{Check, Content, Location, Oracle, Place, Progress, Slot, Version, ensure};
 use kit::{BlockId, CommandId, Lpn, Ppn, Reason};
@@ -85,7 +85,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// A unit's data is bound to a place.
+    /// Binds a unit's data to a place.
     fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>) -> Check {
         let (block, unit) = self.geometry.split(ppn);
         let record = &mut self.blocks[block.index()];

@@ -1,10 +1,11 @@
-//! The shadow oracle.
+//! The oracle: a shadow model of the data in a drive.
 //!
-//! Every host write of a unit is a *version*; a trim writes nothing. The oracle keeps which version every logical unit, place and buffer slot holds, follows the
-//! journal record by record, and refuses what a correct drive cannot do. Time is counted in *steps*: submissions and completions, as the host sees them.
+//! Every host write of a unit is a *version*; a trim creates no version. The oracle tracks which version every logical
+//! unit, place and buffer slot holds, follows the journal record by record, and reports as a violation what a correct
+//! drive cannot do. Time is counted in *steps*: submissions and completions, as the host sees them.
 //!
-//! The rule for reads: a read returns some write that no write completed before the read's submission supersedes. A version is superseded if another
-//! write of its unit was submitted after it had completed, and had itself completed when the read was submitted.
+//! The rule for reads: a read returns a version that was not superseded when the read was submitted. A version is
+//! superseded if another write of its unit was submitted after the version had completed, and has completed itself.
 
 mod audit;
 mod commands;
@@ -17,19 +18,19 @@ use drive::{Description, Drive};
 use kit::{CommandId, Geometry, Lpn, Ppn, Record, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Something that a correct drive does not do.
+/// An action or state that is impossible in a correct drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(pub String);
 
-/// What came of a check.
+/// Result of a check.
 pub type Check = Result<(), Violation>;
 
-/// A violation unless `holds`.
+/// Returns a violation unless `holds`.
 pub(crate) fn ensure(holds: bool, complaint: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(Violation(complaint())) }
 }
 
-/// Where the newest bound or buffered data of a unit is.
+/// Location of the newest bound or buffered data of a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Location {
     #[default]
@@ -42,17 +43,17 @@ enum Location {
 #[derive(Clone, Debug, Default)]
 struct Unit {
     location: Location,
-    /// Latest submission among the writes and trims of this unit that have completed.
+    /// Latest submission among the completed writes and trims of this unit \[step\].
     floor: u64,
-    /// Latest completion of a trim (or the beginning, if the unit held nothing then).
+    /// Latest completion of a trim \[step\]; 0 if the unit held nothing at the beginning.
     emptied: Option<u64>,
     trims_in_flight: u32,
 }
 
-/// How far a version has come.
+/// Progress of a version towards flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// In the controller, in no buffer slot and at no place.
+    /// In the controller, in no buffer slot and not bound.
     Waiting,
     /// In a buffer slot.
     InSlot,
@@ -72,33 +73,33 @@ struct Version {
     progress: Progress,
 }
 
-/// What a place holds.
+/// Content of a place.
 #[derive(Clone, Copy, Debug)]
 struct Content {
     lpn: Lpn,
     version: u32,
-    /// The older copy that may be erased once this one is programmed.
+    /// Older copy, which may be erased once this one is programmed.
     supersedes: Option<Ppn>,
 }
 
-/// A mapping unit of flash.
+/// A place: room for one mapping unit in flash.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     content: Option<Content>,
     programmed: bool,
-    /// Newer copies that are bound and not yet programmed.
+    /// Number of newer copies that are bound and not yet programmed.
     successors_pending: u32,
 }
 
-/// An erase unit.
+/// A block (erase unit).
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     next_bind: u32,
     next_program: u32,
-    /// Nothing more is written to it before it is erased.
+    /// True if the block must be erased before it is written again.
     sealed: bool,
     erases: u32,
-    /// Host reads that were resolved to this block and have not sensed it yet.
+    /// Number of host reads that were resolved to this block and have not sensed it yet.
     reads: u32,
 }
 
@@ -110,7 +111,7 @@ struct Slot {
     prior: Option<Ppn>,
 }
 
-/// The shadow of one drive.
+/// Shadow model of one drive.
 pub struct Oracle {
     geometry: Geometry,
     waits_for_program: bool,
@@ -124,21 +125,21 @@ pub struct Oracle {
     versions: Vec<Version>,
     commands: Vec<Option<InFlight>>,
     by_tag: BTreeMap<u32, CommandId>,
-    /// Acknowledged versions that are not on flash: what a flush must wait for.
+    /// Acknowledged versions that are not on flash. A flush must wait for them.
     volatile: BTreeSet<u32>,
     step: u64,
     bus_free: Vec<SimTime>,
     die_free: Vec<SimTime>,
     baseline: audit::Baseline,
-    /// What was seen.
+    /// Counts of the events in the journal.
     pub counts: Counts,
-    /// Units that waited in the write buffer when the drive was last saved.
+    /// Number of units that waited in the write buffer when the drive was last saved.
     carried: u64,
 }
 
 impl Oracle {
-    /// The shadow of a drive that has its starting state and has not been given a command yet. What it holds is taken as it is, if its tables
-    /// agree with each other.
+    /// Creates the shadow of a drive in its starting state, before its first command. The drive's data is taken over if
+    /// its tables are consistent.
     pub fn attach(drive: &Drive, description: &Description) -> Result<Oracle, Violation> {
         let geometry = description.geometry();
         let dies = geometry.die_count as usize;
@@ -168,8 +169,9 @@ impl Oracle {
         Ok(oracle)
     }
 
-    /// The same data in another drive, which was loaded from the file that the first one saved at rest: every unit must be where it was, and no block may be
-    /// written to before it is erased.
+    /// Moves the shadow to another drive, which was loaded from the file that the first drive saved at rest. Every unit
+    /// must be at its old place. A partly or fully programmed block that is not open must be erased before it is
+    /// written again.
     pub fn move_to(&mut self, drive: &Drive) -> Check {
         self.agree_on_places(drive)?;
         for (id, block) in (0..).map(kit::BlockId).zip(&mut self.blocks) {
@@ -183,7 +185,7 @@ impl Oracle {
         self.audit(drive, true)
     }
 
-    /// Units that were accepted and are neither programmed nor gone.
+    /// Returns the number of units that were accepted and are neither bound, replaced in the buffer, nor trimmed.
     fn waiting(&self) -> u64 {
         let counts = &self.counts;
         self.carried + counts.accepted - counts.absorbed - counts.dropped - counts.bound
@@ -219,7 +221,7 @@ impl Oracle {
     }
 }
 
-/// A resource serves one at a time.
+/// Checks that a resource serves one operation at a time: a span begins when the span before has ended.
 fn span(free: &mut SimTime, begin: SimTime, end: SimTime) -> Check {
     ensure(*free <= begin && begin <= end, || format!("the resource was free from {free:?} on"))?;
     *free = end;

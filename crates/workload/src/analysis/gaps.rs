@@ -76,7 +76,7 @@ pub struct GapBin {
 
 /// Analyses the times between arrivals in the trace `input`.
 pub fn gaps(input: &Input, options: &Options, question: &GapsQuestion) -> Result<Gaps, Problems> {
-    let asked = Asked::new(question)?;
+    let asked = CheckedParams::new(question)?;
     let mut watch = Watch::new(&asked);
     let walk = Walk::first(input, options, &mut watch)?;
     walk.needs_times("the times between arrivals")?;
@@ -84,7 +84,7 @@ pub fn gaps(input: &Input, options: &Options, question: &GapsQuestion) -> Result
 }
 
 /// Checked parameters.
-struct Asked {
+struct CheckedParams {
     of: &'static str,
     ops: &'static [Op],
     program_time_ns: Option<u64>,
@@ -95,8 +95,8 @@ struct Asked {
 
 const OF: [(&str, &[Op]); 3] = [("write", &[Op::Write]), ("read", &[Op::Read]), ("all", &[Op::Read, Op::Write])];
 
-impl Asked {
-    fn new(question: &GapsQuestion) -> Result<Asked, Problems> {
+impl CheckedParams {
+    fn new(question: &GapsQuestion) -> Result<CheckedParams, Problems> {
         let mut problems = Problems::default();
         let named = question.of.as_deref().unwrap_or("write");
         let (of, ops) = OF.into_iter().find(|(of, _)| *of == named).unwrap_or_else(|| {
@@ -125,8 +125,8 @@ impl Asked {
         }
         let dies = question.dies.unwrap_or(32);
         problems.or(match effective {
-            Some(ns) => Asked { of, ops, program_time_ns: None, dies: None, effective: (ns, 1) },
-            None => Asked {
+            Some(ns) => CheckedParams { of, ops, program_time_ns: None, dies: None, effective: (ns, 1) },
+            None => CheckedParams {
                 of,
                 ops,
                 program_time_ns: Some(program_time),
@@ -160,7 +160,7 @@ impl Asked {
         ];
         let mut notes = walk.info().notes.clone();
         if gaps == 0 {
-            notes.push("there are no two requests of that kind, so no time between them".to_owned());
+            notes.push("fewer than two requests of that kind: there are no gaps".to_owned());
         }
         Gaps {
             format: walk.info().format.clone(),
@@ -217,7 +217,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(asked: &Asked) -> Watch {
+    fn new(asked: &CheckedParams) -> Watch {
         let edges: Vec<u64> = std::iter::once(0).chain(POWERS.map(|power| asked.edge(power))).collect();
         let counts = vec![0; edges.len() + 1];
         Watch { ops: asked.ops, edges, counts, requests: 0, first_ns: 0, last_ns: 0, longest_ns: 0 }
@@ -256,7 +256,7 @@ mod tests {
     use kit::{Bytes, SimTime};
 
     fn counted(question: &GapsQuestion, gaps: &[u64]) -> Vec<(i32, u64)> {
-        let asked = Asked::new(question).expect("a good question");
+        let asked = CheckedParams::new(question).expect("a good question");
         let (mut watch, mut at) = (Watch::new(&asked), 5);
         for gap in [0].iter().chain(gaps) {
             at += gap;
@@ -291,7 +291,7 @@ mod tests {
             dies: Some(0),
             effective: Some("0s".into()),
         };
-        let text = Asked::new(&question).map(drop).expect_err("five problems").to_string();
+        let text = CheckedParams::new(&question).map(drop).expect_err("five problems").to_string();
         assert_eq!(text.lines().count(), 5, "{text}");
         assert!(text.contains("did you mean `write`?"), "{text}");
     }

@@ -235,7 +235,7 @@ fn caps(
     }
     if options.rw.op.is_none() && (rate.is_some() || iops.is_some()) {
         let key = if rate.is_some() { "rate" } else { "rate_iops" };
-        notes.push(format!("{}: {key} of a mixed job holds the whole job and keeps its mix", place.of(options, key)));
+        notes.push(format!("{}: {key} of a mixed job limits the job as a whole and keeps its mix", place.of(options, key)));
     }
     let gap = iops.map_or(0, |iops| libm::ceil(1e9 / iops) as u64);
     (rate.map_or(0, |rate| (rate as u64).max(1)), gap)

@@ -69,7 +69,7 @@ pub fn compare(a: &mut dyn Source, b: &mut dyn Source, count: u64) -> Result<Com
 }
 
 fn measure(source: &mut dyn Source, count: u64) -> Result<Measures, Problems> {
-    let mut gauge = Gauge::default();
+    let mut gauge = Meter::default();
     let mut batch = Vec::new();
     let mut seen = 0;
     while seen < count {
@@ -115,7 +115,7 @@ impl Pages {
 }
 
 #[derive(Default)]
-struct Gauge {
+struct Meter {
     times: Vec<u64>,
     ops: [u64; 4],
     same_op: u64,
@@ -135,7 +135,7 @@ struct Gauge {
     aligned: u64,
 }
 
-impl Gauge {
+impl Meter {
     fn take(&mut self, request: &Request) {
         let (op, start, length) = (request.op, request.offset.0, request.length.0);
         self.times.push(request.at.0);

@@ -39,7 +39,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
     let (packed, grain) = (space.bytes(), space.grain());
     // A quarter is spare space, so that new data finds gaps of its size until the end.
     let region = (packed + packed / 4).div_ceil(grain) * grain;
-    let mut gauge = Gauge::new(packed, extent, requests.len());
+    let mut gauge = Counters::new(packed, extent, requests.len());
     for (index, request) in requests.iter().enumerate() {
         gauge.take(index, request, &space);
     }
@@ -47,7 +47,7 @@ pub fn describe(requests: &[Request], input: &FitInput) -> Description {
     times.sort_unstable();
     let span_known = times[0] < times[times.len() - 1];
     let even = Arrival { window: kit::Nanos(1_000_000_000), windows: vec![10_000], halves: vec![vec![0.0; 4]; 22] };
-    let [read, write, trim] = gauge.ops.map(OpGauge::behaviour);
+    let [read, write, trim] = gauge.ops.map(OpCounters::behaviour);
     Description {
         kind: Kind::Lookalike,
         name: input.name.clone(),
@@ -99,18 +99,18 @@ pub fn progress(index: u64, count: u64) -> usize {
 }
 
 /// Counters of a trace.
-struct Gauge {
+struct Counters {
     history: History,
     count: usize,
     last_op: Option<Op>,
     transitions: [[f64; 4]; 4],
     phases: [f64; 8],
-    ops: [OpGauge; 3],
+    ops: [OpCounters; 3],
 }
 
 /// Counters of one operation.
 #[derive(Default)]
-struct OpGauge {
+struct OpCounters {
     requests: f64,
     kinds: [[f64; 4]; 4],
     last_kind: Option<usize>,
@@ -135,9 +135,9 @@ struct OpGauge {
     places: Vec<f64>,
 }
 
-impl Gauge {
-    fn new(region: u64, extent: u64, count: usize) -> Gauge {
-        Gauge {
+impl Counters {
+    fn new(region: u64, extent: u64, count: usize) -> Counters {
+        Counters {
             history: History::new(region, extent),
             count,
             last_op: None,
@@ -194,7 +194,7 @@ fn sector_in(start: u64, history: &History) -> u16 {
     (start % history.extent_bytes() / kit::SECTOR_BYTES) as u16
 }
 
-impl OpGauge {
+impl OpCounters {
     /// Counts the entry of a request that continues a run into another extent.
     fn enter(&mut self, history: &History, kind: usize, start: u64, length: u64, class: usize) {
         if let Some(entered) = history.entered(start, length) {

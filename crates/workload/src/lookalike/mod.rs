@@ -51,7 +51,7 @@ pub struct Fit {
 pub fn fit(requests: &mut dyn Source, input: FitInput) -> Result<(String, Fit), Problems> {
     let taken = fit::collect(requests)?;
     if !taken.iter().any(|request| request.length.0 > 0) {
-        return Err(Problems::one(&input.name, "no request with a length to learn from"));
+        return Err(Problems::one(&input.name, "no request has a length above 0: nothing to fit"));
     }
     let description = fit::describe(&taken, &input);
     let mut notes = Vec::new();

@@ -33,7 +33,7 @@ struct Resolved<'a> {
     scan: &'a TraceInfo,
 }
 
-const UNTIMED: &str = "the trace has no times: replayed closed:1, the next request when the one before has completed \
+const UNTIMED: &str = "the trace has no times: replayed as a closed loop of depth 1 (closed:1) \
                        (choose with --replay closed:DEPTH)";
 const WRAPPED: &str = "addresses past the drive's end wrap around; a request that would cross the end is moved back to end there";
 const SCALED: &str = "addresses are scaled down to the drive; requests keep their size, so neighbours may overlap";

@@ -145,7 +145,7 @@ impl Reader {
             self.counts.widened += 1;
         }
         if let Some(limit_ns) = self.clock_set_ns {
-            record.at_ns = self.put_right(at_ns, limit_ns)?;
+            record.at_ns = self.correct_clock(at_ns, limit_ns)?;
         }
         Ok(Some(record))
     }
@@ -153,7 +153,7 @@ impl Reader {
     /// Converts a recorded time to the clock of the first era. A step of more than `limit_ns` means that the clock was
     /// set: either back to an era already seen, or into a new era, which continues from the latest time reached.
     #[inline(never)]
-    fn put_right(&mut self, at_ns: u64, limit_ns: u64) -> Result<u64, Problems> {
+    fn correct_clock(&mut self, at_ns: u64, limit_ns: u64) -> Result<u64, Problems> {
         let near = |era: &Era| at_ns.abs_diff(era.last_ns) <= limit_ns;
         if !self.eras.get(self.era).is_some_and(near) {
             match self.eras.iter().position(near) {
@@ -163,7 +163,8 @@ impl Reader {
         }
         let era = &mut self.eras[self.era];
         era.last_ns = at_ns;
-        u64::try_from(i128::from(at_ns) + era.shift_ns).map_err(|_| self.problem("a time that does not fit 584 years".to_owned()))
+        u64::try_from(i128::from(at_ns) + era.shift_ns)
+            .map_err(|_| self.problem("the time exceeds the range of 584 years".to_owned()))
     }
 
     #[cold]
@@ -173,7 +174,7 @@ impl Reader {
             self.counts.clock_sets += 1;
             if self.strict_time {
                 return Err(self.problem(format!(
-                    "the clock is set here, to {}.{:09} s: refused by `strict_time`",
+                    "the recording clock jumps here, to {}.{:09} s: refused by `strict_time`",
                     at_ns / 1_000_000_000,
                     at_ns % 1_000_000_000
                 )));
@@ -184,7 +185,7 @@ impl Reader {
         self.eras.push(Era { last_ns: at_ns, shift_ns });
         // More settings than these mean that the column does not hold times.
         if self.eras.len() > 1000 {
-            return Err(self.problem("the clock is set for the 1000th time: expected times in order".to_owned()));
+            return Err(self.problem("the recording clock jumps for the 1000th time: expected times in order".to_owned()));
         }
         Ok(())
     }

@@ -107,7 +107,7 @@ impl Reorder {
             return Err(Problems::one(place(), format!("{back}: refused by `strict_time`")));
         }
         if record.at_ns < self.out_ns {
-            return Err(Problems::one(place(), format!("{back}, past more than the {WINDOW} records that can be put in order")));
+            return Err(Problems::one(place(), format!("{back}, further than the reorder window of {WINDOW} records")));
         }
         self.late.push(Reverse(Late(record)));
         Ok(())

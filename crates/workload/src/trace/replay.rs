@@ -44,10 +44,7 @@ pub fn checked_period_ns(scan: &Scan, plan: &Plan) -> Result<u64, Problems> {
 /// Returns the error for a trace that is not read as it was scanned.
 #[cold]
 pub fn changed(name: &str, line: u64) -> Problems {
-    Problems::one(
-        format!("{name}:{line}"),
-        "the file has changed since it was scanned: expected it to stay as it is during a run",
-    )
+    Problems::one(format!("{name}:{line}"), "the file has changed since it was scanned: the file must not change during a run")
 }
 
 impl Replay {

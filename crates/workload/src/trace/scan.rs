@@ -153,7 +153,7 @@ impl Tally {
 }
 
 /// Observer of the records of a scan.
-pub trait Look {
+pub trait RecordObserver {
     /// Forgets all records so far: they were misread, and all of them will be shown again.
     fn restart(&mut self);
     /// Observes the next selected record.
@@ -161,9 +161,9 @@ pub trait Look {
 }
 
 /// Observer that does nothing.
-struct Unseen;
+struct NoObserver;
 
-impl Look for Unseen {
+impl RecordObserver for NoObserver {
     fn restart(&mut self) {}
 
     #[inline(always)]
@@ -174,11 +174,11 @@ impl Look for Unseen {
 
 /// Scans `input`.
 pub fn scan(input: &Input, named: Option<&str>, plan: &Plan) -> Result<Scan, Problems> {
-    scan_seen(input, named, plan, &mut Unseen)
+    scan_observed(input, named, plan, &mut NoObserver)
 }
 
 /// Scans `input` and shows each selected record to `look`.
-pub fn scan_seen(input: &Input, named: Option<&str>, plan: &Plan, look: &mut impl Look) -> Result<Scan, Problems> {
+pub fn scan_observed(input: &Input, named: Option<&str>, plan: &Plan, look: &mut impl RecordObserver) -> Result<Scan, Problems> {
     let mut chosen = detect::choose(input, named, plan.table.as_ref())?;
     let (mut selection, mut tally) = pass(input, &chosen, plan, look)?;
     if selection.reorder().reader().parser().misread() {
@@ -191,9 +191,9 @@ pub fn scan_seen(input: &Input, named: Option<&str>, plan: &Plan, look: &mut imp
     let records: u64 = tally.ops.iter().sum();
     if records == 0 {
         let complaint = if selection.any() {
-            "no request is selected: expected a slice that holds some"
+            "the slice selects no requests: expected at least one"
         } else {
-            "no requests: expected some"
+            "the trace has no requests: expected at least one"
         };
         return Err(Problems::one(&input.name, complaint));
     }
@@ -201,7 +201,7 @@ pub fn scan_seen(input: &Input, named: Option<&str>, plan: &Plan, look: &mut imp
 }
 
 /// Reads the whole trace once.
-fn pass(input: &Input, chosen: &Chosen, plan: &Plan, look: &mut impl Look) -> Result<(Selection, Tally), Problems> {
+fn pass(input: &Input, chosen: &Chosen, plan: &Plan, look: &mut impl RecordObserver) -> Result<(Selection, Tally), Problems> {
     let mut selection = Selection::open(input, chosen, plan)?;
     let mut tally = Tally { overlay: plan.layout == Layout::Overlay, ..Tally::default() };
     if plan.address == Address::Compact {
@@ -297,7 +297,7 @@ fn notes(info: &TraceInfo, instants: u64, chosen: &Chosen, parser: Option<String
     let mut notes = Vec::new();
     if !info.format_candidates.is_empty() {
         let others = info.format_candidates.join(", ");
-        notes.push(format!("read as {}; {others} would fit as well (fix it with --format)", chosen.name));
+        notes.push(format!("read as {}; {others} would fit as well (choose one with --format)", chosen.name));
     }
     notes.extend(parser);
     let mut count = |number: u64, text: &str| {
@@ -305,14 +305,14 @@ fn notes(info: &TraceInfo, instants: u64, chosen: &Chosen, parser: Option<String
             notes.push(format!("{number} {text}"));
         }
     };
-    count(info.skipped.zero_length, "requests of no bytes were left out");
+    count(info.skipped.zero_length, "zero-length requests were left out");
     count(info.widened, "requests were widened to whole sectors of 512 bytes");
-    count(info.reordered, "records came after one of a later time and were put in order");
-    count(info.clock_sets, "settings of the clock were put right: time goes on from where it had come to");
+    count(info.reordered, "records were out of time order and were sorted");
+    count(info.clock_sets, "jumps of the recording clock were corrected: time continues from the latest time before the jump");
     let arrivals = info.requests + info.trims + info.flushes;
     if info.span_ns > 0 && arrivals >= instants.saturating_mul(COARSE) {
         notes.push(format!(
-            "{arrivals} requests arrive at {instants} instants: the trace's clock is coarse, and latencies at recorded speed are those of its bursts"
+            "{arrivals} requests arrive at {instants} instants: the trace's clock is coarse, and latencies at recorded speed are dominated by these bursts"
         ));
     }
     if info.longest_gap_ns > 600_000_000_000 {

@@ -3,7 +3,7 @@
 use super::options::{Address, Layout, Options, Plan};
 use super::reader::Record;
 use super::replay::{changed, checked_period_ns, scaled};
-use super::scan::{Look, Scan, TraceInfo, scan_seen};
+use super::scan::{RecordObserver, Scan, TraceInfo, scan_observed};
 use super::select::Selection;
 use crate::{Input, Request};
 use kit::{Bytes, Problems, SimTime};
@@ -39,11 +39,11 @@ impl Walk {
         if matches!(plan.address, Address::Wrap | Address::Scale) {
             return Err(Problems::one(
                 "address",
-                format!("`{}` needs a drive: expected none for an analysis, which takes addresses as they are", options.address),
+                format!("`{}` needs a drive: an analysis uses recorded addresses: leave it out", options.address),
             ));
         }
         let mut first = FirstPass { batch: Batch::new(visitor, &plan), first_ns: None };
-        let scan = scan_seen(input, options.format.as_deref(), &plan, &mut first)?;
+        let scan = scan_observed(input, options.format.as_deref(), &plan, &mut first)?;
         first.batch.show()?;
         let period_ns = checked_period_ns(&scan, &plan)?;
         let walk = Walk { input: input.clone(), plan, scan, period_ns };
@@ -143,7 +143,7 @@ struct FirstPass<'a, V> {
     first_ns: Option<u64>,
 }
 
-impl<V: Visitor> Look for FirstPass<'_, V> {
+impl<V: Visitor> RecordObserver for FirstPass<'_, V> {
     fn restart(&mut self) {
         self.first_ns = None;
         self.batch.requests.clear();

@@ -158,7 +158,7 @@ fn junk_and_nothing_are_refused_by_name() {
         (b"\n\n", "f: empty"),
         (b"\x7fELF\0\0\0\x01\x02", "f:1: binary data"),
         (b"hello world\nhow are you\n", "f:1: the format is not recognised: found `hello world`"),
-        (b"version,time,op,size,lbn\n", "f: no requests"),
+        (b"version,time,op,size,lbn\n", "f: the trace has no requests"),
         (b"\x1f\x8b\x08", "the gzip data end too early"),
         (b"\x28\xb5\x2f\xfd", "the Zstandard data end too early"),
         (b"\xff\xfe1\0,\0", "f:1: binary data"),
@@ -269,7 +269,10 @@ fn the_window_holds_65536_records_and_not_one_more() {
     };
     assert_eq!(late_after(65_536).expect("within the window").reordered, 1);
     let message = complaint(late_after(65_537));
-    assert!(message.starts_with("f:65538: time goes back by 65.536500000 s, past more than the 65536 records"), "{message}");
+    assert!(
+        message.starts_with("f:65538: time goes back by 65.536500000 s, further than the reorder window of 65536 records"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -282,7 +285,7 @@ fn a_clock_that_is_set_goes_on_from_where_it_was() {
         replay(&text, &Options::default()).expect("reads").iter().map(|request| request.at.0 / 1_000_000).collect();
     assert_eq!(times, [0, 500, 500, 600, 700, 1500]);
     let strict = Options { strict_time: true, ..Options::default() };
-    assert!(complaint(replay(&text, &strict)).starts_with("t:3: the clock is set here, to 1398396748.500000000 s"));
+    assert!(complaint(replay(&text, &strict)).starts_with("t:3: the recording clock jumps here, to 1398396748.500000000 s"));
 }
 
 // Tests of the options.
@@ -309,7 +312,7 @@ fn slices_and_limits_start_at_zero() {
     assert_eq!(times_and_units(TEN, &slice("8..")), [(0, 8), (1000, 9)]);
     let both = with(|options| (options.slice, options.max_requests) = (Some("4ms..".into()), Some(2)));
     assert_eq!(times_and_units(TEN, &both), [(0, 4), (1000, 5)]);
-    assert!(complaint(replay(TEN, &slice("10..20"))).contains("no request is selected"));
+    assert!(complaint(replay(TEN, &slice("10..20"))).contains("the slice selects no requests"));
     let info = trace::info(&Input::text("f", TEN), &slice("5..8")).expect("reads");
     assert_eq!((info.requests, info.reads, info.span_ns, info.lines), (3, 1, 2_000_000, 10));
     let bad = format!("{TEN}junk\n");
