@@ -1,11 +1,12 @@
-"""Measures what each policy costs in simulation speed, on a drive where it is at home, beside `baseline` on the same drive.
+"""Measures the simulation speed of each policy relative to `baseline`, on a drive that suits the policy.
 
     python bench/policies.py [POLICY ...] [--runs N] [--requests N]
 
-Two loads at a queue depth of 32, from the steady state of uniform overwrites: random writes, and random accesses of which 70 %
-are reads. What is measured is the event loop by the clock, without setting up; the runs of all policies of a drive take turns,
-and the least of each counts. A policy may do more flash operations for a request (it moves what a baseline leaves, collects other
-blocks): they are counted beside. Of `clairvoyant`, which runs the workload twice, the second run is measured.
+There are two loads with a queue depth of 32, from the steady state of uniform overwrites: random writes, and random
+accesses of which 70 % are reads. The wall-clock time of the event loop is measured, without set-up. The runs of all
+policies of a drive take turns, and the shortest run of each counts. A policy may need more flash operations per request
+(it moves data that the baseline leaves in place, or collects other blocks), so that these are counted as well.
+`clairvoyant` runs the workload twice; its second run is measured.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from typing import Any
 import ssdlab
 from ssdlab.workloads import Workload
 
-#: What a policy may cost for each simulated operation, over the baseline.
+#: Highest accepted time of a policy over that of the baseline, per request or per flash operation, whichever is lower.
 LEAST = 1.15
 
-#: Modes derived from the cell: what `margin` chooses among.
+#: Modes derived from the cell, among which `margin` and `clairvoyant` choose.
 _DERIVED = (
     "flash.write_mode=[{name='normal',derive={retention='10y',at_pe_cycles=10000}},"
     "{name='fast',derive={retention='4d',at_pe_cycles=10000,by_wear=true}},"
     "{name='wide',derive={step=0.45,at_pe_cycles=10000,by_wear=true}},"
     "{name='narrow',derive={step=0.30,at_pe_cycles=10000,by_wear=true}}]"
 )
-#: Two lengths of retention at each of two depths of erase, on a young drive: what OFWAR and autoFTL choose among.
+#: Two lengths of retention at each of two erase depths, on a young drive, among which OFWAR and autoFTL choose.
 _COMBINED = (
     "flash.write_mode=[{name='normal',derive={retention='10y',at_pe_cycles=3000}},"
     "{name='fast',derive={retention='4d',at_pe_cycles=3000}},"
@@ -41,7 +42,7 @@ _COMBINED = (
 
 @dataclass(frozen=True)
 class Home:
-    """A drive, and the policies that are at home on it."""
+    """A drive, and the policies that suit it."""
 
     drive: str
     policies: tuple[str, ...]
@@ -63,21 +64,21 @@ LOADS = {"write": "rw=randwrite", "mixed": "rw=randrw\nrwmixread=70"}
 
 @dataclass
 class Least:
-    """The least of what runs took."""
+    """Shortest of several runs."""
 
-    #: The event loop, without setting up [s].
+    #: Time of the event loop, without set-up [s].
     wall_s: float = math.inf
     operations: int = 0
 
 
 def run(home: Home, policy: str, load: str, requests: int) -> dict[str, Any]:
-    """The summary of one run."""
+    """Returns the summary of one run."""
     job = f"[j]\n{LOADS[load]}\nbs=4k\nnorandommap=1\niodepth=32\nio_size=1024g\nnumber_ios={requests}\n"
     return ssdlab.run(home.drive, Workload.from_text(job), policy, set=home.set, precondition="steady").summary
 
 
 def measure(home: Home, policies: list[str], load: str, runs: int, requests: int) -> dict[str, Least]:
-    """Every policy of a drive and its baseline, in turns."""
+    """Measures every policy of a drive and the baseline, in turns."""
     found = {policy: Least() for policy in ("baseline", *policies)}
     for _ in range(runs):
         for policy, least in found.items():
@@ -88,7 +89,7 @@ def measure(home: Home, policies: list[str], load: str, runs: int, requests: int
 
 
 def show(home: Home, load: str, found: dict[str, Least], requests: int) -> None:
-    """A line for each policy."""
+    """Prints one line per policy."""
     base = found["baseline"]
     for policy, least in found.items():
         operations = least.operations / requests
@@ -103,7 +104,7 @@ def show(home: Home, load: str, found: dict[str, Least], requests: int) -> None:
 
 
 def main() -> None:
-    """Runs the table."""
+    """Measures the policies and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policy", nargs="*", help="which ones; all when none is named")
     parser.add_argument("--runs", type=int, default=15, help="runs of each, of which the least counts")

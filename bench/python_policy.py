@@ -1,9 +1,10 @@
-"""Measures what a policy in Python costs: for each call of the contract, and for a whole run.
+"""Measures the cost of a policy in Python: for each call of the contract, and for a whole run.
 
     python bench/python_policy.py [--runs N]
 
-Of each call: a policy that overrides it alone and does nothing in it, against one that overrides nothing, on the same load; the
-difference in processor time over the calls made. Every figure is that of the quickest of N runs.
+For each call, a policy that overrides only this call, and only answers it, is compared with one that overrides nothing,
+on the same load: the cost is the difference in processor time over the number of calls. Every figure is that of the
+fastest of N runs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ssdlab.policy import Dispatch, Mode, View
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "policies"))
 
-#: Commands of a load.
+#: Number of commands of a load.
 COMMANDS = 400_000
 JOB = f"bs=4k\niodepth=32\nnumber_ios={COMMANDS}\nio_size=100g\nnorandommap=1\n"
 LOADS = {
@@ -28,7 +29,7 @@ LOADS = {
     "read": ssdlab.Workload.from_text(f"[r]\nrw=randread\n{JOB}"),
     "trim": ssdlab.Workload.from_text(f"[t]\nrw=randtrim\n{JOB}"),
 }
-#: What does nothing but answer, by call, with the load that makes it.
+#: For each call of the contract, the load that causes it, and a function that only answers.
 CALLS: dict[str, tuple[str, Callable[..., Any]]] = {
     "write": ("write", lambda self, dispatch, view: "normal"),
     "relocate": ("write", lambda self, moving, view: "normal"),
@@ -49,25 +50,28 @@ CALLS: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 class Units(ssdlab.Policy):
-    """Looks at what is written."""
+    """Policy that reads the units of each write."""
 
     def write(self, dispatch: Dispatch, view: View) -> Mode:
-        """Reads one field that is made."""
+        """Reads `units`, which is built when it is read."""
         _ = dispatch.units
         return "normal"
 
 
 class Looks(ssdlab.Policy):
-    """Looks at the drive, four times a write."""
+    """Policy that reads four numbers of the view at each write."""
 
     def write(self, dispatch: Dispatch, view: View) -> Mode:
-        """Reads four numbers."""
+        """Reads four numbers of the view."""
         _ = view.queued_write_pages, view.now, view.busy_dies, view.commands_in_flight
         return "normal"
 
 
 def seconds(runs: dict[str, tuple[str, Any]], rounds: int) -> dict[str, float]:
-    """Processor time of the quickest of several runs, by name: a load, and a policy. They take turns: a machine has its moods."""
+    """Returns the processor time of the fastest of several runs by name [s]; a run is a load and a policy.
+
+    The runs take turns, because the speed of a machine varies over time.
+    """
     quickest = dict.fromkeys(runs, float("inf"))
     for _ in range(rounds):
         for name, (load, policy) in runs.items():
@@ -78,7 +82,7 @@ def seconds(runs: dict[str, tuple[str, Any]], rounds: int) -> dict[str, float]:
 
 
 def calls_made(load: str, name: str, answer: Callable[..., Any]) -> int:
-    """How often a call is made."""
+    """Returns the number of times that a call is made."""
     made = 0
 
     def counted(*arguments: Any) -> Any:
@@ -91,7 +95,7 @@ def calls_made(load: str, name: str, answer: Callable[..., Any]) -> int:
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Measures and prints the figures."""
     parser = argparse.ArgumentParser(description="Measure what a policy in Python costs.")
     parser.add_argument("--runs", type=int, default=7, help="runs of which the quickest counts")
     from burst_fast import BurstFast

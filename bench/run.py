@@ -1,9 +1,9 @@
-"""Measures the fixed scenarios, each in a process of its own, and adds one line to the history.
+"""Measures the fixed scenarios, each in a process of its own, and appends one line to the history.
 
     python bench/run.py [SCENARIO ...] [--runs N]
 
 The figure of a scenario is the median of its runs. A line of the history names the machine and the commit; the hash of
-a scenario's result must be the same everywhere.
+a scenario's result must be the same on every machine.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "bench" / "history.jsonl"
-#: What each scenario must reach, commands (or lines, tables, looks, cells, codewords) per second.
+#: Least rate of each scenario [1/s], in commands, or in trace lines, tables, table look-ups, cells or codewords.
 LEAST = {
     "read-qd32": 3.3e6,
     "write-qd32": 1.2e6,
     "mixed-70-30-qd32": 1.8e6,
     "parse-msr": 5.0e6,
-    # A drive's four tables in a second, a look in 50 ns.
+    # A drive's four tables in a second, and a look-up in 50 ns.
     "cell-table": 4.0,
     "cell-look": 20.0e6,
 }
-#: What set-up may take [s] and memory may be used [MiB], by capacity.
+#: Limits of set-up time [s] and of memory [MiB], for small and for large capacities.
 SMALL_LIMITS = (10.0, 1.6 * 1024)
 LARGE_LIMITS = (80.0, 12.0 * 1024)
 
 
 def processor() -> str:
-    """The machine's processor, as the system names it."""
+    """Returns the name of the machine's processor, as the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -45,13 +45,13 @@ def processor() -> str:
 
 
 def commit() -> str:
-    """The commit that is measured, marked when there are changes on top of it."""
+    """Returns the commit that is measured, marked if there are changes on top of it."""
     git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def missed(line: dict[str, Any]) -> list[str]:
-    """What a run does not reach."""
+    """Returns the limits that a run misses."""
     found = []
     if line["commands_per_s"] < LEAST.get(line["scenario"], 0.0):
         found.append("commands/s")
@@ -64,7 +64,7 @@ def missed(line: dict[str, Any]) -> list[str]:
 
 
 def measure(program: Path, scenario: str, runs: int) -> dict[str, Any]:
-    """The median run of a scenario."""
+    """Returns the median run of a scenario."""
     lines = []
     for _ in range(runs):
         done = subprocess.run([program, scenario], capture_output=True, text=True, check=False)
@@ -78,7 +78,7 @@ def measure(program: Path, scenario: str, runs: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Runs the scenarios that were named, or all of them."""
+    """Measures the named scenarios, or all of them, and appends the results to the history."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenario", nargs="*", help="which ones; all when none is named")
     parser.add_argument("--runs", type=int, default=3, help="runs of each scenario, of which the median counts")

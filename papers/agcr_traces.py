@@ -1,17 +1,18 @@
-"""AGCR on real traces: one table, produced by one command.
+"""AGCR on real traces: one command measures every trace of a directory and prints one table.
 
     python papers/agcr_traces.py DIRECTORY [--requests N] [--out TABLE.csv]
 
-`ssdlab paper agcr` runs volumes of the paper's collection and a few others; this runs whatever is in a directory. For every
-trace in it: which shares of the read (write) requests go to read-only (write-only) pages, and how well windows of 2, 4 and 8
-accesses tell the class, over the whole file (figures 2 and 6); then, on the drive of the paper, filled once, at recorded speed:
-the mean responses of the three fixed costs, of AGCR and of its rival, which finds old data written at high or at medium cost
-(figures 1 and 7 to 9). Addresses are compacted in order of first touch. `papers/results/agcr_traces.csv` is the output at the
-default of 60,000 requests.
+`ssdlab paper agcr` runs volumes of the paper's collection and a few other traces; this script runs every trace of a
+directory. Over the whole file it measures the shares of the read (write) requests that go to read-only (write-only)
+pages, and how accurately windows of 2, 4 and 8 accesses identify the class of a page (figures 2 and 6). On the drive of
+the paper, filled once, at recorded speed, it measures the mean responses of the three fixed costs, of AGCR, and of its
+rival with old data at high or at medium cost (figures 1 and 7 to 9). Addresses are compacted in order of first touch.
+`papers/results/agcr_traces.csv` is the output at the default of 60,000 requests.
 
-The paper reports, over 12 volumes of MSR Cambridge: reads -54 % by HCW/LCR, writes -26 % by LCW/HCR; more than 85 % of the read
-requests to read-only pages, more than 91 % of the write requests to write-only pages; AGCR over its rival -15 %, reads by up to
--48.3 % and writes by up to -20.4 %; rewrites at most 1 % of the accesses. Nothing here is tuned to reach them.
+The paper reports, over 12 volumes of MSR Cambridge: reads -54 % by HCW/LCR, writes -26 % by LCW/HCR; more than 85 % of
+the read requests to read-only pages, more than 91 % of the write requests to write-only pages; AGCR over its rival
+-15 %, reads by up to -48.3 % and writes by up to -20.4 %; rewrites at most 1 % of the accesses. Nothing here is tuned
+to reach them.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from ssdlab.papers.traces import files_in
 
 @dataclass(frozen=True)
 class Case:
-    """The start of one trace."""
+    """First requests of one trace."""
 
     trace: Path
     requests: int
 
 
 def measure(case: Case) -> dict[str, Any]:
-    """The row of one trace."""
+    """Returns the row of one trace."""
     shares = access(case.trace)
     workload = ssdlab.Workload(case.trace, address="compact", max_requests=case.requests, replay="open")
     runs = {policy: run(workload, policy) for policy in POLICIES}
@@ -63,14 +64,14 @@ def measure(case: Case) -> dict[str, Any]:
 
 
 def text(value: Any) -> str:
-    """A cell as the table shows it."""
+    """Formats a cell of the table."""
     if value is None:
         return ""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def main() -> None:
-    """Runs the table."""
+    """Measures the traces and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, help="where the traces are")
     parser.add_argument("--requests", type=int, default=60_000, help="most requests of each trace that are run, from its start")

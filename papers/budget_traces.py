@@ -1,16 +1,17 @@
-"""The one budget on real traces: one table, produced by one command.
+"""The one budget on real traces: one command measures every trace of a directory and prints one table.
 
     python papers/budget_traces.py DIRECTORY [--out TABLE.csv] [--quick]
 
-`ssdlab paper budget` runs eight loads by name; this runs whatever is in a directory: every trace that writes, on the same drive
-and cell, with every policy, control and combination, at 0, 30, 50 and 100 % of the rated wear. Each is played again until there
-are 100,000 requests, or 4 GiB but no fewer than 20,000 requests (of fewer than 100,000 commands 99.99 % is the slowest or nearly
-so), so much faster than recorded that the baseline's dies write half the time, or as near to that as its reads
-allow; addresses are wrapped onto the drive, which starts in the steady state of uniform overwrites. Traces on which nothing
-can be compared are left out, with the reason: whose writes the buffer takes all at once, or which wear nothing.
+`ssdlab paper budget` runs eight loads by name; this script runs every trace of a directory that writes, on the same
+drive and cell, with every policy, control and combination, at 0, 30, 50 and 100 % of the rated wear. Each trace is
+repeated up to 100,000 requests. Traces with large requests end at 4 GiB, but not before 20,000 requests; with fewer
+than 100,000 commands, the 99.99 % latency is that of the slowest command or nearly so. Each trace is replayed at the
+speed at which the baseline's dies write half the time, or as near to that as its reads allow. Addresses are wrapped
+onto the drive, which starts in the steady state of uniform overwrites. A trace on which policies cannot be compared is
+left out with the reason: the buffer takes its writes all at once, or it wears no blocks.
 
-Printed are geometric means over the traces, each value over the baseline's (extra writes: in the mean, per page that the host
-writes); `--out` has every run.
+The table gives geometric means over the traces, each value relative to the baseline's. Extra writes are arithmetic
+means, per page that the host writes. `--out` writes every run.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from ssdlab.papers.budget.runs import CONTENDERS
 from ssdlab.papers.traces import Known, Load, files_in
 from ssdlab.traces import trace_info
 
-#: Traces that write less wear hardly, and what they wear is chance.
+#: Least share of writes: traces with fewer writes cause hardly any wear, and its amount is chance.
 _LEAST_WRITES = 0.1
-#: Where requests are large, so many of them as these bytes hold are played, and no fewer than that.
+#: Bytes after which traces with large requests end, and their least number of requests.
 _MOST_BYTES, _LEAST_REQUESTS = 4 << 30, 20_000
 
 
 def loads(directory: Path) -> list[Load]:
-    """The traces that write and know when, each under its path in the directory.
+    """Returns the traces that write and have times, each under its path in the directory.
 
     Raises:
-        InputError: there is no such folder, or none in it; a file is not a trace.
+        InputError: there is no such folder, or no such trace in it; a file is not a trace.
     """
     found: list[Load] = []
     for path in files_in(directory):
@@ -57,7 +58,10 @@ def loads(directory: Path) -> list[Load]:
 
 
 def summary(board: Board) -> Iterator[str]:
-    """A row of Markdown for each policy, a value for each wear; one where all are the same."""
+    """Yields a Markdown table with one row per policy.
+
+    A cell holds a value for each stage of wear, or one value if all are the same.
+    """
 
     def row(values: Sequence[str]) -> str:
         return ", ".join(values if len(set(values)) > 1 else values[:1])
@@ -78,7 +82,7 @@ def summary(board: Board) -> Iterator[str]:
 
 
 def main() -> None:
-    """Runs the table."""
+    """Measures the traces and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, help="where the traces are")
     parser.add_argument("--quick", action="store_true", help="new and worn out only")

@@ -1,13 +1,13 @@
-"""OFWAR on real traces: one table, produced by one command.
+"""OFWAR on real traces: one command measures every trace of a directory and prints one table.
 
     python papers/ofwar_traces.py DIRECTORY [--units 4,8,16,32] [--requests N] [--out TABLE.csv]
 
-`ssdlab paper ofwar` runs the paper's traces and a few others; this runs whatever is in a directory.
-For every trace in it, on the drive of the paper (section 4.2) with 4, 8, 16 and 32 programming units per
-channel and the same capacity: baseline, OFWAR, its control `separate` (the same frontiers, one speed) and the bound
-`all_fast` (every write fast, no rewrite), at recorded speed and at the time scales where the baseline's write
-utilisation is 0.7 and 0.9. Addresses are compacted to 1 MiB regions in order of first touch; the drive starts in the
-steady state of uniform overwrites. `papers/results/ofwar_traces.csv` is the output at the default of 20,000 requests.
+`ssdlab paper ofwar` runs the paper's traces and a few others; this script runs every trace of a directory. The drive is
+that of the paper (section 4.2) with 4, 8, 16 and 32 programming units per channel and the same capacity. The policies
+are the baseline, OFWAR, its control `separate` (the same frontiers, one speed) and the bound `all_fast` (every write
+fast, no rewrite). Each is run at recorded speed and at the time scales at which the baseline's write utilisation is 0.7
+and 0.9. Addresses are compacted to 1 MiB regions in order of first touch; the drive starts in the steady state of
+uniform overwrites. `papers/results/ofwar_traces.csv` is the output at the default of 20,000 requests.
 
 The paper reports, over its ten traces and hundreds of repetitions of each: mean response time -52.3 % (the abstract
 says *up to*, section 5 *average*), standard deviation -39.9 %, rewritten pages 14.1 %, extra writes 6.1 %. Its traces
@@ -46,7 +46,7 @@ class Case:
 
 
 def measure(case: Case) -> list[dict[str, Any]]:
-    """The rows of one trace on one drive: recorded speed, and the two speeds with a stated write utilisation."""
+    """Returns the rows of one trace on one drive: recorded speed, and the speeds with a given write utilisation."""
 
     def measured(policy: str, scale: float) -> Run:
         workload = ssdlab.Workload(case.trace, address="compact", time_scale=scale, max_requests=case.requests, replay="open")
@@ -66,7 +66,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
 
 
 def row(case: Case, speed: str, scale: float, base: Run, effects: dict[str, Effect]) -> dict[str, Any]:
-    """What one line of the table says."""
+    """Returns one row of the table."""
     ofwar = effects["ofwar"]
     return {
         "trace": case.trace.name.split(".")[0],
@@ -88,7 +88,7 @@ def row(case: Case, speed: str, scale: float, base: Run, effects: dict[str, Effe
 
 
 def text(value: Any) -> str:
-    """A cell as the table shows it."""
+    """Formats a cell of the table."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -97,7 +97,7 @@ def text(value: Any) -> str:
 
 
 def main() -> None:
-    """Runs the table."""
+    """Measures the traces and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path, help="where the traces are")
     parser.add_argument("--units", default="4,8,16,32", help="programming units per channel")

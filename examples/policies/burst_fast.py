@@ -1,4 +1,4 @@
-"""Writes a burst fast, and rewrites it at normal speed once the drive is idle: a small relative of ``ofwar``.
+"""Writes bursts fast and rewrites them at normal speed once the drive is idle: a simplified ``ofwar``.
 
 ssdlab run tiny examples/randwrite.fio --policy examples/policies/burst_fast.py:BurstFast
 """
@@ -17,31 +17,31 @@ class BurstFast(ssdlab.Policy):
 
     #: Fast data has a write frontier of its own: stream 1.
     host_streams = 2
-    #: A die that has been idle for so long is given something to rewrite.
+    #: Idle time of a die after which it is given a page to rewrite.
     idle_after = "1ms"
 
     def __init__(self, threshold: int = 8) -> None:
         self.threshold = threshold
 
     def setup(self) -> None:
-        """A run begins: what was fast in an earlier one is forgotten."""
+        """Starts a run, and forgets the fast pages of an earlier one."""
         self.fast: deque[tuple[int, int]] = deque()
         self.fast_pages = self.rewritten = 0
 
     def write(self, dispatch: Dispatch, view: View) -> Mode | tuple[Mode, int]:
-        """A host write is dispatched."""
+        """Chooses the write mode of a host write; fast data goes to stream 1."""
         if view.queued_write_pages <= self.threshold:
             return "normal"
         self.fast_pages += len(dispatch.units)
         return "fast", 1
 
     def placed(self, placed: Placed, view: View) -> None:
-        """Data has found its place: what is fast there is to be rewritten."""
+        """Records a page that was written fast and must be rewritten."""
         if placed.mode == "fast":
             self.fast.append((placed.lpn, placed.ppn))
 
     def idle(self, idle: Idle, view: View) -> ssdlab.PageMove | None:
-        """A die has nothing to do: the oldest page that is still where it was written fast is rewritten."""
+        """Returns the oldest page that is still where it was written fast, for an idle die to rewrite."""
         while self.fast:
             lpn, ppn = self.fast.popleft()
             if view.place_of(lpn) == ppn:
@@ -50,5 +50,5 @@ class BurstFast(ssdlab.Policy):
         return None
 
     def stats(self) -> Mapping[str, float]:
-        """Its numbers in the results."""
+        """Returns the policy's numbers for the results."""
         return {"fast_pages": self.fast_pages, "rewritten_pages": self.rewritten, "entries": len(self.fast)}

@@ -230,8 +230,8 @@ def _named(path: Path, beside: Path) -> Iterator[None]:
 def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force: bool) -> Path:
     """Has `write` fill a folder of this `kind`, adds its manifest, and puts it in the place of `path`.
 
-    At every moment the name leads to a complete folder, old or new. The old folder is removed last, and only if ssdlab
-    wrote everything in it.
+    The name never leads to an incomplete folder. The old folder is removed last, and only if ssdlab wrote everything in
+    it.
 
     Raises:
         InputError: as for :func:`check_new_folder`, or another process writes there; nothing has changed.
@@ -263,7 +263,7 @@ def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> N
     exchange(new, real)
     spare.remove(new)
     try:
-        # Last check: under its present name no other process can change the folder.
+        # Last check, now that no other process knows the name of the folder.
         _check_ours(path, new)
     except BaseException:
         exchange(new, real)

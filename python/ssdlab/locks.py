@@ -38,7 +38,7 @@ _held = _Held()
 def locked(*paths: Path) -> Iterator[None]:
     """Locks `paths` against all other callers of this function; a thread may lock a name again that it holds.
 
-    The lock is the system's (``flock``), on a file ``.NAME.lock`` beside the path that is removed at the end. It is
+    The lock is the system's (``flock``), on a file ``.NAME.lock`` beside the path, which is removed at the end. It is
     released when the process ends, in whatever way: a lock file that was left behind locks nothing. On a file system
     without locks no caller is kept out.
 

@@ -1,4 +1,4 @@
-"""What the tests share: the command line as a person types it, a small job, and one run of it."""
+"""Fixtures shared by the tests: the installed command, a small job, and one run of it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ number_ios=20000
 norandommap=1
 """
 
-#: A job that ends when it is interrupted.
+#: A job that runs until it is interrupted.
 LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
 
-#: The command as it was installed.
+#: The installed command.
 SSDLAB = str(Path(sys.executable).with_name("ssdlab"))
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def pytest_configure() -> None:
-    """Ctrl-C is what some tests press: what runs in the background of a shell ignores it, and hands that on to what it starts."""
+    """Restores the default handler of Ctrl-C, which some tests send.
+
+    A shell lets its background processes ignore the signal, and their children inherit this.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -49,7 +52,7 @@ def job(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def examples() -> Path:
-    """The folder of the examples."""
+    """The folder with the examples."""
     return Path(__file__).parents[2] / "examples"
 
 
@@ -75,7 +78,10 @@ def cli(tmp_path: Path) -> Command:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `ssdlab ARGUMENTS`, in which ``LONG`` is a long job; gives it once it holds `lock`, and kills it in the end."""
+    """Starts `ssdlab ARGUMENTS`, with a long job in place of ``LONG``.
+
+    Returns the process once it holds `lock`, and kills it at the end of the test.
+    """
     started: list[subprocess.Popen[str]] = []
     (tmp_path / "long.fio").write_text(LONG)
 
@@ -106,5 +112,5 @@ def result() -> ssdlab.Result:
 
 @pytest.fixture(scope="session")
 def comparison() -> ssdlab.Comparison:
-    """Two policies under the same job."""
+    """A comparison of two policies under the same job."""
     return ssdlab.compare("tiny", ssdlab.Workload.from_text(JOB), ["baseline", "ofwar"])

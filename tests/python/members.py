@@ -1,4 +1,4 @@
-"""Members of the family of policies, written again in Python: runs under them must be those of the engine's own."""
+"""Members of the policy family, reimplemented in Python: runs under them must equal runs under the engine's own."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SlcCache(ssdlab.Policy):
         }
 
 
-#: An entry of the rewrite queue: unit, place, erases of its block, time of the write.
+#: An entry of the rewrite queue: unit, place, erase count of its block, time of the write.
 Entry = tuple[int, int, int, int]
 
 
@@ -106,7 +106,8 @@ class Ofwar(ssdlab.Policy):
     def setup(self) -> None:
         facts = self.facts
         limits = facts.retention_by_wear[facts.write_modes.index("fast")]
-        # As the engine has it, where wear changes nothing: the limit less the margin and the time to rewrite a full queue.
+        # The engine's threshold if limits do not depend on wear: the limit less the margin and the time to rewrite a
+        # full queue.
         moved_at = max(0, min(limits, default=2**64 - 1) - facts.retention_margin)
         self.age_threshold = max(moved_at - self.queue_depth * facts.page_move_share, moved_at // 2) if limits else 2**64 - 1
         self.queue: deque[Entry] = deque()

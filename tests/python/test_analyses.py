@@ -1,4 +1,4 @@
-"""How long data lives, who accesses what, how close writes come: from Python and from the command line."""
+"""Trace analyses (retention, access, gaps), from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ssdlab.cli import app
 SECOND = 10**9
 MINUTE, HOUR, DAY, WEEK = (SECOND * span for span in (60, 3_600, 86_400, 604_800))
 COLUMNS = "time=1:ns,stream=2,offset=3:sector,size=4:sector,op=5,sep=blank"
-#: Two pages: the first is written at 0 and 90 s later, then its first sector at 2 h; the second at 0, and read.
+#: Two pages: the first is written at 0 and 90 s later, and its first sector again at 2 h; the second is written at 0
+#: and read later.
 ROWS = [
     (0, 0, 0, 16, "W"),
     (SECOND, 0, 8, 8, "R"),
@@ -29,7 +30,7 @@ ROWS = [
 
 
 def written(path, rows):
-    """A trace in a file, and how it is read."""
+    """Writes a trace to a file, and returns it as a workload with its columns."""
     path.write_text("".join(f"{at} {device} {sector} {sectors} {op}\n" for at, device, sector, sectors, op in rows))
     return ssdlab.Workload(path, columns=COLUMNS)
 
@@ -42,7 +43,7 @@ def trace(tmp_path):
 
 @pytest.fixture
 def ask(cli, trace):
-    """Asks the command line about it."""
+    """Runs `ssdlab trace` on the trace of two pages."""
     return lambda what, *arguments: cli("trace", what, trace.path, "--columns", COLUMNS, *arguments)
 
 
@@ -58,12 +59,13 @@ def refused(done, *words):
         assert word in done.stderr
 
 
-# -- retention ----------------------------------------------------------------------------------------------------------------
+# Retention
 
 
 def test_retention_by_hand(trace):
     found = traces.retention(trace)
-    # Eight sectors lived 90 s, one the rest of two hours; seven of those written then, the second page and the last are there.
+    # Eight sectors lived 90 s, and one from then until two hours. Still present: seven sectors of the second write,
+    # the second page, and the sector written last.
     assert (found.writes, found.overwritten, found.trimmed, found.unknown) == (25, 9, 0, 16)
     assert {one.name: one.writes for one in found.classes} == {
         "below a minute": 0,
@@ -74,11 +76,11 @@ def test_retention_by_hand(trace):
         "unknown (trace ended)": 16,
     }
     assert [mark.ended for mark in found.marks] == [0, 8, 9, 9]
-    # One sector was watched for no time when the eight ended.
+    # When the eight sectors ended, the sector written last had not yet been observed for any time.
     assert [mark.kaplan_meier for mark in found.marks] == [0, pytest.approx(8 / 24), None, None]
     assert found.marks[1].share == 8 / 25
     assert (found.longest.ns, found.longest.ended) == (2 * HOUR, 9)
-    # Of the sixteen left, eight lived less than two hours: one of those ended, seven were watched no longer.
+    # Of the sixteen sectors left, eight were observed for less than two hours: one of them ended, seven are censored.
     assert found.longest.kaplan_meier == pytest.approx(1 - (16 / 24) * (15 / 16))
     by_unit = traces.retention(trace, by="unit")
     assert (by_unit.by, by_unit.writes, by_unit.overwritten, by_unit.unknown) == ("unit", 4, 2, 2)
@@ -94,7 +96,7 @@ def test_the_curve_falls_and_ends_where_the_estimate_does(examples):
 
 
 def naive_lifetimes(rows, grain):
-    """Lifetimes and whether data ended, sector by sector or unit by unit."""
+    """Returns (lifetime, true if the data ended) for each sector or unit written."""
     there, found = {}, []
     for at, device, sector, sectors, op in rows:
         start, end = sector * 512, (sector + sectors) * 512
@@ -108,7 +110,7 @@ def naive_lifetimes(rows, grain):
 
 
 def naive_kaplan_meier(lives, at):
-    """The estimate by its definition: the share that lives shorter than `at`, and whether any was watched for so long."""
+    """Returns the Kaplan-Meier estimate at `at` by its definition, and true if any data was observed for that long."""
     survives = 1.0
     for time in sorted({ns for ns, ended in lives if ended and ns < at}):
         watched = sum(ns >= time for ns, _ in lives)
@@ -153,12 +155,12 @@ def test_retention_from_the_command_line(ask, trace):
     assert "25 sectors of 512 B written by 3 requests" in shown
     row = next(line for line in shown.splitlines() if "a minute to an hour" in line)
     assert row.split()[5:] == ["8", "0", "32.0", "%", "32.0", "%", "33.3", "%"]
-    # Repeated at once: the second pass overwrites all that the first left.
+    # The second pass overwrites all data that the first one left.
     twice = answered(ask("retention", "--json", "--repeat", 2, "--time-scale", 2))
     assert (twice["ends"]["overwritten"], twice["ends"]["unknown"]) == (9 + 16 + 9, 16)
 
 
-# -- access -------------------------------------------------------------------------------------------------------------------
+# Access
 
 
 def test_access_by_hand(trace):
@@ -169,7 +171,7 @@ def test_access_by_hand(trace):
     assert found.classes["write_only"].write_request_share == pytest.approx(2.5 / 3)
     assert found.classes["write_only"].write_access_share == 3 / 4
     assert found.classes["interleaved"].read_access_share == 1
-    # The second page is W R R: told by W R; its first write, alone in the window, is not.
+    # The second page has the accesses W R R. The window W R classifies it correctly; its first write alone does not.
     assert [window.accuracy for window in found.windows[:4]] == [3 / 6, 4 / 6, 5 / 6, 5 / 6]
     assert found.windows[2].full_share == 2 / 6
     assert found.windows[3].full_accuracy is None
@@ -209,7 +211,7 @@ def test_access_from_the_command_line(ask, trace):
     assert row.split()[2:4] == ["66.7", "%"]
 
 
-# -- gaps ---------------------------------------------------------------------------------------------------------------------
+# Gaps
 
 
 def test_gaps_by_hand(trace, tmp_path):
@@ -230,14 +232,14 @@ def test_gaps_by_hand(trace, tmp_path):
 def test_gaps_from_the_command_line(ask, trace):
     assert answered(ask("gaps", "--json")) == traces.gaps(trace).to_dict()
     assert answered(ask("gaps", "--json", "--of", "all", "--effective", "50us"))["bins"][0]["gaps"] == 1
-    # A hundred times as fast, 50 us are half a microsecond.
+    # At a time scale of 100, 50 us become half a microsecond.
     faster = answered(ask("gaps", "--json", "--of", "all", "--effective", "400ns", "--time-scale", 100))
     assert (faster["time_scale"], faster["bins"][1]["gaps"]) == (100, 1)
     shown = ask("gaps", "--program-time", "1ms", "--dies", 25).stdout
     assert "3 writes in 2.000 h · as recorded · T_effective 40.00 us (1.000 ms over 25 dies)" in shown
 
 
-# -- charts and bad input -----------------------------------------------------------------------------------------------------
+# Charts and bad input
 
 
 @pytest.mark.parametrize("what", ["retention", "access", "gaps"])

@@ -19,7 +19,7 @@ from ssdlab.cell import sweeps
 from ssdlab.cli import app
 
 PINNED = {"pe": 10_000, "age": "4d", "step": 0.4}
-#: A small code whose decoder is quick, a rate that it corrects and one that it does not.
+#: A small code with a fast decoder, an error rate that it corrects, and one that it does not correct.
 SMALL = {"code": "ldpc-256B/1KiB", "rber": [1e-2, 2.4e-2], "frames": 128}
 MEASURED = """\
 # of my chips
@@ -44,7 +44,7 @@ def refused(cli, *arguments):
     return done.stderr
 
 
-# -- pinned forms -------------------------------------------------------------------------------------------------------------
+# Pinned forms of the JSON documents
 
 
 def test_rber_in_its_pinned_form(cli):
@@ -79,7 +79,7 @@ def test_other_answers_are_the_engine_s(cli):
     assert both == {"pe": [0, 10_000], "budgets": [cell.ask("budget", cell="ofwar-mlc", pe=pe) for pe in (0.0, 1e4)]}
 
 
-# -- arrays -------------------------------------------------------------------------------------------------------------------
+# Arrays
 
 
 def test_scalars_give_plain_numbers():
@@ -159,7 +159,7 @@ def test_measurements_are_a_cell(cli, tmp_path):
     assert cell.rber(path, pe=5000).warnings[0] in beyond.stderr
 
 
-# -- long work ----------------------------------------------------------------------------------------------------------------
+# Long measurements
 
 
 def test_monte_carlo_does_not_depend_on_the_threads():
@@ -167,7 +167,7 @@ def test_monte_carlo_does_not_depend_on_the_threads():
     assert one.to_dict() == many.to_dict()
     assert sum(one.wrong.values()) > 1_000
     assert all(abs(z) < 4 for z in one.z.values())
-    # Each piece has a stream of its own.
+    # Each piece has a random stream of its own.
     half, whole = (cell.monte_carlo("ofwar-mlc", cells, **PINNED) for cells in (2_000_000, 4_000_000))
     assert whole.wrong["lsb"] != 2 * half.wrong["lsb"]
     assert cell.monte_carlo("ofwar-mlc", 1_000, seed=2).cells == 1_000
@@ -185,7 +185,7 @@ def test_a_code_is_measured_kept_and_taken_up(tmp_path, monkeypatch):
     monkeypatch.setattr(cell.codes, "ask", lambda what, **question: asked.append(what) or real(what, **question))
     assert cell.code(**SMALL, out=path) == first
     assert "code_count" not in asked
-    # One point more: only that is counted, and the file holds all three.
+    # Only the additional point is counted, and the file then holds all three.
     more = cell.code(**{**SMALL, "rber": [1.8e-2, 2.4e-2]}, out=path)
     assert [point.rber for point in more.soft[0].points] == pytest.approx([1e-2, 1.8e-2, 2.4e-2])
     assert asked.count("code_count") == 2
@@ -242,11 +242,11 @@ def test_ctrl_c_keeps_what_was_counted(tmp_path):
     kept = cell.load_code(out)
     assert kept.status == "partial"
     assert kept.to_dict() == json.loads(stdout)
-    # The second point was done after the first round.
+    # The second point was complete after the first round.
     assert kept.soft[0].points[1].failed >= 50
 
 
-# -- charts -------------------------------------------------------------------------------------------------------------------
+# Charts
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_json_and_plot_go_together(cli, tmp_path):
     assert (tmp_path / "chart.html").is_file()
 
 
-# -- the terminal -------------------------------------------------------------------------------------------------------------
+# Terminal output
 
 
 def test_tables_are_in_units_people_read(cli):
@@ -376,7 +376,7 @@ def test_tables_are_in_units_people_read(cli):
 )
 def test_what_is_wrong_is_said(tmp_path, monkeypatch, arguments, text):
     monkeypatch.chdir(tmp_path)
-    # In this process: there are many of them.
+    # Run in this process for speed, because there are many cases.
     done = CliRunner().invoke(app, ["cell", *map(str, arguments)])
     assert (done.exit_code, done.stdout) == (2, "")
     assert text in done.stderr
@@ -419,7 +419,7 @@ def test_error_rates_of_their_own_have_no_wear():
 
 
 def test_a_step_that_keeps_a_promise_is_found_wherever_it_is():
-    """At a hair's breadth one bit stands too low for a year."""
+    """With a very narrow step, the level of a one-bit cell is too low to keep data for a year."""
     step = cell.modes("volt-slc", pe=30_000, retention="1y").step
     assert step > 0.4
     assert cell.limits("volt-slc", pe=30_000, step=step).retention_s >= 0.999 * 365 * 86_400

@@ -1,4 +1,4 @@
-"""How a chart is drawn, whatever it shows: labels, marks, legends, in both back ends."""
+"""Drawing of charts in both back ends: labels, marks, legends."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NAMES = ["hm_0", "a load with a long name", "another with a name as long", "prxy
 
 
 def chart(*series: Series, x: Axis | None = None, **fields) -> Chart:
-    """A chart of the series."""
+    """Returns a chart of the series."""
     return Chart("some title", x or Axis("x"), Axis("y"), series, **fields)
 
 
 def page(drawn: Chart, tmp_path) -> tuple[list[dict], dict]:
-    """The traces and the layout of a chart's page."""
+    """Returns the Plotly traces and the layout in the page of a chart."""
     html = drawn.save(tmp_path / "chart.html").read_text()
     start = html.index("[", html.rindex("Plotly.newPlot("))
     traces, after = json.JSONDecoder().raw_decode(html[start:])

@@ -17,7 +17,7 @@ FILES = ["drive.toml", "latency.parquet", "manifest.json", "report.html", "summa
 
 
 def without_wall_time(folder: Path) -> dict[str, object]:
-    """The files of a folder as bytes, but `summary.json` without the one number that may differ."""
+    """Returns the files of a folder as bytes, `summary.json` without `wall_s`, the only value that may differ."""
     content: dict[str, object] = {path.name: path.read_bytes() for path in folder.iterdir()}
     summary = json.loads((folder / "summary.json").read_text())
     assert summary.pop("wall_s") >= 0

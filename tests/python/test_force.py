@@ -1,4 +1,4 @@
-"""What `--force` replaces: a folder that is all ours, and nothing else."""
+"""Replacement with `--force`: only a folder in which ssdlab wrote every file."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def content_of(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def life() -> ssdlab.Lifetime:
-    """A short life."""
+    """A short lifetime run."""
     workload = ssdlab.Workload.from_text("[writes]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=20000\nnorandommap=1\n")
     return ssdlab.lifetime("tiny", workload, max_passes=1)
 
 
 @pytest.fixture
 def saved(result, comparison, life, tmp_path):
-    """A folder of each kind, by its kind."""
+    """Folders of all kinds, by kind."""
     page = Outcome(name="none", summary="None.", quick=True, entries=())
     return {
         "result": result.save(tmp_path / "result"),
@@ -71,7 +71,7 @@ def test_equal_results_have_equal_manifests(result, tmp_path):
 
 def test_a_folder_of_any_kind_is_replaced(saved, result):
     for folder in saved.values():
-        (folder / files_in(folder)[0]).unlink()  # thinned out
+        (folder / files_in(folder)[0]).unlink()  # a listed file may be missing
         assert files_in(result.save(folder, force=True)) == RESULT
 
 
@@ -213,7 +213,7 @@ def test_the_working_directory_is_never_replaced(cli, job, result, tmp_path, pla
         done = cli("run", "tiny", job, "--out", place, *force)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
         assert "working directory" in done.stderr
-    # Nor as a result folder, whose own folder may be one as well.
+    # Not even if the working directory is a result folder.
     shutil.rmtree(here)
     before = content_of(result.save(here))
     done = cli("run", "tiny", job, "--out", place, "--force")
@@ -255,7 +255,7 @@ def test_an_empty_folder_needs_no_force(result, tmp_path):
 
 @pytest.fixture(params=["exchanged at once", "renamed one after the other"])
 def system(request, monkeypatch):
-    """A system that exchanges folders, and one that does not."""
+    """Runs a test on a system that exchanges folders in one step, and on one that does not."""
     if request.param == "renamed one after the other":
         monkeypatch.setattr(exchange, "_at_once", lambda one, other: False)
 

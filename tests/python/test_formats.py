@@ -1,4 +1,4 @@
-"""What other tools read: fio's JSON; the spans of dies and channels."""
+"""Output for other tools: fio's JSON, and the spans of dies and channels."""
 
 from __future__ import annotations
 

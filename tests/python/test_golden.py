@@ -1,4 +1,4 @@
-"""The golden runs through the wheel: the release build must give the results that the test build gave."""
+"""The golden runs through the wheel: the release build must give the same results as the test build."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUNS = tomllib.loads((GOLDEN / "runs.toml").read_text())
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two documents differ, key by key."""
+    """Yields the differences between two documents, key by key."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old | new:
             if key not in old:

@@ -1,4 +1,4 @@
-"""A run whose results cannot be written: they are shown, and kept elsewhere where that is possible."""
+"""Runs whose results cannot be written: the results are shown, and kept elsewhere if possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdlab import papers
 from ssdlab.cli import keeping
 from ssdlab.cli.options import Targets
 
-#: Commands that may be interrupted, and what they print.
+#: Commands that may be interrupted, each with a function that finds the status in its JSON document.
 LONG_COMMANDS = {
     "run": (["run", "tiny", "LONG"], lambda document: document["status"]),
     "compare": (["compare", "tiny", "LONG", "--policy", "baseline"], lambda document: document["runs"][0]["status"]),
@@ -34,7 +34,7 @@ NOT_SAVED = "aged: File too large; it was not written, and cost the run nothing 
 
 
 def limit_files(size: int):
-    """Has files end at `size` bytes in the process to come, as on a full disk."""
+    """Returns a function for a child process that limits its files to `size` bytes, as on a full disk."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_put_in_place_is_kept(start, temporary, tmp_path, command
     assert f"{out}: its folder {out.parent} does not exist" in stderr
     assert f"the results are kept in {kept}" in stderr
     assert "the same bytes" not in stderr
-    # The line that puts them in place does.
+    # The printed command moves the results into place.
     out.parent.mkdir()
     line = next(line for line in stderr.splitlines() if " mv " in line)
     subprocess.run(shlex.split(line[line.index("mv ") :]), check=True)
@@ -94,7 +94,7 @@ def test_what_cannot_be_put_in_place_is_kept(start, temporary, tmp_path, command
 
 @pytest.fixture
 def write(result, temporary, capsys):
-    """Shows and writes the results of a run as the command does; the exit status, and what is said."""
+    """Shows and writes the results of a run as the command does; returns the exit status and the messages."""
 
     def call(targets: Targets, show=lambda: None) -> tuple[int, str]:
         status = 0
@@ -110,7 +110,7 @@ def write(result, temporary, capsys):
 
 @pytest.fixture
 def tiny_disk(tmp_path):
-    """A file system with room for half a folder, where one can be mounted."""
+    """A file system with space for half a result folder; without the right to mount one, the test is skipped."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if (
@@ -197,7 +197,7 @@ def test_a_drive_that_cannot_be_saved_is_named_although_nothing_can_be_shown(cli
 @pytest.mark.parametrize("option", ["save", "history", "timeline", "log_commands"])
 @pytest.mark.parametrize("hindrance", ["its folder is gone", "a folder has its name"])
 def test_a_file_that_cannot_be_put_in_place_costs_nothing_else(tmp_path, option, hindrance):
-    """It is looked at before the run; what happens in the minutes of a run shows at its end."""
+    """The path is checked before the run; changes during the run are found only at its end."""
     path = tmp_path / "sub" / "file.csv"
     path.parent.mkdir()
 
@@ -272,7 +272,7 @@ def test_results_are_written_although_showing_them_fails(cli, write, job, tmp_pa
     with pytest.raises(ZeroDivisionError):
         write(Targets(tmp_path / "one", False, None), show)
     assert ssdlab.load_result(tmp_path / "one").status == "complete"
-    # A terminal without the letters of the table.
+    # A terminal whose encoding lacks the characters of the table.
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     assert cli("run", "tiny", job, "--out", tmp_path / "two").returncode == 1
     assert ssdlab.load_result(tmp_path / "two").status == "complete"

@@ -1,4 +1,4 @@
-"""Lives of small drives, from Python and as a person types them."""
+"""Lifetime runs of small drives, from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import ssdlab
 
-#: Two dies of 32 blocks, rated for 240 cycles; erases of a block that is half worn wear twice as much.
+#: Two dies of 32 blocks, rated for 240 cycles; in the second half of the rating, an erase causes twice the wear.
 DRIVE = """\
 base = "tiny"
 [flash]
@@ -54,7 +54,7 @@ def test_both_methods_give_the_cycles_of_the_closed_form(small, writes):
     assert full.cycles_mean == pytest.approx(360, rel=0.01)
     assert full.max_pe_ratio == pytest.approx(full.cycles_mean / 240)
     assert full.report["cycles_min"] < full.cycles_mean < full.report["cycles_max"]
-    # Blocks are 16 pages: what the erases made room for was programmed, by the host and for it.
+    # Blocks have 16 pages: the data programmed, relocations included, is as much as was erased.
     programmed = full.report["erases"] * 16 * 4096
     assert full.host_bytes_written * (full.write_amplification or 0) == pytest.approx(programmed, rel=0.03)
     assert full.years == pytest.approx(full.report["simulated_ns"] / 365.25 / 86_400e9)
@@ -113,7 +113,7 @@ def test_a_folder_is_written_and_nothing_else(cli, small, writes, tmp_path):
     refused = cli(*arguments, "--out", "life")
     assert (refused.returncode, "not empty" in refused.stderr) == (2, True)
     assert cli(*arguments, "--out", "life", "--force").returncode == 0
-    # What it resolved can be run again, to the same life.
+    # The resolved description can be run again, and gives the same lifetime.
     (tmp_path / "again.toml").write_text((folder / "drive.toml").read_text())
     again = ssdlab.lifetime(tmp_path / "again.toml", writes).report
     known = json.loads((folder / "lifetime.json").read_text())
@@ -155,7 +155,7 @@ def test_progress_goes_from_start_to_end(small, writes):
         (("--wear-limit", "nan"), "--wear-limit: nan: expected a finite number"),
         (("--intervals", "-3"), "--intervals: -3: expected 1..=1000"),
         (("--max-passes", "0"), "--max-passes: 0: expected 1 or more"),
-        (("--retention", "1y"), "--retention: what must be kept matters to --until error_rate"),
+        (("--retention", "1y"), "--retention: applies only to --until error_rate"),
         (("--set", "flash.erase_mode=[{name='a', wear=[1, -2]}]"), "flash.erase_mode[0].wear[1]: -2: expected 0..=1000"),
         (("--force",), "--force: replaces what is already there"),
     ],

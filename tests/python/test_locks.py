@@ -72,7 +72,7 @@ def test_what_was_written_meanwhile_is_seen_under_the_lock(result, tmp_path, mon
     taken = locks.locked
 
     def slow(*names: Path):
-        result.save(tmp_path / "out")  # by a command that ends just now
+        result.save(tmp_path / "out")  # by another command, just before the lock is taken
         return taken(*names)
 
     monkeypatch.setattr("ssdlab.cli.options.locked", slow)
@@ -81,7 +81,7 @@ def test_what_was_written_meanwhile_is_seen_under_the_lock(result, tmp_path, mon
 
 
 def elsewhere(work) -> list[BaseException]:
-    """What `work` raises in another thread."""
+    """Returns the exceptions that `work` raises in another thread."""
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -101,7 +101,7 @@ def test_a_result_is_not_saved_where_another_is_written(result, tmp_path):
         raised = elsewhere(lambda: result.save(tmp_path / "out"))
         assert [type(error) for error in raised] == [ssdlab.InputError]
         assert "out: in use by process" in str(raised[0])
-        # Whoever holds the lock writes.
+        # The holder of the lock may write.
         result.save(tmp_path / "out")
     assert elsewhere(lambda: result.save(tmp_path / "out", force=True)) == []
     assert entries(tmp_path) == ["out"]
@@ -128,7 +128,7 @@ def test_a_lock_that_its_holder_has_removed_is_taken_anew(tmp_path, monkeypatch)
     def late(descriptor: int, how: int) -> None:
         calls.append(descriptor)
         if len(calls) == 1:
-            lock.unlink()  # by its last holder, after it was opened here
+            lock.unlink()  # removed by its previous holder, after it was opened here
         flock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", late)

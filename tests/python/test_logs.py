@@ -1,4 +1,4 @@
-"""What runs write while they go on: commands, timelines, physical histories; and the readers of each."""
+"""Files written during a run (commands, timelines, physical histories) and their readers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COLUMNS = ["time_ns", "event", "die", "place", "mode", "reason", "job"]
 
 
 def commands(count: int) -> str:
-    """A job of so many commands, however small the drive."""
+    """Returns a job of `count` commands, which may write more than the drive holds."""
     return JOB.replace("20000", str(count)) + "io_size=100g\n"
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """A protobuf varint, and where it ends."""
+    """Reads a protobuf varint; returns its value and the position after it."""
     value = shift = 0
     while True:
         value |= (data[at] & 127) << shift
@@ -36,7 +36,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a protobuf message, without regard to what they mean."""
+    """Yields the fields of a protobuf message: numbers and values, uninterpreted."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -215,7 +215,7 @@ def test_bad_options_are_refused(cli, job, options, said):
 
 
 def peak_memory(job: str, tmp_path: Path, *options: str) -> int:
-    """The most memory that a run of a job takes [KiB]."""
+    """Returns the peak memory of a run of a job [KiB]."""
     (tmp_path / "big.fio").write_text(job)
     script = (
         "import resource, subprocess, sys;"
@@ -230,7 +230,7 @@ def peak_memory(job: str, tmp_path: Path, *options: str) -> int:
 
 
 def test_what_is_written_is_not_held(tmp_path):
-    """Held in memory, a command and its spans took well over a kilobyte."""
+    """A command and its spans would take well over a kilobyte if they were held in memory."""
     files = [str(tmp_path / name) for name in ("c.parquet", "t.pftrace", "h.csv.zst")]
     options = ("--log-commands", files[0], "--timeline", files[1], "--history", files[2])
     few, many = (peak_memory(commands(count), tmp_path, *options) for count in (150_000, 450_000))
@@ -258,7 +258,7 @@ def test_a_large_file_is_remarked_on_once(tmp_path, monkeypatch, capfd):
 
 @pytest.mark.parametrize("option", ["--log-commands", "--timeline", "--history", "--save"])
 def test_a_file_that_cannot_be_written_costs_nothing_else(tmp_path, job, option):
-    """The disk is full after 64 KiB: what was measured is printed all the same, and nothing half-written stays."""
+    """The disk is full after 64 KiB: the results are printed nevertheless, and no half-written file is left."""
     name = tmp_path / "big.csv"
 
     def limited() -> None:

@@ -1,4 +1,4 @@
-"""The AGCR experiment: its helpers exactly, and the pieces of it that take seconds."""
+"""The AGCR experiment: exact tests of its helpers, and its pieces that take only seconds."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_value_is_asserted_of_twelve_whole_volumes_only(tmp_path):
 
 
 class Folder(Traces):
-    """A user's folder with these volumes, whole."""
+    """A user's folder that holds the named volumes, complete."""
 
     def __init__(self, *names: str) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ def test_a_user_with_as_many_volumes_as_the_paper_runs_nothing_else():
         4_000_000,
         8_000,
     ]
-    # Those of which more is asked, or others in their place.
+    # The named loads among those that are run; if there are none, as many others.
     other = Setting(traces=Folder(*MSR_VOLUMES[-12:]))
     assert [load.name for load in why._chosen(many, ("hm_0", "mail"), ())] == ["hm_0"]
     assert [load.name for load in why._chosen(other, ("hm_0", "mail"), ())] == [*MSR_VOLUMES[-12:-10]]
@@ -113,7 +113,7 @@ def test_every_load_says_what_it_is():
 
 
 def case(**ours) -> figures.Case:
-    """A load whose runs are alike, but for AGCR's."""
+    """Returns a load whose runs are equal, except AGCR's."""
     runs = {policy: measured() for policy in POLICIES}
     return figures.Case(look_alike("prxy_0"), {**runs, "AGCR": measured(**ours)})
 
@@ -140,7 +140,7 @@ def test_cheaper_reads_are_asked_of_loads_that_read():
         found = verdicts(figures._mechanisms([case(read_us=read_us, page_writes={"low": 1, "medium": 0, "high": 0})]))
         return [verdict for what, verdict in found.items() if what.startswith("reads")]
 
-    # Of the rival whose old data is read at medium cost, and of the one whose old data is as AGCR's.
+    # Verdicts over the rival whose old data is read at medium cost, and over the one whose old data is as AGCR's.
     assert (reads(99.0), reads(101.0), reads(103.0)) == (["met", "met"], ["missed", "met"], ["missed", "missed"])
 
 
@@ -151,7 +151,7 @@ def test_an_overload_stays_out_of_the_means():
     assert [entry.ours for entry in found if entry.what.startswith("mean response of AGCR over the rival, mean")] == [-0.5, -0.5]
     (alone,) = [entry for entry in found if entry.what.endswith("prxy_0 (look-alike)")]
     assert alone.ours == 9.0
-    # Of a whole trace there is nothing to say before the reason.
+    # The note of a whole trace consists of the reason only.
     whole = figures.Case(dataclasses.replace(flooded.load, is_trace=True), flooded.runs)
     (alone,) = [entry for entry in figures._figure_7([usual, whole], whole=False) if entry.what.endswith("prxy_0")]
     assert alone.note == figures._OVERLOAD
@@ -190,7 +190,7 @@ def test_who_overwrites_writes_cheaper_and_rewrites_little():
     assert found.over("LCW/HCR", "MCW/MCR", "write") < found.over("AGCR", "MCW/MCR", "write") < 1
     assert found.over("HCW/LCR", "MCW/MCR", "write") > 1
     assert found.over("AGCR", "rival", "write") < 0.8
-    # The rival's reads of old data are as cheap as AGCR's, or at medium cost.
+    # One rival reads old data as cheaply as AGCR, the other at medium cost.
     assert found.over("AGCR", RIVALS[1], "read") < 0.6 < found.over("AGCR", RIVALS[0], "read")
     assert 0 <= found.runs["AGCR"].rewritten <= 0.01
     assert (found.overwrites, found.is_overload) == (True, False)

@@ -1,4 +1,4 @@
-"""The autoFTL experiment: what it runs, what it takes from a run, and that its verdicts can go wrong."""
+"""The autoFTL experiment: its loads, the values taken from a run, and verdicts that can fail."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_what_is_run_stands_in_for_what_is_not_there():
 
 def test_lives_of_a_phone(download: Case, lives: dict[str, Life]):
     full, minus = lives["autoftl"], lives["autoftl_minus"]
-    # The wear of an erase lies between that of EV4, slow, and the nominal one.
+    # The wear of an erase lies between that of the slow EV4 and the nominal one.
     assert 1.0 < minus.max_pe < full.max_pe < 1.93
     assert full.slow > 0.5
     assert minus.slow == 0.0
@@ -84,7 +84,7 @@ def test_verdicts_can_go_wrong(download: Case):
         return [entry.verdict for entry in results._mechanisms(measured)]
 
     assert verdicts(found(download, 1.9, 1.7, 4), found(faster, 1.5, 1.4, 1)) == ["met"] * 4
-    # The faster replay gains more, from higher voltages, with lazy erases, and slow ones bring nothing.
+    # All four fail: the faster replay gains more, at higher voltages, with lazy erases, and slow erases gain nothing.
     assert verdicts(found(download, 1.4, 1.4, 4), found(faster, 1.9, 1.9, 1, lazy=0.5)) == ["missed"] * 4
 
 

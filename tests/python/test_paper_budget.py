@@ -1,4 +1,4 @@
-"""The one budget: tables that close, figures that are taken as they are said to be, verdicts that can go wrong."""
+"""The one budget: tables that close, figures computed as documented, verdicts that can fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def a_run(**fields: float) -> Run:
 
 
 def test_the_window_is_spent_once():
-    # A worn cell at the normal step has nothing left for a gentler erase; a slower program or a younger cell has.
+    # With a worn cell, the normal step leaves no margin for a gentler erase; a slower program or a younger cell does.
     at_end = [tables.gentlest(tables.RATED, slower) for slower in tables.GENTLE]
     assert at_end[0] == pytest.approx(0.0, abs=1e-3)
     assert 0.1 < at_end[1] < at_end[2] < tables.gentlest(5000, 2.0) <= 1.061
@@ -53,7 +53,8 @@ def test_every_mode_is_derived_and_every_combination_closes():
                 assert ssdlab.check(ssdlab.Drive.from_text(text), set=settings)
     modes = ssdlab.describe(runs.resolved("all", 1.0))["write_modes"]
     times = {mode["name"]: mode["program_ns"] for mode in modes}
-    # At the rated wear the full promise has no wider step than the normal one; a short promise has, and softer sensing.
+    # At the rated wear, the full promise allows no step wider than the normal one; a short promise or softer sensing
+    # does.
     assert times["full_quick_0"] == pytest.approx(times["normal"], rel=1e-3)
     assert times["fast"] < 0.65 * times["normal"]
     assert times["short_slow_0"] < times["full_slow_0"] < times["full_quick_0"] < times["full_quick_2"]
@@ -79,10 +80,10 @@ def test_one_bit_per_cell_and_weak_codes_are_on_the_same_drive(load):
     base, cached, relaxed, rival = (
         runs.run(named[name], load, 200.0, 0.0) for name in ("baseline", "slc_cache", "rr_ecc", "bch_ldpc")
     )
-    # What is cached is quick, fills blocks of half the pages, and is written again.
+    # Cached data is written fast, fills blocks of half the pages, and is written again.
     assert cached.mean_ns < base.mean_ns
     assert (cached.programs, cached.wear) > (base.programs, 1.2 * base.wear)
-    # The strong code is the bottleneck unless it is kept for what outlives the weak one.
+    # The strong code is the bottleneck unless it is used only for data that outlives the weak code.
     assert relaxed.mean_ns < 1.1 * base.mean_ns < 0.5 * rival.mean_ns
     modes = {mode["name"]: mode for mode in ssdlab.describe(runs.resolved("codes", 0.0))["write_modes"]}
     assert modes["fast"]["program_ns"] == modes["normal"]["program_ns"]
@@ -128,7 +129,7 @@ def test_what_waits_for_nothing_is_as_fast_as_can_be_told(load):
 
 
 def board(load, **tweaks: dict[str, float]) -> Board:
-    """Every contender as the baseline is, but for some."""
+    """Returns a board on which every contender equals the baseline, except for the given fields."""
     on = Busy(load, 1.0, a_run())
     plain = {contender.name: {} for contender in CONTENDERS}
     found = []

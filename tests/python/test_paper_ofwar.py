@@ -1,4 +1,4 @@
-"""The OFWAR experiment: its helpers exactly, and the pieces of it that take seconds."""
+"""The OFWAR experiment: exact tests of its helpers, and its pieces that take only seconds."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_file_without_a_length_is_played_whole(tmp_path):
 def test_a_power_failure_comes_out_as_the_margin_and_the_supercapacitor_say():
     given = [*power.entries(Setting(quick=True))]
     entries = [each for each in given if isinstance(each, Entry)]
-    # The paper's second is that of a drive with more bus than its own.
+    # The paper's shutdown within a second requires more channel bandwidth than its drive has.
     assert [each.what.split(" with")[0] for each in entries if each.verdict == "missed"] == ["graceful shutdown"]
     assert sum(each.verdict == "met" for each in entries) == 5
     assert {each.name for each in given if isinstance(each, Picture)} == {"ofwar-power", "ofwar-supercapacitor"}

@@ -1,4 +1,4 @@
-"""`ssdlab paper`: names, folders, and the page that it writes."""
+"""`ssdlab paper`: names, folders, and the page written."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ A small one.
 
 
 def entry(**fields) -> Entry:
-    """An entry with some fields filled in."""
+    """Returns an entry with defaults for the fields that are not given."""
     given = {"work": "OFWAR", "where": "section 1", "what": "first", "published": "1", "standing": "stated", "ours": 1.0}
     return Entry(**(given | {"shown": "1.0"} | fields))
 
@@ -74,7 +74,7 @@ def outcome(monkeypatch) -> Outcome:
 
 
 def with_note(found: Entry) -> Entry:
-    """The entry with a note of its own."""
+    """Returns a copy of the entry with another note."""
     fields = {name: getattr(found, name) for name in ("work", "where", "what", "published", "standing", "ours", "shown", "low")}
     return Entry(**fields, high=found.high, note="another note")
 
@@ -154,7 +154,7 @@ def test_the_setting_reaches_the_experiment(monkeypatch, tmp_path):
 
 @pytest.fixture
 def command(monkeypatch):
-    """`ssdlab paper ...` with two small experiments and no others."""
+    """Runs `ssdlab paper ...` with two small experiments only."""
     monkeypatch.setattr(papers, "EXPERIMENTS", {"small": small, "other": small})
 
     def call(*arguments: object):

@@ -1,4 +1,4 @@
-"""The retention relaxation experiment: its helpers exactly, and the pieces of it that take seconds."""
+"""The retention relaxation experiment: exact tests of its helpers, and its pieces that take only seconds."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_a_run_takes_from_the_summary():
     job = {"name": "w", "pattern": "random", "read_share": 0.0, "depth": 1, "requests": 50}
     summary = ssdlab.run(CODES, {"kind": "synthetic", "job": [job]}, "bch_ldpc", precondition="none").summary
     found = Run.from_summary(summary)
-    # 4 KiB at 20 MB/s; alone nothing waits.
+    # 4 KiB at 20 MB/s; a single command does not wait.
     assert (found.writes, found.host, found.encoding_ns, found.waiting_ns) == (50, 50, 204_800.0, 0.0)
     assert found.encoder == pytest.approx(204_800 / found.write_ns)
     assert found.write_ns == summary["latency"]["write"]["mean_ns"]
@@ -89,7 +89,7 @@ def test_weeks_of_a_trace_are_passes(rsrch, tmp_path):
     assert weeks._repeats(rsrch) == ""
     assert loads.weekly(Setting(traces=Traces(tmp_path))) == [load]
     assert "not the whole trace" in loads.note_of(load)
-    # A day later nothing that is needed for weeks is left of it.
+    # A file that is too short for runs of weeks is not used; stand-ins take its place.
     path.write_text(f"{rows[0]}\n{rows[0].replace(str(start), str(start + 10**7))}\n")
     assert [each.name for each in loads.weekly(Setting(traces=Traces(tmp_path)))] == ["rsrch_1", "wdev_1", "game"]
 
@@ -168,7 +168,7 @@ def test_a_gain_that_is_not_as_published_has_its_reason():
 
 
 def test_a_short_trace_sees_no_end_of_the_last_writes(tmp_path):
-    # Four sectors of which one is written three times: six writes, of which four are the last.
+    # Four sectors, one of which is written three times: six writes, four of which are the last of their sectors.
     path = tmp_path / "rsrch_1.csv"
     start, week = 128_166_372_000_000_000, 7 * 86_400 * 10**7
     path.write_text("".join(f"{start + at * week // 8},h,0,Write,{512 * at * (at < 4)},512,1\n" for at in (0, 1, 2, 3, 4, 5)))
@@ -187,7 +187,7 @@ def test_the_program_alone_is_two_times_as_fast():
 
 
 def entries_of(pieces):
-    """The entries among what an experiment yields."""
+    """Returns the entries among the pieces that an experiment yields."""
     return [piece for piece in pieces if hasattr(piece, "verdict")]
 
 

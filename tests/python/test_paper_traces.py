@@ -17,7 +17,7 @@ DAY = 86_400 * 10_000_000
 
 
 def msr(path: Path, count: int, *, reads: int = 0, days: float = 7.0) -> Path:
-    """A trace in the format of MSR Cambridge, spread over some days; the first ones read."""
+    """Writes a trace in the format of MSR Cambridge over some days; its first `reads` requests are reads."""
     step = round(days * DAY / max(count - 1, 1))
     lines = [
         f"{128_166_372_000_000_000 + index * step},hm,0,{'Read' if index < reads else 'Write'},{index * 4096},4096,100"
@@ -48,13 +48,13 @@ def test_a_trace_is_known_by_its_file_name(trace, file, expected):
     assert KNOWN[trace].matches(Path(file)) is expected
 
 
-def of_so_many(monkeypatch, count: int) -> None:
-    """Makes the whole `hm_0` a trace of so many requests."""
+def set_request_count(monkeypatch, count: int) -> None:
+    """Sets the number of requests that the whole `hm_0` is known to have."""
     monkeypatch.setitem(KNOWN, "hm_0", dataclasses.replace(KNOWN["hm_0"], requests=count))
 
 
 def test_a_trace_of_its_length_its_week_and_its_share_of_writes_is_whole(tmp_path, monkeypatch):
-    of_so_many(monkeypatch, 1000)
+    set_request_count(monkeypatch, 1000)
     msr(tmp_path / "hm_0.csv", 1000, reads=355)
     found = Traces(tmp_path).find("hm_0")
     assert found is not None
@@ -62,7 +62,7 @@ def test_a_trace_of_its_length_its_week_and_its_share_of_writes_is_whole(tmp_pat
 
 
 def test_what_differs_from_the_whole_trace_is_said(tmp_path, monkeypatch):
-    of_so_many(monkeypatch, 1000)
+    set_request_count(monkeypatch, 1000)
     msr(tmp_path / "hm_0.csv", 1000, reads=500, days=3.5)
     found = Traces(tmp_path).find("hm_0")
     assert found is not None
@@ -93,7 +93,7 @@ def test_a_fragment_of_the_right_span_is_not_whole():
 
 
 def test_of_several_files_the_whole_one_is_taken_else_the_largest(tmp_path, monkeypatch):
-    of_so_many(monkeypatch, 200)
+    set_request_count(monkeypatch, 200)
     deeper = tmp_path / "deeper"
     deeper.mkdir()
     msr(tmp_path / "hm_0.first.csv", 400, reads=142, days=1)

@@ -8,7 +8,7 @@ import pytest
 
 from ssdlab import cell, papers
 
-#: Where cells are drawn one by one: step, cycles, age, and what else differs.
+#: Conditions at which cells are drawn one by one: step, cycles, age, and other fields.
 POINTS = (
     (0.20, 10_000, "0h", {}),
     (0.20, 10_000, "87660h", {}),
@@ -40,13 +40,13 @@ def test_every_work_has_its_entries(entries):
 
 
 def test_what_one_sensing_corrects_is_enclosed(entries):
-    # More wears and twice the codewords give 6.45e-3; fewer err on the safe side.
+    # With more points of wear and twice the codewords the limit is 6.45e-3; with fewer it errs on the safe side.
     (limit,) = [entry.ours for entry in entries if entry.where.startswith("CBER")]
     assert limit == pytest.approx(6.45e-3, rel=0.06)
 
 
 def test_sensing_finer_corrects_more():
-    # At this wear nothing is left to a hard decision, and hardly anything to seven references.
+    # At this wear a hard decision fails for every codeword, and seven references for hardly any.
     on = {"cell": "ofwar-mlc", "step": 0.3, "age": "30d", "pe": 29_638}
     measured = cell.code("ldpc-448B/4KiB", **on, soft_levels=3, frames=1_024)
     lost = [level.points[0].failed / level.points[0].frames for level in measured.soft]

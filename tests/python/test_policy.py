@@ -1,4 +1,4 @@
-"""Policies in Python: the contract, what is answered wrongly, exceptions, Ctrl-C, the command line."""
+"""Policies in Python: the contract, invalid answers, exceptions, Ctrl-C, the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conftest import SSDLAB
 from members import AllFast, Ofwar, SlcCache
 from ssdlab.policy import CALLS, QUESTIONS, Needs
 
-#: Reads, single writes, bursts, trims, and pauses in which dies are idle.
+#: A load with reads, single writes, bursts, trims, and pauses in which dies are idle.
 LOAD = """\
 [mixed]
 rw=randrw
@@ -42,7 +42,7 @@ bs=4k
 number_ios=300
 rate_iops=200
 """
-#: A drive with several levels of erase, small enough that everything is collected.
+#: A drive with several erase levels, small enough that all its blocks are collected.
 LEVELS = """\
 base = "tiny"
 [[flash.erase_mode]]
@@ -70,13 +70,13 @@ HERE = Path(__file__).name
 
 
 def run(policy, seed=1, **options):
-    """A run on the small drive with levels of erase."""
+    """Runs a policy on the small drive with erase levels."""
     drive = ssdlab.Drive.from_text(LEVELS)
     return ssdlab.run(drive, ssdlab.Workload.from_text(JOB), policy, set=SMALL, seed=seed, **options)
 
 
 def content(result):
-    """All that a run gave, but for the policy's name and the wall time."""
+    """Returns all results of a run, except the policy's name and the wall time."""
     summary = {name: value for name, value in result.summary.items() if name not in ("policy", "wall_s")}
     return summary, result.latency_table(), result.timeline_table(), result.command_table(), result.span_table()
 
@@ -125,7 +125,7 @@ REASONS = ["gc", "wear", "rewrite", "reprogram", "scrub", "evacuate"]
 
 
 class RandomPolicy(ssdlab.Policy):
-    """Answers at random whatever the contract lets it."""
+    """Gives random answers within the contract."""
 
     def setup(self):
         chance = self.random.random
@@ -226,7 +226,7 @@ def test_random_answers_do_a_drive_no_harm(seed, tmp_path):
     saved = tmp_path / "aged.state"
     one = run(RandomPolicy, seed, save=saved, record_commands=True)
     assert one.commands["read"] + one.commands["write"] + one.commands["trim"] == 3020
-    # A loaded drive is audited: its map, its valid counts, its blocks.
+    # Loading audits the drive: its map, its valid counts, its blocks.
     again = run("baseline", seed, load=saved)
     assert again.status == "complete"
     assert content(run(RandomPolicy, seed, record_commands=True)) == content(one)
@@ -259,7 +259,7 @@ def test_calls_that_are_not_overridden_are_not_made(monkeypatch):
         def write(self, dispatch, view):
             return "normal"
 
-    # It was made of what was there when the run began.
+    # `Needs` was computed from the calls overridden at this moment.
     given = Writes().needs()
     assert given == Needs()
     for name in names:
@@ -269,7 +269,7 @@ def test_calls_that_are_not_overridden_are_not_made(monkeypatch):
 
 
 class Told(ssdlab.Policy):
-    """Keeps what it is told."""
+    """Keeps the arguments of its calls."""
 
     host_streams = 2
     moving = True
@@ -278,7 +278,7 @@ class Told(ssdlab.Policy):
         self.kept = {}
 
     def _keep(self, call, argument, view):
-        # Every third: one that is kept stays as it was while others are told anew.
+        # The first 50 arguments of each call: a kept argument must not change during later calls.
         told = self.kept.setdefault(call, [])
         if len(told) < 50:
             told.append((argument, repr(argument), view.now))
@@ -362,7 +362,7 @@ def test_a_view_is_for_the_call():
 
 
 class Counting(ssdlab.Policy):
-    """Counts the writes of each unit, up to 15, in what it declared."""
+    """Counts the writes of each unit, up to 15, in its declared state."""
 
     bits_per_unit = 4
     bytes_per_block = 2
@@ -387,14 +387,14 @@ def test_what_is_declared_is_saved_and_reported(tmp_path):
     assert block_bytes == {b"\0\0", b"\x01\x02"}
     assert used == tuple(sorted(used))
     assert {value for _, value in used} == set(range(1, max(value for _, value in used) + 1))
-    # Another policy's state is not its own.
+    # A policy of another name does not get the declared state.
     other = Counting()
     other.name = "other"
     assert run(other, load=saved).policy == "other"
     assert other.found == ((), {b"\0\0"})
 
 
-#: What has a policy asked each call, where it must be more than overridden.
+#: Methods that a policy needs so that certain calls are made at all.
 HELPED = {
     "lazy_erase": {"free_list": lambda self, level, lists, view: max(at for at, blocks in enumerate(lists) if blocks)},
     "free_list": {},

@@ -1,4 +1,4 @@
-"""Power failure: the command line as a person types it, the same from Python, and what is shown of it."""
+"""Power failure from the command line and from Python, and its display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ number_ios=8000
 norandommap=1
 io_size=100g
 """
-#: The paper's cell at its rated wear, its modes derived.
+#: A drive with the paper's cell at its rated wear and derived modes.
 DRIVE = {
     "base": "tiny",
     "flash": {

@@ -10,7 +10,7 @@ FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "mod
 
 
 def body(html: str) -> str:
-    """A page without the figure library."""
+    """Returns a page without the figure library."""
     return re.sub(r"<script>.*?</script>", "", html, count=1, flags=re.DOTALL)
 
 
@@ -104,7 +104,7 @@ def test_derived_modes_are_shown_in_the_cell(job):
     html = body(run.report())
     assert '<div id="figure-cells"' in html
     assert "Modes in the cell" in html
-    # The step of ten years, 0.2018 V, and its error rate at the end of them: what the code corrects.
+    # The step that lasts ten years, 0.2018 V, and its error rate after them, which equals the limit of the code.
     for text in ("0.202 (derived)", "kept 10y", "1.35e-03", "(derived)"):
         assert text in html
     again = ssdlab.run(ssdlab.Drive.from_text(run.drive_toml), job, policy="ofwar")

@@ -1,4 +1,4 @@
-"""SIGTERM, as batch schedulers send it, ends a command as Ctrl-C does: with what it has, and exit status 143."""
+"""SIGTERM, as batch schedulers send it, ends a command like Ctrl-C: with the results so far, and exit status 143."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ssdlab.manifest import strangers
 
 TERM, INT = signal.SIGTERM, signal.SIGINT
 
-#: Commands that take long; what of their document says that they ended early, and how.
+#: Commands that take long, each with a function that finds the status in its JSON document.
 PARTIAL = {
     "run": (["run", "tiny", "LONG"], lambda found: found["status"]),
     "compare": (["compare", "tiny", "LONG", "--policy", "baseline,ofwar"], lambda found: found["runs"][-1]["status"]),
@@ -33,10 +33,13 @@ PARTIAL = {
 
 @pytest.fixture
 def begin(start, tmp_path):
-    """Starts `ssdlab ARGUMENTS`, waits until it is at work, and gives what sends it signals and says how it ended."""
+    """Starts `ssdlab ARGUMENTS` and waits until it is running.
+
+    Returns a function that sends it signals and returns its exit status and output.
+    """
 
     def call(*arguments: str, wait: float = 1.5, prefix: tuple[str, ...] = ()):
-        # The signals are taken over before the names are locked.
+        # The signal handlers are installed before the names are locked.
         written = next((arguments[at + 1] for at, word in enumerate(arguments) if word in ("--out", "--log-commands")), None)
         lock = None if written is None else tmp_path / f".{written}.lock"
         running = start(*arguments, lock=lock, prefix=prefix)
@@ -82,9 +85,9 @@ def test_sigterm_ends_a_command_that_has_nothing(begin):
     ("signals", "pause", "status"), [([TERM, TERM], 0.0, 143), ([TERM] * 20, 0.02, 143), ([INT, TERM, TERM], 0.02, 130)]
 )
 def test_a_sigterm_while_a_run_ends_changes_nothing(begin, tmp_path, signals, pause, status):
-    """`timeout` sends it to the process and to its group, LSF after an interrupt."""
+    """`timeout` sends SIGTERM to the process and to its group; LSF sends it after an interrupt."""
     code, stdout, stderr = begin("run", "tiny", "LONG", "--json", "--out", "out")(*signals, pause=pause)
-    assert code in (status, -TERM), stderr  # the process had all but ended
+    assert code in (status, -TERM), stderr  # -TERM: the signal came after the handlers were removed
     assert json.loads(stdout)["status"] == "partial"
     assert ssdlab.load_result(tmp_path / "out").status == "partial"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["long.fio", "out"]
@@ -93,7 +96,7 @@ def test_a_sigterm_while_a_run_ends_changes_nothing(begin, tmp_path, signals, pa
 @pytest.mark.parametrize(("first", "pause"), [(INT, 0.01), (TERM, 0.1), (INT, 0.4)])
 def test_a_second_ctrl_c_leaves_nothing_half_written(begin, tmp_path, first, pause):
     code, _, _ = begin("run", "tiny", "LONG", "--out", "out", "--log-commands", "log.csv", wait=0.5)(first, INT, pause=pause)
-    assert code in (128 + first, 130)  # of two that come at once Python hears the interrupt first
+    assert code in (128 + first, 130)  # of two simultaneous signals, Python handles the interrupt first
     left = {path.name for path in tmp_path.iterdir()} - {"long.fio"}
     assert left <= {"out", "log.csv"}
     if "out" in left:
@@ -134,7 +137,7 @@ ssdlab.load_result({str(folder)!r}).save({str(folder)!r}, force=True)
 
 @pytest.mark.parametrize("command", [("info",), ("fit",), ("convert", "--to", "spc", "--out", "x.spc")])
 def test_a_trace_is_read_aside_so_that_signals_are_heard(examples, tmp_path, monkeypatch, command):
-    """The engine hears of none while it reads."""
+    """The engine handles no signals while it reads."""
     from typer.testing import CliRunner
 
     from ssdlab import _engine
@@ -168,7 +171,7 @@ def test_a_log_ends_with_the_last_command_that_is_counted(begin, tmp_path, name,
 
 @pytest.mark.parametrize("wait", [0.6, 0.75])
 def test_a_policy_that_hangs_is_ended_and_its_log_is_whole(begin, tmp_path, wait):
-    """A signal is heard in the policy, whatever is written meanwhile."""
+    """A signal is handled during a call of the policy, even while the log is written."""
     (tmp_path / "hanging.py").write_text(
         "import ssdlab\n"
         "class Hanging(ssdlab.Policy):\n"
@@ -192,7 +195,7 @@ def test_a_signal_while_a_run_ends_leaves_it_complete(job, monkeypatch):
 
     def signalled(self: Kept, columns: dict) -> None:
         take(self, columns)
-        if self.batches[-1].num_rows:  # the last batch is handed over when the run is over
+        if self.batches[-1].num_rows:  # the last batch is delivered after the run has ended
             os.kill(os.getpid(), INT)
 
     monkeypatch.setattr(Kept, "take", signalled)

@@ -1,4 +1,4 @@
-"""The commands that look into traces."""
+"""The `ssdlab trace` commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = {
 
 @pytest.fixture
 def trace(tmp_path):
-    """A small MSR trace: 200 writes, then 100 reads of what was written."""
+    """A small MSR trace: 200 writes, then 100 reads of the data written."""
     start = 128_166_372_000_000_000
     rows = [f"{start + 10_000 * i},host,0,Write,{i % 40 * 8192},8192,100" for i in range(200)]
     rows += [f"{start + 10_000 * i},host,0,Read,{i % 40 * 8192},4096,100" for i in range(200, 300)]
@@ -110,7 +110,7 @@ def test_the_start_may_be_left_out_of_the_statistics(trace):
         commands = ssdlab.run(drive, workload).summary["commands"]
         return commands["read"], commands["write"]
 
-    # One request each millisecond: of the first hundred milliseconds, a hundred writes.
+    # One request per millisecond: the first hundred milliseconds hold a hundred writes.
     assert counted(ssdlab.Workload(trace)) == (100, 200)
     assert counted(ssdlab.Workload(trace, ramp_time="100ms")) == (100, 100)
     assert counted(ssdlab.Workload(trace, repeat=3, ramp_time="600ms")) == (100, 200)

@@ -6,7 +6,7 @@
 //! place, and are read and moved like any others: the simulator stores no contents, and reads do not fail.
 
 use crate::description::{Description, cell_part};
-use crate::router::{Drive, PowerFailure};
+use crate::drive::{Drive, PowerFailure};
 use cell::{Condition, ErrorTable};
 use ecc::binomial::{errors_for_tail, ln_tail_between};
 use ecc::{Binomial, BlockCode};

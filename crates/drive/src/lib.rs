@@ -8,13 +8,13 @@
 
 mod build;
 pub mod description;
+mod drive;
 pub mod export;
 mod facts;
 mod failure;
 pub mod lifetime;
 mod power_cut;
 pub mod presets;
-mod router;
 mod run_loop;
 pub mod session;
 mod statistics;
@@ -25,7 +25,7 @@ mod wall;
 
 pub use build::BUILD;
 pub use description::Description;
+pub use drive::{Drive, Identity, PowerFailure, Resumed};
 pub use facts::facts;
-pub use router::{Drive, Identity, PowerFailure, Resumed};
 pub use run_loop::{End, Part, RunLoop};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};

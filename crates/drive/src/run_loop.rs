@@ -1,6 +1,6 @@
 //! Replay of a workload on a drive.
 
-use crate::router::Drive;
+use crate::drive::Drive;
 use kit::{Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
 use std::collections::VecDeque;
 use workload::{Job, Pacing, Request, Workload};

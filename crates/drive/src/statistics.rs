@@ -2,6 +2,7 @@
 
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
+use host::Command;
 use kit::{Bytes, Completion, Histogram, Ledger, Nanos, Op, SimTime, Sums};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
@@ -174,9 +175,26 @@ impl Statistics {
         self.busy_at_start.exclude(off);
     }
 
+    /// Counts a command that completes at `now`, if it is to be counted. `ledger` covers the time since the command was
+    /// in the device; the time before is added.
+    #[inline]
+    pub(crate) fn record_command(&mut self, command: &Command, now: SimTime, ledger: &Ledger) {
+        if !command.is_recorded() {
+            return;
+        }
+        let (completion, offset) = (command.completion(now), command.command().offset);
+        if command.came_late() {
+            let mut whole = *ledger;
+            command.charge_arrival(&mut whole);
+            self.record(&completion, offset, &whole);
+        } else {
+            self.record(&completion, offset, ledger);
+        }
+    }
+
     /// Counts a completed command.
     #[inline]
-    pub(crate) fn record(&mut self, completion: &Completion, offset: Bytes, causes: &Ledger) {
+    fn record(&mut self, completion: &Completion, offset: Bytes, causes: &Ledger) {
         let op = completion.op as usize;
         let latency = completion.latency();
         self.sums[op].record(latency, causes);

@@ -1,9 +1,9 @@
 //! Output of a run in progress, in batches: host commands, activity of dies and channels, physical history.
 
 use crate::description::Description;
+use crate::drive::Drive;
 use crate::export::history::{HistoryWriter, ModeNames};
 use crate::export::timeline::TimelineWriter;
-use crate::router::Drive;
 use crate::statistics::CommandRow;
 use kit::history::{Digest, Entry};
 use kit::{DieId, Nanos, Reason, Record, SimTime};

@@ -68,8 +68,19 @@ pub(crate) struct Die {
     pub pending_program: u32,
     /// True if the pending program's data is encoded.
     pub encoded: bool,
+    /// True if the last turn of the die, which has an urgent move, went to its reads, so that the next one goes to the
+    /// move.
+    pub last_turn_was_read: bool,
     /// Instant at which the operation in progress occupied the die.
     pub started: SimTime,
     /// Instant at which the current array phase ends.
     pub array_end: SimTime,
+}
+
+impl Die {
+    /// Returns true if an operation may be pulled for the die: it has none in progress, pending or suspended.
+    #[inline]
+    pub fn is_free(&self) -> bool {
+        self.running == NONE && self.pending_program == NONE && self.suspended.is_none()
+    }
 }

@@ -11,8 +11,8 @@ use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, DieId, Encoding, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record, Rng,
-    SimTime, Work,
+    Cause, ChannelId, Demand, DieId, Encoding, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record,
+    Rng, SimTime, Work,
 };
 
 /// State of an operation within the flash.
@@ -40,7 +40,12 @@ pub enum Dispatch {
     /// The die started an operation that waited for it.
     Started,
     /// The die prefers an operation pulled from the FTL, or has none of its own.
-    Pull,
+    Pull {
+        /// True if reads wait for the die, one of which starts if nothing is pulled.
+        reads_wait: bool,
+    },
+    /// It is the turn of the urgent move of the die.
+    PullUrgent,
 }
 
 /// All dies of the drive, their channels and the controller's encoders.
@@ -107,6 +112,16 @@ impl Flash {
         self.random_times = self.random_times.take().map(|own| stream.unwrap_or(own));
     }
 
+    /// Returns, for each die, true if its last turn went to reads while it had an urgent move.
+    pub fn turns(&self) -> impl Iterator<Item = bool> + '_ {
+        self.dies.iter().map(|die| die.last_turn_was_read)
+    }
+
+    /// Restores the turns of a saved drive.
+    pub fn restore_turns(&mut self, turns: &[bool]) {
+        self.dies.iter_mut().zip(turns).for_each(|(die, &turn)| die.last_turn_was_read = turn);
+    }
+
     /// Returns the time of an operation by cause, since it was pushed or pulled.
     #[inline]
     pub fn ledger(&self, slot: u32) -> &Ledger {
@@ -142,11 +157,18 @@ impl Flash {
     }
 
     /// Starts the next operation of a free die, unless one is to be pulled from the FTL: a pending program that is
-    /// encoded, a waiting read, or the resumption of a suspended operation. `oldest_write` is the instant since which
-    /// the oldest host write that the die could take has been waiting.
+    /// encoded, a waiting read, or the resumption of a suspended operation. While a block of the die must be moved
+    /// before its retention limit, reads and the move take turns, so that unbroken reads cannot keep the block from
+    /// being moved.
     #[inline]
-    pub fn dispatch(&mut self, die_id: DieId, now: SimTime, oldest_write: Option<SimTime>, out: &mut Outbox) -> Dispatch {
-        let die = &self.dies[die_id.index()];
+    pub fn dispatch(&mut self, die_id: DieId, demand: &Demand, now: SimTime, out: &mut Outbox) -> Dispatch {
+        let die = &mut self.dies[die_id.index()];
+        if demand.urgent_move {
+            die.last_turn_was_read = !die.last_turn_was_read;
+            if !die.last_turn_was_read && die.is_free() {
+                return Dispatch::PullUrgent;
+            }
+        }
         if die.running != NONE {
             return Dispatch::Busy;
         }
@@ -164,14 +186,19 @@ impl Flash {
         }
         let relocation = die.relocation_reads.head;
         if host == NONE && relocation == NONE {
-            return Dispatch::Pull;
+            return Dispatch::Pull { reads_wait: die.host_reads.head != NONE };
         }
         let since = |slot: u32| (slot != NONE).then(|| self.progress[slot as usize].enqueued);
-        let choice = Choice { now, oldest_host_read: since(host), oldest_relocation_read: since(relocation), oldest_write };
+        let choice = Choice {
+            now,
+            oldest_host_read: since(host),
+            oldest_relocation_read: since(relocation),
+            oldest_write: demand.oldest_write,
+        };
         match self.scheduler.choose(&choice) {
             Next::HostRead => self.start_waiting_read(die_id, true, now, out),
             Next::RelocationRead => self.start_waiting_read(die_id, false, now, out),
-            Next::Pull => return Dispatch::Pull,
+            Next::Pull => return Dispatch::Pull { reads_wait: true },
         }
         Dispatch::Started
     }
@@ -189,19 +216,6 @@ impl Flash {
             return false;
         }
         true
-    }
-
-    /// Returns true if an operation may be pulled for a die: it has none in progress, pending or suspended.
-    #[inline]
-    pub fn is_free(&self, die: DieId) -> bool {
-        let die = &self.dies[die.index()];
-        die.running == NONE && die.pending_program == NONE && die.suspended.is_none()
-    }
-
-    /// Returns true if reads wait for a die.
-    pub fn has_waiting_reads(&self, die: DieId) -> bool {
-        let die = &self.dies[die.index()];
-        die.host_reads.head != NONE || die.relocation_reads.head != NONE
     }
 
     /// Starts an operation that was pulled for a free die. A program whose data takes time to encode goes to the

@@ -129,7 +129,7 @@ impl Ftl {
                 } else {
                     die.index()
                 }),
-                self.oldest_write(die),
+                self.demand(die).oldest_write,
                 self.space.free_blocks(die),
                 self.space.has_space(die),
                 collector.gathered.len(),

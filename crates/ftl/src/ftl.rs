@@ -26,8 +26,8 @@ use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, DieId, Encoding, Event, Geometry, IdleDelay, Ledger, Lpn, ModeId, Nanos, Operation, OperationKind,
-    Outbox, Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
+    BlockId, Cause, CommandId, Demand, DieId, Encoding, Event, Geometry, HostUnit, IdleDelay, Ledger, Lpn, ModeId, Nanos,
+    Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
 };
 
 pub use save::Loaded;
@@ -61,21 +61,6 @@ pub struct Parameters {
     pub buffer_flush_after: Option<Nanos>,
     /// Seed of the run.
     pub seed: u64,
-}
-
-/// A unit of a host write.
-#[derive(Clone, Copy, Debug)]
-pub struct HostUnit {
-    /// The command to which it belongs.
-    pub command: CommandId,
-    /// The logical unit.
-    pub lpn: Lpn,
-    /// True if the write covers the whole unit; otherwise the old copy may have to be read first ([`PartialWrite`]).
-    pub whole: bool,
-    /// True for the last unit of its command.
-    pub last: bool,
-    /// True if the command is acknowledged without waiting for the program.
-    pub buffered: bool,
 }
 
 /// Counters of the FTL.
@@ -457,10 +442,10 @@ impl Ftl {
         self.store.valid_by_mode.iter().sum()
     }
 
-    /// Returns the instant since which the oldest host write that this die could take has been waiting.
+    /// Returns what the FTL has for a die that chooses its next operation.
     #[inline]
-    pub fn oldest_write(&self, die: DieId) -> Option<SimTime> {
-        self.writes.oldest(self.list_of(die))
+    pub fn demand(&self, die: DieId) -> Demand {
+        Demand { urgent_move: self.collectors[die.index()].urgent, oldest_write: self.writes.oldest(self.list_of(die)) }
     }
 
     #[inline]

@@ -25,7 +25,7 @@ mod writes;
 
 pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
-pub use ftl::{Ftl, FtlCounters, HostUnit, Loaded, Parameters};
+pub use ftl::{Ftl, FtlCounters, Loaded, Parameters};
 pub use map::{BlockRecord, BlockState, Store};
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned, ScaleModels};

@@ -1,13 +1,20 @@
-//! The host stage: the host link, the device's command queue, and the space of the write buffer.
+//! The host stage: commands from their submission to their completion.
+//!
+//! [`Host`] holds the table of commands, the device queue, the host link (a family) and the space of the write buffer.
 //!
 //! Not modelled: the protocols of SATA and NVMe, controller DRAM, on-chip interconnect and firmware time. A detailed
 //! link would be a further member of [`interface`].
 
-pub mod buffer;
+mod buffer;
+mod commands;
 pub mod interface;
+mod queue;
+mod stage;
 
 pub use buffer::{Buffer, BufferConfig, BufferPolicy};
+pub use commands::{Command, UnitRange};
 pub use interface::{HostInterface, InterfaceConfig};
+pub use stage::{Host, Request};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

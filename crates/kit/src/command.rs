@@ -1,5 +1,6 @@
 //! Host commands and their completions.
 
+use crate::ids::{CommandId, Lpn};
 use crate::units::{Bytes, Nanos, SimTime};
 
 /// A host operation.
@@ -41,6 +42,21 @@ pub struct HostCommand {
     pub offset: Bytes,
     /// Length of the range; zero for a flush.
     pub length: Bytes,
+}
+
+/// A unit of a host write.
+#[derive(Clone, Copy, Debug)]
+pub struct HostUnit {
+    /// The command to which it belongs.
+    pub command: CommandId,
+    /// The logical unit.
+    pub lpn: Lpn,
+    /// True if the write covers the whole unit; otherwise the old copy may have to be read first (`ftl.partial_write`).
+    pub whole: bool,
+    /// True for the last unit of its command.
+    pub last: bool,
+    /// True if the command is acknowledged without waiting for the program.
+    pub buffered: bool,
 }
 
 /// A completed command.

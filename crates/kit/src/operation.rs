@@ -3,6 +3,7 @@
 use crate::clock::Work;
 use crate::ids::{CommandId, DieId, ModeId, Ppn};
 use crate::reason::Reason;
+use crate::units::SimTime;
 
 /// Kind of a flash operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +79,15 @@ pub struct Operation {
     pub encode: u32,
     /// Owner, notified of the completion.
     pub owner: Owner,
+}
+
+/// Operations that the FTL has for a die, as far as the choice between them and the die's waiting reads depends on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// True if a block of the die must be moved before its retention limit.
+    pub urgent_move: bool,
+    /// Instant since which the oldest host write that the die could take has been waiting.
+    pub oldest_write: Option<SimTime>,
 }
 
 /// Units moved by a collection, to be encoded before they are programmed. The die is free meanwhile.

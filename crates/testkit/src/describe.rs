@@ -324,7 +324,7 @@ fn translation(rng: &mut Rng, text: &mut String, numbers: &Numbers, waits: bool)
     let critical = reserve + 1 + rng.below(2);
     let low = critical + rng.below(3);
     let slack = pick(rng, &[0, 0, 1, 2, 4]);
-    // Where a die programs its groups of planes in turn, each stream has an open block in each group.
+    // If a die programs its groups of planes in turn, each stream has an open block in each group.
     let open = |groups: u64| (numbers.modes + numbers.host_streams) * groups;
     let by_plane = chance(rng, 0.4) && numbers.blocks_per_die >= low + open(numbers.groups) + slack + 3;
     let spare = low + open(if by_plane { numbers.groups } else { 1 }) + slack;

@@ -1,4 +1,4 @@
-"""What the laboratory answers: numbers as arrays, with a chart of each."""
+"""Answers of the cell laboratory: numbers as arrays, each answer with a chart."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """A part in the list of all."""
+    """Part in the list of all parts."""
 
     name: str
-    #: What it is, in one line.
+    #: Summary, in one line.
     summary: str
-    #: Bits of a cell, or kinds of page.
+    #: Number of bits of a cell, which is also the number of page types.
     page_types: int
     rated_pe_cycles: int
-    #: The program step; ``None`` for a part known at one step only.
+    #: Nominal program step; ``None`` for a part known at one step only.
     nominal_step: float | None
-    #: The unit of steps: ``V``, or ``pitch`` (the distance of neighbouring levels).
+    #: Unit of steps: ``V``, or ``pitch`` (the distance between neighbouring levels).
     step_unit: str
     program_time_ns: int | None
-    #: The code that protects its pages, as ``--code`` takes it.
+    #: Code that protects its pages, in the notation of ``--code``.
     code: str
-    #: The error rate that it corrects.
+    #: Error rate that the code corrects.
     limit: float
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number of a part, and how it is known."""
+    """Number of a part, with its standing."""
 
-    #: What it is called in its source.
+    #: Symbol in its source.
     symbol: str
     meaning: str
-    #: Its value, with its unit.
+    #: Value, with its unit.
     value: str
     #: ``stated``, ``found``, ``derived``, ``recalled`` (never evidence) or ``assumed``.
     standing: str
@@ -50,15 +50,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part with every number in it."""
+    """Part with all its numbers."""
 
     name: str
     summary: str
-    #: The code that protects its pages, as ``--code`` takes it.
+    #: Code that protects its pages, in the notation of ``--code``.
     code: str
-    #: The unit of steps: ``V``, or ``pitch``.
+    #: Unit of steps: ``V``, or ``pitch``.
     step_unit: str
-    #: The error rate that its code corrects.
+    #: Error rate that its code corrects.
     limit: float
     codeword_bits: int
     parity_bits: int
@@ -67,10 +67,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vth:
-    """Where the threshold voltages of a cell are."""
+    """Distributions of the threshold voltages of a cell."""
 
     cell: str
-    #: The unit of voltages: ``V``, or ``pitch``.
+    #: Unit of voltages: ``V``, or ``pitch``.
     unit: str
     voltage: NDArray[np.float64]
     #: Density of each level at each voltage [1/unit]: ``er``, ``p1``, ``p2``, ...
@@ -78,12 +78,12 @@ class Vth:
     references: NDArray[np.float64]
     #: Error rate of each page type.
     pages: dict[str, float]
-    #: The error rate that is correctable.
+    #: Correctable error rate.
     limit: float
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """The distributions with their references, on a logarithmic axis: overlap is what matters."""
+        """Returns a chart of the distributions with their references; the logarithmic axis shows their overlap."""
         from ssdlab.cell import pictures
 
         return pictures.vth(self)
@@ -96,9 +96,9 @@ class Rber:
     cell: str
     #: Error rate of each page type.
     pages: dict[str, Quantity]
-    #: The worst of them.
+    #: Error rate of the worst page type.
     worst: Quantity
-    #: The error rate that is correctable.
+    #: Correctable error rate.
     limit: float
     #: Program and erase cycles.
     pe: Quantity
@@ -107,11 +107,11 @@ class Rber:
     #: Program steps; 0 for a part that has none.
     step: Quantity
     warnings: tuple[str, ...] = ()
-    #: If `blocks` were asked about: by which factor their layers differ from the mean, as quantiles.
+    #: If `blocks` was given: quantiles of the factor by which the error rates of their layers differ from the mean.
     blocks: dict[str, float] | None = None
 
     def chart(self) -> Chart:
-        """Error rate against the axis with most values, a curve for each value of the others."""
+        """Returns a chart of the error rate by the axis with most values, a curve for each value of the other axes."""
         from ssdlab.cell import pictures
 
         return pictures.rber(self)
@@ -119,19 +119,19 @@ class Rber:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modes:
-    """Write modes, with the axes wear and retention: not a number where no step keeps the promise."""
+    """Write modes, with the axes wear and retention; not a number where no step keeps the promised retention."""
 
     cell: str
     pe: Quantity
     retention_s: Quantity
-    #: The widest program step.
+    #: Widest program step that keeps the promised retention.
     step: Quantity
-    #: The mean program time that it takes.
+    #: Mean program time with that step.
     program_time_ns: Quantity
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Program time against promised retention, a curve for each wear."""
+        """Returns a chart of program time by promised retention, with a curve for each wear."""
         from ssdlab.cell import pictures
 
         return pictures.modes(self)
@@ -139,19 +139,19 @@ class Modes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageProgram:
-    """How long programming a page of one type takes."""
+    """Program time of one page type."""
 
-    #: Pulses on average.
+    #: Mean number of pulses.
     pulses: float
     mean_ns: int
-    #: The times that occur, and how often each does.
+    #: Times that occur, and the probability of each.
     time_ns: NDArray[np.float64]
     probability: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """How long programming takes with a step."""
+    """Program times with one step."""
 
     cell: str
     step: float
@@ -161,21 +161,21 @@ class Program:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """How long data lasts, with the axes wear and step."""
+    """Retention limits, with the axes wear and step."""
 
     cell: str
     pe: Quantity
     step: Quantity
-    #: Mean program time with each step; not a number where it is not known.
+    #: Mean program time with each step; not a number if unknown.
     program_time_ns: Quantity
-    #: The longest retention [s]: not a number where not even fresh data is correctable, `longest_s` where it may be longer.
+    #: Longest retention [s]: not a number where not even fresh data is correctable, `longest_s` where it may be longer.
     retention_s: Quantity
-    #: Retentions are looked for up to this [s].
+    #: Longest retention that is searched [s].
     longest_s: float
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Retention limit against wear, a curve for each step."""
+        """Returns a chart of the retention limit by wear, with a curve for each step."""
         from ssdlab.cell import pictures
 
         return pictures.limits(self)
@@ -183,40 +183,40 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EraseMode:
-    """An erase mode of a cell that has several."""
+    """Erase mode of a cell that has several."""
 
-    #: ``EV0``, ``EV1``, ...: how far the erase voltage is lowered.
+    #: Depth of the erase: ``EV0`` (nominal), ``EV1``, ... with ever lower erase voltages.
     mode: str
     #: ``fast`` or ``slow``.
     speed: str
-    #: By the interval of summed wear: the volts that are saved, and the wear of one erase in nominal ones.
+    #: By interval of summed wear: the window that is saved [V], and the wear of one erase in nominal erases.
     saved_volts: NDArray[np.float64]
     effective_wear: NDArray[np.float64]
-    #: Cycles relative to nominal ones, if the mode could be kept for life.
+    #: Lifetime in cycles relative to nominal erases, if the mode could be kept for the whole life.
     lifetime: float
-    #: How much longer programming takes.
+    #: Program time that the mode requires, as a multiple of the nominal time.
     program_scale: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Endurance:
-    """How many cycles a block stands, with the axes step and retention: not a number where it stands none."""
+    """Endurance of a block in cycles, with the axes step and retention; not a number where no cycle is possible."""
 
     cell: str
     step: Quantity
     retention_s: Quantity
-    #: The most program and erase cycles at which data keeps its promise.
+    #: Largest number of program and erase cycles at which data keeps its promised retention.
     pe_cycles: Quantity
     rated_pe_cycles: int
-    #: More are not looked for.
+    #: Largest number of cycles that is searched.
     most_pe_cycles: float
     #: Empty for a cell without erase modes.
     erase_modes: tuple[EraseMode, ...] = ()
-    #: What lies outside what the model may be believed for.
+    #: Warnings about results outside the validity range of the model.
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Cycles against step, a curve for each retention; for a cell with erase modes, their wear."""
+        """Returns a chart of cycles by step, a curve for each retention; for a cell with erase modes, of their wear."""
         from ssdlab.cell import pictures
 
         return pictures.endurance(self)
@@ -224,33 +224,34 @@ class Endurance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Budget:
-    """Who spends what of a cell's window, with the axis wear."""
+    """Shares of a cell's threshold-voltage window, with the axis wear."""
 
     cell: str
     #: ``V`` or ``pitch``.
     unit: str
     pe: Quantity
-    #: Whether what is asked for fits in the window.
+    #: True where the requested quantities fit in the window.
     closes: bool | NDArray[np.bool_]
-    #: The whole window; not a number for a part whose levels are not known.
+    #: Whole window; not a number for a part whose levels are not known.
     window: Quantity
-    #: What each spends; with `free` they add up to the window. Empty where the window is not known.
+    #: Share of the window that each use takes; with `free` they add up to the window. Empty if the window is not known.
     shares: dict[str, Quantity]
-    #: What is left; below zero where it does not close.
+    #: Unused rest of the window; below zero where the budget does not close.
     free: Quantity
-    #: How much more would be spent if the code corrected next to nothing; not a number where nothing would then fit.
+    #: Part of the window that the code saves: the additional use if it corrected an error rate of only 1e-9. Not a
+    #: number where no levels could be placed then.
     code_gives: Quantity
-    #: What was solved for, and for each wear what was found; ``None`` where the budget cannot be closed.
+    #: Quantity that was solved for, and for each wear the value found; ``None`` where the budget cannot be closed.
     solve: str | None = None
     solved: tuple[dict[str, Any] | None, ...] = ()
-    #: For each wear the five quantities that the shares are for.
+    #: For each wear the five quantities for which the shares hold.
     asked: tuple[dict[str, float], ...] = ()
-    #: For each wear why there are no shares; ``None`` where there are.
+    #: For each wear the reason why there are no shares; ``None`` where there are.
     unknown: tuple[str | None, ...] = ()
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Shares of the window, stacked, a bar for each wear."""
+        """Returns a chart of the shares of the window, stacked, with a bar for each wear."""
         from ssdlab.cell import pictures
 
         return pictures.budget(self)

@@ -1,4 +1,7 @@
-"""Measuring what a real decoder corrects: long work, shared out, kept in a file, taken up again."""
+"""Measurement of the error rate that a real decoder corrects.
+
+A measurement takes long: it is distributed over all cores, kept in a file, and can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -23,41 +26,45 @@ if TYPE_CHECKING:
 
     from ssdlab.charts import Chart
 
-#: What the file says that it is, and the version of its fields.
+#: Identification of the file, and version of its fields.
 WHAT, VERSION = "ssdlab code measurement", 1
-#: Chunks of the first round; each round after it is twice as long as the one before, up to the longest: what Ctrl-C may cost.
+#: Number of chunks in the first round of a point and in the longest; each round is twice as long as the one before, up
+#: to the longest. Ctrl-C loses at most one round.
 FIRST_ROUND, LONGEST_ROUND = 8, 128
-#: Raw error rates of a sweep, as shares of the rate at which a binary symmetric channel carries just what the code sends.
-#: A decoder of hard decisions fails from about half of it on; soft decisions carry it beyond, for their channel says more.
+#: Raw error rates of a sweep, as shares of the error rate at which the capacity of a binary symmetric channel equals
+#: the code rate. A decoder of hard decisions begins to fail at about half of that rate. Soft decisions work beyond it,
+#: because their channel carries more information.
 HARD_SWEEP = (0.36, 0.42, 0.46, 0.50, 0.54, 0.58, 0.64, 0.72)
 SOFT_SWEEP = (0.60, 0.80, 0.95, 1.05, 1.15, 1.25, 1.35, 1.45, 1.60)
-#: Raw error rates of a sweep for BCH codes: expected errors below what is corrected, in standard deviations.
+#: Raw error rates of a sweep for BCH codes: distance of the expected number of errors below the correctable number, in
+#: standard deviations.
 BCH_SWEEP = (4.5, 4.0, 3.5, 3.0, 2.5, 2.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class CodePoint:
-    """One channel that codewords were sent over."""
+    """Channel over which codewords were sent."""
 
-    #: What varies from point to point: the raw error rate, or the wear of a cell.
+    #: Value that varies from point to point: the raw error rate, or the wear of a cell.
     at: float
     #: Raw error rate.
     rber: float
-    #: Bits that the channel carries for each bit sent.
+    #: Capacity of the channel in bits per bit sent.
     capacity: float
     #: Distance of neighbouring soft references.
     spacing: float
-    #: For each region that a read can name the probability of a zero and of a one.
+    #: For each region that a read can return, the probabilities of a zero and of a one.
     regions: tuple[tuple[float, float], ...] = field(repr=False)
     frames: int = 0
-    #: Codewords that did not come out as they were sent; `undetected` of them came out as another codeword.
+    #: Number of codewords that were not decoded to the codeword sent; `undetected` of them gave another codeword.
     failed: int = 0
     undetected: int = 0
-    #: Iterations of the decoder over all codewords.
+    #: Iterations of the decoder, summed over all codewords.
     iterations: int = 0
-    #: Wrong bits before decoding.
+    #: Number of wrong bits before decoding.
     errors: int = 0
-    #: Share of codewords that failed, and the bounds between which it is with confidence; not a number before any was sent.
+    #: Share of codewords that failed, and the bounds of its confidence interval; not a number before any codeword was
+    #: sent.
     failure: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -65,44 +72,44 @@ class CodePoint:
 
 @dataclass(frozen=True, slots=True)
 class CodeLevel:
-    """What was measured with one number of soft levels."""
+    """Measurement with one number of soft levels."""
 
     soft_levels: int
-    #: By rising raw error rate.
+    #: Points in the order of rising raw error rate.
     points: tuple[CodePoint, ...]
-    #: The raw error rate at which one codeword in a thousand fails; not a number where the points do not enclose it.
+    #: Raw error rate at which one codeword in a thousand fails; not a number if the points do not bracket it.
     limit: float = math.nan
 
     def column(self, name: str) -> NDArray[np.float64]:
-        """A field of all points."""
+        """Returns one field of all points."""
         return array([getattr(point, name) for point in self.points])
 
 
 @dataclass(frozen=True, slots=True)
 class CodeMeasurement:
-    """What a decoder corrects, as it was counted."""
+    """Measurement of the error rates that a decoder corrects."""
 
     code: str
     data_bits: int
     codeword_bits: int
     seed: int
-    #: A point is done when so many codewords have failed, or so many were sent.
+    #: Number of failed codewords, and number of sent codewords, at either of which a point is done.
     failures: int
     frames: int
-    #: Codewords of one piece of the work.
+    #: Number of codewords in one piece of the work.
     chunk_frames: int
-    #: What the channels are of: ``varies`` is ``rber`` (two normal levels) or ``pe`` (a cell, named with its condition).
+    #: Kind of the channels: ``varies`` is ``rber`` (two normal levels) or ``pe`` (a cell, named with its condition).
     channel: dict[str, Any]
     #: ``complete``, or ``partial`` if it was stopped.
     status: str
     soft: tuple[CodeLevel, ...]
 
     def limit(self, soft_levels: int = 0) -> float:
-        """The raw error rate that is corrected with so many soft levels; not a number where that is not known."""
+        """Returns the raw error rate that is corrected with `soft_levels` soft levels; not a number if unknown."""
         return next((level.limit for level in self.soft if level.soft_levels == soft_levels), math.nan)
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``ssdlab cell code --json`` prints and :meth:`save` writes."""
+        """Returns the measurement as ``ssdlab cell code --json`` prints it and :meth:`save` writes it."""
         return {
             "what": WHAT,
             "version": VERSION,
@@ -118,7 +125,7 @@ class CodeMeasurement:
         }
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Writes the file that ``--code FILE.json`` and the descriptions of drives may name.
+        """Writes the measurement to a file, which ``--code FILE.json`` and descriptions of drives may name.
 
         Raises:
             InputError: the file exists (unless `force`), or cannot be made.
@@ -129,17 +136,17 @@ class CodeMeasurement:
         return target
 
     def chart(self) -> Chart:
-        """Failure rate against raw error rate, a curve for each number of soft levels."""
+        """Returns a chart of failure rate by raw error rate, with a curve for each number of soft levels."""
         from ssdlab.cell import pictures
 
         return pictures.code(self)
 
 
 def load_code(path: str | PathLike[str]) -> CodeMeasurement:
-    """A measurement that :meth:`CodeMeasurement.save` wrote.
+    """Reads a measurement that :meth:`CodeMeasurement.save` wrote.
 
     Raises:
-        InputError: the file cannot be read, or holds something else.
+        InputError: the file cannot be read, or is not a measurement.
     """
     name = existing_file(path)
     try:
@@ -173,33 +180,34 @@ def code(
     progress: ProgressHook | None = None,
     **more: Any,
 ) -> CodeMeasurement:
-    """Measures what a code corrects with 0 to `soft_levels` soft levels: codewords are made, sent and decoded.
+    """Measures the error rate that a code corrects with 0 to `soft_levels` soft levels, by decoding random codewords.
 
-    Every point is counted in rounds of 8, 16, 32, ... 128 chunks on all cores; after each, it is done when `failures` codewords
-    have failed or `frames` were sent. The result does not depend on the number of threads.
+    Codewords are encoded, sent over a channel and decoded. Every point is counted in rounds of 8, 16, 32, ... 128
+    chunks on all cores. After a round a point is done if `failures` codewords have failed or `frames` were sent. The
+    result does not depend on the number of threads.
 
     Args:
-        code: ``bch-T/DATA`` or ``ldpc-PARITY/DATA``; the code of `cell` when left out.
-        cell: Measure over the channel that a read of this part is, at each wear. Without one, or with `rber`, the channel is
-            that of two normal levels.
-        rber: Raw error rates; a sweep around what the code corrects when left out.
-        pe: Program and erase cycles of `cell`; the wears at which it has the error rates of that sweep when left out.
+        code: ``bch-T/DATA`` or ``ldpc-PARITY/DATA``; default: the code of `cell`.
+        cell: Part whose read is the channel, at each wear. Without a part, or with `rber`, the channel is that of two
+            normal levels.
+        rber: Raw error rates; default: a sweep around the correctable rate.
+        pe: Program and erase cycles of `cell`; default: those at which it has the error rates of that sweep.
         age: Age of the data of `cell`.
         step: Program step of `cell`.
-        soft_levels: Soft levels, at most 3; none for BCH codes.
-        failures: Failed codewords after which a point is done.
-        frames: Codewords after which a point is done.
-        seed: Of the streams of data and errors.
-        out: A file for the measurement. If it holds one of the same code, channel, seed and settings, its points are kept and
-            only what is missing is counted: the result then holds both.
-        force: Replace the file instead.
-        threads: How many; as many as there are cores when left out.
-        progress: Hears of what is done.
-        more: `page`, and what :mod:`ssdlab.cell` names.
+        soft_levels: Number of soft levels, at most 3; none for BCH codes.
+        failures: Number of failed codewords after which a point is done.
+        frames: Number of sent codewords after which a point is done.
+        seed: Seed of the random streams of data and errors.
+        out: File for the measurement. If it holds a measurement of the same code, channel, seed and settings, its
+            points are kept and only the missing counts are added: the result then holds both.
+        force: True to replace the file instead.
+        threads: Number of threads; default: the number of cores.
+        progress: Function that is called with the progress.
+        more: `page`, and the circumstances listed in :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question, or a file that holds another measurement.
-        Interrupted: Ctrl-C; the rounds that were complete are in its ``result``, and in the file, marked ``partial``.
+        InputError: the question is invalid, or the file holds another measurement.
+        Interrupted: Ctrl-C; the completed rounds are in its ``result``, and in the file, marked ``partial``.
     """
     if code is None and cell is None:
         raise InputError("code: expected one, such as ldpc-448B/4KiB, or a cell whose own is measured")
@@ -207,7 +215,7 @@ def code(
         raise InputError("rber: error rates are those of two normal levels, not of a cell: leave pe, age and step away")
     if min(failures, frames) < 1:
         raise InputError(f"failures, frames: {failures}, {frames}: expected at least 1 of each")
-    # With error rates the channel is no cell's; the engine wants one named all the same.
+    # With error rates the channel is not that of a cell, but the engine requires the name of one all the same.
     over = {"pe": pe, "age": age, "step": step} if rber is None and cell is not None else {"rber": rber}
     question = {"cell": cell or ask("parts")["parts"][0]["name"], "code": code, **over, **more}
     plan = _plan(question, soft_levels)
@@ -226,7 +234,7 @@ def code(
     target = None if out is None else Path(out)
     if target is not None:
         check_new_file(target, force=True)
-    # Two that take up one file would each save what they counted, and lose what the other did.
+    # Two processes that resume one file would each save their own counts and lose those of the other.
     with nullcontext() if target is None else locked(target):
         if target is not None and target.exists() and not force:
             fresh = _taken_up(fresh, target)
@@ -239,9 +247,9 @@ def code(
 
 
 def _plan(question: dict[str, Any], soft_levels: int) -> list[dict[str, Any]]:
-    """The channels for each number of soft levels."""
+    """Returns the channels for each number of soft levels."""
     known = {name: value for name, value in question.items() if value is not None}
-    # Is it a code, and can it be given so many levels? This is said before anything is swept.
+    # Checks the code and the number of soft levels before the sweep.
     facts = ask("code_plan", **{**known, "rber": 1e-3, "soft_levels": soft_levels})
     plans = []
     for level in range(soft_levels + 1):
@@ -265,7 +273,7 @@ def _rates(code: str, data_bits: int, codeword_bits: int, soft_levels: int) -> l
 
 
 def _capacity_limit(rate: float) -> float:
-    """The error rate at which a binary symmetric channel carries `rate` bits for each bit sent."""
+    """Returns the error rate at which a binary symmetric channel has a capacity of `rate`."""
     low, high = 0.0, 0.5
     for _ in range(60):
         middle = (low + high) / 2
@@ -275,7 +283,11 @@ def _capacity_limit(rate: float) -> float:
 
 
 def _wears(question: dict[str, Any], rates: Sequence[float]) -> list[float]:
-    """The wears at which a cell has these error rates, as far as three times its rated one."""
+    """Returns the wear values at which a cell has the error rates in `rates`, up to three times its rated cycles.
+
+    Raises:
+        InputError: fewer than two of the rates occur in that range.
+    """
     import numpy as np
 
     from ssdlab.cell.laboratory import rated_pe_cycles
@@ -294,7 +306,7 @@ def _wears(question: dict[str, Any], rates: Sequence[float]) -> list[float]:
 
 
 def _channel(varies: str, question: dict[str, Any]) -> dict[str, Any]:
-    """What the channels are of, but for what varies."""
+    """Returns a description of the channels without the value that varies."""
     if varies == "rber":
         return {"varies": varies}
     given = {name: value for name, value in question.items() if name not in ("code", "pe", "rber") and value is not None}
@@ -302,10 +314,10 @@ def _channel(varies: str, question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _taken_up(fresh: CodeMeasurement, path: Path) -> CodeMeasurement:
-    """What is asked for and what the file holds, together.
+    """Merges the requested measurement with the one in the file.
 
     Raises:
-        InputError: the file holds a measurement of something else.
+        InputError: the file holds a measurement of another code, channel, seed or stop rule.
     """
     kept = load_code(path)
     for name in ("code", "channel", "seed", "failures", "frames", "chunk_frames"):
@@ -317,14 +329,14 @@ def _taken_up(fresh: CodeMeasurement, path: Path) -> CodeMeasurement:
     soft = []
     for number in sorted({*levels, *(level.soft_levels for level in fresh.soft)}):
         wanted = next((level.points for level in fresh.soft if level.soft_levels == number), ())
-        # Of one channel, what was counted comes last and stays.
+        # For one channel the entry with counts comes last, and so replaces the one without.
         points = {point.regions: point for point in (*wanted, *levels.get(number, ()))}
         soft.append(CodeLevel(number, tuple(sorted(points.values(), key=lambda point: point.rber))))
     return replace(fresh, soft=tuple(soft))
 
 
 def _measured(fresh: CodeMeasurement, threads: int | None, progress: ProgressHook | None) -> tuple[CodeMeasurement, bool]:
-    """The measurement with all its points done, or with those rounds that were complete when Ctrl-C came."""
+    """Completes all points. Returns the measurement and False; on Ctrl-C, the completed rounds and True."""
     points = {(level.soft_levels, at): point for level in fresh.soft for at, point in enumerate(level.points)}
     interrupted = False
     try:
@@ -342,12 +354,12 @@ def _measured(fresh: CodeMeasurement, threads: int | None, progress: ProgressHoo
     return _summed_up(replace(fresh, soft=soft, status="partial" if interrupted else "complete")), interrupted
 
 
-#: A point, by its level and its number, and a chunk of it.
+#: Piece of work: a point (number of soft levels, index), and the number of a chunk of it.
 _Piece = tuple[tuple[int, int], int]
 
 
 def _round(fresh: CodeMeasurement, points: dict[tuple[int, int], CodePoint]) -> list[_Piece]:
-    """The chunks of the next round of every point that is not done."""
+    """Returns the chunks of the next round of every point that is not done."""
     pieces: list[_Piece] = []
     for key, point in points.items():
         if point.failed >= fresh.failures or point.frames >= fresh.frames:
@@ -365,7 +377,7 @@ def _counted(
     threads: int | None,
     progress: ProgressHook | None,
 ) -> dict[tuple[int, int], CodePoint]:
-    """The points with what a round adds to them."""
+    """Sends the codewords of one round and returns the points with its counts added."""
     sent = sum(point.frames for point in points.values())
 
     def count(piece: _Piece) -> dict[str, int]:
@@ -387,7 +399,7 @@ def _counted(
 
 
 def _summed_up(measured: CodeMeasurement) -> CodeMeasurement:
-    """The measurement with failure rates, bounds and limits, which the engine works out."""
+    """Returns the measurement with failure rates, confidence intervals and limits, as computed by the engine."""
     summary = ask("code_summary", measured_code=json.dumps(measured.to_dict()))
     soft = []
     for level, found in zip(measured.soft, summary["soft"], strict=True):
@@ -414,10 +426,10 @@ def _level_dict(level: CodeLevel) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """`value` as JSON holds it: what is not a number is missing."""
+    """Returns `value` as JSON holds it: None instead of not a number."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _rounded(rate: float) -> float:
-    """A rate with three digits: what people read, and the same on any machine."""
+    """Rounds a rate to three digits, which are readable and the same on every machine."""
     return float(f"{rate:.3g}")

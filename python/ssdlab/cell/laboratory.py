@@ -1,4 +1,4 @@
-"""The questions whose answer is a formula's: each function asks the engine and gives its answer as arrays."""
+"""Questions that the engine answers by formulas: each function asks one, and returns its answer as arrays."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 def parts() -> list[PartRow]:
-    """The parts that come with ssdlab."""
+    """Returns the parts that come with ssdlab."""
     return [PartRow(**row) for row in ask("parts")["parts"]]
 
 
 def part(cell: str) -> Part:
-    """A part with every number in it and how each is known.
+    """Returns a part with all its numbers and their standing.
 
     Raises:
-        InputError: there is no such part; the message names the nearest.
+        InputError: there is no such part; the message suggests the nearest name.
     """
     found = ask("parts", cell=cell)
     found["parameters"] = tuple(Parameter(**one) for one in found["parameters"])
@@ -43,17 +43,17 @@ def part(cell: str) -> Part:
 
 
 def vth(cell: CellLike, *, pe: float | None = None, age: str | None = None, step: float | None = None, **more: Any) -> Vth:
-    """The density of each level over voltage, the references, and the error rates that follow.
+    """Returns the density of each level over voltage, the references, and the error rates that follow.
 
     Args:
         cell: A part with a model of threshold voltages.
-        pe: Program and erase cycles; the rated ones when left out.
-        age: Age of the data; none when left out.
-        step: Program step; the nominal one when left out.
+        pe: Program and erase cycles; default: the rated ones.
+        age: Age of the data; default: none.
+        step: Program step; default: the nominal one.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
     found = ask("vth", cell=cell, pe=pe, age=age, step=step, **more)
     return Vth(
@@ -71,19 +71,19 @@ def vth(cell: CellLike, *, pe: float | None = None, age: str | None = None, step
 def rber(
     cell: CellLike, *, pe: Numbers | None = None, age: Times | None = None, step: Numbers | None = None, **more: Any
 ) -> Rber:
-    """Error rates of page types, with the axes (wear, age, step).
+    """Returns the error rates of page types, with the axes (wear, age, step).
 
     Args:
         cell: A part, or a table of measured error rates.
-        pe: Program and erase cycles; the rated ones when left out.
-        age: Ages of the data. Left out: fresh data, or the usual ages if another quantity is a sequence.
-        step: Program steps; the nominal one when left out.
+        pe: Program and erase cycles; default: the rated ones.
+        age: Ages of the data; default: fresh data, or the usual ages if another quantity is a sequence.
+        step: Program steps; default: the nominal one.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
-    # Asked with a list the engine answers with a table, which names wear and step also where they were left out.
+    # For a list the engine answers with a table, which contains wear and step even if they were left out.
     single = not (many(pe) or many(age) or many(step))
     ages = "0" if single and age is None else age
     found = ask("rber", cell=cell, pe=pe, age=listed(ages), step=step, **more)
@@ -102,16 +102,16 @@ def rber(
 
 
 def modes(cell: CellLike, *, pe: Numbers | None = None, retention: Times | None = None, **more: Any) -> Modes:
-    """The widest step that keeps each promised retention, and how long it programs, with the axes (wear, retention).
+    """Returns the widest step that keeps each promised retention, and its program time; axes (wear, retention).
 
     Args:
         cell: A part whose program step is known.
-        pe: Program and erase cycles. Left out: the rated ones, or the usual ones if `retention` is left out as well.
-        retention: Promised retentions; the usual ones when left out.
+        pe: Program and erase cycles; default: the rated ones, or the usual ones if `retention` is left out as well.
+        retention: Promised retentions; default: the usual ones.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
     found = ask("modes", cell=cell, pe=pe, retention=listed(retention), **more)
     axes = ((found["pe"], pe), (found["retention_s"], retention))
@@ -126,10 +126,10 @@ def modes(cell: CellLike, *, pe: Numbers | None = None, retention: Times | None 
 
 
 def program(cell: CellLike, *, step: float | None = None, **more: Any) -> Program:
-    """How long programming takes with a step, by page type.
+    """Returns the program time with a step, by page type.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
     found = ask("program", cell=cell, step=step, **more)
     pages = {
@@ -145,16 +145,16 @@ def program(cell: CellLike, *, step: float | None = None, **more: Any) -> Progra
 
 
 def limits(cell: CellLike, *, pe: Numbers | None = None, step: Numbers | None = None, **more: Any) -> Limits:
-    """The longest retention, with the axes (wear, step).
+    """Returns the longest retention, with the axes (wear, step).
 
     Args:
         cell: A part, or a table of measured error rates.
-        pe: Program and erase cycles. Left out: the rated ones, or the usual ones if `step` is left out as well.
-        step: Program steps. Left out: the nominal one, or the usual ones if `pe` is left out as well.
+        pe: Program and erase cycles; default: the rated ones, or the usual ones if `step` is left out as well.
+        step: Program steps; default: the nominal one, or the usual ones if `pe` is left out as well.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
     found = ask("limits", cell=cell, pe=listed(pe), step=step if pe is not None else listed(step), **more)
     axes = ((found["pe"], pe), (found["step"], step))
@@ -170,16 +170,16 @@ def limits(cell: CellLike, *, pe: Numbers | None = None, step: Numbers | None = 
 
 
 def endurance(cell: CellLike, *, step: Numbers | None = None, retention: Times | None = None, **more: Any) -> Endurance:
-    """The most cycles at which data keeps its promise, with the axes (step, retention).
+    """Returns the largest number of cycles at which data keeps its promised retention, with the axes (step, retention).
 
     Args:
         cell: A part, or a table of measured error rates.
-        step: Program steps. Left out: the nominal one, or the usual ones if `retention` is left out as well.
-        retention: Promised retentions; the usual ones when left out.
+        step: Program steps; default: the nominal one, or the usual ones if `retention` is left out as well.
+        retention: Promised retentions; default: the usual ones.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
     found = ask("endurance", cell=cell, step=step, retention=listed(retention), **more)
     axes = ((found["step"], step), (found["retention_s"], retention))
@@ -215,18 +215,19 @@ def budget(
     solve: str | None = None,
     **more: Any,
 ) -> Budget:
-    """Who spends what of a cell's window, with the axis wear; with `solve`, how far one of the five may go.
+    """Returns the shares of a cell's window, with the axis wear; with `solve`, also the extreme of one quantity.
 
     Args:
         cell: A part.
-        pe: Program and erase cycles; the rated ones when left out.
-        step: Program step; the nominal one when left out.
-        retention: Promised retention; a year when left out.
-        solve: ``step``, ``erase``, ``retention``, ``code`` or ``wear``: the budget is that with this one as found.
+        pe: Program and erase cycles; default: the rated ones.
+        step: Program step; default: the nominal one.
+        retention: Promised retention; default: a year.
+        solve: Quantity to solve for, ``step``, ``erase``, ``retention``, ``code`` or ``wear``: the budget is that with
+            the value found.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
     wears: list[float] = [rated_pe_cycles(cell)] if pe is None else list(listed(pe))
     if not wears:
@@ -258,12 +259,12 @@ def budget(
 
 
 def step_unit(cell: CellLike) -> str:
-    """The unit of a part's steps; measurements know none."""
+    """Returns the unit of a part's steps; empty for measurements, which have no step."""
     return next((row.step_unit for row in parts() if row.name == fspath(cell)), "")
 
 
 def rated_pe_cycles(cell: CellLike) -> float:
-    """The rated wear of a part; of measurements the largest that was measured."""
+    """Returns the rated cycles of a part; for measurements the largest number of cycles that was measured."""
     for row in parts():
         if row.name == fspath(cell):
             return float(row.rated_pe_cycles)

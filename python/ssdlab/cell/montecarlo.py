@@ -1,4 +1,4 @@
-"""Cells drawn one by one, beside what the densities say."""
+"""Monte Carlo error rates of cells drawn one by one, next to those that the densities give."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Cells of one piece of the work: a fraction of a second. Pieces have streams of their own, so this is part of the result.
+#: Number of cells in one piece of the work, which takes a fraction of a second. Each piece has a random stream of its
+#: own, so this number affects the result.
 PIECE_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MonteCarlo:
-    """What was counted among drawn cells, by page type."""
+    """Counts among drawn cells, by page type."""
 
     cell: str
     cells: int
     seed: int
-    #: Wrong bits.
+    #: Number of wrong bits.
     wrong: dict[str, int]
-    #: Their share.
+    #: Share of wrong bits.
     rate: dict[str, float]
-    #: The error rate that the densities give at the same references.
+    #: Error rate that the densities give at the same references.
     expected: dict[str, float]
-    #: How far the count is from what is expected, in standard deviations of the count.
+    #: Difference of the count from its expected value, in standard deviations of the count.
     z: dict[str, float]
     references: NDArray[np.float64]
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``ssdlab cell monte-carlo --json`` prints."""
+        """Returns the counts as ``ssdlab cell monte-carlo --json`` prints them."""
         return {
             "cells": self.cells,
             "seed": self.seed,
@@ -60,26 +61,26 @@ def monte_carlo(
     progress: ProgressHook | None = None,
     **more: Any,
 ) -> MonteCarlo:
-    """Draws cells and counts wrong bits: a check of the densities that shares nothing with them but the model's numbers.
+    """Draws cells and counts wrong bits: a check of the densities that shares only the model's numbers with them.
 
-    The work is shared out among all cores in pieces with streams of their own: the result does not depend on the number of
-    threads.
+    The work is distributed over all cores in pieces with random streams of their own, so that the result does not
+    depend on the number of threads.
 
     Args:
         cell: A part with a model of threshold voltages.
-        cells: How many to draw.
-        seed: Of the streams that they are drawn from.
-        pe: Program and erase cycles; the rated ones when left out.
-        age: Age of the data; none when left out.
-        step: Program step; the nominal one when left out.
-        threads: How many; as many as there are cores when left out.
-        progress: Hears of what is done.
+        cells: Number of cells to draw.
+        seed: Seed of the random streams.
+        pe: Program and erase cycles; default: the rated ones.
+        age: Age of the data; default: none.
+        step: Program step; default: the nominal one.
+        threads: Number of threads; default: the number of cores.
+        progress: Function that is called with the progress.
         more: See :mod:`ssdlab.cell`.
 
     Raises:
-        InputError: everything that is wrong with the question.
+        InputError: the question is invalid; the message lists every problem.
     """
-    # A count that is no count goes to the engine as it is, which says what is wrong with it.
+    # An invalid number of cells is passed to the engine unchanged, whose message says what is wrong with it.
     sizes = [PIECE_CELLS] * (cells // PIECE_CELLS) + [cells % PIECE_CELLS] * (cells % PIECE_CELLS > 0) if cells > 0 else [cells]
     question = {"cell": cell, "seed": seed, "pe": pe, "age": age, "step": step, **more}
     drawn = 0
@@ -110,6 +111,6 @@ def monte_carlo(
 
 
 def _deviation(wrong: int, cells: int, expected: float) -> float:
-    """How far a count is from its mean, in standard deviations; none where both are zero."""
+    """Returns the difference of a count from its mean, in standard deviations; 0 if the standard deviation is 0."""
     spread = math.sqrt(cells * expected * (1.0 - expected))
     return (wrong - cells * expected) / spread if spread > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""The chart of each answer."""
+"""Charts of the answers of the cell laboratory."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from ssdlab.cell.answers import Budget, Endurance, Limits, Modes, Rber, Vth
     from ssdlab.cell.codes import CodeMeasurement
 
-#: Where labels stand on an axis of ages or retentions [s].
+#: Positions [s] and texts of the labels on an axis of ages or retentions.
 _SPANS = tuple(
     (seconds, span(seconds))
     for seconds in (60.0, 3_600.0, 86_400.0, 4 * 86_400.0, 30 * 86_400.0, 31_536_000.0, 315_360_000.0, 3.1536e9)
 )
-#: Densities below this are of no cell that one could find [1/V].
+#: Density below which a curve is not drawn: no such cell could be found [1/V].
 _FAINT = 1e-8
-#: Colour of what nobody spends.
+#: Colour of the unused rest of the window.
 _FREE = "#dfe3e8"
 
 
 def vth(answer: Vth) -> Chart:
-    """The distributions with their references."""
+    """Returns the distributions with their references."""
     series = []
     for name, curve in answer.levels.items():
         shown = np.where(curve > _FAINT, curve, np.nan)
@@ -47,7 +47,7 @@ def vth(answer: Vth) -> Chart:
 
 
 def rber(answer: Rber) -> Chart:
-    """Error rate against the axis with most values, a curve for each value of the others."""
+    """Returns the error rate by the axis with most values, with a curve for each value of the other axes."""
     pe, age, step = (np.atleast_1d(axis) for axis in (answer.pe, answer.age_s, answer.step))
     worst = np.asarray(answer.worst).reshape(len(pe), len(age), len(step))
     unit = step_unit(answer.cell)
@@ -83,7 +83,7 @@ def rber(answer: Rber) -> Chart:
 
 
 def modes(answer: Modes) -> Chart:
-    """Program time against promised retention, a curve for each wear; or against wear, where there is one retention."""
+    """Returns program time by promised retention, a curve for each wear; by wear if there is only one retention."""
     pe, retention = np.atleast_1d(answer.pe), np.atleast_1d(answer.retention_s)
     micros = np.asarray(answer.program_time_ns).reshape(len(pe), len(retention)) / 1e3
     if len(retention) == 1 and len(pe) > 1:
@@ -107,12 +107,12 @@ def modes(answer: Modes) -> Chart:
 
 
 def limits(answer: Limits) -> Chart:
-    """Retention limit against wear, a curve for each step; or against the step, where there is one wear."""
+    """Returns the retention limit by wear, with a curve for each step; by step if there is only one wear."""
     pe, step = np.atleast_1d(answer.pe), np.atleast_1d(answer.step)
     limit = np.asarray(answer.retention_s).reshape(len(pe), len(step))
     unit = step_unit(answer.cell)
     end = Mark(answer.longest_s, f"not looked further than {span(answer.longest_s)}")
-    # Four decades at least: else a cell that outlasts them all has an axis without labels.
+    # At least four decades: otherwise the axis would have no labels for a cell whose limits are all beyond the search.
     low = min(float(np.nanmin(np.append(limit, answer.longest_s))), 1e-4 * answer.longest_s)
     y = replace(_spans("retention limit", (low, answer.longest_s)), span=(low / 2, 3 * answer.longest_s))
     if len(pe) == 1 and len(step) > 1:
@@ -138,7 +138,7 @@ def limits(answer: Limits) -> Chart:
 
 
 def endurance(answer: Endurance) -> Chart:
-    """Cycles against step, a curve for each retention; for a cell with erase modes, their wear."""
+    """Returns cycles by step, with a curve for each retention; for a cell with erase modes, their wear."""
     if answer.erase_modes:
         return _erase_modes(answer)
     step, retention = np.atleast_1d(answer.step), np.atleast_1d(answer.retention_s)
@@ -187,7 +187,7 @@ def _erase_modes(answer: Endurance) -> Chart:
 
 
 def budget(answer: Budget) -> Chart:
-    """Shares of the window, stacked, a bar for each wear."""
+    """Returns the shares of the window, stacked, with a bar for each wear."""
     if not answer.shares:
         raise InputError(f"cell: {answer.cell} knows error rates, not levels: there are no shares of a window to draw")
     colours = {"free": _FREE}
@@ -207,14 +207,17 @@ def budget(answer: Budget) -> Chart:
 
 
 def _room(shares: Sequence[Any]) -> tuple[float, float]:
-    """From the lowest to the highest end of a bar, with room for a text above."""
+    """Returns the range from the lowest to the highest end of a bar, with a margin for a text above."""
     table = np.array([np.atleast_1d(values) for values in shares])
     above, below = (float(np.abs(part.sum(axis=0)).max()) for part in (np.maximum(table, 0), np.minimum(table, 0)))
     return (-1.1 * below, 1.1 * above)
 
 
 def code(answer: CodeMeasurement) -> Chart:
-    """Failure rate against raw error rate, a curve for each number of soft levels. Where none failed there is no point."""
+    """Returns failure rate by raw error rate, with a curve for each number of soft levels.
+
+    Points without failures are left out.
+    """
     series = []
     for level in answer.soft:
         failure, low, high = (level.column(name) for name in ("failure", "low", "high"))
@@ -244,13 +247,13 @@ def _curve(name: str, x: Any, y: Any) -> Series:
 
 
 def _note(warnings: Sequence[str]) -> str:
-    """The first of the warnings, and how many more there are: a sweep may leave what was measured at many points."""
+    """Returns the first warning and the number of further ones: a sweep may leave the validity range at many points."""
     more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
     return f"beyond what is known: {warnings[0]}{more}" if warnings else ""
 
 
 def _whole(values: Any) -> tuple[float, float]:
-    """All of an axis, also where nothing can be drawn: that a curve ends is what it says."""
+    """Returns the range of all values, so that the axis also shows where a curve has ended."""
     low, high = float(np.min(values)), float(np.max(values))
     room = 0.04 * (high - low) or 1.0
     return (low - room, high + room)
@@ -261,7 +264,7 @@ def _steps(cell: str) -> Axis:
 
 
 def _spans(title: str, seconds: Sequence[float] | Any) -> Axis:
-    """A logarithmic axis of times: nothing is left of it but what is above zero."""
+    """Returns a logarithmic axis of times, on which only values above zero are shown."""
     ends = [float(value) for value in seconds if value > 0]
     if not ends:
         return Axis(f"{title} (s)")

@@ -1,4 +1,4 @@
-"""Work that is shared out among all cores. The engine releases the interpreter, so threads do."""
+"""Work distributed over all cores, with threads: the engine releases the interpreter while it works."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TypeAlias, TypeVar
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 
-#: Called in the asking thread: the share of the work that is done (``None``: unknown), and what was found so far, in words.
+#: Hook called in the calling thread with the completed share of the work (``None``: unknown) and a text on what was
+#: found so far.
 ProgressHook: TypeAlias = Callable[[float | None, str], object]
 
 
@@ -22,13 +23,14 @@ def share_out(
     threads: int | None = None,
     done: Callable[[Found], object] | None = None,
 ) -> list[Found]:
-    """What `work` makes of each piece, in the order of the pieces; `done` hears of each as it ends.
+    """Applies `work` to each piece and returns the results in the order of the pieces.
 
-    Ctrl-C drops the pieces that have not begun and waits for those that have.
+    `done` is called with each result as soon as it is there. Ctrl-C drops the pieces that have not begun and waits for
+    those that have.
     """
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         try:
-            # Inside as well: there may be so many that they take a while.
+            # Submitted inside `try` as well: with very many pieces this takes a while and may be interrupted.
             futures = [pool.submit(work, piece) for piece in pieces]
             for future in as_completed(futures):
                 found = future.result()
@@ -41,7 +43,7 @@ def share_out(
 
 
 def interruptible(work: Callable[[], Found]) -> Found:
-    """What `work` gives. Ctrl-C is heard meanwhile, though the engine does not stop for it: the work is left to itself."""
+    """Returns the result of `work`. Ctrl-C interrupts the wait at once; the engine's work goes on unattended."""
     found: list[Found] = []
     failed: list[BaseException] = []
 

@@ -1,4 +1,7 @@
-"""Questions to the laboratory as the engine takes them. The engine alone checks them; files are read here, for it opens none."""
+"""Questions to the cell laboratory in the engine's form.
+
+The engine alone checks them. Files that they name are read here, since the engine opens none.
+"""
 
 from __future__ import annotations
 
@@ -16,29 +19,29 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    #: One number, or an array of them.
+    #: One number, or an array of numbers.
     Quantity: TypeAlias = float | NDArray[np.float64]
 
-#: A part's name, or the path of a table of measured error rates (``.csv``).
+#: Name of a part, or path of a table of measured error rates (``.csv``).
 CellLike: TypeAlias = str | PathLike[str]
-#: A code such as ``bch-110/4KiB``, or the path of a measurement of one (``.json``).
+#: Code such as ``bch-110/4KiB``, or path of a measurement of a code (``.json``).
 CodeLike: TypeAlias = str | PathLike[str]
-#: One number, or several to be asked for in turn: a list, a tuple, an array.
+#: One number, or several that are evaluated in turn: a list, a tuple, an array.
 Numbers: TypeAlias = "float | Sequence[float] | NDArray[np.float64]"
 #: One time with its unit (``"4d"``), or several.
 Times: TypeAlias = str | Sequence[str]
 
 
 def ask(what: str, **question: Any) -> dict[str, Any]:
-    """The engine's answer to a question, as it comes: what ``ssdlab cell ... --json`` prints.
+    """Returns the engine's answer to a question, as ``ssdlab cell ... --json`` prints it.
 
     Args:
-        what: ``parts``, ``vth``, ``rber``, ``modes``, ``program``, ``limits``, ``endurance``, ``budget``, ``monte_carlo``,
-            ``code_plan``, ``code_count`` or ``code_summary``.
-        question: Its fields; those that are ``None`` are left to the engine.
+        what: ``parts``, ``vth``, ``rber``, ``modes``, ``program``, ``limits``, ``endurance``, ``budget``,
+            ``monte_carlo``, ``code_plan``, ``code_count`` or ``code_summary``.
+        question: Fields of the question; those that are ``None`` take the engine's defaults.
 
     Raises:
-        InputError: everything that is wrong with the question, one line each.
+        InputError: the question is invalid; the message lists every problem, one line each.
     """
     fields = _fields(question)
     try:
@@ -53,10 +56,10 @@ def ask(what: str, **question: Any) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """A NumPy number as a number.
+    """Converts a NumPy number to a number.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: `value` is something else.
     """
     plain = getattr(value, "item", None)
     if plain is None or getattr(value, "ndim", False):
@@ -65,12 +68,12 @@ def _plain(value: object) -> object:
 
 
 def many(values: object) -> bool:
-    """Whether a quantity was given as several values (a sequence), not as one or not at all."""
+    """Returns True if a quantity was given as several values (a sequence), not as one value or not at all."""
     return values is not None and not isinstance(values, str) and hasattr(values, "__len__")
 
 
 def listed(values: Any) -> Any:
-    """A quantity as a list: a single value as a list of one, so that the engine answers with a table."""
+    """Returns a quantity as a list, a single value as a list of one, so that the engine answers with a table."""
     return values if values is None or many(values) else [values]
 
 
@@ -89,7 +92,7 @@ def _fields(question: dict[str, Any]) -> dict[str, Any]:
         fields["measured_code"] = _text(fspath(fields.pop("code")))
     for name in ("age", "retention"):
         if name in fields:
-            # A number goes as its text: the engine's message then says which unit it lacks.
+            # A number is passed as its text, so that the engine's message states which unit is missing.
             given = fields[name]
             fields[name] = [str(value) for value in given] if many(given) else str(given)
     for name in ("pe", "age", "step", "retention", "rber"):
@@ -112,19 +115,19 @@ def _text(path: str) -> str:
 
 
 def array(values: Any) -> NDArray[np.float64]:
-    """Nested lists of the engine as an array; what it could not close (``null``) is not a number."""
+    """Returns nested lists of the engine as an array; missing values (``null``) become not a number."""
     import numpy as np
 
     return np.asarray(values, dtype=np.float64)
 
 
 def axis(values: Sequence[float], given: object) -> Quantity:
-    """An axis of a table: a number, if one value was given (or stands for one that was left out); an array otherwise."""
+    """Returns an axis of a table: a number if one value was given or is the default, otherwise an array."""
     return array(values) if _kept(values, given) else float(values[0])
 
 
 def table(values: Any, *axes: tuple[Sequence[float], object]) -> Quantity:
-    """A table without the axes that :func:`axis` makes a number of; a plain number, if none is left."""
+    """Returns a table without the axes that :func:`axis` turns into a number; a plain number if no axis remains."""
     kept = tuple(slice(None) if _kept(*one) else 0 for one in axes)
     found: Quantity = array(values)[kept]
     return found if any(part == slice(None) for part in kept) else float(found)

@@ -1,4 +1,4 @@
-"""What a chart shows where a question names one point only: the sweep through it that an expert would look at."""
+"""Sweeps for charts of questions about a single point: the useful curve through that point."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ssdlab.cell import laboratory
 from ssdlab.cell.question import CellLike, ask, many
 from ssdlab.charts import Chart, Mark
 
-#: Ages of a curve, evenly apart on a logarithmic axis, and promised retentions.
+#: Ages of a curve, evenly spaced on a logarithmic axis, and promised retentions.
 _AGES = tuple(f"{round(3_600 * (87_600 ** (at / 24)))}s" for at in range(25))
 _RETENTIONS = ("1h", "6h", "1d", "4d", "14d", "60d", "180d", "1y", "3y", "10y")
-#: Wears in shares of the rated one.
+#: Wear values as shares of the rated cycles.
 _CURVE = tuple(at / 10 for at in range(16))
 _FINE = tuple(at / 20 for at in range(31))
 _FEW = (0.0, 0.5, 1.0, 1.5)
 _BARS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
-#: Steps in shares of the nominal one, as far as the technology goes.
+#: Steps as shares of the nominal step, of which those beyond the widest step are left out.
 _STEPS = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5)
 
 
 def rber(cell: CellLike, *, pe: Any, age: Any, step: Any, **more: Any) -> Chart:
-    """Against age, through the point that was asked about."""
+    """Returns error rates by age, through the point in question."""
     if age is not None and (many(pe) or many(age) or many(step)):
         return laboratory.rber(cell, pe=pe, age=age, step=step, **more).chart()
     wears = _wears(cell, _FEW) if pe is None else pe
@@ -32,7 +32,7 @@ def rber(cell: CellLike, *, pe: Any, age: Any, step: Any, **more: Any) -> Chart:
 
 
 def modes(cell: CellLike, *, pe: Any, retention: Any, **more: Any) -> Chart:
-    """Against retention; against wear, if there are several and one retention."""
+    """Returns program times by retention; by wear if several wears and one retention are given."""
     if retention is None or many(retention) or many(pe):
         return laboratory.modes(cell, pe=pe, retention=retention, **more).chart()
     chart = laboratory.modes(cell, pe=pe, retention=_RETENTIONS, **more).chart()
@@ -40,9 +40,9 @@ def modes(cell: CellLike, *, pe: Any, retention: Any, **more: Any) -> Chart:
 
 
 def limits(cell: CellLike, *, pe: Any, step: Any, **more: Any) -> Chart:
-    """Against wear; against the step, if there are several and one wear."""
+    """Returns retention limits by wear; by step if several steps and one wear are given."""
     if pe is None and step is None:
-        # The usual steps, at more wears than a table has.
+        # The usual steps, at more wear values than in the engine's table.
         usual = laboratory.limits(cell, **more).step
         return laboratory.limits(cell, pe=_wears(cell, _FINE), step=usual, **more).chart()
     if many(pe) or (pe is not None and many(step)):
@@ -52,13 +52,13 @@ def limits(cell: CellLike, *, pe: Any, step: Any, **more: Any) -> Chart:
 
 
 def endurance(cell: CellLike, *, step: Any, retention: Any, **more: Any) -> Chart:
-    """Against the step; against retention for a part that has none."""
+    """Returns cycles by step; by retention for a part without a program step."""
     if retention is None or many(step):
         return laboratory.endurance(cell, step=step, retention=retention, **more).chart()
     nominal = next((row.nominal_step for row in laboratory.parts() if row.name == str(cell)), None)
     if nominal is None:
         return laboratory.endurance(cell, retention=_RETENTIONS, **more).chart()
-    # If every error is corrected, the widest step there is.
+    # A limit of 0.5 corrects every error: the answer is the widest step of the technology.
     widest = ask("modes", cell=cell, pe=0, retention="1h", limit=0.5)["step"]
     steps = sorted(
         {float(f"{nominal * share:.4g}") for share in _STEPS if nominal * share <= widest}
@@ -69,16 +69,16 @@ def endurance(cell: CellLike, *, step: Any, retention: Any, **more: Any) -> Char
 
 
 def budget(cell: CellLike, *, pe: Any, **more: Any) -> Chart:
-    """A bar for each of several wears."""
+    """Returns the budget with a bar for each of several wear values."""
     return laboratory.budget(cell, pe=_wears(cell, _BARS) if pe is None else pe, **more).chart()
 
 
 def vth(cell: CellLike, **question: Any) -> Chart:
-    """The distributions at the point that was asked about."""
+    """Returns the distributions at the point in question."""
     return laboratory.vth(cell, **question).chart()
 
 
-#: The chart for a question, by its name.
+#: Function that draws the chart of each question, by the name of the question.
 SWEEPS: dict[str, Callable[..., Chart]] = {
     "vth": vth,
     "rber": rber,
@@ -95,5 +95,5 @@ def _wears(cell: CellLike, shares: Sequence[float]) -> list[float]:
 
 
 def _marked(chart: Chart, at: Any, text: str) -> Chart:
-    """`chart` with a line where the question was."""
+    """Returns `chart` with a line at the point in question."""
     return replace(chart, marks=(*chart.marks, Mark(float(at), text, "x")))

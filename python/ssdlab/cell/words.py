@@ -1,4 +1,4 @@
-"""Numbers of the laboratory as people read them."""
+"""Numbers of the cell laboratory formatted for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _SPANS = ((31_536_000.0, "y"), (86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (
 
 
 def span(seconds: float) -> str:
-    """A retention or an age: ``4 d``, ``3.62 d``, ``10 y``; not a number is ``none``."""
+    """Formats a retention or an age: ``4 d``, ``3.62 d``, ``10 y``; not a number gives ``none``."""
     if seconds != seconds:
         return "none"
     for size, unit in _SPANS:
@@ -16,12 +16,12 @@ def span(seconds: float) -> str:
 
 
 def rate(value: float) -> str:
-    """An error rate: ``1.37e-03``."""
+    """Formats an error rate: ``1.37e-03``."""
     return f"{value:.2e}"
 
 
 def step_text(step: float, unit: str = "") -> str:
-    """A program step: ``0.4 V``; a part that has none programs in a step of its own."""
+    """Formats a program step: ``0.4 V``; the step 0 stands for a part whose step is fixed."""
     if step != step:
         return "none"
     return f"{step:.4g} {unit}".rstrip() if step else "own step"

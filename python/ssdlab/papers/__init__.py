@@ -1,7 +1,7 @@
-"""Published experiments: our value beside the published one.
+"""Reproductions of published experiments: each published value beside the value measured here.
 
-One module or package for each experiment, one line here. An experiment yields its entries as it measures them, with the pictures
-and tables that belong to them.
+Each experiment is a module or a package, with one line in :data:`EXPERIMENTS`. It yields its entries as it measures
+them, with the pictures and tables that belong to them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ssdlab.papers.traces import Traces
 
 __all__ = ["EXPERIMENTS", "Entry", "Outcome", "Picture", "Setting", "Table", "run", "summary"]
 
-#: Each experiment by its name.
+#: Experiments by name.
 EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] = {
     "cell": cell.experiment,
     "ofwar": ofwar.experiment,
@@ -31,7 +31,7 @@ EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] =
 
 
 def summary(name: str) -> str:
-    """What an experiment is, in one line."""
+    """Returns an experiment's one-line description: the first line of its docstring."""
     text = EXPERIMENTS[name].__doc__ or ""
     return text.split("\n", 1)[0].rstrip(".")
 
@@ -45,13 +45,14 @@ def run(
     """Runs an experiment.
 
     Args:
-        name: The experiment.
-        quick: Draw and measure less where the full size takes minutes.
-        traces: A folder of traces, searched for those of the work by name; where one is not found, a look-alike is run.
-        progress: Told how far a part of the experiment has come.
+        name: Name of the experiment.
+        quick: Draw fewer samples and measure less where the full size takes minutes.
+        traces: Folder that is searched by name for the traces of the works. For a trace that is not found, its
+            look-alike is run.
+        progress: Called with the share of the current part that is done, and a line of text.
 
     Raises:
-        InputError: no experiment of this name, no such folder, or a file in it that cannot be read.
+        InputError: there is no experiment of this name or no such folder, or a file in it cannot be read.
     """
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, [*EXPERIMENTS])

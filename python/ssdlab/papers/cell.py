@@ -1,4 +1,4 @@
-"""What the source works say of cells and codes, and what the models here make of it."""
+"""Published values of cells and codes beside those of the cell laboratory."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from ssdlab.papers.setting import Setting
 
 _HOUR = 3600.0
 _YEAR = 365.25 * 24 * _HOUR
-#: The verify voltages that FACTS 1.3 is for.
+#: Verify voltages for which FACTS 1.3 gives its numbers [V].
 _ROUNDED = [2.95, 3.80, 4.80]
 _AGES = {"0": "0 h", "1 d": "1d", "4 d": "4d", "2 w": "2w", "1 y": "8766h", "10 y": "87660h"}
-#: FACTS 1.3: error rates of the worst page by step, cycles and age.
+#: FACTS 1.3: error rates of the worst page by program step [V] and cycles, one for each of `_AGES`.
 _RATES = {
     (0.20, 3_000): (3.2e-5, 4.0e-5, 4.5e-5, 5.0e-5, 6.6e-5, 8.1e-5),
     (0.20, 10_000): (2.5e-4, 3.5e-4, 4.2e-4, 5.0e-4, 8.7e-4, 1.5e-3),
     (0.40, 3_000): (2.8e-5, 3.7e-5, 4.2e-5, 4.7e-5, 6.6e-5, 9.0e-5),
     (0.40, 10_000): (7.5e-4, 1.0e-3, 1.2e-3, 1.4e-3, 2.5e-3, 3.9e-3),
 }
-#: FACTS 1.3: retention in hours by step, at 10,000 cycles.
+#: FACTS 1.3: retention [h] by program step [V], at 10,000 cycles.
 _RETENTION = {0.20: 6.5e4, 0.25: 3.9e4, 0.30: 1.05e4, 0.35: 1.8e3, 0.40: 222.0, 0.45: 14.0}
-#: FACTS 4.2: effective wear by mode and interval, and cycles if always erased so; fast, then slow.
+#: FACTS 4.2, by erase mode: effective wear in each interval, and cycles over the rated ones if this mode is always
+#: used; first of fast, then of slow erases.
 _WEAR = {
     "EV0": ((0.784, 0.827, 0.870, 0.914, 0.957, 1.000), 1.13, (0.666, 0.695, 0.724, 0.752, 0.781, 0.810), 1.36),
     "EV1": ((0.703, 0.746, 0.789, 0.833, 0.876, 0.919), 1.24, (0.612, 0.641, 0.670, 0.698, 0.727, 0.756), 1.47),
@@ -32,7 +33,7 @@ _WEAR = {
     "EV3": ((0.541, 0.584, 0.627, 0.671, 0.714, 0.757), 1.56, (0.504, 0.533, 0.562, 0.590, 0.619, 0.648), 1.75),
     "EV4": ((0.460, 0.503, 0.546, 0.590, 0.633, 0.676), 1.79, (0.450, 0.479, 0.508, 0.536, 0.565, 0.594), 1.93),
 }
-#: Where cells are drawn one by one: step, cycles, age, and what else differs.
+#: Conditions at which cells are drawn one by one: step [V], cycles, age, and further parameters.
 _DRAWN: tuple[tuple[float, int, str, dict[str, Any]], ...] = (
     (0.20, 10_000, "0h", {}),
     (0.20, 10_000, "87660h", {}),
@@ -42,7 +43,7 @@ _DRAWN: tuple[tuple[float, int, str, dict[str, Any]], ...] = (
     (0.30, 10_000, "30d", {"neighbourhood": "even_odd"}),
     (0.20, 12_000, "1d", {"compensation": False}),
 )
-#: Wears of the cell at which one sensing (N = 1) begins to lose codewords: a quick run sends them there only.
+#: P/E cycles at which codewords begin to fail with one sensing (N = 1); a quick run simulates only these.
 _NEAR_HARD_LIMIT = (19_600, 20_600)
 
 
@@ -116,7 +117,7 @@ def _ofwar(quick: bool) -> Iterator[Entry]:
 
 
 def _finding(work: str) -> Iterator[Entry]:
-    """The honest finding: the trade bites only near the end of life."""
+    """Yields the retention of a fast write by cycles: fast writes cost retention only near the end of life."""
     for pe in (3_000, 5_000, 7_000, 8_500, 10_000):
         answer = ask("limits", cell="ofwar-mlc", pe=pe, step=0.40)
         years = answer["retention_s"] / _YEAR
@@ -319,7 +320,7 @@ def _agcr(quick: bool) -> Iterator[Entry]:
 
 
 def _sensing(work: str, quick: bool) -> Iterator[Entry]:
-    """What N references correct, by a real LDPC decoder on the channel of the cell."""
+    """Yields the error rates that N references correct, counted with a real LDPC decoder on the cell's channel."""
     assumptions = ((1, 0, 2e-3), (3, 1, 6e-3), (7, 3, 1.1e-2))[: 1 if quick else None]
     most, wears, frames = (0, _NEAR_HARD_LIMIT, 10_000) if quick else (3, None, 20_000)
     measured = code("ldpc-448B/4KiB", cell="ofwar-mlc", step=0.3, age="30d", pe=wears, soft_levels=most, frames=frames)
@@ -368,7 +369,7 @@ def _thesis() -> Iterator[Entry]:
         high=0.2,
         note="clock and width of the decoder are assumed",
     )
-    # FACTS 5.2: mean soft levels per read, and the gain of one transfer for a level over two.
+    # FACTS 5.2: mean soft levels per read, and the gain of one transfer per soft level over two.
     for sample, levels, published in (("A", 0.25, 18), ("B", 0.06, 6.2), ("C", 0.98, 43), ("D", 0.94, 37)):
         gain = 100 * ((1 + 2 * levels) / (1 + levels) - 1)
         yield Entry(

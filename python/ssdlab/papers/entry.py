@@ -1,4 +1,4 @@
-"""One published value and ours; pictures and tables beside them."""
+"""Published values beside the measured ones, with pictures and tables."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from ssdlab.charts import Chart
 
 
 def _finite(number: float | None) -> float | None:
-    """A number as JSON has it; one without bound, or that is none, is left out."""
+    """Returns a number that JSON can hold: ``None`` in place of NaN and infinities."""
     return number if number is not None and math.isfinite(number) else None
 
 
 def _short(number: float) -> str:
-    """Four digits; whole numbers in full, as far as they can be read."""
+    """Formats a number with four significant digits; a whole number below ten million in full."""
     return f"{number:,.0f}" if float(number).is_integer() and abs(number) < 1e7 else f"{number:.4g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One published value and ours."""
+    """A published value beside the measured one."""
 
-    #: The work: ``OFWAR``, ``retention relaxation``, ...
+    #: The source work: ``OFWAR``, ``retention relaxation``, ...
     work: str
-    #: Where the value stands in it, or in the collection of facts.
+    #: Place of the value in the work, or in the collection of facts.
     where: str
-    #: What was measured.
+    #: The measured quantity.
     what: str
-    #: The published value, as it is given there.
+    #: The published value, as the source gives it.
     published: str
-    #: How that is known: ``stated``, ``found``, ``derived``, ``recalled``, ``assumed``.
+    #: Standing of the published value: ``stated``, ``found``, ``derived``, ``recalled``, ``assumed``.
     standing: str
-    #: Our value.
+    #: The measured value.
     ours: float
-    #: Our value as it is shown.
+    #: The measured value as the page shows it.
     shown: str
-    #: The range in which ours counts as the same; none where there is nothing to meet.
+    #: Range in which the measured value counts as met; ``None`` if nothing is asserted.
     low: float | None = None
     high: float | None = None
-    #: What must be known about it.
+    #: Remark that the reader needs to interpret the entry.
     note: str = ""
 
     @property
     def accepted(self) -> str:
-        """The range in which ours counts as the same."""
+        """Range in which the measured value counts as met, in words; empty if nothing is asserted."""
         if self.low is None or self.high is None:
             return ""
         if math.isinf(self.high):
@@ -55,13 +55,13 @@ class Entry:
 
     @property
     def verdict(self) -> str:
-        """``met``, ``missed``, or ``shown`` where there is nothing to meet."""
+        """``met`` or ``missed``; ``shown`` if nothing is asserted."""
         if self.low is None or self.high is None:
             return "shown"
         return "met" if self.low <= self.ours <= self.high else "missed"
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as a JSON document has it."""
+        """Returns the entry as a JSON object."""
         return {
             "work": self.work,
             "where": self.where,
@@ -81,21 +81,21 @@ class Entry:
 class Picture:
     """A chart that belongs to entries."""
 
-    #: The file's name, without its ending.
+    #: File name without its extension.
     name: str
-    #: What is drawn.
+    #: The chart.
     chart: Chart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Numbers behind entries, one row for each case."""
+    """Numbers behind entries, one row per case."""
 
-    #: The file's name, without its ending.
+    #: File name without its extension.
     name: str
-    #: What the rows are, in one line.
+    #: One-line description of the rows.
     title: str
-    #: The columns' names.
+    #: Names of the columns.
     columns: tuple[str, ...]
-    #: The rows; what is not known is ``None``.
+    #: The rows; an unknown value is ``None``.
     rows: Sequence[Sequence[object]]

@@ -1,4 +1,4 @@
-"""What an experiment found."""
+"""Outcome of an experiment."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ VERDICTS = ("met", "missed", "shown")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an experiment found. Iterating over it gives its entries."""
+    """Outcome of an experiment. Iterating over it yields its entries."""
 
-    #: The experiment's name.
+    #: Name of the experiment.
     name: str
-    #: What it is, in one line.
+    #: One-line description of the experiment.
     summary: str
-    #: Whether it was run in its quick form.
+    #: True if the quick form was run.
     quick: bool
-    #: Whether a user's folder of traces was searched.
+    #: True if a user's folder of traces was searched.
     traces: bool = False
-    #: Published values and ours, in a fixed order.
+    #: Published values beside the measured ones, in a fixed order.
     entries: tuple[Entry, ...]
-    #: Charts that belong to them.
+    #: Charts that belong to the entries.
     pictures: tuple[Picture, ...] = ()
-    #: Numbers behind them.
+    #: Tables of the numbers behind the entries.
     tables: tuple[Table, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
@@ -36,15 +36,15 @@ class Outcome:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Entries by verdict."""
+        """Number of entries by verdict."""
         return {verdict: sum(entry.verdict == verdict for entry in self.entries) for verdict in VERDICTS}
 
     @property
     def notes(self) -> list[str]:
-        """The notes of the entries, each once, in their order."""
+        """Notes of the entries without duplicates, in the order of first use."""
         return [*dict.fromkeys(entry.note for entry in self.entries if entry.note)]
 
     def as_json(self) -> dict[str, Any]:
-        """The outcome as a JSON document has it."""
+        """Returns the outcome as a JSON object: name, form, counts by verdict, and entries."""
         entries = [entry.as_json() for entry in self.entries]
         return {"experiment": self.name, "quick": self.quick, **self.counts, "entries": entries}

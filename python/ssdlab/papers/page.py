@@ -1,4 +1,4 @@
-"""The result page: every entry as Markdown, with pictures, and the same as JSON."""
+"""The results page: every entry in Markdown with the pictures, and the same entries in JSON."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ source, derived, recalled, or assumed. *Other workload*: not the trace that the 
 
 
 def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: bool = False) -> Path:
-    """Writes a folder: ``RESULTS.md``, ``results.json``, ``pictures/*.svg``, ``tables/*.csv``. Equal outcomes give equal files.
+    """Writes the results to a folder: ``RESULTS.md``, ``results.json``, ``pictures/*.svg`` and ``tables/*.csv``.
 
-    Without matplotlib there are no pictures.
+    Equal outcomes give equal files. Without matplotlib no pictures are written.
 
     Raises:
-        InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
+        InputError: the folder is not empty (unless `force` is set and ssdlab wrote all of its content), or cannot be
+            created.
     """
 
     def write(path: Path) -> None:
@@ -51,7 +52,7 @@ def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: boo
 
 
 def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
-    """The page; with `pictures`, it shows those that are written beside it."""
+    """Returns the page in Markdown; with `pictures`, it shows the picture files that are written beside it."""
     names = " ".join(outcome.name for outcome in outcomes)
     quick = " --quick" if any(outcome.quick for outcome in outcomes) else ""
     traces = " --traces DIR" if any(outcome.traces for outcome in outcomes) else ""
@@ -73,7 +74,7 @@ def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
 
 
 def _works(outcome: Outcome) -> Iterator[str]:
-    """The entries, work by work in the order of their first entries."""
+    """Yields the lines of one table of entries per work, in the order in which the works first appear."""
     notes = outcome.notes
     for work in dict.fromkeys(entry.work for entry in outcome):
         yield from ("", f"### {work}", "")
@@ -87,12 +88,12 @@ def _cells(entry: Entry, notes: list[str]) -> tuple[str, ...]:
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table."""
+    """Returns the lines of a Markdown table."""
     return [_row(columns), "|" + " --- |" * len(columns), *map(_row, rows)]
 
 
 def _row(cells: Sequence[str]) -> str:
-    # A bar would end the cell, a star or an underscore would slant what follows.
+    # An unescaped bar would end the cell, and an underscore could start italics.
     return "| " + " | ".join(cell.replace("|", "\\|").replace("_", "\\_") for cell in cells) + " |"
 
 

@@ -1,4 +1,4 @@
-"""How fast a load must be replayed to keep a drive so busy."""
+"""Search for the time scale at which a load causes a target write utilisation."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-#: How close the write utilisation should come to the one that is asked for, and how many runs may be spent on it.
+#: Relative tolerance of the write utilisation, and maximum number of runs of a search.
 _TOLERANCE = 0.03
 _MOST_STEPS = 5
 
 
 class Loaded(Protocol):
-    """A run that knows how busy the drive was."""
+    """A run that reports the drive's write utilisation."""
 
     @property
     def utilisation(self) -> float:
@@ -24,14 +24,14 @@ Found = TypeVar("Found", bound=Loaded)
 
 
 def scale_to(measure: Callable[[float], Found], target: float, start: tuple[float, Found]) -> tuple[float, Found]:
-    """The time scale at which the baseline's write utilisation comes closest to the target, and that run.
+    """Returns the time scale at which the baseline's write utilisation comes closest to the target, and the run at it.
 
-    Utilisation is not proportional to speed: what is still queued after the last arrival lengthens the run. Where more
-    speed brings no more utilisation, the channels or the reads are the limit and the target is out of reach.
+    Utilisation is not proportional to speed: commands still queued after the last arrival lengthen the run. If a higher
+    speed brings no higher utilisation, the channels or the reads are the bottleneck and the target is out of reach.
 
     Args:
-        measure: Runs the baseline at a time scale.
-        target: The write utilisation asked for.
+        measure: Runs the baseline at a given time scale.
+        target: Target write utilisation.
         start: A time scale that is known to be too slow, or 1, and the baseline's run at it.
     """
     best_scale, best = start
@@ -39,7 +39,8 @@ def scale_to(measure: Callable[[float], Found], target: float, start: tuple[floa
     high_scale: float | None = None
     growth = 1.0
     for _ in range(_MOST_STEPS):
-        # Below the target, by the power of the scale with which utilisation grew last; between two scales, by halves.
+        # Until a scale is too fast, extrapolate with the exponent by which utilisation last grew with the scale; then
+        # bisect geometrically.
         scale = low_scale * (target / low) ** (1.0 / growth) if high_scale is None else math.sqrt(low_scale * high_scale)
         tried = measure(scale)
         if abs(tried.utilisation - target) < abs(best.utilisation - target):

@@ -1,4 +1,8 @@
-"""The session that the experiments of a process share: they run a drive again and again, under other policies and other loads."""
+"""The session that all experiments of a process share.
+
+They run the same drives many times under different policies and loads, and the session keeps what depends on the drive
+alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an experiment is run: how much, on which traces, and on how many threads."""
+"""Settings of an experiment: its size, its traces, and the number of threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 from ssdlab.cell.pool import ProgressHook, share_out
 from ssdlab.papers.traces import Traces
 
-#: Runs at one time, at most: each may hold a drive of some hundred megabytes.
+#: Maximum number of simultaneous runs: each may hold a drive of some hundred megabytes.
 _THREADS_MAX = 4
 
 Piece = TypeVar("Piece")
@@ -19,17 +19,20 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How an experiment is run."""
+    """Settings of an experiment."""
 
-    #: Draw and measure less, where the full size takes minutes.
+    #: Draw fewer samples and measure less where the full size takes minutes.
     quick: bool = False
-    #: Where traces are found.
+    #: Source of the traces.
     traces: Traces = field(default_factory=Traces)
-    #: Told how far a part of the experiment has come.
+    #: Called with the share of the current part that is done, and a line of text.
     progress: ProgressHook | None = None
 
     def share_out(self, what: str, work: Callable[[Piece], Found], pieces: Sequence[Piece]) -> list[Found]:
-        """What `work` makes of each piece, in the order of the pieces; `what` they are is shown as progress."""
+        """Returns the results of `work` for the pieces, in the order of the pieces.
+
+        Several threads share the work. The progress line names the pieces by `what`.
+        """
         ended: list[Found] = []
 
         def tell(found: Found) -> None:

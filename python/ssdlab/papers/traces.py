@@ -1,8 +1,9 @@
-"""Traces by name: a user's own files, found and checked; or look-alikes that come with ssdlab.
+"""Traces by name: a user's own files, found and checked, or look-alikes that come with ssdlab.
 
-The traces of the source works are not ours to ship. A folder of them (``ssdlab paper --traces DIR``) is searched by name. What is
-found is compared with what is known of the whole trace: only where that agrees may a published value be asserted. Without a file
-an experiment runs on a fitted look-alike, which is another workload, and says so.
+The traces of the source works are not ours to distribute. A folder that holds them (``ssdlab paper --traces DIR``) is
+searched by name. Each file found is compared with the known properties of the whole trace: a published value may be
+asserted only if they agree. Without a file, an experiment runs a fitted look-alike, which is another workload, and its
+entries say so.
 """
 
 from __future__ import annotations
@@ -21,41 +22,48 @@ from ssdlab.workloads import Workload
 __all__ = ["KNOWN", "MSR_VOLUMES", "Known", "Load", "Traces", "files_in"]
 
 _LOOK_ALIKES = Path(__file__).parent / "lookalikes"
-#: How far a count of requests may lie from the known one (some are quoted rounded), and a share of writes (FACTS 7: two points).
+#: Tolerance of a number of requests, relative to the known one (some are quoted rounded), and of a share of writes (two
+#: percentage points, FACTS 7).
 _COUNT_TOLERANCE, _SHARE_TOLERANCE = 0.005, 0.02
-#: A week's collection spans between 6.7 and 6.9 days in the volumes that are known whole; a day's may be cut as much.
+#: Relative tolerance of a trace's span. The week of MSR Cambridge spans 6.7 to 6.9 days in the volumes that are known
+#: whole; a trace of a day may be cut as much.
 _SPAN_TOLERANCE = 0.07
-#: What can be said of a look-alike's replay, first what holds anyway.
+#: Replay options of a look-alike and their accepted values; the first value is the default.
 _LOOK_ALIKE_OPTIONS = {"replay": ("open", "gaps"), "address": ("compact", "wrap")}
-#: Files that are of no trace, whatever their names say.
+#: Suffixes of files that are never traces, whatever their names.
 _NOT_TRACES = (".md", ".toml", ".json", ".html", ".pdf", ".py", ".sh")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of a whole trace."""
+    """Known properties of a whole trace."""
 
-    #: By which experiments ask for it.
+    #: Name by which experiments request the trace.
     name: str
-    #: What messages call it.
+    #: Name in messages and tables.
     title: str
-    #: What a file's name contains, case aside, as a regular expression; nothing but separators may touch it.
+    #: Regular expression that a file's name contains, case aside. The match may not follow a letter or digit, nor
+    #: precede a digit.
     pattern: str
-    #: Requests.
+    #: Number of requests.
     requests: int | None = None
-    #: Share of writes, by count.
+    #: Share of writes among the requests.
     writes: float | None = None
-    #: Time from the first to the last request.
+    #: Time from the first to the last request [days].
     days: float | None = None
-    #: How these are known: ``stated``, ``found``, ``derived``, ``recalled``.
+    #: Standing of these values: ``stated``, ``found``, ``derived``, ``recalled``.
     standing: str = "recalled"
 
     def matches(self, path: Path) -> bool:
-        """Whether a file is called so."""
+        """Returns true if a file's name is that of the trace."""
         return re.search(rf"(?<![a-z0-9])(?:{self.pattern})(?![0-9])", path.name.lower()) is not None
 
     def differences(self, info: dict[str, Any]) -> tuple[str, ...]:
-        """What a file has otherwise than the whole trace; `info` as :func:`ssdlab.trace_info` gives it."""
+        """Returns the differences between a file and the whole trace, in words.
+
+        `info` is the result of :func:`ssdlab.trace_info`. Without a known number of requests a file always counts as
+        different.
+        """
         found: list[str] = []
         count, span = int(info["requests"]), info["span_ns"] / 86_400e9
         share = info["writes"] / count if count else 0.0
@@ -71,7 +79,7 @@ class Known:
 
 
 def _msr(volume: str) -> Known:
-    """A volume of the MSR Cambridge collection: a week (stated by the works), requests and shares of writes recalled."""
+    """Returns a volume of MSR Cambridge: a week (stated by the works), requests and share of writes recalled."""
     return Known(
         name=volume,
         title=f"MSR Cambridge {volume}",
@@ -83,7 +91,8 @@ def _msr(volume: str) -> Known:
     )
 
 
-#: The volumes of MSR Cambridge: names of servers, with the numbers of their volumes (Narayanan, Donnelly, Rowstron, FAST'08).
+#: Requests of the volumes of MSR Cambridge: names of servers, with the numbers of their volumes (Narayanan, Donnelly,
+#: Rowstron, FAST'08).
 _MSR_REQUESTS = {
     "hm_0": 3_993_316, "hm_1": 609_311, "mds_0": 1_211_034, "mds_1": 1_637_711, "prn_0": 5_585_886, "prn_1": 11_233_411,
     "proj_0": 4_224_524, "proj_1": 23_639_742, "proj_2": 29_266_482, "proj_3": 2_244_644, "proj_4": 6_465_639,
@@ -99,7 +108,7 @@ _MSR_WRITES = {
     "web_0": 0.701,
 }  # fmt: skip
 
-#: The traces that the source works and the experiments here name. Counts of requests and shares of writes: FACTS 1.4 and 7.
+#: Traces that the source works and these experiments name. Numbers of requests and shares of writes: FACTS 1.4 and 7.
 KNOWN: dict[str, Known] = {
     known.name: known
     for known in (
@@ -121,7 +130,7 @@ KNOWN: dict[str, Known] = {
             requests=10_000,
             standing="found",
         ),
-        # Two volumes of which the count is known, too.
+        # Two volumes whose number of requests is found, not recalled: these entries replace those above.
         Known(name="rsrch_1", title="MSR Cambridge rsrch_1", pattern="rsrch_1", requests=13_780, days=7.0, standing="found"),
         Known(name="wdev_1", title="MSR Cambridge wdev_1", pattern="wdev_1", requests=1_055, days=7.0, standing="found"),
         Known(name="game", title="a game on a phone", pattern="cod_exec", requests=223_998, days=6.67, standing="found"),
@@ -141,19 +150,19 @@ KNOWN: dict[str, Known] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What an experiment runs for a trace: the whole trace, a part of it, or a look-alike."""
+    """Load that an experiment runs for a trace: the whole trace, a part of it, or a look-alike."""
 
-    #: What is known of the trace.
+    #: Known properties of the trace.
     known: Known
-    #: The file.
+    #: File of the trace or of the look-alike.
     path: Path
-    #: Whether the file is a trace; a look-alike otherwise.
+    #: True if the file is a trace, false if it is a look-alike.
     is_trace: bool
-    #: Requests in the file; those that the look-alike was fitted to.
+    #: Number of requests in the file; for a look-alike, the number it was fitted to.
     requests: int
-    #: What the file has otherwise than the whole trace.
+    #: Differences between the file and the whole trace.
     differences: tuple[str, ...] = ()
-    #: Requests that a run plays at most, however many it asks for.
+    #: Upper limit of the requests of a run, whatever number is requested.
     at_most: int | None = None
 
     @property
@@ -163,17 +172,17 @@ class Load:
 
     @property
     def title(self) -> str:
-        """What tables call it."""
+        """Name in tables, which marks a part of a trace and a look-alike."""
         return self.known.title if self.is_whole else f"{self.known.title} ({'part' if self.is_trace else 'look-alike'})"
 
     @property
     def is_whole(self) -> bool:
-        """Whether this is the whole trace: then a value published for it may be asserted."""
+        """True if this is the whole trace, so that a value published for it may be asserted."""
         return self.is_trace and not self.differences
 
     @property
     def note(self) -> str:
-        """Why a published value is not asserted; empty for the whole trace."""
+        """Reason why a published value is not asserted; empty for the whole trace."""
         if self.is_whole:
             return ""
         if self.is_trace:
@@ -181,18 +190,20 @@ class Load:
         return "other workload: look-alikes, as the traces themselves are not at hand (ssdlab paper --traces DIR)"
 
     def workload(self, requests: int | None = None, time_scale: float = 1.0, **options: Any) -> Workload:
-        """The first `requests` of it (absent: all), `time_scale` times as fast; a trace that has fewer is played again, whole.
+        """Returns a workload of the first `requests` requests (absent: all), `time_scale` times as fast as recorded.
 
-        No more than `at_most` are played. Addresses of a trace are compacted in order of first touch, unless `options` say
-        otherwise.
+        `requests` is limited to `at_most`. Addresses of a trace are compacted in order of first touch, unless `options`
+        say otherwise.
 
         Args:
-            requests: How many, of a look-alike as many as one likes; of a trace rounded up to whole passes where it has fewer.
-            time_scale: How many times faster than recorded.
-            **options: As of :class:`ssdlab.Workload`, for traces; look-alikes have ``replay="gaps"`` and ``address="wrap"``.
+            requests: Number of requests. A look-alike delivers any number; a trace that has fewer is repeated in whole
+                passes, rounded up.
+            time_scale: Speed of the replay relative to the recording.
+            **options: For a trace, those of :class:`ssdlab.Workload`. For a look-alike, only `replay` (``open`` or
+                ``gaps``) and `address` (``compact`` or ``wrap``).
 
         Raises:
-            InputError: an option that look-alikes do not have.
+            InputError: an option that a look-alike does not accept.
         """
         if self.at_most is not None:
             requests = min(requests or self.at_most, self.at_most)
@@ -212,13 +223,13 @@ class Load:
 
 
 def _replaced(text: str, field: str, value: str) -> str:
-    """A look-alike's text with another value of a top-level field, or with one that it does not state."""
+    """Returns a look-alike's text with a top-level field set to `value`, added if it is not stated."""
     changed, count = re.subn(rf"(?m)^{field} = .*$", f"{field} = {value}", text, count=1)
     return changed if count == 1 else text.replace('kind = "lookalike"\n', f'kind = "lookalike"\n{field} = {value}\n', 1)
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files in a folder and those below it that may be traces, by path.
+    """Returns the files in a folder and its subfolders that may be traces, sorted by path.
 
     Raises:
         InputError: there is no such folder.
@@ -232,10 +243,10 @@ class Traces:
     """A user's folder of traces, or none."""
 
     def __init__(self, folder: str | PathLike[str] | None = None) -> None:
-        """Looks through the folder, without opening anything in it.
+        """Lists the files of the folder without reading them.
 
         Raises:
-            InputError: there is no such folder.
+            InputError: there is no such folder, or none of its files has the name of a known trace.
         """
         self.folder = None if folder is None else Path(folder)
         self._files: list[Path] = []
@@ -246,7 +257,7 @@ class Traces:
             raise InputError(
                 f"--traces {self.folder}: {'a file' if self.folder.exists() else 'no such folder'}: expected a folder"
             )
-        # The larger one first: of a trace and an excerpt of it, the trace.
+        # Larger files first: a trace comes before an excerpt of it.
         self._files = sorted(files_in(self.folder), key=lambda path: (-path.stat().st_size, path.name))
         if not any(known.matches(path) for path in self._files for known in KNOWN.values()):
             names = ", ".join(name for name in KNOWN if name not in MSR_VOLUMES)
@@ -256,7 +267,7 @@ class Traces:
             )
 
     def find(self, name: str) -> Load | None:
-        """A file of this trace, measured and compared with what is known; none where there is no such file.
+        """Returns a file of this trace, measured and compared with the known properties; ``None`` without such a file.
 
         Of several files the first whole one is taken, else the largest.
 
@@ -281,7 +292,7 @@ class Traces:
         return loads[0] if loads else None
 
     def load(self, name: str) -> Load | None:
-        """What to run for this trace: the user's file, else the look-alike that comes with ssdlab; none where there is neither.
+        """Returns the load for this trace: the user's file, else the look-alike that comes with ssdlab, else ``None``.
 
         Raises:
             InputError: as for :meth:`find`.

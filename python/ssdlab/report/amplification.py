@@ -29,7 +29,7 @@ COLOURS = {
 
 
 def by_reason(runs: Sequence[Result]) -> go.Figure:
-    """Write amplification, each program under its reason; its whole length is the write amplification."""
+    """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
     names = style.run_names(runs)
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
     shares = [run.write_amplification_by_reason for run in runs]

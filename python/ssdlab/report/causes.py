@@ -1,4 +1,4 @@
-"""Where the time of a command goes."""
+"""Latency of commands by cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdlab.units import duration, time_unit
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: Causes from the host to the cell, each with its colour; those of one part of the drive are of one hue.
+#: Colour of each cause, in the order from the host to the cell; causes in one part of the drive have similar colours.
 COLOURS = {
     "host_queue": "#8b93a0",
     "link": "#a9b0ba",
@@ -42,7 +42,7 @@ COLOURS = {
 
 
 def stacked(runs: Sequence[Result]) -> go.Figure:
-    """Mean latency of reads and writes, each nanosecond under its cause: as time and as shares."""
+    """Returns the mean latency of reads and writes, every nanosecond charged to a cause: as time and as shares."""
     bars = _bars(runs)
     height = 170 + 46 * max(1, len(bars))
     if not bars:
@@ -87,7 +87,7 @@ def stacked(runs: Sequence[Result]) -> go.Figure:
 
 
 def _bars(runs: Sequence[Result]) -> list[tuple[str, dict[str, float]]]:
-    """A bar per run and operation that was measured, from the bottom up."""
+    """Returns a bar for each run and operation that was measured, from the bottom up: title and mean time by cause."""
     names = style.run_names(runs)
     return [
         (f"{op}s" if len(runs) == 1 else f"{name} · {op}s", run.causes[op])
@@ -98,7 +98,7 @@ def _bars(runs: Sequence[Result]) -> list[tuple[str, dict[str, float]]]:
 
 
 def _order(bars: list[tuple[str, dict[str, float]]]) -> list[str]:
-    """The causes that took any time, the largest first."""
+    """Returns the causes that took any time, the largest sum first."""
     sums: dict[str, float] = {}
     for _, causes in bars:
         for cause, span in causes.items():

@@ -1,4 +1,4 @@
-"""The modes that were used, seen in the cell: where threshold voltages are, and what its code corrects."""
+"""Used write modes as the cell model describes them: threshold voltages, error rates, and correction limits."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from ssdlab.results import Result
 
 _LEVELS = ("#66727f", "#2b6ea6", "#2f8f6b", "#d0732a", "#7a62a8", "#9a8432", "#a8456b", "#3d97a8")
-#: Below this a density [1/V] is no longer drawn.
+#: Lowest density that is drawn [1/V].
 _LEAST = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A write mode, as the cell has it."""
+    """Write mode as the cell model describes it."""
 
     name: str
-    #: Units that were written in it.
+    #: Number of units that were written in the mode.
     units: int
     step: float
-    #: Whether the step was solved for; else it is the one that its program time would need.
+    #: True if the step was derived from the cell model; otherwise it is the step that the program time would need.
     derived: bool
     pe_cycles: int
     program_ns: float
-    #: How long its data is promised, if it is.
+    #: Promised retention of its data; ``None``: without limit.
     retention: str | None
-    #: Distributions of fresh data, and of data at the end of its retention; none where the model knows error rates only.
+    #: Distributions of fresh data, and of data at the end of its retention; none if the model knows only error rates.
     fresh: cell.Vth | None
     aged: cell.Vth | None
     fresh_rate: float
@@ -49,12 +49,15 @@ class Mode:
 
     @property
     def kept(self) -> str:
-        """How long its data is promised."""
+        """Text that states the promised retention of its data."""
         return f"kept {self.retention}" if self.retention else "kept without limit"
 
 
 def used(runs: Sequence[Result]) -> list[Mode]:
-    """The write modes that any of the runs used, if their drive names a model of its cell; that of the first run is taken."""
+    """Returns the write modes that any of the runs used, as described by the cell model of the first run's drive.
+
+    Empty if that drive names no cell model, or that of another cell.
+    """
     described = tomllib.loads(runs[0].drive_toml)
     flash = described.get("flash", {})
     if "cell_model" not in flash:
@@ -72,7 +75,7 @@ def used(runs: Sequence[Result]) -> list[Mode]:
             if units[mode["name"]]
         ]
     except InputError:
-        # The model is one of another cell.
+        # The model describes another cell.
         return []
 
 
@@ -87,12 +90,13 @@ def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, fa
     pe = found["at_pe_cycles"] if found else wear
     step = found["step"] if found else part.nominal_step / mode["program_scale"]
     more = {"temperature": found["temperature"], "erase_shift": found["erase_shift"], "limit": found["limit"]} if found else {}
-    # A derived mode keeps its promise up to the wear that it was derived for, a given one the limit of its class of wear.
+    # A derived mode keeps its promise up to the wear for which it was derived; another mode keeps the limit at this
+    # wear.
     limit_ns = facts["retention_ns"]
     promised = found["retention"] if found else None if limit_ns is None else f"{limit_ns}ns"
     rates = cell.rber(name, pe=float(pe), age=["0", promised or "0"], step=step, **more)
     shapes: list[cell.Vth | None] = [None, None]
-    with suppress(InputError):  # of a model of error rates only
+    with suppress(InputError):  # raised by a model of error rates only
         shapes = [cell.vth(name, pe=float(pe), age=age, step=step, **more) for age in ("0", promised or "0")]
     fresh_rate, aged_rate = map(float, np.atleast_1d(rates.worst))
     return Mode(
@@ -112,7 +116,10 @@ def _mode(flash: dict[str, Any], mode: dict[str, Any], units: int, wear: int, fa
 
 
 def distributions(modes: Sequence[Mode]) -> go.Figure | None:
-    """A panel for each mode: levels as written and at the end of their retention, with the read references."""
+    """Returns a panel for each mode: levels as written and at the end of the retention, with the read references.
+
+    ``None`` if the model knows no distributions.
+    """
     drawn = [mode for mode in modes if mode.fresh is not None and mode.aged is not None]
     if not drawn:
         return None
@@ -147,7 +154,7 @@ def distributions(modes: Sequence[Mode]) -> go.Figure | None:
 
 
 def numbers(modes: Sequence[Mode]) -> str:
-    """The modes in numbers."""
+    """Returns an HTML table of the modes."""
     head = [
         "mode",
         "units written",

@@ -1,4 +1,4 @@
-"""The page's words and tables."""
+"""Texts and tables of the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdlab.units import count, duration, percent, ratio, scaled, significant, s
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: The columns of a table of latencies: field, title.
+#: Columns of a table of latencies: field, title.
 LATENCY_COLUMNS = (
     ("mean_ns", "mean"),
     ("stddev_ns", "std. dev."),
@@ -27,7 +27,7 @@ LATENCY_COLUMNS = (
 
 
 def warnings(run: Result) -> list[str]:
-    """What must be known before any number is believed."""
+    """Returns the conditions of a run under which its numbers must not be taken at face value."""
     found = []
     if run.status != "complete":
         found.append("partial: the run was stopped before its end")
@@ -43,12 +43,12 @@ def warnings(run: Result) -> list[str]:
 
 
 def short(name: str) -> str:
-    """A drive's or workload's name without the folders before it."""
+    """Returns the name of a drive or workload without its folders."""
     return name.rstrip("/").rsplit("/", 1)[-1] or name
 
 
 def headline(run: Result) -> list[list[tuple[str, str]]]:
-    """The numbers that come first, each with its name: a row of throughput, a row of latency."""
+    """Returns the main numbers, each with its name: a row for throughput, a row for latency."""
     throughput = [
         (scaled(run.iops, "IOPS"), "commands per second"),
         (scaled(run.read_bytes_per_s, "B/s"), "read bandwidth"),
@@ -68,7 +68,7 @@ def headline(run: Result) -> list[list[tuple[str, str]]]:
 
 
 def latency_table(run: Result) -> str:
-    """Latency by operation."""
+    """Returns a table of latency by operation."""
     head = ["", "commands", *(title for _, title in LATENCY_COLUMNS)]
     rows = [
         [
@@ -83,7 +83,7 @@ def latency_table(run: Result) -> str:
 
 
 def cause_table(run: Result) -> str:
-    """Causes, the largest first, as times and shares."""
+    """Returns a table of the causes of latency as times and shares, the largest first."""
     ops = [op for op in ("read", "write") if run.causes.get(op)]
     names = {cause for op in ops for cause, span in run.causes[op].items() if span}
     order = sorted(names, key=lambda cause: (-max(run.causes[op].get(cause, 0.0) for op in ops), cause))
@@ -100,7 +100,7 @@ def cause_table(run: Result) -> str:
 
 
 def flash_table(run: Result) -> str:
-    """Flash operations, by their reason."""
+    """Returns a table of the flash operations by reason."""
     flash = run.summary["flash"]
     kinds = ("reads", "programs", "erases")
     reasons = dict.fromkeys(reason for kind in kinds for reason, number in flash[kind].items() if number)
@@ -110,7 +110,7 @@ def flash_table(run: Result) -> str:
 
 
 def state_tables(run: Result) -> str:
-    """Starting state, policy, reliability and energy."""
+    """Returns tables of starting state, policy, wear, reliability, power failure, energy, commands and steady state."""
     summary = run.summary
     blocks = [
         ("Starting state", _pairs(summary["starting_state"])),
@@ -136,13 +136,13 @@ def state_tables(run: Result) -> str:
 
 
 def power_failure(run: Result) -> dict[str, Any]:
-    """What a power failure did, without what there was nothing to say of; empty if power did not fail."""
+    """Returns the values that a power failure set in the summary; empty if power did not fail."""
     found = run.summary.get("power_failure") or {}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
-    """What each policy counted, one column a run."""
+    """Returns tables of the policies' counters and of the states they ran in, with one column for each run."""
     parts = []
     for title, numbers in (
         ("Policy", [run.summary["policy_stats"] for run in runs]),
@@ -160,7 +160,7 @@ def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number of a comparison: its name, its value in each run, and how that is written."""
+    """One number of a comparison: its name, its value in each run, and the values as texts."""
 
     title: str
     values: Sequence[float | None]
@@ -168,7 +168,7 @@ class Row:
 
 
 def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
-    """Headline numbers of several runs, in named groups; numbers that no run has are left out."""
+    """Returns the main numbers of several runs, in named groups; numbers that no run has are left out."""
     groups: list[tuple[str, list[Row]]] = []
     for op in ("all", "read", "write"):
         numbers = [run.latency[op] for run in runs]
@@ -202,7 +202,7 @@ def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
 
 
 def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
-    """Headline numbers, one column a run, with ratios to the first."""
+    """Returns a table of the main numbers, with one column for each run, and ratios to the first run."""
     rows: list[list[str] | str] = []
     for group, numbers in comparison_rows(runs):
         rows.append(group)
@@ -218,7 +218,7 @@ def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
 
 
 def table(head: Sequence[str] | None, rows: Sequence[Sequence[str] | str], raw: bool = False) -> str:
-    """An HTML table; a row that is a string is a heading within it. `raw` cells are already HTML."""
+    """Returns an HTML table; a row that is a string is a heading within it. `raw` cells are already HTML."""
     width = len(head) if head else 2
     shown = (lambda cell: cell) if raw else escape
     body = "".join(
@@ -232,14 +232,14 @@ def table(head: Sequence[str] | None, rows: Sequence[Sequence[str] | str], raw: 
 
 
 def flatten(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """The leaves of nested tables, with their names joined."""
+    """Returns the leaves of nested tables, with their names joined."""
     if isinstance(value, Mapping):
         return [leaf for name, item in value.items() for leaf in flatten(item, f"{prefix} {name}".strip())]
     return [(prefix, value)]
 
 
 def shown(name: str, value: Any) -> str:
-    """A number of the summary with the unit that its name ends in."""
+    """Formats a value of the summary, in the unit that its name ends in."""
     match value:
         case None:
             return "–"
@@ -269,7 +269,7 @@ def _tail(value: int | None) -> str:
 
 
 def latency_text(value: float | None, measured: int) -> str:
-    """A latency; where there is none, why."""
+    """Formats a latency; a missing one as the reason: too few samples, or none."""
     return duration(value) if value is not None else ("n < 10" if measured else "–")
 
 
@@ -278,7 +278,7 @@ def _micro(ns: float) -> str:
 
 
 def _with_ratio(text: str, value: float | None, base: float | None, index: int) -> str:
-    """A cell of the comparison: the number and its ratio to the first run's."""
+    """Formats a cell of the comparison: the number, and its ratio to that of the first run."""
     if index == 0 or not value or not base:
         return escape(text)
     return f"{escape(text)}<small>× {ratio(value / base, 3)}</small>"

@@ -15,16 +15,16 @@ from ssdlab.units import duration
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: A percentile needs this many samples beyond it to mean anything.
+#: Number of samples that must lie beyond a percentile for it to be meaningful.
 _SAMPLES_BEYOND = 10
 _TICKS = (0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999)
 _DASHES = {"read": "solid", "write": "dash"}
 
 
 def distribution(runs: Sequence[Result]) -> go.Figure:
-    """Share of commands that are no slower than a latency; a straight line is a log-normal distribution.
+    """Returns the share of commands with at most a given latency; a log-normal distribution is a straight line.
 
-    Dotted where fewer than ten samples lie beyond.
+    The curve is dotted where fewer than ten samples lie beyond.
     """
     chart = style.figure(460)
     names = style.run_names(runs)
@@ -41,7 +41,7 @@ def distribution(runs: Sequence[Result]) -> go.Figure:
         return style.note(chart, "no read or write that took any time was measured")
     left, right = _margins(min(edges), max(edges))
     for rows, name, line in curves:
-        # No time at all lies on the left edge: a logarithmic axis has no zero.
+        # A latency of zero is drawn at the left edge, since a logarithmic axis has no zero.
         _add_curve(chart, [(max(low, left), max(high, left), count) for low, high, count in rows], name, line)
     ticks, labels = time_ticks(left, right)
     chart.update_xaxes(
@@ -61,7 +61,7 @@ def distribution(runs: Sequence[Result]) -> go.Figure:
 
 
 def percentiles(runs: Sequence[Result]) -> go.Figure:
-    """Mean and percentiles of each run, reads and writes, on a logarithmic axis."""
+    """Returns mean and percentiles of reads and writes of each run, on a logarithmic axis."""
     points = [("mean_ns", "mean"), ("p50_ns", "p50"), ("p90_ns", "p90"), ("p99_ns", "p99")]
     points += [("p99_9_ns", "p99.9"), ("p99_99_ns", "p99.99"), ("max_ns", "max")]
     chart = style.figure(400)
@@ -95,7 +95,7 @@ def percentiles(runs: Sequence[Result]) -> go.Figure:
 
 
 def time_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
-    """Ticks of a logarithmic time axis from `low` to `high` [ns]: decades, or 1-2-5 where there are few."""
+    """Returns ticks of a logarithmic time axis from `low` to `high` [ns]: decades, divided 1-2-5 if there are few."""
     first, last = math.floor(math.log10(max(low, 1.0))), math.ceil(math.log10(max(high, 1.0)))
     steps = (1, 2, 5) if last - first <= 5 else (1,)
     ticks = [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
@@ -103,13 +103,13 @@ def time_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
 
 
 def _margins(low: float, high: float) -> tuple[float, float]:
-    """The ends of an axis from `low` to `high`: with a margin, and never too close together."""
+    """Returns the ends of an axis from `low` to `high` with a margin, which is larger if they are close together."""
     margin = max(1.1, (16 * low / high) ** 0.5, (high / low) ** 0.04)
     return low / margin, high * margin
 
 
 def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
-    """Rows ``(low, high, count)`` of one operation, in order, extremes exact."""
+    """Returns rows ``(low, high, count)`` of one operation in ascending order, with exact minimum and maximum."""
     table = run.latency_table()
     columns = (table.column(name).to_pylist() for name in ("op", "low_ns", "high_ns", "count"))
     rows = [(float(low), float(high), count) for kind, low, high, count in zip(*columns, strict=True) if kind == op]
@@ -121,7 +121,7 @@ def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
 
 
 def _add_curve(chart: go.Figure, rows: list[tuple[float, float, int]], name: str, line: dict[str, Any]) -> None:
-    """One distribution: solid to the last percentile that means something, dotted beyond."""
+    """Adds one distribution: solid up to the last meaningful percentile, dotted beyond."""
     total = sum(count for _, _, count in rows)
     if not total:
         return
@@ -153,7 +153,7 @@ def _add_curve(chart: go.Figure, rows: list[tuple[float, float, int]], name: str
 
 
 def _curve(rows: list[tuple[float, float, int]], total: int) -> tuple[list[float], list[float]]:
-    """The distribution's corners, without those that a screen cannot tell from the last one kept."""
+    """Returns the corners of the distribution, without those that a screen cannot tell from the last one kept."""
     xs: list[float] = []
     ys: list[float] = []
 

@@ -1,4 +1,4 @@
-"""Which operating modes were used."""
+"""Shares of the write, read and erase modes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHADES = ("#2b6ea6", "#d0732a", "#2f8f6b", "#7a62a8", "#9a8432", "#a8456b", "#3
 
 
 def shares(runs: Sequence[Result]) -> go.Figure:
-    """The share of each mode among writes, reads and erases."""
+    """Returns the share of each mode among writes, reads and erases."""
     names = style.run_names(runs)
     single = len(runs) == 1
     bars: list[tuple[str, dict[str, int]]] = []
@@ -52,7 +52,10 @@ def shares(runs: Sequence[Result]) -> go.Figure:
 
 
 def _kinds(runs: Sequence[Result]) -> list[str]:
-    """The kinds of modes to show, from the bottom up; of several runs, only where there was a choice."""
+    """Returns the kinds of modes to show, from the bottom up.
+
+    For several runs, read and erase modes are shown only if several were used.
+    """
     used = {
         kind: {mode for run in runs for mode, number in run.summary["modes"].get(kind, {}).items() if number}
         for kind in ("erase", "read", "write")

@@ -1,6 +1,6 @@
-"""The page: headline numbers, figures and tables of one run, or of several side by side.
+"""Page of a report: main numbers, figures and tables of one run, or of several side by side.
 
-Equal runs give equal pages: figures have fixed names, and no wall-clock time stands anywhere.
+Equal runs give equal pages: figures have fixed names, and the page contains no wall-clock time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RATES = "Error rates of the write modes that were used, as the drive's model of
 
 
 def single(run: Result) -> str:
-    """The report of one run."""
+    """Returns the report of one run."""
     title = f"{content.short(run.drive)} under {content.short(run.workload)}"
     subtitle = f"policy {run.policy} · seed {run.seed} · {duration(run.simulated_ns)} simulated"
     body = [
@@ -92,7 +92,7 @@ def single(run: Result) -> str:
 
 
 def several(runs: Sequence[Result]) -> str:
-    """The report of several runs, overlaid; numbers stand beside their ratio to the first run's."""
+    """Returns the report of several runs, overlaid; numbers stand beside their ratio to those of the first run."""
     names = style.run_names(runs)
     title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
     drives, workloads = (
@@ -152,7 +152,7 @@ def several(runs: Sequence[Result]) -> str:
 
 
 def _cells(runs: Sequence[Result]) -> list[str]:
-    """The modes in the cell, where the drive names a model of it."""
+    """Returns the section on the modes in the cell; none if the drive names no cell model."""
     modes = cells.used(runs)
     if not modes:
         return []
@@ -162,7 +162,7 @@ def _cells(runs: Sequence[Result]) -> list[str]:
 
 
 def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:
-    """Cards of a comparison: the first run's numbers, and the ratios of up to three others to them."""
+    """Returns the cards of a comparison: numbers of the first run, and the ratios of up to three other runs to them."""
     first = runs[0]
     cards: list[tuple[str, str]] = [
         (duration(first.latency["all"].mean_ns), f"mean latency, {names[0]}"),
@@ -179,7 +179,7 @@ def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]
 
 
 def _page(title: str, body: Sequence[str]) -> str:
-    """A whole page around `body`."""
+    """Returns a whole page around `body`."""
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
     from plotly.offline import get_plotlyjs
 
@@ -212,7 +212,7 @@ def _section(title: str, caption: str, *parts: str) -> str:
 
 
 def _figure(chart: go.Figure, name: str) -> str:
-    """A figure with a fixed name; the library stands once in the page's head."""
+    """Returns a figure with a fixed name; the page's head includes the plotting library once."""
     html: str = chart.to_html(
         full_html=False,
         include_plotlyjs=False,
@@ -223,7 +223,7 @@ def _figure(chart: go.Figure, name: str) -> str:
 
 
 def _descriptions(runs: Sequence[Result]) -> str:
-    """The descriptions that the run was made of."""
+    """Returns a section with the descriptions of drive and workload."""
     blocks = "".join(
         f"<details><summary>{name}</summary><pre>{escape(text)}</pre></details>"
         for run in runs

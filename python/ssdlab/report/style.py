@@ -1,4 +1,4 @@
-"""What the figures have in common: colours, fonts, axes, names of runs."""
+"""Common style of the figures: colours, fonts, axes, names of runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 INK = "#1f2933"
 MUTED = "#66727f"
 GRID = "#e6e9ed"
-#: One colour per operation.
+#: Colour of each operation.
 OPERATIONS = {"read": "#2b6ea6", "write": "#d0732a", "all": "#5b6470"}
-#: One colour per run, where several are overlaid.
+#: Colours of runs that are overlaid.
 RUNS = ("#4a5563", "#d0732a", "#2b6ea6", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8")
 
 FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
@@ -25,7 +25,7 @@ FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-
 
 @cache
 def template() -> go.layout.Template:
-    """The house style: what every figure and every axis has unless it says otherwise."""
+    """Returns the common style: defaults of every figure and every axis."""
     axis = {
         "gridcolor": GRID,
         "linecolor": "#b8c0c9",
@@ -59,19 +59,19 @@ def template() -> go.layout.Template:
 
 
 def figure(height: int, **layout: Any) -> go.Figure:
-    """An empty figure in the house style."""
+    """Returns an empty figure in the common style."""
     return go.Figure(layout={"template": template(), "height": height, **layout})
 
 
 def panels(height: int, rows: int, columns: int, **arrangement: Any) -> go.Figure:
-    """An empty figure of several panels in the house style."""
+    """Returns an empty figure of several panels in the common style."""
     chart = make_subplots(rows=rows, cols=columns, **arrangement)
     chart.update_layout(template=template(), height=height)
     return chart
 
 
 def note(chart: go.Figure, text: str) -> go.Figure:
-    """`chart` with a sentence in place of data."""
+    """Puts a sentence in the place of data into `chart`, and returns it."""
     chart.update_layout(height=130, showlegend=False)
     chart.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"color": MUTED})
     chart.update_xaxes(visible=False)
@@ -80,7 +80,7 @@ def note(chart: go.Figure, text: str) -> go.Figure:
 
 
 def run_names(runs: Sequence[Result]) -> list[str]:
-    """What tells the runs apart: those of policy, drive, workload and seed that differ; else a number."""
+    """Returns names that tell the runs apart: those of policy, drive, workload and seed that differ, else a number."""
     fields = [[str(getattr(run, field)) for run in runs] for field in ("policy", "drive", "workload", "seed")]
     chosen = [values for values in fields if len(set(values)) > 1] or fields[:1]
     names = [" · ".join(parts) for parts in zip(*chosen, strict=True)]
@@ -89,5 +89,5 @@ def run_names(runs: Sequence[Result]) -> list[str]:
 
 
 def run_colour(index: int) -> str:
-    """The colour of the run at `index`."""
+    """Returns the colour of the run at `index`."""
     return RUNS[index % len(RUNS)]

@@ -1,4 +1,4 @@
-"""Traffic, waiting and free space over simulated time."""
+"""Traffic, queue depth, slowest commands and free blocks over simulated time."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ssdlab.units import time_unit
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: Steps that a figure shows at most; more than these a screen cannot tell apart.
+#: Largest number of steps that a figure shows; a screen cannot tell more apart.
 _STEPS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A timeline, at most :data:`_STEPS` steps of it."""
+    """Timeline of at most :data:`_STEPS` steps."""
 
     #: Start of each step [ns].
     start: np.ndarray[Any, Any]
     #: Length of each step [ns].
     length: np.ndarray[Any, Any]
-    #: Sums or readings of each step, by the table's column.
+    #: Sums, means or maxima of each step, by column of the table.
     columns: dict[str, np.ndarray[Any, Any]]
 
 
-#: The columns that are shown, and how several rows become one.
+#: Columns that are shown, each with the function that merges several rows into one.
 _MERGE: dict[str, Callable[..., Any]] = {
     "reads": np.sum,
     "writes": np.sum,
@@ -44,7 +44,7 @@ _MERGE: dict[str, Callable[..., Any]] = {
 
 
 def traffic(runs: Sequence[Result]) -> go.Figure:
-    """Bandwidth, commands, queue depth, slowest command and free blocks, step by step."""
+    """Returns bandwidth, commands, queue depth, slowest command and free blocks, step by step."""
     timelines = [steps(run) for run in runs]
     if not any(len(timeline.start) for timeline in timelines):
         return style.note(style.figure(130), "nothing was measured")
@@ -97,12 +97,12 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
 
 
 def steps(run: Result) -> Steps:
-    """The run's timeline, neighbouring rows merged so that few enough are left."""
+    """Returns the timeline of a run, with neighbouring rows merged so that at most :data:`_STEPS` steps remain."""
     table = run.timeline_table()
     rows: dict[str, np.ndarray[Any, Any]] = {
         name: np.asarray(table.column(name).to_numpy(), dtype=float) for name in ("time_ns", *_MERGE)
     }
-    # Readings are taken when a command completes: a row without one has none.
+    # The state is sampled when a command completes: a row without completions has no sample.
     idle = (rows["reads"] == 0) & (rows["writes"] == 0) & (rows["free_blocks"] == 0)
     rows["free_blocks"] = np.where(idle, np.nan, rows["free_blocks"])
     start = rows.pop("time_ns")
@@ -110,7 +110,7 @@ def steps(run: Result) -> Steps:
     edges = [*range(0, len(start), max(merge, 1))]
     end = max(float(run.simulated_ns), float(start[-1]) + 1.0) if len(start) else 0.0
     if len(edges) > 1 and end - start[edges[-1]] < (start[edges[-1]] - start[edges[-2]]) / 2:
-        edges.pop()  # a last step that is cut short has no rate worth showing by itself
+        edges.pop()  # the rate of a much shorter last step would mislead
     groups = np.split(np.arange(len(start)), edges[1:])
     columns = {name: np.array([_merged(name, values[group]) for group in groups]) for name, values in rows.items()}
     start = start[edges]
@@ -118,7 +118,7 @@ def steps(run: Result) -> Steps:
 
 
 def _merged(name: str, values: np.ndarray[Any, Any]) -> float:
-    """One number for several rows of a column."""
+    """Merges several rows of a column into one number; not a number if none of them is known."""
     known = values[~np.isnan(values)]
     return float(_MERGE[name](known)) if len(known) else float("nan")
 
@@ -133,7 +133,7 @@ def _add(
     *,
     legend: bool = True,
 ) -> None:
-    """One series of steps."""
+    """Adds one series of steps."""
     chart.add_scatter(
         x=times,
         y=values,

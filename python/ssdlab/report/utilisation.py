@@ -1,4 +1,4 @@
-"""How busy each channel and die was."""
+"""Utilisation of channels and dies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SCALE = [[0.0, "#f3f6f9"], [0.35, "#b9d2e6"], [0.7, "#5b9bd0"], [1.0, "#174a75"
 
 
 def busy(runs: Sequence[Result]) -> go.Figure:
-    """One run: a bar per channel beside a map of its dies. Several: the dies of each run, sorted."""
+    """Returns a bar per channel beside a map of its dies for one run, sorted channels and dies for several runs."""
     return _map(runs[0]) if len(runs) == 1 else _sorted(runs)
 
 
 def resources(run: Result, kind: str) -> list[float]:
-    """The busy fractions of all resources of a kind (``channel``, ``die``), by number."""
+    """Returns the busy fractions of all resources of a kind (``channel``, ``die``), ordered by their numbers."""
     found = {
         int(match[1]): float(fraction)
         for name, fraction in run.summary["utilisation"].items()

@@ -1,4 +1,4 @@
-"""Program/erase cycles of the blocks."""
+"""Program and erase cycles of the blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def spread(runs: Sequence[Result]) -> go.Figure:
-    """For each run how many blocks have how many cycles behind them, all on one scale, and their mean."""
+    """Returns a histogram of the blocks by their cycles for each run, all on one scale, and their mean."""
     worn = [(name, run) for name, run in zip(style.run_names(runs), runs, strict=True) if run.summary["wear"].get("max")]
     if not worn:
         return style.note(style.figure(130), "no block has been erased since the drive was new")

@@ -3,7 +3,7 @@
 use super::limit::worn_out_note;
 use super::passes::{Passes, Tally};
 use super::{Interval, Life, Plan, mean_wear_of};
-use crate::router::Drive;
+use crate::drive::Drive;
 use crate::run_loop::End;
 use crate::session::ProgressMeter;
 use kit::{Problems, SimTime};

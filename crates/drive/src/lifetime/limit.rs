@@ -2,7 +2,7 @@
 
 use super::{LifetimeRequest, duration};
 use crate::description::{Description, cell_part};
-use crate::router::Drive;
+use crate::drive::Drive;
 use crate::session;
 use cell::Condition;
 use cell::solve::{most_cycles, most_sought};

@@ -14,7 +14,7 @@ mod report;
 mod steady;
 
 use crate::description::{Description, no_file};
-use crate::router::{Drive, Identity};
+use crate::drive::{Drive, Identity};
 use crate::session::{self, DriveText, Files, Progress, ProgressMeter, RunRequest, Session};
 use crate::streams::WriteFailure;
 use kit::{Nanos, Problem, Problems};

@@ -1,6 +1,6 @@
 //! Repetition of a workload on a drive, and totals over a part of it.
 
-use crate::router::Drive;
+use crate::drive::Drive;
 use crate::run_loop::{End, RunLoop};
 use kit::{Nanos, Op, Problems, SimTime};
 use workload::{Input, Options, Workload};

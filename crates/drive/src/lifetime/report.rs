@@ -4,7 +4,7 @@ use super::history::Row;
 use super::passes::Tally;
 use super::{Interval, Life, LifetimeRequest, Method, Plan};
 use crate::description::Description;
-use crate::router::Drive;
+use crate::drive::Drive;
 use kit::{BlockId, Nanos};
 use serde_json::{Map, Value, json};
 use workload::Input;

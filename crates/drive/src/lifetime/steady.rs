@@ -2,7 +2,7 @@
 
 use super::passes::{Passes, Tally};
 use super::{Interval, Life, Plan, mean_wear_of};
-use crate::router::{Drive, Identity};
+use crate::drive::{Drive, Identity};
 use crate::run_loop::End;
 use crate::session::ProgressMeter;
 use kit::{BlockId, Problems, SimTime};

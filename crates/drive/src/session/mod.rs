@@ -3,9 +3,9 @@
 mod notes;
 
 use crate::description::{Description, File, PreconditionMethod, no_file};
+use crate::drive::{Drive, Identity};
 use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
-use crate::router::{Drive, Identity};
 use crate::run_loop::{End, Part, RunLoop};
 use crate::statistics::{CommandRow, TimelineRow};
 use crate::steady::{SteadyState, WINDOW};

@@ -1,9 +1,9 @@
 //! Notes on a run for the user, one line each.
 
 use crate::description::Description;
+use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
-use crate::router::Drive;
 use crate::run_loop::End;
 use kit::Nanos;
 use workload::Workload;

@@ -3,8 +3,8 @@
 pub mod origin;
 
 use crate::description::Description;
+use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
-use crate::router::Drive;
 use crate::statistics::Statistics;
 use crate::steady::SteadyState;
 use flash::Utilisation;

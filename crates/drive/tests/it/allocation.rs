@@ -1,12 +1,12 @@
-//! Where data goes: the allocation orders over channel, way, die and plane.
+//! Placement of data: the allocation orders over channel, way, die and plane.
 
 use crate::common::{ONE_DIE, Rig, with};
 use kit::{Lpn, Op};
 
-/// 2 channels of 2 ways of 2 dies of 2 planes.
+/// Two channels, each with two ways of two dies of two planes.
 const SIXTEEN_PLANES: &[&str] = &["flash.dies_per_chip=2", "flash.concurrent_dies_per_chip=2", "flash.planes_per_die=2"];
 
-/// The die and the plane of each of the first units, written one after another.
+/// Writes `count` units one after another. Returns the die and the plane of each.
 fn places(sets: &[&str], count: u64) -> Vec<(u32, u32)> {
     let mut rig = Rig::new(sets);
     for unit in 0..count {
@@ -20,7 +20,7 @@ fn places(sets: &[&str], count: u64) -> Vec<(u32, u32)> {
     (0..count).map(place).collect()
 }
 
-/// Die numbers count the dies of a way, then the ways of a channel, then the channels.
+/// Returns the number of a die. Dies of a way are numbered first, then the ways of a channel, then the channels.
 fn die(channel: u32, way: u32, die: u32) -> u32 {
     channel * 4 + way * 2 + die
 }
@@ -59,7 +59,7 @@ fn round_robin_places_follow_the_order_whatever_the_addresses() {
     }
     let store = &rig.drive.ftl().store;
     let block = |unit: u32| store.geometry.block_of(store.place_of(Lpn(unit)).expect("written"));
-    // Arrivals 1 and 3: the first position after the start is plane 1 of the first die.
+    // Units 900 and 77 are arrivals 1 and 3. Arrival 1 takes the second position, which is plane 1 of the first die.
     assert_eq!((store.geometry.die_of(block(900)).0, store.geometry.group_of(block(900))), (die(0, 0, 0), 1));
     assert_eq!((store.geometry.die_of(block(77)).0, store.geometry.group_of(block(77))), (die(1, 0, 0), 1));
 }
@@ -77,7 +77,7 @@ fn planes_take_turns_program_by_program_or_block_by_block() {
 
 #[test]
 fn collection_stays_in_its_plane_where_planes_take_turns() {
-    // Copyback needs a frontier in the victim's plane; what finds none is read and programmed.
+    // Copyback needs a frontier in the victim's plane. Data without such a frontier is read and programmed.
     let copied = |order: &str| {
         let set = format!("ftl.allocation_order={order}");
         let shape =

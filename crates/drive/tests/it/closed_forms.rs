@@ -45,7 +45,7 @@ const INTERFACES: &[Onfi] = &[
 const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
 const ERASE: u64 = 3_000_000;
-/// Time of a read of one unit on the `tiny` preset, at 1200 MT/s.
+/// Times of a read and of a program of one unit on the `tiny` preset, at 1200 MT/s.
 const ONE_READ: u64 = 290 + READ + 3414;
 const ONE_PROGRAM: u64 = 361 + 3414 + PROGRAM;
 
@@ -381,8 +381,8 @@ fn commands_at_depth_are_bound_by_the_link() {
     let wide = with(WIDE, &["flash.chips_per_channel=16"]);
     let reads = "rw=read\niodepth=128\nnumber_ios=20000";
     let fill = "state.precondition=fill";
-    // Commands and the data of reads cross the link in opposite directions: a read takes 40.96 us of the link, or 45.96
-    // us if the directions share it.
+    // Commands and the data of reads cross the link in opposite directions. A read occupies the link for 40.96 us, or
+    // for 45.96 us if both directions share it.
     assert_within("reads, full duplex", iops(&with(&wide, &[fill, &full]), reads), 1e9 / 40_960.0, 0.01);
     assert_within("reads, half duplex", iops(&with(&wide, &[fill, &half]), reads), 1e9 / 45_960.0, 0.01);
     assert_within("writes", iops(&with(&wide, &[&full]), "rw=write\niodepth=128\nnumber_ios=20000"), 1e9 / 45_960.0, 0.01);

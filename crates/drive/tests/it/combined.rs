@@ -1,10 +1,12 @@
-//! Several policies on one drive (POLICIES 1 and 7): accepted only where the cell's model closes the one budget, and then each decides on what is its own.
+//! Several policies on one drive (POLICIES 1 and 7): accepted only if the budget closes in the cell model; each policy
+//! then decides on its own properties of a mode.
 
 use crate::common::{Rig, with};
 use drive::Description;
 use kit::{Op, Reason, Record, SimTime};
 
-/// Two guarantees on two levels of erase, all derived from the cell; `left_out` is not there.
+/// Returns a description with modes derived from the cell, for two promised retentions and two erase levels, without
+/// the write mode `left_out`.
 fn table(left_out: &str) -> String {
     let mut text = String::from("base = \"tiny\"\n[flash]\ncell = \"mlc\"\ncell_model = \"ofwar-mlc\"\n");
     for (name, retention, level) in [("normal", "10y", 0), ("fast", "4d", 0), ("normal1", "10y", 1), ("fast1", "4d", 1)] {
@@ -62,12 +64,12 @@ fn a_mode_must_bear_the_shallowest_erase_that_it_can_follow() {
     assert!(!problems.contains("`normal` can"), "{problems}");
 }
 
-/// At the end of its endurance this cell has no window left for a gentler erase, whatever the step.
+/// At its rated wear this cell has no voltage margin left for a shallower erase, whatever the program step.
 #[test]
 fn what_the_window_has_no_room_for_is_refused() {
     let problems = refused(&table("").replace("at_pe_cycles = 5000", "at_pe_cycles = 10000"), &[]);
     assert_says(&problems, "flash.write_mode[2].derive: no program step keeps data correctable for 10y after 10000 cycles");
-    // With its levels moved it has some, but not for any step.
+    // With moved levels it has some margin, but not for every step.
     let moved = table("").replace("at_pe_cycles = 5000", "at_pe_cycles = 10000, levels = \"moved\"");
     let good = Description::read("d.toml", &moved, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     let step = good.flash.write_modes[2].derivation.as_ref().expect("derived").step;
@@ -76,7 +78,7 @@ fn what_the_window_has_no_room_for_is_refused() {
     assert_says(&problems, "leaves no margin for the highest level after 10000 cycles");
 }
 
-/// Modes that were derived for a younger cell.
+/// The modes are derived for 5,000 cycles.
 #[test]
 fn a_drive_worn_beyond_its_modes_is_refused() {
     assert!(Description::read("d.toml", &table(""), &["state.pe_cycles=5000".to_owned()]).is_ok());
@@ -85,7 +87,7 @@ fn a_drive_worn_beyond_its_modes_is_refused() {
     assert_says(&problems, "after 8000 cycles and 10y");
 }
 
-/// A resolved description states how its modes were derived; what it states is checked.
+/// A resolved description states the derivation of its modes, and the derivation is checked.
 #[test]
 fn a_budget_that_does_not_close_is_refused() {
     let good = Description::read("d.toml", &table(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -96,7 +98,8 @@ fn a_budget_that_does_not_close_is_refused() {
     assert_says(&problems, "after 5000 cycles and 10y");
 }
 
-/// The buffer is what autoFTL looks at, the write queue what OFWAR does.
+/// Returns a drive with a write buffer: autoFTL decides by the fill of the buffer, OFWAR by the length of the write
+/// queue.
 fn rig(sets: &[&str]) -> Rig {
     let buffer = ["buffer.policy=write_back", "buffer.capacity=640KiB", "buffer.flush_after=1us"];
     Rig::watched_text(&table(""), &with(&buffer, sets))
@@ -110,17 +113,19 @@ fn modes(rig: &mut Rig) -> Vec<u8> {
 #[test]
 fn each_policy_decides_on_what_is_its_own() {
     let mut rig = rig(&[]);
-    // One write: nothing waits, and the buffer is nearly empty: kept for ten years, in a gently erased block.
+    // One write: no write waits and the buffer is nearly empty, so the data has a retention of ten years in a gently
+    // erased block.
     rig.one(Op::Write, 0, 1);
     assert_eq!(modes(&mut rig), [2]);
-    // Many at once: more wait than OFWAR's threshold, and the buffer fills beyond autoFTL's bounds: kept for four days, in deeply erased blocks.
+    // Many writes at once: more wait than OFWAR's threshold, and the buffer fills beyond autoFTL's bounds, so the data
+    // has a retention of four days in deeply erased blocks.
     let units = 150;
     rig.one(Op::Write, 1000, units);
     rig.run_until(SimTime(1_000_000_000));
     let all = modes(&mut rig);
     assert_eq!(all.len(), units as usize);
     assert_eq!(all[20], 1, "{all:?}");
-    // As the buffer empties, first the erases become gentle, then the guarantee is the full one again.
+    // As the buffer empties, first the erases become gentle, then the retention is the full one again.
     let first_gentle = all.iter().position(|&mode| mode == 3).expect("short guarantee, gentle erase");
     assert!(all[first_gentle..].contains(&2) && !all[first_gentle..].contains(&0), "{all:?}");
     assert!(rig.stat("ofwar.fast_writes_by_queue") > 0);
@@ -138,7 +143,8 @@ fn what_one_of_them_wants_moved_at_once_is_moved() {
 
 #[test]
 fn the_policy_named_first_goes_before() {
-    // Both decide on how long data is kept: OFWAR writes normal here, retention relaxation always fast.
+    // Both policies decide on the retention: OFWAR writes in the normal mode here, retention relaxation always in the
+    // fast mode.
     let first = |members: &str| {
         let mut rig = rig(&[&format!("policy.combine.members={members}")]);
         rig.one(Op::Write, 0, 1);
@@ -148,8 +154,9 @@ fn the_policy_named_first_goes_before() {
     assert_eq!(first("[\"rr_speed\", \"ofwar\"]"), [1]);
 }
 
-/// AGCR writes pages of all its modes into one block. Where OFWAR lets some of them keep their data for four days only, they get blocks of their own: else the
-/// shortest limit would be that of every block, and all data older than that would be moved at once.
+/// AGCR writes pages of all its modes into one block. Pages for which OFWAR chooses a retention of only four days get
+/// blocks of their own. Otherwise the shortest limit would apply to every block, and all data older than that would be
+/// moved at once.
 #[test]
 fn what_belongs_to_a_block_is_not_mixed_in_one() {
     let mut text = String::from("base = \"tiny\"\n[flash]\ncell = \"mlc\"\ncell_model = \"ofwar-mlc\"\n");

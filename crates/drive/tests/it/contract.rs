@@ -1,4 +1,4 @@
-//! The contract of a mode policy (POLICIES 1), call by call, with a policy that notes what it is told.
+//! The contract of a mode policy (POLICIES 1), call by call, with a policy that records its calls.
 
 use crate::common::{ONE_DIE, Rig, with};
 use ftl::policy::{Dispatch, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 const MS: u64 = 1_000_000;
 
-/// What the policy was told.
+/// Calls that the policy received.
 #[derive(Default)]
 struct Told {
     opened: Vec<BlockId>,
@@ -16,12 +16,12 @@ struct Told {
     adopted: Option<(u8, Vec<u8>)>,
 }
 
-/// Writes normal, notes what happens, and has unit 0 moved once, when it has been placed.
+/// Policy that writes in the normal mode, records its calls, and requests one move of unit 0 after it has been placed.
 #[derive(Clone, Default)]
 struct Scripted {
     told: Arc<Mutex<Told>>,
     idle_after: Nanos,
-    /// How long after it is placed unit 0 is to be moved; none: it is not.
+    /// Time from the placement of unit 0 to the deadline of its move; inner none: no deadline; outer none: no move.
     move_within: Option<Option<Nanos>>,
     wanted: Option<PageMove>,
 }
@@ -132,7 +132,7 @@ fn idle_is_asked_after_the_stated_time_and_says_for_how_long() {
     let done = rig.drive.now();
     rig.run_until(done + Nanos(4 * MS));
     assert!(policy.told().idle.is_empty(), "not before its time");
-    // Other work begins the wait anew.
+    // Any other operation restarts the waiting time.
     rig.one(Op::Write, 1, 1);
     let done = rig.drive.now();
     rig.run_until(done + Nanos(20 * MS));
@@ -146,7 +146,7 @@ fn idle_is_asked_after_the_stated_time_and_says_for_how_long() {
 #[test]
 fn idle_tells_the_die_from_its_channel_and_the_drive() {
     let policy = Scripted { idle_after: Nanos(100_000), ..Scripted::default() };
-    // Two channels of one die: one writes, the other goes on reading.
+    // Two channels of one die each: one die keeps reading, the other is idle.
     let mut rig = Rig::run_by(Box::new(policy.clone()), &["flash.chips_per_channel=1"]);
     rig.one(Op::Write, 0, 1);
     let busy = rig.drive.ftl().store.place_of(Lpn(0)).expect("written");
@@ -166,7 +166,7 @@ fn idle_tells_the_die_from_its_channel_and_the_drive() {
     }
 }
 
-/// When unit 0 was moved, with writes always waiting until 50 ms.
+/// Returns the instant at which unit 0 is moved. Until 50 ms there are always writes waiting.
 fn moved_at(within: Option<Nanos>) -> SimTime {
     let policy = Scripted { move_within: Some(within), ..Scripted::default() };
     let mut rig = Rig::run_by(Box::new(policy), ONE_DIE);
@@ -192,7 +192,7 @@ fn moved_at(within: Option<Nanos>) -> SimTime {
 fn a_move_gives_way_to_host_writes_until_its_deadline() {
     assert!(moved_at(None) > SimTime(50 * MS), "without a deadline it waits until no write does");
     let at = moved_at(Some(Nanos(10 * MS)));
-    // Placed within the first operation; then the program that runs at the deadline ends first.
+    // Unit 0 is placed at the beginning. The program that runs at the deadline completes first.
     assert!(at >= SimTime(10 * MS) && at < SimTime(12 * MS), "{at:?}");
 }
 
@@ -233,7 +233,8 @@ fn a_block_with_more_than_65536_reads_waiting_is_not_erased() {
     }
     rig.step();
     assert_eq!(rig.drive.ftl().store.block(block).pins(), reads);
-    // All that the block holds is overwritten, and the die collects: the block is the best victim, and waits for the reads.
+    // All data of the block is overwritten, and the die collects: the block is the best victim, but its erase waits for
+    // the reads.
     for unit in 0..6_000 {
         rig.submit(Op::Write, unit, 1, SimTime(1_000_000));
     }

@@ -1,5 +1,6 @@
-//! Retention deadlines of every policy, watched by an auditor that knows nothing of how they are kept: no page is read, or is still mapped, past the limit of
-//! the mode it was written in, whether the drive is idle, overloaded with writes or reads, or has its queues full.
+//! Retention deadlines under every policy, checked by an auditor that does not use the drive's own deadlines: no page
+//! is read or still mapped past the retention limit of its write mode, whether the drive is idle, overloaded with
+//! writes or reads, or has full queues.
 
 use drive::{Description, Drive};
 use kit::{Bytes, HostCommand, Op, Reason, Rng, SimTime, UNIT_BYTES};
@@ -7,7 +8,7 @@ use testkit::Auditor;
 
 const MS: u64 = 1_000_000;
 
-/// Two dies of 32 blocks of 16 pages; limits so short that they come round again and again.
+/// Two dies of 32 blocks of 16 pages, with limits so short that they are reached again and again.
 pub const DRIVE: &str = r#"
 base = "tiny"
 [flash]
@@ -59,20 +60,21 @@ low = "normal"
 cache = "fast"
 "#;
 
-/// What the host does.
+/// Load by the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
-    /// A burst of writes, then nothing.
+    /// A burst of writes, then no commands.
     Rest,
-    /// As many writes as the drive takes.
+    /// As many writes as the drive accepts.
     Writes,
-    /// As many reads of what was written as the drive takes.
+    /// As many reads as the drive accepts.
     Reads,
-    /// Both.
+    /// As many reads and writes as the drive accepts.
     Mixed,
 }
 
-/// Runs a load for some simulated seconds under the auditor's eyes; the auditor and the drive, or what it found.
+/// Runs a load for 8 s of simulated time under an auditor. Returns the auditor and the drive, or the violation that the
+/// auditor found.
 fn run(text: &str, kind: &str, load: Load) -> Result<(Auditor, Drive), String> {
     audited(&description(text, kind), &description(text, kind), load)
 }
@@ -82,7 +84,7 @@ fn description(text: &str, kind: &str) -> Description {
     Description::read("deadlines.toml", text, &sets).unwrap_or_else(|problems| panic!("{kind}: {problems}"))
 }
 
-/// The same; the auditor goes by the limits of a description of its own.
+/// Like [`run`], but the auditor takes the retention limits from the description `limits`.
 fn audited(description: &Description, limits: &Description, load: Load) -> Result<(Auditor, Drive), String> {
     let mut drive = Drive::new(description, 1).expect("a small drive fits into memory");
     drive.adopt();
@@ -101,10 +103,10 @@ fn audited(description: &Description, limits: &Description, load: Load) -> Resul
                 Load::Mixed if rng.chance(0.5) => Op::Read,
                 _ => Op::Write,
             };
-            // Some of the data is never written again.
+            // After the burst only a quarter of the data is written again.
             let unit = if burst { rng.below(units) } else { rng.below(units / 4) };
             tag += 1;
-            // Reads of what is not on flash take no time: the host takes some.
+            // Reads of data that is not on flash take no time, so the host waits 2 us between commands.
             let at = drive.now() + kit::Nanos(2_000);
             drive.submit(HostCommand { op, tag, offset: Bytes(unit * UNIT_BYTES), length: Bytes(UNIT_BYTES) }, at);
         }
@@ -128,7 +130,7 @@ fn reprogrammed(drive: &Drive) -> u64 {
 #[test]
 fn every_policy_keeps_every_deadline() {
     for kind in ftl::PolicyConfig::NAMES.iter().filter(|kind| **kind != "combine") {
-        // Where blocks hold pages of all modes, the shortest limit is that of all data.
+        // If blocks hold pages of all modes, the shortest limit applies to all data.
         let text = if ["agcr", "queue_driven"].contains(kind) { DRIVE.replace("800ms", "3s") } else { DRIVE.to_owned() };
         for load in [Load::Rest, Load::Writes, Load::Reads, Load::Mixed] {
             let (auditor, drive) = run(&text, kind, load).unwrap_or_else(|why| panic!("{kind}, {load:?}: {why}"));
@@ -140,7 +142,7 @@ fn every_policy_keeps_every_deadline() {
     }
 }
 
-/// The same drive with modes of two guarantees, on two levels of erase and with two ways to read, all derived from the cell.
+/// Returns [`DRIVE`] with modes derived from the cell: two promised retentions, two erase levels and two read modes.
 fn derived() -> String {
     let begin = DRIVE.find("[[flash.write_mode]]").expect("the table of modes");
     let end = DRIVE.find("[[flash.erase_mode]]").expect("that of erase modes");
@@ -168,7 +170,7 @@ fn derived() -> String {
     let rest = DRIVE[end..]
         .replace("wear = 0.7", "wear = 0.7\nerase_shift = 0.1")
         .replace("low = \"normal\"\nmedium", "low = \"low\"\nhigh = \"normal\"\nmedium");
-    // Each mode has open blocks of its own.
+    // More blocks, because each mode has open blocks of its own.
     format!("{}{modes}{rest}", DRIVE[..begin].replace("blocks_per_plane = 32", "blocks_per_plane = 48"))
 }
 
@@ -192,7 +194,7 @@ fn every_combination_keeps_every_deadline() {
     }
 }
 
-/// The auditor can fail: with limits that are never looked at, data grows too old.
+/// The auditor can fail: with a limit of 2 s instead of the drive's 3 s it finds data past its limit.
 #[test]
 fn the_auditor_sees_a_limit_that_is_not_kept() {
     let shorter = description(&DRIVE.replace("3s", "2s"), "baseline");

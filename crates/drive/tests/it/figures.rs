@@ -1,4 +1,5 @@
-//! The two worked examples of the OFWAR paper (Wu and Zhang, IEEE Transactions on Computers 2014), figures 3 and 4, event by event.
+//! The two worked examples of the OFWAR paper (Wu and Zhang, IEEE Transactions on Computers 2014), figures 3 and 4,
+//! event by event.
 
 use crate::common::{ONE_DIE, Rig, latency, with};
 use kit::{BlockId, Lpn, Nanos, Op, Ppn, Reason, Record, SimTime};

@@ -1,5 +1,6 @@
-//! Small runs whose whole results are kept in `tests/golden`, and change only on purpose. The runs and the form of the files are described in
-//! `tests/golden/runs.toml` at the root of the repository; `SSDLAB_BLESS=1` rewrites the files.
+//! Golden runs: small runs whose complete results are kept in `tests/golden` and change only on purpose. The runs and
+//! the format of the files are described in `tests/golden/runs.toml` at the root of the repository; `SSDLAB_BLESS=1`
+//! rewrites the files.
 
 use crate::common::session_with_history;
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use testkit::{Difference, differences};
 
 const RUNS: &str = include_str!("../../../../tests/golden/runs.toml");
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden");
-/// Chosen by the caller, or the wall time: what equal runs may differ in.
+/// Keys in which equal runs may differ: the wall time, and names chosen by the caller.
 const LEFT_OUT: [&str; 3] = ["wall_s", "drive", "workload"];
 
 #[derive(Deserialize)]
@@ -38,7 +39,7 @@ fn runs() -> Runs {
     toml::from_str(RUNS).expect("the list of runs is TOML")
 }
 
-/// The golden document of a run: its summary, and the digest of its history.
+/// Returns the golden document of a run: its summary, and the digest of its history.
 fn run(run: &Run) -> Value {
     let sets: Vec<&str> = run.set.iter().map(String::as_str).collect();
     let outcome = session_with_history("base = \"tiny\"", &sets, &run.workload);
@@ -51,7 +52,7 @@ fn run(run: &Run) -> Value {
     json!({"history": {"entries": history.entries, "hash": format!("{:016x}", history.hash)}, "summary": summary})
 }
 
-/// What has changed, but for new keys that are named.
+/// Returns the changes of a run's results, except for new keys listed in `new_keys`.
 fn changes(name: &str, old: &Value, new: &Value, new_keys: &[String]) -> Vec<String> {
     let is_named = |found: &Difference| found.old.is_none() && new_keys.contains(&found.path);
     differences(old, new).iter().filter(|found| !is_named(found)).map(|found| format!("{name}: {found}")).collect()

@@ -1,4 +1,4 @@
-//! Policies that are not of the family: what they may answer does a drive no harm, and what they may not is refused.
+//! Guest policies: answers within the contract do a drive no harm, and other answers are refused.
 
 use crate::common::session_by;
 use drive::session::{CustomPolicy, Outcome};
@@ -10,15 +10,15 @@ use kit::{BlockId, Lpn, ModeId, Nanos, Ppn, Problems, Reason, SimTime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use testkit::{RandomPolicy, case};
 
-/// Cases with a policy that answers at random.
+/// Number of cases with a policy that answers at random.
 const CASES: u64 = 400;
 
-/// A number from the environment, for the search after a seed.
+/// Returns a number from the environment, if it is set.
 fn given(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// What is wrong with the case of a seed under a policy that answers at random.
+/// Runs the case of a seed under a policy that answers at random. A panic is returned as an error, like a violation.
 fn failure(seed: u64) -> Result<Option<case::Passed>, String> {
     let outcome =
         catch_unwind(AssertUnwindSafe(|| case::run_by(seed, 200, &|description| RandomPolicy::checked(description, seed))));
@@ -51,10 +51,10 @@ fn a_policy_that_answers_at_random_does_a_drive_no_harm() {
     assert!(relocated > 100 * passed, "it has hardly anything moved: {relocated} units in {passed} cases");
 }
 
-/// Writes normal, but for one thing that it does wrong.
+/// Policy that writes in the normal mode and violates the contract in one respect, which its field names.
 struct Wrong(&'static str);
 
-/// A page that is where it says, of a drive that holds all its data.
+/// Returns a move of the first mapped unit from its present place.
 fn page(view: &View<'_>) -> PageMove {
     let (lpn, from) = (0..).find_map(|lpn| view.store.place_of(Lpn(lpn)).map(|from| (Lpn(lpn), from))).expect("some data");
     PageMove { lpn, from, reason: Reason::Rewrite, mode: ModeId(0), deadline: None }
@@ -74,7 +74,7 @@ impl Wrong {
             "mode" => PageMove { mode: ModeId(9), ..right },
             "reason" => PageMove { reason: Reason::Host, ..right },
             "stale" => PageMove { lpn: Lpn(right.lpn.0 + 1), ..right },
-            // Another place whenever the last one has been left: there is no end to it.
+            // Names the new place of the unit after each move, so that the requests never end.
             "always" => right,
             other => panic!("{other}"),
         })
@@ -172,7 +172,8 @@ impl ModePolicy for Wrong {
     }
 }
 
-/// A run by a policy that does one thing wrong: writes and reads, then a second in which nothing is asked for, and a shutdown.
+/// Runs a policy that violates the contract in the respect `what`: writes and reads, then a second without commands,
+/// further reads, and a shutdown.
 fn run_by(what: &'static str, name: &str) -> Result<Outcome, Problems> {
     let sets = [
         "flash.blocks_per_plane=32",
@@ -245,7 +246,7 @@ fn a_policy_that_wants_the_same_for_ever_comes_to_an_end() {
         let problems = run_by(what, "mine").err().unwrap_or_else(|| panic!("{what}: accepted"));
         assert!(problems.to_string().contains(expected), "{what}: {problems}");
     }
-    // These give way to what waits: the run is only slower.
+    // These moves yield to waiting commands: the run is only slower.
     for what in ["idle always", "idle stale", "forced always"] {
         let outcome = run_by(what, "mine").unwrap_or_else(|problems| panic!("{what}: {problems}"));
         assert_eq!(

@@ -69,7 +69,7 @@ fn assert_agree(full: &Value, extrapolated: &Value) {
 #[test]
 fn a_life_is_the_sum_of_its_intervals() {
     let full = report(TWO_CLASSES, &[], json!({}));
-    // Wear of 600 nominal erases at 0.5 each (1,200 cycles), then of 600 at 1.0 each (600 cycles).
+    // The first 600 nominal erases of wear take 1,200 cycles at 0.5 each, the second 600 take 600 cycles at 1.0 each.
     assert_near("cycles", number(&full, "cycles_mean"), 1800.0, 0.001);
     assert_eq!(full["ended_by"], "mean_wear");
     assert_near("wear", number(&full, "effective_wear_mean"), 1200.0, 0.001);

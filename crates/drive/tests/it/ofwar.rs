@@ -1,4 +1,4 @@
-//! What OFWAR does, rule by rule (POLICIES 2; section 3.2, figures 5 and 6 of the paper), and its controls.
+//! OFWAR, rule by rule (POLICIES 2; section 3.2, figures 5 and 6 of the paper), and its control experiments.
 
 use crate::common::{ONE_DIE, Rig, assert_parts, session, with};
 use kit::{Cause, Lpn, Nanos, Op, Reason, Record, SimTime};
@@ -6,13 +6,13 @@ use kit::{Cause, Lpn, Nanos, Op, Reason, Record, SimTime};
 const READ: u64 = 290 + 50_000 + 3414;
 const MS: u64 = 1_000_000;
 
-/// One die under OFWAR, nothing rewritten unless the overrides say so.
+/// Returns a drive of one die under OFWAR that rewrites nothing, unless the overrides change that.
 fn ofwar(sets: &[&str]) -> Rig {
     let quiet = ["policy.kind=ofwar", "policy.ofwar.write_threshold=1", "policy.ofwar.rewrite_threshold=1000"];
     Rig::watched(&with(&with(ONE_DIE, &quiet), sets))
 }
 
-/// Units that arrive together, and run to their end.
+/// Writes units that arrive together, and runs until they have completed.
 fn burst(rig: &mut Rig, units: &[u64]) {
     let now = rig.drive.now();
     for &unit in units {
@@ -25,7 +25,7 @@ fn idle(rig: &mut Rig, ms: u64) {
     rig.run_until(rig.drive.now() + Nanos(ms * MS));
 }
 
-/// Fast writes by queue length, by hit, and normal writes.
+/// Returns the numbers of fast writes by queue length, fast writes by hit, and normal writes.
 fn decisions(rig: &Rig) -> (u64, u64, u64) {
     (rig.stat("fast_writes_by_queue"), rig.stat("fast_writes_by_hit"), rig.stat("normal_writes"))
 }
@@ -41,7 +41,8 @@ fn moved(rig: &mut Rig) -> Vec<(Reason, u32)> {
 fn more_than_the_threshold_must_wait() {
     for threshold in [0u64, 1, 3, 8] {
         let set = format!("policy.ofwar.write_threshold={threshold}");
-        // The one being fetched is counted: of `n` together the first sees n, the last 1.
+        // The write that is being dispatched is counted: of n writes that arrive together, the first sees n and the
+        // last sees 1.
         let units: Vec<u64> = (0..threshold).collect();
         let mut rig = ofwar(&[&set]);
         burst(&mut rig, &units);
@@ -86,7 +87,7 @@ fn more_than_the_threshold_must_be_owed_for_a_rewrite() {
 
 #[test]
 fn rewrites_wait_for_an_idle_channel_or_drive() {
-    // Two channels; the other one is kept busy by a long program.
+    // Two channels, one of which is kept busy by a long program.
     for (scope, rewritten) in [("channel", 1), ("drive", 0)] {
         let set = format!("policy.ofwar.idle={scope}");
         let sets = [
@@ -97,7 +98,7 @@ fn rewrites_wait_for_an_idle_channel_or_drive() {
             "policy.ofwar.rewrite_threshold=0",
         ];
         let mut rig = Rig::watched(&with(&sets, &[&set, "flash.write_mode[0].program_scale=100.0"]));
-        // Together: the first is fast (300 us), the second normal (60 ms).
+        // The writes arrive together: the first is fast (300 us), the second normal (60 ms).
         rig.submit(Op::Write, 0, 1, SimTime(0));
         rig.submit(Op::Write, 1, 1, SimTime(0));
         rig.run_until(SimTime(50 * MS));
@@ -139,7 +140,8 @@ fn a_rewrite_ends_the_hits() {
 
 #[test]
 fn a_normal_write_ends_the_hits() {
-    // A full queue turns a hit into a normal write. The stale entry still fills the queue, yet the third write is no hit and is not counted as refused.
+    // A full queue turns a hit into a normal write. The stale entry still fills the queue, but the third write is not a
+    // hit and does not count as refused.
     let mut rig = ofwar(&["policy.ofwar.queue_depth=1"]);
     burst(&mut rig, &[0, 1]);
     burst(&mut rig, &[0]);
@@ -206,11 +208,12 @@ fn stale_entries_are_dropped_at_the_top() {
 fn a_queue_of_stale_entries_is_full_until_they_are_found() {
     let full = ["policy.ofwar.write_threshold=0", "policy.ofwar.queue_depth=2"];
     let mut rig = ofwar(&with(&full, &["policy.ofwar.stale=at_top"]));
-    // The third finds two live entries. It makes the top one stale, which is dropped for the fourth, and so on.
+    // The third write finds two live entries. It makes the top entry stale, which is dropped for the fourth write, and
+    // so on.
     [0, 1, 0, 1, 0, 1, 0].iter().for_each(|&unit| burst(&mut rig, &[unit]));
     assert_eq!((decisions(&rig), rig.stat("writes_on_full_queue")), ((3, 2, 2), 2));
     assert_eq!(rig.stat("stale_entries_dropped"), 3);
-    // Found only when they are flushed, they keep it full.
+    // Stale entries that are found only when they are flushed keep the queue full.
     let mut rig = ofwar(&full);
     [0, 1, 0, 1, 0, 1, 0].iter().for_each(|&unit| burst(&mut rig, &[unit]));
     assert_eq!((decisions(&rig), rig.stat("writes_on_full_queue")), ((2, 0, 5), 5));
@@ -218,7 +221,8 @@ fn a_queue_of_stale_entries_is_full_until_they_are_found() {
     assert_eq!(rig.stat("stale_entries_dropped"), 0, "nor are they flushed below the threshold");
 }
 
-/// Two dies on two channels; unit 0 is fast on die 0, unit 1 normal on die 1, both dispatched at time 0; fast data must be rewritten after 10 ms.
+/// Returns a drive with two dies on two channels whose fast data must be rewritten after 10 ms. At time 0, unit 0 was
+/// dispatched fast to die 0 and unit 1 normal to die 1.
 fn ageing(sets: &[&str]) -> Rig {
     let age = [
         "flash.channels=2",
@@ -240,7 +244,7 @@ fn what_is_too_old_is_rewritten_before_anything_else() {
     assert_eq!(rig.operations()[0], 0, "not at the threshold");
     rig.run_until(SimTime(10 * MS + 1));
     assert_eq!(rig.operations()[0], 1, "one nanosecond older");
-    // The other die is idle, and yet a read of it waits until the rewrite has found its place.
+    // The other die is idle, but a read of it waits until the rewrite is bound to its new place.
     let read = rig.submit(Op::Read, 1, 1, SimTime(10 * MS + 2));
     let write = rig.submit(Op::Write, 5, 1, SimTime(10 * MS + 1000));
     let placed = 10 * MS + 1 + READ;
@@ -258,7 +262,8 @@ fn what_is_too_old_is_rewritten_before_anything_else() {
 
 #[test]
 fn the_age_threshold_is_the_limit_at_the_wear_of_the_block_less_what_rewriting_takes() {
-    // Ten seconds on a fresh block, half as long on a worn one; less a second, and less 1000 times half of tR + tPROG.
+    // The limit is 10 s on a fresh block and 5 s on a worn one, less the margin of 1 s, and less 325 ms (1000 queue
+    // entries times half of tR + tPROG).
     for (cycles, limit) in [(0u64, 10_000u64), (2_000, 5_000), (3_000, 5_000)] {
         let cycles = format!("state.pe_cycles={cycles}");
         let sets = [
@@ -285,7 +290,7 @@ fn the_age_threshold_is_the_limit_at_the_wear_of_the_block_less_what_rewriting_t
 #[test]
 fn what_was_overwritten_does_not_age() {
     let mut rig = ageing(&[]);
-    // A hit at 4 ms: the page is younger now, its old entry stale.
+    // A hit at 4 ms: the page is younger now, and its old entry is stale.
     rig.run_until(SimTime(4 * MS));
     burst(&mut rig, &[0]);
     rig.run_until(SimTime(14 * MS));
@@ -314,7 +319,8 @@ fn a_graceful_shutdown_rewrites_everything_that_is_live() {
     assert_eq!(modes, [0; 5], "no fast data is left");
 }
 
-/// A fast block with `fast_invalid` invalid pages and a normal one with `normal_invalid`, of four pages each: is the fast one collected first?
+/// Returns true if, of a fast block with `fast_invalid` invalid pages and a normal block with `normal_invalid`, each of
+/// four pages, the fast one is collected first.
 fn collects_fast(bias: f64, fast_invalid: u64, normal_invalid: u64) -> bool {
     let small = [
         "flash.pages_per_block=4",

@@ -1,9 +1,9 @@
-//! The oracle itself: what it must not overlook. A check that cannot fail is worth nothing.
+//! Tests of the oracle: it must notice falsified records, because a check that cannot fail proves nothing.
 
 use testkit::canary::{Forger, Forgery};
 use testkit::case;
 
-/// Each forgery is tried until it has been applied in so many cases.
+/// Number of cases in which each forgery is applied.
 const STRIKES: u32 = 20;
 
 #[test]

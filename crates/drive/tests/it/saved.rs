@@ -1,4 +1,5 @@
-//! A drive that is saved and loaded goes on exactly: its history from there is that of a drive that was brought to rest and went on itself.
+//! Exact continuation of a saved drive: from the load on, its history equals that of a drive that was brought to rest
+//! at the same point and continued itself.
 
 use drive::presets::{PRESETS, Preset};
 use drive::session::{Files, Outcome, RunRequest, Session};
@@ -10,15 +11,15 @@ use testkit::case::{self, Journey};
 use testkit::{Difference, differences};
 use workload::{Input, Options};
 
-/// Commands before the drive comes to rest, and behind.
+/// Numbers of commands before and after the drive is at rest.
 const BEFORE: u64 = 1500;
 const BEHIND: u64 = 1500;
 const MIXED: &str =
     "[job]\nrw=randrw\nrwmixread=30\nbssplit=4k/70:16k/20:512/10\niodepth=16\nnorandommap=1\nio_size=4g\nnumber_ios=3000\n";
-/// Writes with pauses, for what happens in idle times.
+/// Writes with pauses, for the activities of idle times.
 const PAUSES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=4\nnorandommap=1\nio_size=4g\nnumber_ios=3000\nthinktime=3ms\n";
 
-/// A run, with its history and, if it is to be saved, the file.
+/// Runs a job with the digest of its history. Returns the outcome and, if `save` is set, the saved file.
 fn run(
     shared: &Session,
     request: &RunRequest,
@@ -38,7 +39,7 @@ fn run(
     Ok((outcome, file))
 }
 
-/// A summary without what tells how the run came about.
+/// Returns a summary without the wall time and the starting state.
 fn measured(outcome: &Outcome) -> Value {
     let mut summary = outcome.summary.clone();
     for key in ["wall_s", "starting_state"] {
@@ -47,14 +48,15 @@ fn measured(outcome: &Outcome) -> Value {
     summary
 }
 
-/// Values that are counted from the start of a run, whatever is measured.
+/// Returns true if a value is counted from the start of the run instead of the start of the measurement.
 fn is_of_the_whole_run(found: &Difference) -> bool {
     ["/policy_stats/", "/reliability/deadline_misses", "/reliability/min_retention_margin_ns"]
         .iter()
         .any(|path| found.path.starts_with(path))
 }
 
-/// Compares the two ways for a drive; what differs.
+/// Compares a drive that rests and continues with one that is saved and loaded. Returns the differences of the results,
+/// and the digests of both histories.
 fn differs(shared: &Session, request: &RunRequest, job: &str) -> Result<(Vec<Difference>, [Option<Digest>; 2]), Problems> {
     let (rested, _) = run(shared, &RunRequest { rest_after: Some(BEFORE), ..request.clone() }, job, None, false)?;
     let (_, file) = run(shared, &RunRequest { stop_after: Some(BEFORE), ..request.clone() }, job, None, true)?;
@@ -75,7 +77,7 @@ fn assert_goes_on_exactly(shared: &Session, name: &str, request: &RunRequest, jo
 
 fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunRequest {
     RunRequest {
-        // Four dies or eight, so that it takes no time to set up.
+        // Four or eight dies, so that the set-up is short.
         set: ["flash.blocks_per_plane=128", "flash.channels=2", "flash.chips_per_channel=2"].map(str::to_owned).to_vec(),
         precondition: Some(state.to_owned()),
         policy: policy.map(str::to_owned),
@@ -101,7 +103,8 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
     let mut reached = std::collections::BTreeSet::new();
     for name in ["tiny", "tlc-1tb", "agcr-64g", "rr-ecc-106g", "dpes-enterprise"] {
         let preset = drive::presets::find(name).expect("a preset");
-        // The larger presets for those that find their modes there, and two that move data for reasons of their own.
+        // The larger presets are run under the policies whose modes `tiny` lacks, and under two policies that move data
+        // themselves.
         let wanted = |policy: &&str| name == "tiny" || !reached.contains(*policy) || ["ofwar", "slc_cache"].contains(policy);
         for policy in ftl::PolicyConfig::NAMES.iter().copied().filter(wanted).collect::<Vec<_>>() {
             for job in [MIXED, PAUSES] {
@@ -110,7 +113,7 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
                     request.set.push("policy.combine.members=[\"ofwar\", \"wear_adaptive\"]".to_owned());
                 }
                 match differs(&shared, &request, job) {
-                    // A policy whose modes the drive has not.
+                    // The drive lacks the modes of the policy.
                     Err(problems) => {
                         let refused = problems.to_string();
                         assert!(refused.contains("policy") || refused.contains("policies"), "{name} {policy}: {refused}");
@@ -151,11 +154,11 @@ fn a_run_that_saves_has_the_summary_of_one_that_does_not() {
         .map_both(|ran| ran.unwrap_or_else(|problems| panic!("{problems}")));
     assert_eq!(differences(&measured(&plain), &measured(&saving)), []);
     assert!(!file.is_empty());
-    // Nothing is flushed to save it: what the buffer holds is in the file.
+    // Saving flushes nothing: the content of the buffer is in the file.
     assert_eq!(plain.summary["flash"]["programs"]["padding"], saving.summary["flash"]["programs"]["padding"]);
 }
 
-/// Both of a pair.
+/// Application of a function to both members of a pair.
 trait MapBoth<T, U> {
     fn map_both(self, map: impl Fn(T) -> U) -> (U, U);
 }
@@ -169,7 +172,8 @@ impl<T, U> MapBoth<T, U> for (T, T) {
 #[test]
 fn a_saved_drive_behaves_as_it_did() {
     let shared = &Session::default();
-    // Write amplification, tail and padding of a loaded drive were once far off: its frontiers, phases and buffer had been lost.
+    // A loaded drive that lost its frontiers, its phases or its buffer would differ widely in write amplification and
+    // tail latency.
     let tlc = drive::presets::find("tlc-1tb").expect("a preset");
     let job = "[job]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nio_size=400g\nnumber_ios=60000\n";
     let request = RunRequest { policy: Some("baseline".to_owned()), ..of_preset(tlc, "steady", None) };
@@ -224,7 +228,7 @@ fn what_is_skipped_counts_towards_the_jobs_limit_and_the_rest_keeps_its_gaps() {
         let error = play(&all, bytes).expect_err("there are no more").to_string();
         assert!(error.starts_with("workload: no job has more than the 256 commands that --skip-commands and"), "{error}");
     }
-    // A trace of a request a second: the first one that is left comes a second after the start.
+    // A trace with one request per second: the first request that is not skipped arrives a second after the start.
     let trace: String =
         (0..10).map(|second| format!("{},hm,0,Read,{},4096,0\n", second * 10_000_000u64, second * 4096)).collect();
     let mut commands = Vec::new();

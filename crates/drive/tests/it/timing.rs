@@ -1,4 +1,5 @@
-//! Timing gates: what is illegal one nanosecond early is done on time, seen through the drive's one door (`submit`, `next_event`, `advance`).
+//! Timing gates: an event happens at its instant and not one nanosecond earlier, seen through the drive's public
+//! interface (`submit`, `next_event`, `advance`).
 
 use crate::common::{ONE_DIE, Rig, assert_parts, with};
 use kit::{Cause, Nanos, Op, SimTime};
@@ -8,7 +9,7 @@ const DATA: u64 = 3414;
 const ONE_READ: u64 = 290 + READ + DATA;
 const ONE_PROGRAM: u64 = 361 + DATA + 600_000;
 
-/// The command is not done at `at` - 1 and is done at `at`.
+/// Asserts that a command has not completed at `at` - 1 and has completed at `at`.
 #[track_caller]
 fn assert_done_at(rig: &mut Rig, tag: u32, at: u64) {
     rig.run_until(SimTime(at - 1));
@@ -63,7 +64,7 @@ fn a_command_past_the_end_is_refused() {
 
 #[test]
 fn a_die_takes_its_next_operation_when_it_is_free() {
-    // What begins, begins when the one before ends: seen by the count of operations started.
+    // An operation begins when the operation before ends; this shows in the count of operations started.
     let mut rig = Rig::new(ONE_DIE);
     rig.submit(Op::Write, 0, 1, SimTime(0));
     rig.submit(Op::Write, 1, 1, SimTime(0));
@@ -100,7 +101,7 @@ fn an_erase_holds_its_die_to_the_nanosecond() {
     assert_eq!(rig.operations(), [started[0], started[1] + 1, started[2], started[3]]);
 }
 
-/// Two dies on one channel, each with one written unit: unit `n` on die `n`.
+/// Returns a drive with two dies on one channel, each with one written unit: unit `n` on die `n`.
 fn two_dies(sets: &[&str]) -> Rig {
     let mut rig = Rig::new(&with(&["flash.channels=1", "flash.chips_per_channel=2"], sets));
     for unit in 0..2 {
@@ -114,7 +115,7 @@ fn a_channel_goes_over_to_the_next_die_when_it_is_free() {
     let mut rig = two_dies(&[]);
     let start = rig.drive.now().0;
     let (first, second) = (rig.submit(Op::Read, 0, 1, SimTime(start)), rig.submit(Op::Read, 1, 1, SimTime(start)));
-    // The second command follows the first, its data the data of the first.
+    // On the channel, the second command follows the first command, and its data follows the data of the first.
     assert_done_at(&mut rig, first, start + ONE_READ);
     assert_done_at(&mut rig, second, start + ONE_READ + DATA);
     let wait = 290 + (ONE_READ - (2 * 290 + READ));
@@ -127,7 +128,7 @@ fn a_channel_is_free_for_another_die_while_an_array_works() {
     let mut rig = two_dies(&[]);
     let start = rig.drive.now().0;
     let first = rig.submit(Op::Read, 0, 1, SimTime(start));
-    // At the very instant the first command is over, and one nanosecond before.
+    // One nanosecond before the end of the first command.
     let early = rig.submit(Op::Read, 1, 1, SimTime(start + 289));
     rig.drain();
     assert_eq!(rig.row(first).causes.get(Cause::BusWait), Nanos(0));
@@ -141,11 +142,12 @@ fn a_channel_is_free_for_another_die_while_an_array_works() {
 }
 
 const SUSPENSION: &str = "flash.suspension={ program = true, erase = true, suspend_time = \"20us\", resume_time = \"30us\", least_remaining = \"100us\", most = 2 }";
-/// Suspend command and the time to suspend; resume command and the time to resume.
+/// Times of the suspend command and of suspending, and of the resume command and of resuming.
 const SUSPEND: u64 = 95 + 20_000;
 const RESUME: u64 = 95 + 30_000;
 
-/// A drive of one die with unit 0 written, a program of unit 1 begun at the instant that is returned.
+/// Returns a drive of one die with unit 0 written, the instant at which a program of unit 1 begins, and the tag of that
+/// write.
 fn programming(sets: &[&str]) -> (Rig, u64, u32) {
     let mut rig = Rig::new(&with(ONE_DIE, sets));
     rig.one(Op::Write, 0, 1);
@@ -202,12 +204,12 @@ fn only_an_array_phase_with_enough_left_is_suspended() {
 #[test]
 fn a_read_that_came_too_early_to_suspend_does_so_when_the_array_works() {
     let begin = 361 + DATA;
-    // While the command and the data of the program are on their way.
+    // The read arrives during the command and data cycles of the program.
     let (mut rig, start, write) = programming(&[SUSPENSION]);
     let read = rig.submit(Op::Read, 0, 1, SimTime(start + begin - 1));
     assert_done_at(&mut rig, read, start + begin + SUSPEND + ONE_READ);
     assert_done_at(&mut rig, write, start + ONE_PROGRAM + SUSPEND + ONE_READ + RESUME);
-    // While the program resumes.
+    // The read arrives while the program resumes.
     let (mut rig, start, write) = programming(&[SUSPENSION]);
     let arrival = start + 200_000;
     rig.submit(Op::Read, 0, 1, SimTime(arrival));
@@ -258,7 +260,7 @@ fn an_erase_gives_way_to_a_read() {
     let begin = rig.drive.now().0;
     let read = rig.submit(Op::Read, 5, 1, SimTime(begin + 1_000_000));
     assert_done_at(&mut rig, read, begin + 1_000_000 + SUSPEND + ONE_READ);
-    // The next operation begins when the erase, stretched by the suspension, ends.
+    // The next operation begins when the erase ends, which the suspension has prolonged.
     let started = rig.operations();
     rig.submit(Op::Write, 1, 1, rig.drive.now());
     let end = begin + 220 + 3_000_000 + SUSPEND + ONE_READ + RESUME;
@@ -270,7 +272,7 @@ fn an_erase_gives_way_to_a_read() {
 
 #[test]
 fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
-    // Two of four units of the first block are overwritten; the collection copies the other two back.
+    // Two of four units of the first block are overwritten. The collection moves the other two by copyback.
     let small = [
         "flash.blocks_per_plane=10",
         "flash.pages_per_block=4",
@@ -280,7 +282,7 @@ fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
         "flash.copyback=true",
         "ftl.gc_idle_after=1s",
         "ftl.gc_idle_target_blocks=9",
-        // A copyback needs an open block on the plane: the host's, which relocations share.
+        // A copyback needs an open block on the plane. Here relocations share that of the host.
         "ftl.separate_relocations=false",
     ];
     let mut rig = Rig::watched(&with(ONE_DIE, &small));
@@ -289,7 +291,7 @@ fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
     }
     let idle = rig.drive.now().0;
     rig.records();
-    // A copyback: 2 x tCS + 12 cycles + 2 x tWB on the channel, then tR + tPROG.
+    // Time of a copyback: 2 x tCS + 12 cycles + 2 x tWB on the channel, then tR + tPROG.
     let copyback = 540 + READ + 600_000;
     rig.run_until(SimTime(idle + 1_000_000_000));
     assert_eq!(rig.operations(), [0, 6, 0, 1]);
@@ -304,18 +306,19 @@ fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
 
 #[test]
 fn a_die_that_turns_idle_often_has_one_timer_for_it() {
-    // Background collection after 100 ms, and a write every millisecond or so: each die turns idle a hundred times before a timer is due.
+    // Background collection begins after 100 ms of idle time, and there is a write about every millisecond: each die
+    // becomes idle many times before a timer is due.
     let sets = ["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"];
     let mut rig = Rig::new(&sets);
     let dies = u64::from(rig.drive.ftl().store.geometry.die_count);
     for write in 0..2_000 {
         rig.one(Op::Write, write * 37 % 20_000, 1);
-        // At most a timer and a running operation for each die, a retention timer, and the odd wake-up of a channel.
+        // At most a timer and a running operation for each die, a retention timer, and a few wake-ups of channels.
         let most = 2 * dies + 8;
         let pending = rig.drive.pending_events() as u64;
         assert!(pending <= most, "{pending} events are pending after {write} writes, {dies} dies");
     }
-    // And the timer still does what it is for.
+    // The timer still starts the background collection.
     let before = rig.drive.ftl().counters.collections;
     let until = rig.drive.now() + Nanos(300_000_000);
     rig.run_until(until);
@@ -327,7 +330,7 @@ fn background_collection_begins_when_the_idle_time_is_over_and_not_before() {
     let sets = with(ONE_DIE, &["ftl.gc_idle_after=100ms", "ftl.gc_idle_target_blocks=64", "state.precondition=steady"]);
     let mut rig = Rig::new(&sets);
     rig.drive.journal().enable(true);
-    // Two writes, so that the timer of the first idle time is pending in the second, and looks again.
+    // Two writes, so that the timer of the first idle time fires in the second one and must be set again.
     let first = rig.one(Op::Write, 0, 1);
     rig.run_until(first.completed + Nanos(60_000_000));
     rig.one(Op::Write, 1, 1);

@@ -1,19 +1,21 @@
-//! Write amplification under uniform random writes against the published closed forms, and the starting state `steady` against ageing by writing.
+//! Write amplification under uniform random writes, compared with published closed forms, and the starting state
+//! `steady`, compared with ageing by writing.
 
 use crate::common::{Rig, desnoyers_fifo, desnoyers_greedy, with};
 use kit::{Histogram, Op};
 
 const PAGES: u32 = 128;
 const BLOCKS: u32 = 512;
-/// Blocks of a die that are not in the pool the collector chooses from when it does: two are open (host data and relocated data), and the last free one is
-/// the reserve that only relocations may take (`ftl.reserve_blocks`).
+/// Number of blocks of a die that are not in the pool from which a victim is chosen: two are open (host data and
+/// relocated data), and the last free one is the reserve for relocations (`ftl.reserve_blocks`).
 const OPEN_AND_RESERVE: u32 = 2 + 1;
 
-/// Two dies of 512 blocks of 128 pages: in [`assert_meets`] both numbers matter.
+/// Two dies of 512 blocks of 128 pages. [`assert_meets`] depends on both numbers.
 const DRIVE: &[&str] =
     &["flash.channels=2", "flash.chips_per_channel=1", "flash.blocks_per_plane=512", "flash.pages_per_block=128"];
 
-/// Write amplification of so many drive writes of independent uniform random units, in the timed drive, from this starting state.
+/// Runs `drive_writes` drive writes of independent uniform random units on the timed drive, from the starting state
+/// `state`. Returns the write amplification and the drive.
 fn uniform(spare: f64, victim: &str, state: &[&str], drive_writes: u64) -> (f64, Rig) {
     let sets = [format!("ftl.victim={victim}"), format!("ftl.overprovisioning={spare:?}")];
     let mut rig = Rig::new(&with(&with(DRIVE, &[&sets[0], &sets[1]]), state));
@@ -22,7 +24,7 @@ fn uniform(spare: f64, victim: &str, state: &[&str], drive_writes: u64) -> (f64,
     (rig.write_amplification(), rig)
 }
 
-/// `a` is physical over user blocks, of the pool that the collector chooses from.
+/// Returns the ratio of physical to user blocks, in the pool from which a victim is chosen.
 fn alpha(rig: &Rig) -> f64 {
     let user_blocks_per_die = rig.drive.user_bytes() as f64 / 4096.0 / f64::from(PAGES) / 2.0;
     f64::from(BLOCKS - OPEN_AND_RESERVE) / user_blocks_per_die
@@ -31,7 +33,8 @@ fn alpha(rig: &Rig) -> f64 {
 const TEN_DRIVE_WRITES: &[&str] = &["state.precondition=random", "state.overwrite_passes=10"];
 const SPARE: [f64; 5] = [0.07, 0.15, 0.20, 0.28, 0.50];
 
-/// After ten drive writes the write amplification is that of the closed form, and `steady` lands on it at once.
+/// Asserts that the write amplification after ten drive writes is that of the closed form, and that a drive in the
+/// state `steady` has it from the start.
 fn assert_meets(victim: &str, closed_form: impl Fn(f64) -> f64) {
     for spare in SPARE {
         let (measured, rig) = uniform(spare, victim, TEN_DRIVE_WRITES, 1);
@@ -61,7 +64,8 @@ fn fifo_meets_desnoyers_and_steady_lands_there() {
 
 #[test]
 fn random_without_repeats_amplifies_less() {
-    // fio's default: each block once in each pass. MECHANISMS 1: 1.48 to 1.53 at 28 %, where independent writes have 2.44 to 2.47.
+    // By default fio writes each block once in each pass. At a spare share of 28 % the write amplification is then 1.48
+    // to 1.53; with independent writes it is 2.44 to 2.47 (MECHANISMS 1).
     let (independent, mut rig) = uniform(0.28, "greedy", &["state.precondition=steady"], 1);
     rig.replay("rw=randwrite\niodepth=32\nio_size=300%");
     rig.drive.restart_measurement();
@@ -74,8 +78,9 @@ fn random_without_repeats_amplifies_less() {
 
 #[test]
 fn the_tail_of_the_first_writes_is_that_of_the_rest() {
-    // 64 dies and blocks as in `ideal-512g`, with fewer blocks. Dies left in step by a one-pass starting state would collect together: tens of
-    // milliseconds where the steady state has two (MECHANISMS 1).
+    // 64 dies with blocks like those of `ideal-512g`, but fewer. After a one-pass starting state all dies would be in
+    // phase and collect together, with a tail latency of tens of milliseconds instead of two in the steady state
+    // (MECHANISMS 1).
     let sets = [
         "flash.channels=8",
         "flash.chips_per_channel=8",

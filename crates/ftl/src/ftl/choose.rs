@@ -4,9 +4,16 @@ use super::*;
 use crate::policy::BeforeDispatch;
 
 impl Ftl {
-    /// Returns the slot of the next operation of an idle die (a program, a read of its collection, a copyback, an erase
-    /// or a lazy erase), or `None` if it has nothing to do.
-    pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+    /// Chooses the next operation of an idle die: a program, a read of its collection, a copyback, an erase or a lazy
+    /// erase. Returns its slot, and counts the die as busy; `None` if the FTL has nothing for the die.
+    #[inline]
+    pub fn pull(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let slot = self.next(die, now, out)?;
+        self.set_busy(die);
+        Some(slot)
+    }
+
+    fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.needs.moves
             && !self.needs.idle_only
             && let Some(answer) = self.policy_moves(die, now, out)

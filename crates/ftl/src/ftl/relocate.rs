@@ -354,12 +354,6 @@ impl Ftl {
         }))
     }
 
-    /// Returns true if a block of the die must be moved before its retention limit.
-    #[inline]
-    pub fn has_urgent_move(&self, die: DieId) -> bool {
-        self.collectors[die.index()].urgent
-    }
-
     /// Returns true if the die's victim holds no valid unit, but cannot be erased because it is pinned, usually by host
     /// reads.
     pub fn waits_for_reads(&self, die: DieId) -> bool {

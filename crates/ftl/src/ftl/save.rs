@@ -9,14 +9,14 @@
 //! open, being collected or free, and how worn they are.
 
 use crate::collector::Collector;
-use crate::ftl::{Ftl, FtlCounters, HostUnit};
+use crate::ftl::{Ftl, FtlCounters};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::retention::RetentionImage;
 use crate::space::{AllocationClass, SpaceImage, Target};
 use crate::writes::WritesImage;
 use kit::archive::{read_value, write_value};
-use kit::{Archive, BlockId, CommandId, DieId, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
+use kit::{Archive, BlockId, CommandId, DieId, HostUnit, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 

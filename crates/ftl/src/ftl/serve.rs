@@ -315,9 +315,11 @@ impl Ftl {
         }
     }
 
-    /// Wakes another idle die for waiting writes, because the die woken for them has started something else.
+    /// Handles the start of an operation that was not pulled: the die is busy, and another idle die is woken for the
+    /// waiting writes that this one may have been woken for.
     #[inline]
-    pub fn wake_next_idle(&mut self, now: SimTime, out: &mut Outbox) {
+    pub fn die_started(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+        self.set_busy(die);
         if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
             self.wake_one(out);
         }
@@ -331,7 +333,7 @@ impl Ftl {
 
     /// Marks a die as busy.
     #[inline]
-    pub fn set_busy(&mut self, die: DieId) {
+    pub(super) fn set_busy(&mut self, die: DieId) {
         let rank = self.rank_of[die.index()] as usize;
         self.idle_ranks[rank / 64] &= !(1 << (rank % 64));
     }

@@ -1,4 +1,4 @@
-//! On-level_demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
+//! On-demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
 
 use super::{
     Backup, Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
@@ -51,7 +51,7 @@ pub enum Stale {
     AtTop,
 }
 
-/// On-level_demand fast write and rewrite (OFWAR), sections 3.1 and 3.2 and figures 5 and 6 of the paper. A host write is
+/// On-demand fast write and rewrite (OFWAR), sections 3.1 and 3.2 and figures 5 and 6 of the paper. A host write is
 /// fast if the current copy of its page is fast (a *rewrite queue hit*; one suffices for a program of several pages) or
 /// if more than `write_threshold` writes wait; otherwise it is normal. Fast pages enter a rewrite queue, the oldest on
 /// top. They are rewritten in the normal mode in idle time while the queue holds more than `rewrite_threshold` entries,

@@ -13,7 +13,7 @@ pub struct Prices {
     /// mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<Nanos>,
-    /// Weight of program time while nothing waits, as a share of its weight while all dies are in level_demand.
+    /// Weight of program time while nothing waits, as a share of its weight while all dies are in demand.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub idle_share: f64,
     /// Predicted life below which data goes to blocks of its own. Absent: data is not separated by its life.
@@ -55,7 +55,7 @@ pub(super) struct Points {
     /// Quickest and slowest erase mode of each level.
     erase: Vec<[ModeId; 2]>,
     levels: Vec<u8>,
-    /// Recent level_demand for each level, with exponential decay.
+    /// Recent demand for each level, with exponential decay.
     level_demand: Vec<f64>,
     die_count: u32,
 }
@@ -131,7 +131,7 @@ impl Points {
         if is_short { mode.0 + self.levels.len() as u8 } else { mode.0 }
     }
 
-    /// Returns the level_demand for the dies, from 0 to 1: the greater of the load that waits behind this write (host writes
+    /// Returns the demand for the dies, from 0 to 1: the greater of the load that waits behind this write (host writes
     /// per die, plus reads of its die) and the fill of the write buffer.
     pub fn demand(&self, dispatch: &Dispatch<'_>, view: &View<'_>) -> f64 {
         let waiting =
@@ -140,7 +140,7 @@ impl Points {
     }
 
     /// Returns the cheapest of the modes that keep data until it is overwritten, for data with a predicted life (none:
-    /// for ever) and a predicted number of reads. The cost is the sum of the program time, weighted by the level_demand for
+    /// for ever) and a predicted number of reads. The cost is the sum of the program time, weighted by the demand for
     /// the dies (`demand`), of the wear by an erase of the depth that the mode needs, and of the reads.
     pub fn cheapest(&mut self, life: Option<Nanos>, reads: f64, demand: f64) -> ModeId {
         let time_counts = self.prices.idle_share + (1.0 - self.prices.idle_share) * demand;
@@ -172,7 +172,7 @@ impl Points {
             .map_or(ModeId(0), |p| p.mode)
     }
 
-    /// Returns the erase mode for a block of a die: its level is the one whose recent level_demand is least met by free
+    /// Returns the erase mode for a block of a die: its level is the one whose recent demand is least met by free
     /// blocks, and it is slow while no host write waits and the write buffer is less than half full.
     pub fn erase_mode(&self, die: DieId, view: &View<'_>) -> ModeId {
         let lists = view.free_by_level(die);
@@ -196,7 +196,7 @@ impl Points {
         }
     }
 
-    /// Saves or loads the greatest wear and the level_demand for each level.
+    /// Saves or loads the greatest wear and the demand for each level.
     pub fn state(&mut self, archive: &mut Archive<'_>) -> Archived {
         archive.value(&mut self.most_worn)?;
         archive.value(&mut self.level_demand)?;

@@ -19,11 +19,13 @@ pub fn build(_: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl HostInterface for Ideal {
-    fn try_acquire_slot(&mut self) -> bool {
+    fn is_free(&self) -> bool {
         true
     }
 
-    fn release_slot(&mut self) {}
+    fn queue_depth(&self) -> u32 {
+        u32::MAX
+    }
 
     fn admit(&mut self, _: Bytes, now: SimTime) -> SimTime {
         now

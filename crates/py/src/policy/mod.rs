@@ -415,8 +415,8 @@ impl ModePolicy for CustomPolicy {
     }
 
     fn idle(&mut self, idle: &policy::Idle, view: &mut policy::View<'_>) -> Option<Relocation> {
-        let for_so_long = |time: Option<Nanos>| time.map_or(NONE, |time| time.0);
-        let (channel_for, drive_for) = (for_so_long(idle.channel_for), for_so_long(idle.drive_for));
+        let ns_or_none = |time: Option<Nanos>| time.map_or(NONE, |time| time.0);
+        let (channel_for, drive_for) = (ns_or_none(idle.channel_for), ns_or_none(idle.drive_for));
         let fields = [idle.die.0.into(), idle.die_for.0, idle.channel.0.into(), channel_for, drive_for];
         let told = |py: Python<'_>| self.arguments.idle.told(py, |told| told.tell(fields));
         self.ask(Call::Idle, view, told, |names, answer| answers::relocation("idle", names, answer)).flatten()

@@ -180,7 +180,7 @@ impl Oracle {
             let (engine, oracle) = (programmed(reason), counts.relocated[reason as usize]);
             ensure(engine == oracle, || format!("units moved for {}: {engine} counted, {oracle} seen", reason.name()))?;
         }
-        self.check_ends(drive)
+        self.check_final_state(drive)
     }
 
     fn units_of_programs(&self, drive: &Drive) -> u64 {
@@ -191,7 +191,7 @@ impl Oracle {
 
     /// Checks that the place of every unit is programmed, and that no die or channel was busy for longer than the
     /// elapsed time.
-    fn check_ends(&self, drive: &Drive) -> Check {
+    fn check_final_state(&self, drive: &Drive) -> Check {
         for (lpn, unit) in self.units.iter().enumerate() {
             let Location::At(ppn) = unit.location else { continue };
             ensure(self.places[ppn.index()].programmed, || format!("unit {lpn} at {ppn:?} was never programmed"))?;

@@ -82,7 +82,7 @@ struct Content {
     supersedes: Option<Ppn>,
 }
 
-/// A place: room for one mapping unit in flash.
+/// A place: the location of one mapping unit in flash.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     content: Option<Content>,

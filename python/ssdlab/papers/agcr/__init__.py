@@ -1,8 +1,8 @@
 """AGCR: access characteristic guided read and write cost regulation (Li, Shi, Xue, Zhuge, Sha; FAST 2016).
 
-The paper's values stand beside ours on volumes of its collection, where they are at hand and whole; on other loads only
-mechanisms are asserted: the order of the policies, signs, who gains (POLICIES 8). Nothing is tuned to reach a published figure.
-The paper varies neither wear nor age, and its costs do not follow them.
+Published values are asserted only on volumes of the paper's collection, if they are available and whole. On other loads
+only mechanisms are asserted: the order of the policies, signs, and which loads gain (POLICIES 8). Nothing is tuned to
+reach a published figure. The paper varies neither wear nor age, and its costs depend on neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Table 1, what a drive's memory pays for the histories, and the costs of lone requests behind figure 1."""
+"""Table 1, the costs of single requests behind figure 1, and the metadata that the histories take."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import ssdlab
 from ssdlab.papers.agcr.runs import Run, run
 from ssdlab.papers.entry import Entry
 
-#: Table 1 [us]: a read and a write of low, medium and high cost; recalled.
+#: Table 1: time of a read and of a write of low, medium and high cost [us]; recalled.
 READS_US = {"low": 70.0, "medium": 170.0, "high": 310.0}
 WRITES_US = {"low": 450.0, "medium": 600.0, "high": 800.0}
-#: Which scheme pays which cost, for a read and for a write.
+#: Cost of a read and of a write under each scheme.
 _SCHEMES = {"HCW/LCR": ("low", "high"), "MCW/MCR": ("medium", "medium"), "LCW/HCR": ("high", "low")}
-#: How far RC(N) lies from table 1 at most (FACTS 3: least squares, within 3.5 %), and a command's cycles.
+#: Relative tolerance of table 1: the error of RC(N) (FACTS 3: least squares, within 3.5 %) and a command's cycles.
 _TOLERANCE = 0.04
 _REQUESTS = 20_000
 _MIB = 1 << 20
@@ -21,14 +21,14 @@ _LIGHT = "random accesses of a page, one every 10 ms, half of them reads"
 
 
 def lone_requests() -> dict[str, Run]:
-    """Each scheme under a load so light that requests hardly meet."""
+    """Runs each scheme under a load so light that requests hardly meet."""
     arrival = {"kind": "constant", "gap": "10ms"}
     job = {"name": "lone", "pattern": "random", "read_share": 0.5, "arrival": arrival, "requests": _REQUESTS}
     return {scheme: run({"kind": "synthetic", "job": [job]}, scheme) for scheme in _SCHEMES}
 
 
 def entries() -> Iterator[Entry]:
-    """Table 1, figure 1 under a light load, the storage overhead."""
+    """Yields table 1, figure 1 under a light load, and the storage overhead."""
     found = lone_requests()
     yield from _table_1(found)
     yield from _figure_1(found)
@@ -71,7 +71,10 @@ def _table_1(found: dict[str, Run]) -> Iterator[Entry]:
 
 
 def _figure_1(found: dict[str, Run]) -> Iterator[Entry]:
-    """The relations of section 2, as points of the default, under a light load (FACTS 3 has the ranges)."""
+    """Yields the relations of section 2 under a light load.
+
+    The published differences are taken as percentage points of the default (FACTS 3 has the ranges).
+    """
     base, high, low = found["MCW/MCR"], found["HCW/LCR"], found["LCW/HCR"]
     reads = [each.read_us / base.read_us for each in (high, low)]
     writes = [each.write_us / base.write_us for each in (high, low)]
@@ -100,7 +103,7 @@ def _figure_1(found: dict[str, Run]) -> Iterator[Entry]:
 
 
 def _storage() -> Iterator[Entry]:
-    """Section 3.4: what the two fields of a mapping entry take."""
+    """Yields the storage that the two fields of a mapping entry take (section 3.4)."""
     job = {"name": "one", "pattern": "random", "read_share": 0.0, "requests": 1}
     counted = run({"kind": "synthetic", "job": [job]}, "AGCR").counted
     pages = ssdlab.describe("agcr-64g")["physical_bytes"] / 4096

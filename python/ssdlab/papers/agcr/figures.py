@@ -1,4 +1,4 @@
-"""Figures 1, 7, 8 and 9: three fixed costs, AGCR and its rival, load by load."""
+"""Figures 1, 7, 8 and 9: three schemes of fixed costs, AGCR and its rival, for each load."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
-#: What counts as no difference of mean response times: two hundredths, as requests meet others in one run and not in the other.
+#: Relative difference of mean response times that counts as none, since requests meet others in one run and not in the
+#: other.
 _SAME = 0.02
-#: A load under which writes take so long on average is more than the drive can take [us].
+#: Mean write response above which a load exceeds the drive's throughput [us].
 _OVERLOAD_US = 10_000
 _OVERLOAD = (
     "an overload, and pages that are written once: AGCR writes what it does not know at high cost, and the rival cheaply while "
@@ -40,42 +41,45 @@ class Case:
     runs: dict[str, Run]
 
     def over(self, policy: str, other: str, kind: str = "all") -> float | None:
-        """A policy's mean response to ``read``, ``write`` or ``all`` over another's; none where there are none."""
+        """Returns a policy's mean response to ``read``, ``write`` or ``all`` over another's.
+
+        The ratio is ``None`` without such requests.
+        """
         return self.runs[policy].over(self.runs[other], kind)
 
     @property
     def is_overload(self) -> bool:
-        """Whether this is more than the drive can take."""
+        """True if the load exceeds the throughput of the drive."""
         return self.runs["MCW/MCR"].write_us > _OVERLOAD_US
 
     @property
     def overwrites(self) -> bool:
-        """Whether most writes find that their page has a history."""
+        """True if most writes find a history of their page: under AGCR, at most half of them are at high cost."""
         return (self.runs["AGCR"].share("writes", "high") or 0.0) <= 0.5
 
     @property
     def read_share(self) -> float:
-        """Reads, of all requests."""
+        """Share of reads among all requests."""
         return self.runs["MCW/MCR"].read_share
 
 
 def change(ratio: float) -> str:
-    """A ratio as a change."""
+    """Formats a ratio as a relative change."""
     return f"{100 * (ratio - 1):+.1f} %"
 
 
 def mean_over(cases: Sequence[Case], value: Callable[[Case], float | None]) -> float:
-    """The mean over the loads that have such requests."""
+    """Returns the mean of a value over the loads that have it."""
     return fmean(found for case in cases if (found := value(case)) is not None)
 
 
 def names(cases: Sequence[Case]) -> str:
-    """The loads, in a row."""
+    """Returns the names of the loads, separated by commas."""
     return ", ".join(case.load.known.name for case in cases)
 
 
 def measured(setting: Setting) -> list[Case]:
-    """Every load under every policy."""
+    """Runs every load under every policy."""
 
     def case(load: Load) -> Case:
         workload = load.workload(length(setting, load))
@@ -85,7 +89,7 @@ def measured(setting: Setting) -> list[Case]:
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """The figures, their means, and the mechanisms behind them."""
+    """Yields the figures, their means, and the mechanisms behind them."""
     cases = measured(setting)
     whole = is_of_the_paper(setting, [case.load for case in cases])
     yield from _figure_1(cases, whole)
@@ -97,11 +101,8 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
     yield _table(cases)
 
 
-# -- figure 1 -----------------------------------------------------------------------------------------------------------------
-
-
 def _figure_1(cases: Sequence[Case], whole: bool) -> Iterator[Entry]:
-    """Means over the loads, and the order of the three schemes."""
+    """Yields the means over the loads, and the order of the three schemes."""
 
     def ratio(scheme: str, kind: str) -> float:
         return mean_over(cases, lambda case: case.over(scheme, "MCW/MCR", kind))
@@ -156,11 +157,8 @@ def _in_order(case: Case, schemes: Sequence[str], kind: str) -> bool:
     return times == sorted(set(times))
 
 
-# -- figures 7 and 8 ----------------------------------------------------------------------------------------------------------
-
-
 def _figure_7(cases: Sequence[Case], whole: bool) -> Iterator[Entry]:
-    """The overall response, over the default and over the rival."""
+    """Yields the overall response over the default and over the rival."""
     usual = [case for case in cases if not case.is_overload]
     ours = mean_over(usual, lambda case: case.over("AGCR", "MCW/MCR"))
     note = note_of([case.load for case in usual])
@@ -208,14 +206,14 @@ def _figure_7(cases: Sequence[Case], whole: bool) -> Iterator[Entry]:
 
 
 def _spread(cases: Sequence[Case], other: str, kind: str) -> str:
-    """The least and the greatest change, and whose they are."""
+    """Formats the smallest and the greatest change, with the names of their loads."""
     found = [(ratio, case) for case in cases if (ratio := case.over("AGCR", other, kind)) is not None]
     parts = [pick(found, key=lambda each: each[0]) for pick in (min, max)]
     return " to ".join(f"{case.load.known.name} {change(ratio)}" for ratio, case in parts)
 
 
 def _figure_8(cases: Sequence[Case], whole: bool) -> Iterator[Entry]:
-    """Reads and writes over the rival's: the means, and the greatest gains that the abstract names."""
+    """Yields reads and writes over the rival's: the means, and the greatest gains, which the abstract gives."""
     usual = [case for case in cases if not case.is_overload]
     for figure, kind, published, low, high in (
         ("figure 8a", "read", "-48.3 %", -0.60, -0.35),
@@ -239,7 +237,10 @@ def _figure_8(cases: Sequence[Case], whole: bool) -> Iterator[Entry]:
 
 
 def _mechanisms(cases: Sequence[Case]) -> Iterator[Entry]:
-    """What must hold on any load: who reads gets cheaper reads, who overwrites gets cheaper writes."""
+    """Yields relations that must hold on any load.
+
+    Loads that mostly read get cheaper reads, and loads that overwrite get cheaper writes.
+    """
     usual = [case for case in cases if not case.is_overload]
     reading = [case for case in usual if case.read_share >= 0.5]
     overwriting = [case for case in usual if case.overwrites and case.read_share < 1]
@@ -289,11 +290,8 @@ def _mechanisms(cases: Sequence[Case]) -> Iterator[Entry]:
         )
 
 
-# -- figure 9 -----------------------------------------------------------------------------------------------------------------
-
-
 def _figure_9(cases: Sequence[Case]) -> Iterator[Entry]:
-    """Operations by cost, and rewrites."""
+    """Yields the operations by cost, and the rewrites."""
     usual = [case for case in cases if not case.is_overload]
     overwriting = [case for case in usual if case.overwrites]
     for kind, rival, chosen, note in (
@@ -346,7 +344,10 @@ def _figure_9(cases: Sequence[Case]) -> Iterator[Entry]:
 
 
 def _rival_reads(usual: Sequence[Case]) -> Iterator[Entry]:
-    """The other form of the rival: all that it does not write in a hurry is cheap to read."""
+    """Yields AGCR's low-cost reads less those of the rival whose old data is at high cost.
+
+    That rival reads at low cost all data, except what it wrote while requests were waiting.
+    """
     more = [
         (case.runs["AGCR"].share("reads", "low") or 0.0) - (case.runs["rival"].share("reads", "low") or 0.0)
         for case in usual
@@ -365,11 +366,8 @@ def _rival_reads(usual: Sequence[Case]) -> Iterator[Entry]:
     )
 
 
-# -- pictures -----------------------------------------------------------------------------------------------------------------
-
-
 def _pictures(cases: Sequence[Case]) -> Iterator[Picture]:
-    """Figures 1, 7 and 8 as points over the default, and figure 9 as shares."""
+    """Yields figures 1, 7 and 8 over the default, and figure 9 as shares."""
     names = [case.load.known.name for case in cases]
     nothing = float("nan")
     for figure, kind, what, policies in (

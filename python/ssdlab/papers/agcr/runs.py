@@ -1,4 +1,4 @@
-"""Runs of the paper's drive, and what is taken from them."""
+"""Runs of the paper's drive, and the values taken from their summaries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import WorkloadLike
 
-#: The policies, by the names of the figures: the last two differ in what the rival finds on the drive.
+#: Policies by their names in the figures. The last two differ in the write mode of the old data that the rival finds.
 POLICIES: dict[str, tuple[str, dict[str, object]]] = {
     "MCW/MCR": ("traditional", {}),
     "HCW/LCR": ("hcw_lcr", {}),
@@ -25,28 +25,28 @@ COSTS = ("low", "medium", "high")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one run measured. Times are means; 0 where nothing of the kind was asked for."""
+    """Measurements of one run. Times are means, and 0 without requests of the kind."""
 
-    #: Of reads, of writes, of both [us].
+    #: Mean response time of reads, of writes, and of both [us].
     read_us: float
     write_us: float
     all_us: float
-    #: Requests.
+    #: Number of read and of write requests.
     reads: int
     writes: int
-    #: Share of the run's time that the mean die was busy.
+    #: Share of the run's time that a die was busy, on average.
     busy: float
-    #: Reads and writes of single pages by cost; empty under a policy of one cost.
+    #: Reads and writes of single pages by cost; empty under a policy with only one cost.
     page_reads: Mapping[str, int] = field(default_factory=dict)
     page_writes: Mapping[str, int] = field(default_factory=dict)
     #: Pages that were rewritten for cheaper reads.
     rewrites: int = 0
-    #: What the policy counted.
+    #: Statistics of the policy.
     counted: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> Run:
-        """From ``summary.json``."""
+        """Takes the measurements from ``summary.json``."""
         latency, counted = summary["latency"], summary["policy_stats"]
 
         def mean_us(kind: str) -> float:
@@ -70,36 +70,42 @@ class Run:
 
     @property
     def accesses(self) -> int:
-        """Accesses of single pages, as the policy counted them."""
+        """Number of accesses to single pages, as the policy counted them."""
         return sum(self.page_reads.values()) + sum(self.page_writes.values())
 
     @property
     def rewritten(self) -> float:
-        """Rewrites per access of the host."""
+        """Rewrites per page access of the host."""
         return self.rewrites / self.accesses if self.accesses else 0.0
 
     @property
     def read_share(self) -> float:
-        """Reads, of all requests."""
+        """Share of reads among all requests."""
         return self.reads / (self.reads + self.writes) if self.reads + self.writes else 0.0
 
     def share(self, kind: str, cost: str) -> float | None:
-        """The share of a cost in the ``reads`` or ``writes`` of pages; none where there are none, or the policy has one cost."""
+        """Returns the share of a cost in the ``reads`` or ``writes`` of pages.
+
+        The share is ``None`` without such accesses, and under a policy with only one cost.
+        """
         counts = self.page_reads if kind == "reads" else self.page_writes
         total = sum(counts.values())
         return counts[cost] / total if total else None
 
     def over(self, other: Run, kind: str) -> float | None:
-        """The mean response to ``read``, ``write`` or ``all`` over another run's; none where there are none."""
+        """Returns the mean response to ``read``, ``write`` or ``all`` over another run's.
+
+        The ratio is ``None`` without such requests.
+        """
         ours, theirs = self.mean_us(kind), other.mean_us(kind)
         return ours / theirs if theirs else None
 
     def mean_us(self, kind: str) -> float:
-        """The mean response to ``read``, ``write`` or ``all``."""
+        """Returns the mean response to ``read``, ``write`` or ``all`` [us]."""
         return {"read": self.read_us, "write": self.write_us, "all": self.all_us}[kind]
 
 
 def run(workload: WorkloadLike, policy: str, settings: Mapping[str, object] | None = None) -> Run:
-    """One run of the paper's drive, filled once with old data, under a policy of :data:`POLICIES`."""
+    """Runs a workload on the paper's drive, filled once with old data, under a policy of :data:`POLICIES`."""
     name, given = POLICIES[policy]
     return Run.from_summary(simulate("agcr-64g", workload, name, set={**given, **(settings or {})}).summary)

@@ -1,4 +1,4 @@
-"""Figures 2 and 6: which pages are only read or only written, and how well a short history tells."""
+"""Figures 2 and 6: pages that are only read or only written, and how accurately a short history identifies them."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ssdlab.workloads import Workload
 CLASSES = ("read_only", "write_only", "interleaved")
 #: The columns of the file that :func:`written_down` writes.
 _COLUMNS = "time=1:ns,op=2,offset=3:B,size=4:B"
-#: The sizes of windows that are analysed.
+#: Window sizes that are analysed [accesses].
 _WINDOWS = range(1, 9)
-#: Why look-alikes fall short.
+#: Reason why look-alikes fall short of the published shares.
 _MIXED = (
     "A look-alike draws the places of reads and of writes apart from each other, and mixes on a page what its trace keeps apart: "
     "over the 55 traces of papers/results/agcr_traces.csv the means are 87 % and 92 %"
 )
-#: What counts as no difference of accuracies: accesses that a longer window tells worse, of all.
+#: Decrease of the accuracy with a longer window that counts as none.
 _SAME = 0.001
 
 
 def written_down(load: Load, requests: int, path: Path) -> Workload:
-    """The first requests of a load as a trace: a look-alike's are made, and written to `path`."""
+    """Returns the first requests of a load as a trace; those of a look-alike are generated and written to `path`."""
     if load.is_trace:
         return Workload(load.path, address="compact", replay="open", slice=f"0..{requests}")
-    # The drive does not matter for what is asked of it.
+    # Any drive serves: with open-loop replay the submitted requests do not depend on it.
     run = simulate("agcr-64g", load.workload(requests), "baseline", precondition="none", record_commands=True)
     commands = run.command_table()
     assert commands is not None, "the commands were recorded"
@@ -47,7 +47,7 @@ def written_down(load: Load, requests: int, path: Path) -> Workload:
 
 
 def accesses(load: Load, requests: int) -> Access:
-    """Who accesses what: in a whole trace, or in the first requests of a look-alike."""
+    """Returns the access analysis of a whole trace, or of the first requests of a look-alike."""
     if load.is_trace:
         return access(load.path)
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +55,7 @@ def accesses(load: Load, requests: int) -> Access:
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """The shares of each class, and the accuracy by window."""
+    """Yields the shares of each class, and the accuracy by window."""
     used = loads(setting)
     found = setting.share_out("figures 2 and 6", lambda load: accesses(load, length(setting, load)), used)
     whole = is_of_the_paper(setting, used)
@@ -70,7 +70,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
 
 
 def _shares(found: Sequence[Access], whole: bool, note: str) -> Iterator[Entry]:
-    """The two observations of section 3.1 that have numbers, and the third."""
+    """Yields the two observations of section 3.1 that have numbers, and the third."""
     reads = [share for one in found if (share := one.classes["read_only"].read_request_share) is not None]
     writes = [share for one in found if (share := one.classes["write_only"].write_request_share) is not None]
     for what, shares, published, low in (
@@ -100,7 +100,7 @@ def _shares(found: Sequence[Access], whole: bool, note: str) -> Iterator[Entry]:
         ours=fmean(mixed),
         shown=f"{percent(fmean(mixed))} (up to {percent(max(mixed))}; "
         f"{percent(fmean(one.classes['interleaved'].page_share or 0.0 for one in found))} of the pages)",
-        # Less than the two others together [A].
+        # Less than the two other classes together [A].
         low=0.0,
         high=0.5,
         note=note,
@@ -113,12 +113,12 @@ def _interleaved_accesses(one: Access) -> float:
 
 
 def _mean_accuracy(found: Sequence[Access]) -> list[float]:
-    """For each window."""
+    """Returns the mean accuracy over the loads for each window."""
     return [fmean(one.windows[size - 1].accuracy or 0.0 for one in found) for size in _WINDOWS]
 
 
 def _accuracy(found: Sequence[Access], note: str) -> Iterator[Entry]:
-    """Figure 6."""
+    """Yields the relations of figure 6."""
     mean = _mean_accuracy(found)
     gains = [later - earlier for earlier, later in itertools.pairwise(mean)]
     definition = (
@@ -163,7 +163,7 @@ def _accuracy(found: Sequence[Access], note: str) -> Iterator[Entry]:
 
 
 def _bars(used: Sequence[Load], found: Sequence[Access]) -> Picture:
-    """Figure 2: the requests of each load, by what they are and the class of their page."""
+    """Returns figure 2: the accesses of each load by kind and by the class of their page."""
     names = [load.known.name for load in used]
 
     def share(one: Access, name: str, kind: str) -> float:
@@ -186,7 +186,7 @@ def _bars(used: Sequence[Load], found: Sequence[Access]) -> Picture:
 
 
 def _curves(used: Sequence[Load], found: Sequence[Access]) -> Picture:
-    """Figure 6 for all sizes."""
+    """Returns figure 6 for all window sizes."""
     sizes = [float(size) for size in _WINDOWS]
     series = [
         Series(load.known.name, sizes, [window.accuracy or 0.0 for window in one.windows])

@@ -1,6 +1,6 @@
-"""Why ours differs from the paper's: how busy the drive is, how much of the pages' history is known, what a partial write costs.
+"""Supporting runs that explain differences from the paper: load of the drive, known page history, partial writes.
 
-And what the size of the window, which the paper chooses, is worth in time.
+They also show the effect of the window size, which the paper chooses, on response time.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.workloads import Workload
 
-#: How many times faster than recorded; and the loads of which that is asked: those of the paper's collection that are no overload
-#: at once, and the one of a data base.
+#: Speeds relative to the recording, and the loads that are run at them: those of the paper's collection that do not
+#: overload the drive at once, and a database (`financial1`).
 _SPEEDS, _QUICK_SPEEDS = (1.0, 10.0, 100.0, 300.0, 1000.0), (1.0, 100.0)
 _BY_SPEED, _QUICK_BY_SPEED = ("hm_0", "prxy_0", "rsrch_1", "msr_mixed", "financial1"), ("hm_0", "prxy_0")
-#: The loads that are played twice, for the time that it takes.
+#: Loads that are played twice; not all, because of the time it takes.
 _TWICE, _QUICK_TWICE = ("hm_0", "prxy_0", "rsrch_1", "msr_mixed", "financial1", "desktop", "telegram", "vm", "mail"), ("desktop",)
-#: How the entries call them.
+#: Names in the entries.
 _WHAT = {"all": "overall response", "read": "reads", "write": "writes"}
 _WHOLE: dict[str, object] = {"ftl.partial_write": "whole"}
 _FILLED: dict[str, object] = {"ftl.partial_write": "read_modify_write"}
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture]:
-    """The supporting runs."""
+    """Yields the results of the supporting runs."""
     yield from _speeds(setting)
     yield from _twice(setting)
     yield from _partial_writes(setting)
@@ -42,16 +42,13 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
 
 
 def _chosen(setting: Setting, full: Sequence[str], quick: Sequence[str]) -> list[Load]:
-    """Loads by name, of those that are run; if a user has none of these, as many others."""
+    """Returns the named loads among those that are run; if a user has none of them, as many others."""
     wanted, used = quick if setting.quick else full, loads(setting)
     return [load for load in used if load.name in wanted] or used[: len(wanted)]
 
 
-# -- speed --------------------------------------------------------------------------------------------------------------------
-
-
 def _speeds(setting: Setting) -> Iterator[Entry | Picture]:
-    """AGCR over its rival, from a drive that is idle to one that is not."""
+    """Yields AGCR over its rival, from an idle drive to a busy one."""
     used = _chosen(setting, _BY_SPEED, _QUICK_BY_SPEED)
     speeds = _QUICK_SPEEDS if setting.quick else _SPEEDS
     policies = ("AGCR", *RIVALS)
@@ -110,9 +107,6 @@ def _speeds(setting: Setting) -> Iterator[Entry | Picture]:
     yield Picture(name="agcr-speeds", chart=chart)
 
 
-# -- history ------------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Twice:
     """A load played twice under one policy."""
@@ -122,7 +116,7 @@ class Twice:
     both: Run
 
     def second_us(self, kind: str) -> float | None:
-        """The mean response of the second pass; none where there are no such requests."""
+        """Returns the mean response of the second pass [us]; ``None`` without such requests."""
         first, both = (_count(each, kind) for each in (self.first, self.both))
         if both == first:
             return None
@@ -135,20 +129,23 @@ def _count(one: Run, kind: str) -> int:
 
 
 def _play_twice(load: Load, requests: int, policies: Sequence[str]) -> dict[str, Twice]:
-    """The same requests, and the same again on the drive that they left."""
+    """Runs the requests once and, in a run of its own, twice in a row, under each policy."""
     with tempfile.TemporaryDirectory() as folder:
         once = written_down(load, requests, Path(folder) / f"{load.name}.csv")
         return {policy: Twice(load, run(once, policy), run(_again(once), policy)) for policy in policies}
 
 
 def _again(once: Workload) -> Workload:
-    """A trace, played twice."""
+    """Returns a trace to be played twice."""
     assert once.path is not None, "a load that is written down is a file"
     return Workload(once.path, columns=once.columns, address=once.address, slice=once.slice, replay=once.replay, repeat=2)
 
 
 def _twice(setting: Setting) -> Iterator[Entry]:
-    """A second pass: every page has a history, and what is read and not written has become known as such."""
+    """Yields the results of a second pass over the same requests.
+
+    In it every page has a history, and pages that are read and not written are known as such.
+    """
     used = _chosen(setting, _TWICE, _QUICK_TWICE)
     policies = ("AGCR", *RIVALS)
     found = setting.share_out("second pass", lambda load: _play_twice(load, length(setting, load), policies), used)
@@ -190,11 +187,8 @@ def _twice(setting: Setting) -> Iterator[Entry]:
     )
 
 
-# -- partial writes -----------------------------------------------------------------------------------------------------------
-
-
 def _partial_writes(setting: Setting) -> Iterator[Entry]:
-    """What a drive does that reads the rest of a page, where the paper's simulator does not."""
+    """Yields the cost of reading the rest of a page at a partial write, which the paper's simulator does not do."""
     used = _chosen(setting, _BY_SPEED, _QUICK_BY_SPEED)
     schemes = ("MCW/MCR", "LCW/HCR", "AGCR", "rival")
     ways: Mapping[str, dict[str, object]] = {"whole": _WHOLE, "filled": _FILLED}
@@ -225,11 +219,8 @@ def _partial_writes(setting: Setting) -> Iterator[Entry]:
     )
 
 
-# -- the window ---------------------------------------------------------------------------------------------------------------
-
-
 def _windows(setting: Setting) -> Iterator[Entry]:
-    """What a longer history is worth in time."""
+    """Yields the effect of a longer history on response time."""
     used = _chosen(setting, _BY_SPEED, _QUICK_BY_SPEED)
     sizes = (2, 4) if setting.quick else (2, 3, 4)
     pieces = [(load, size) for load in used for size in sizes]

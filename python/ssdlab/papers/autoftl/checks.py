@@ -1,4 +1,4 @@
-"""Table 2 from the drives' numbers; the slow erase that a small buffer forbids; an extrapolated life beside a full one."""
+"""Checks: table 2 from the presets, slow erases with a small buffer, an extrapolated life beside a full one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ssdlab.units import percent
 
 #: Pages of the buffer in the example of table 2.
 _EXAMPLE_PAGES = 200
-#: What counts as little chance [A].
+#: Share of slow erases up to which the published *little chance* counts as met [A].
 _LITTLE = 0.05
 _BYTES = {"KiB": 1 << 10, "MiB": 1 << 20}
-#: What an erase adds to the buffer's utilisation, fast and slow: table 2 and section 5.2.
+#: Published increase of the buffer's utilisation by an erase, fast and slow: table 2 and section 5.2.
 _PUBLISHED = {
     "table 2": ("2 % and 8 %", 0.02, 0.08),
     "mobile": ("40 %; too much", 0.4, 1.6),
@@ -28,7 +28,7 @@ _PUBLISHED = {
 
 
 def lives(setting: Setting) -> dict[str, Callable[[], Life]]:
-    """What is to be worn out for them, the full life first: it takes longest."""
+    """Returns the lifetime runs of the checks by name, the full one first, because it takes longest."""
     case = _case(setting)
     without = partial(_live, case, "extrapolate", {"ftl.gc_idle_after": "100d"})
     if setting.quick:
@@ -41,11 +41,11 @@ def lives(setting: Setting) -> dict[str, Callable[[], Life]]:
 
 
 def entries(setting: Setting, found: Mapping[str, Life]) -> Iterator[Entry]:
-    """What an erase costs the buffer; what that means for a small one; how exact lives are.
+    """Yields the cost of an erase for the buffer, its effect on a small buffer, and the accuracy of extrapolated lives.
 
     Args:
-        setting: How the experiment is run.
-        found: What came of :func:`lives`.
+        setting: Settings of the experiment.
+        found: Results of :func:`lives`.
     """
     yield _of_an_erase("table 2", MOBILE, _EXAMPLE_PAGES)
     for on in CONFIGURATIONS:
@@ -63,14 +63,18 @@ def _case(setting: Setting) -> Case:
 
 
 def buffer_pages(on: Configuration) -> int:
-    """Pages of a drive's buffer, as its preset states it."""
+    """Returns the number of pages of a drive's buffer, as its preset states it."""
     stated = re.search(r'^capacity = "(\d+)(KiB|MiB)"', Drive.open(on.preset).text, re.MULTILINE)
     assert stated is not None, f"{on.preset} states its buffer"
     return int(stated[1]) * _BYTES[stated[2]] // int(describe(on.preset)["program_bytes"])
 
 
 def _of_an_erase(where: str, on: Configuration, pages: int) -> Entry:
-    """An erase takes so many page programs, rounded up (equation 3), at the times of the drive's preset."""
+    """Returns the entry on the increase of the buffer's utilisation by an erase.
+
+    An erase counts as the number of page programs that it takes, rounded up (equation 3), at the times of the drive's
+    preset.
+    """
     described = describe(on.preset)
     program = next(float(mode["program_ns"]) for mode in described["write_modes"] if mode["name"] == "normal")
     erases = {mode["name"]: float(mode["erase_ns"]) for mode in described["erase_modes"]}
@@ -90,7 +94,11 @@ def _of_an_erase(where: str, on: Configuration, pages: int) -> Entry:
 
 
 def _without_background(case: Case, life: Life) -> Entry:
-    """Ten pages of buffer allow a slow erase only while they are nearly empty: the mobile drive makes them in the background."""
+    """Returns the entry on slow erases without background collection.
+
+    A buffer of ten pages allows a slow erase only while it is nearly empty: the mobile drive needs the background for
+    them.
+    """
     return Entry(
         work="autoFTL",
         where="section 5.3",
@@ -106,7 +114,7 @@ def _without_background(case: Case, life: Life) -> Entry:
 
 
 def _in_full(case: Case, full: Life, quick: Life) -> Entry:
-    """Every erase simulated, beside a steady round in each interval (POLICIES 5)."""
+    """Returns the entry that compares one steady round per interval with the simulation of every erase (POLICIES 5)."""
     return Entry(
         work="autoFTL",
         where="POLICIES 5",

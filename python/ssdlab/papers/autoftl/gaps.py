@@ -1,4 +1,4 @@
-"""Table 4: times between writes against ``T_effective``, the time in which a drive takes one page."""
+"""Table 4: gaps between writes over ``T_effective``, the program time over the number of dies that program at once."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ssdlab.traces import gaps
 from ssdlab.units import percent
 from ssdlab.workloads import Workload
 
-#: The bins of the table, in words.
+#: Names of the table's bins [multiples of T_effective].
 BINS: Final = ("up to 1", "1 to 2", "above 2")
-#: What is left of the table in the text.
+#: Statements of the text about the table, which is lost.
 _SAID = {
     "proj_0": "more than 40 % below T_effective",
     "src1_2": "more than 40 % below T_effective",
 }
 _SAID_OF_MOBILE = "more than 50 % above 2 T_effective, none from 1 to 2"
-#: Writes of a look-alike that are looked at: a share is then known to a third of a point.
+#: Requests of a look-alike that are analysed: a share is then known to a third of a percentage point.
 _REQUESTS = 20_000
 
 
 def entries(setting: Setting) -> Iterator[Entry | Table]:
-    """The three bins of each load."""
+    """Yields the shares of the three bins for each load."""
     used = cases(setting)
     found = setting.share_out("gaps", bins, used)
     for case, shares in zip(used, found, strict=True):
@@ -55,11 +55,11 @@ def entries(setting: Setting) -> Iterator[Entry | Table]:
 
 
 def bins(case: Case) -> tuple[float, ...]:
-    """Shares of the gaps between the writes of a load in the three bins."""
+    """Returns the shares of a load's gaps between writes in the three bins."""
     if case.load.is_trace:
         found = gaps(Workload(case.load.path, time_scale=case.speed), effective=f"{case.on.effective_ns}ns")
         return tuple(float(one.share or 0.0) for one in found.bins)
-    # A look-alike is no file of requests: as they arrive in open-loop replay.
+    # A look-alike is no file of requests: its writes are taken as they arrive in open-loop replay.
     arriving = case.load.workload(_REQUESTS, case.speed, address="wrap")
     table = simulate(case.on.preset, arriving, "baseline", precondition="none", record_commands=True).command_table()
     assert table is not None, "commands were recorded"

@@ -26,22 +26,23 @@ from ssdlab.papers.entry import Entry, Picture, Table
 from ssdlab.papers.setting import Setting
 from ssdlab.units import percent
 
-#: Figure 9's labels, read with the text (FACTS 4.1): below 50 % for the two busy ones, which are not told apart.
+#: The two busy traces: figure 9's labels, read with the text (FACTS 4.1), give a gain below 50 % for both without
+#: telling which label belongs to which.
 _BUSY = ("proj_0", "src1_2")
 _UNSETTLED = "some intervals of wear had not settled after 20 rounds"
-#: How far a gain may lie from the published one and count as met: their lost model is bracketed, not known (FACTS 4.2).
+#: Tolerance of a gain in MAX P/E, 1 being 100 %: the paper's model is lost and only known within bounds (FACTS 4.2).
 _POINTS = 0.12
-#: Least relative throughput that the paper saw.
+#: Lowest relative throughput that the paper measured.
 _THROUGHPUT = 0.978
-#: What counts as rare [A].
+#: Share of lazy erases up to which they count as rare [A].
 _RARE = 0.10
-#: Requests of one replay.
+#: Requests of one replay of a look-alike, in full and in quick runs.
 _REPLAYED, _REPLAYED_QUICK = 120_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one load showed."""
+    """Results of one load."""
 
     case: Case
     lives: Mapping[str, Life]
@@ -54,7 +55,7 @@ class Found:
 
     @property
     def by_slow_erases(self) -> float:
-        """What slow erases add to MAX P/E."""
+        """Relative increase of MAX P/E by slow erases."""
         return self.lives["autoftl"].max_pe / self.lives["autoftl_minus"].max_pe - 1.0
 
     @property
@@ -64,12 +65,12 @@ class Found:
 
     @property
     def delay_ns(self) -> float:
-        """What autoFTL adds to a write's mean wait for the buffer."""
+        """Increase of a write's mean wait for the buffer under autoFTL [ns]."""
         return self.replays["autoftl"].delay_ns - self.replays["baseline"].delay_ns
 
 
 def entries(found: Sequence[Found]) -> Iterator[Entry | Picture | Table]:
-    """Every load on its drive; the means; what the text says of them."""
+    """Yields the results of every load on its drive, the means, and the mechanisms that the text states."""
     for one in found:
         yield from _of_load(one)
     for on in CONFIGURATIONS:
@@ -81,12 +82,12 @@ def entries(found: Sequence[Found]) -> Iterator[Entry | Picture | Table]:
 
 
 def lives(used: Sequence[Case]) -> list[Callable[[], Life]]:
-    """What is to be worn out, load by load."""
+    """Returns the lifetime runs, load by load."""
     return [partial(live, case, policy) for case in used for policy in POLICIES]
 
 
 def measure(setting: Setting, used: Sequence[Case], worn: Sequence[Life]) -> list[Found]:
-    """All loads replayed, beside what came of their :func:`lives`."""
+    """Replays all loads, and returns the results together with those of :func:`lives`."""
     requests = _REPLAYED_QUICK if setting.quick else _REPLAYED
     pieces = [(case, policy) for case in used for policy in ("baseline", "autoftl")]
     replays = setting.share_out("replays", lambda piece: replay(*piece, _length(piece[0], requests)), pieces)
@@ -101,12 +102,12 @@ def measure(setting: Setting, used: Sequence[Case], worn: Sequence[Life]) -> lis
 
 
 def _length(case: Case, requests: int) -> int | None:
-    """A file once over, a look-alike for so many requests."""
+    """Returns the requests of a replay: `requests` of a look-alike; ``None`` for a file, which is played once."""
     return None if case.load.is_trace else requests
 
 
 def _of_load(found: Found) -> Iterator[Entry]:
-    """What one load shows."""
+    """Yields the entries of one load."""
     case, life = found.case, found.lives["autoftl"]
     published, low, high = _expected(case)
     where = f"{case.title}, {case.on.name} drive"
@@ -135,7 +136,7 @@ def _of_load(found: Found) -> Iterator[Entry]:
 
 
 def _expected(case: Case) -> tuple[str, float | None, float | None]:
-    """What the paper has for a load, and the range to meet: for its own traces only."""
+    """Returns the published value of a load, and the range to meet, which only the paper's own whole traces have."""
     if case.on is MOBILE:
         return "+39 % and +37 % for its own", None, None
     if case.load.name not in case.on.of_the_paper:
@@ -148,7 +149,7 @@ def _expected(case: Case) -> tuple[str, float | None, float | None]:
 
 
 def _of_drive(on: Configuration, found: Sequence[Found]) -> Iterator[Entry]:
-    """Means of the loads of one drive."""
+    """Yields the mean gain, the lowest throughput and the longest added wait of the loads of one drive."""
     if not found:
         return
     whole = [one for one in found if one.case.load.is_whole]
@@ -195,7 +196,7 @@ def _of_drive(on: Configuration, found: Sequence[Found]) -> Iterator[Entry]:
 
 
 def _mechanisms(found: Sequence[Found]) -> Iterator[Entry]:
-    """What must hold on any load."""
+    """Yields relations that must hold on any load."""
     pairs = [
         (slow, fast)
         for slow in found
@@ -212,11 +213,11 @@ def _mechanisms(found: Sequence[Found]) -> Iterator[Entry]:
             standing="stated",
             ours=least,
             shown=f"{100 * least:+.1f} points over {len(pairs)} pairs",
-            # Two rounds agree within three per cent.
+            # Two rounds of an extrapolated life agree only within 3 %.
             low=-0.03,
             high=1.0,
         )
-    # A block that is erased further in the end wears as its deeper mode: seldom enough, it does not show.
+    # A lazily erased block wears as in its deeper mode. Where lazy erases are rare, this does not show.
     plain = [one for one in found if one.lives["autoftl_minus"].lazy <= _RARE]
     ranked = sorted(plain, key=lambda one: one.lives["autoftl_minus"].mean_level)
     gains = [one.lives["autoftl_minus"].max_pe for one in ranked]
@@ -257,13 +258,13 @@ def _mechanisms(found: Sequence[Found]) -> Iterator[Entry]:
         ours=slow.by_slow_erases,
         shown=f"{slow.by_slow_erases:+.1%} ({slow.case.title})",
         low=0.02,
-        # Slow against fast at EV0, where they differ most (FACTS 4.2): 1.36 / 1.13.
+        # Slow over fast erases at EV0, where they differ most (FACTS 4.2): 1.36 / 1.13.
         high=0.21,
     )
 
 
 def _table(found: Sequence[Found]) -> Table:
-    """Every load."""
+    """Returns the table of all loads."""
     columns = ["load", "drive", "MAX P/E", "MAX P/E without slow erases", "write throughput / baseline", "wait added us"]
     columns += [f"EV{index}" for index in range(len(LEVELS))]
     columns += ["slow erases", "lazy erases", "write amplification", "steady"]
@@ -291,7 +292,7 @@ def _table(found: Sequence[Found]) -> Table:
 
 
 def _picture_of_gains(found: Sequence[Found]) -> Picture:
-    """Figure 9: MAX P/E load by load."""
+    """Returns figure 9: MAX P/E load by load."""
     names = [one.case.name for one in found]
     chart = Chart(
         title="Figures 9 and 12b: MAX P/E over the baseline",
@@ -308,7 +309,7 @@ def _picture_of_gains(found: Sequence[Found]) -> Picture:
 
 
 def _picture_of_levels(found: Sequence[Found]) -> Picture:
-    """Figure 11: erase voltages load by load."""
+    """Returns figure 11: erase voltages load by load."""
     names = [one.case.name for one in found]
     chart = Chart(
         title="Figure 11: erase voltage modes under autoFTL",

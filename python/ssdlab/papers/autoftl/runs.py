@@ -1,4 +1,4 @@
-"""The two drives of the paper, what is replayed on them, and what one run tells."""
+"""The paper's two drives, the loads replayed on them, and the results of a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.workloads import Workload
 
-#: autoFTL, and what it is without slow erases.
+#: autoFTL with and without slow erases.
 POLICIES = ("autoftl", "autoftl_minus")
-#: How far two rounds of an extrapolated life may differ. Bursts draw each round anew; the tightest published difference that is
-#: looked at here, between two drives, is 31 points.
+#: Relative difference up to which two rounds of an extrapolated life agree. Bursts are drawn anew in each round; the
+#: smallest published difference examined here, between two drives, is 31 percentage points.
 _AGREEMENT = 0.03
 #: Erase voltages, from the highest.
 LEVELS = ("ev0", "ev1", "ev2", "ev3", "ev4")
@@ -26,26 +26,27 @@ LEVELS = ("ev0", "ev1", "ev2", "ev3", "ev4")
 class Configuration:
     """One of the drives of table 3."""
 
-    #: What the paper calls it.
+    #: Name in the paper.
     name: str
-    #: The preset.
+    #: Name of the preset.
     preset: str
-    #: Dies that program at once.
+    #: Number of dies that program at once.
     dies: int
-    #: The paper's traces.
+    #: Traces of the paper.
     of_the_paper: tuple[str, ...]
-    #: What stands in for them, and how many times faster than recorded it is replayed, beside the paper's own factor.
+    #: Loads that stand in for them, and the replay speeds of each, relative to the recording: the paper's own or
+    #: others.
     stand_ins: tuple[tuple[str, tuple[float, ...]], ...]
-    #: How many times faster the paper replays its traces.
+    #: Replay speed of the traces in the paper, relative to the recording.
     speed: float
-    #: Mean cycles of a block in a round.
+    #: Mean cycles of a block in one round of a lifetime run.
     round_cycles: float
     #: Mean published gain in MAX P/E.
     gain: float
 
     @property
     def effective_ns(self) -> float:
-        """``T_effective``: the time in which the drive takes one page."""
+        """``T_effective``: program time over the number of dies that program at once [ns]."""
         return 1_300_000 / self.dies
 
 
@@ -70,13 +71,14 @@ MOBILE = Configuration(
     gain=0.38,
 )
 CONFIGURATIONS = (ENTERPRISE, MOBILE)
-#: What a quick run has of each: the load that stands for it best, and a busy one. None fills the buffer of the enterprise drive.
+#: Loads and speeds of a quick run: the most representative load of each drive, and a busy one. None of them fills the
+#: enterprise drive's buffer.
 _QUICK = (("prxy_0", 100.0), ("financial1", 800.0), ("download", 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A load on a drive, so many times faster than recorded."""
+    """A load on a drive at one replay speed, relative to the recording."""
 
     on: Configuration
     load: Load
@@ -84,21 +86,24 @@ class Case:
 
     @property
     def title(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         return f"{self.load.title}, {self.speed:g}x" if self.on is ENTERPRISE else self.load.title
 
     @property
     def name(self) -> str:
-        """What pictures call it."""
+        """Name in pictures."""
         return f"{self.load.name} {self.speed:g}x" if self.on is ENTERPRISE else self.load.name
 
     def workload(self, requests: int | None = None) -> Workload:
-        """With its gaps, wrapped onto the drive (POLICIES 5)."""
+        """Returns the load with its recorded gaps and its addresses wrapped onto the drive (POLICIES 5)."""
         return self.load.workload(requests, self.speed, replay="gaps", address="wrap")
 
 
 def cases(setting: Setting) -> list[Case]:
-    """The user's files of the paper's traces, and what stands in for those that are not there."""
+    """Returns the user's whole files of the paper's traces, then all stand-ins.
+
+    A load that is among the files is not repeated as a stand-in.
+    """
     found: list[Case] = []
     for on in CONFIGURATIONS:
         files = [load for name in on.of_the_paper if (load := setting.traces.find(name)) is not None]
@@ -113,21 +118,22 @@ def cases(setting: Setting) -> list[Case]:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A drive worn out by one load under one policy."""
+    """Lifetime of a drive under one load and one policy."""
 
-    #: Cycles over the rated ones; the baseline's erases are nominal ones, so this is over the baseline's too.
+    #: Cycles over the rated ones. All erases of the baseline are nominal, so this is also the ratio to the baseline's
+    #: cycles.
     max_pe: float
     #: Share of erases by erase mode.
     erases: Mapping[str, float]
-    #: Share of free blocks that were erased further before they were written.
+    #: Lazy erases per erase: free blocks that were erased further before they were written.
     lazy: float
     amplification: float
-    #: Whether the rounds that count had settled in every interval.
+    #: True if the rounds that count had settled in every interval.
     steady: bool
 
     @classmethod
     def of(cls, result: Lifetime) -> Life:
-        """From ``lifetime.json``."""
+        """Takes the values from ``lifetime.json``."""
         report: dict[str, Any] = result.report
         erases = sum(report["erase_modes"].values())
         return cls(
@@ -140,11 +146,11 @@ class Life:
 
     @property
     def slow(self) -> float:
-        """Share of erases made slowly."""
+        """Share of slow erases."""
         return sum(share for mode, share in self.erases.items() if mode.endswith("_slow"))
 
     def at_level(self, level: str) -> float:
-        """Share of erases at a voltage, of either speed."""
+        """Returns the share of erases at a voltage, of either speed."""
         return self.erases[level] + self.erases[f"{level}_slow"]
 
     @property
@@ -154,7 +160,10 @@ class Life:
 
 
 def live(case: Case, policy: str) -> Life:
-    """The case repeated until the summed effective wear reaches 3,000: a steady round in each interval of 500."""
+    """Repeats a case until the summed effective wear reaches 3,000.
+
+    One steady round is simulated in each interval of 500.
+    """
     return Life.of(
         lifetime(
             case.on.preset,
@@ -170,18 +179,18 @@ def live(case: Case, policy: str) -> Life:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One replay on a drive in the steady state."""
+    """Replay of a case on a drive in the steady state."""
 
-    #: Bytes written over the time to the completion of the last request [bytes/s].
+    #: Bytes written over the time until the last request completes [bytes/s].
     throughput: float
-    #: Mean time that a write waits for room in the buffer [ns]: with an ideal interface nothing else delays it.
+    #: Mean time that a write waits for space in the buffer [ns]: with an ideal interface nothing else delays it.
     delay_ns: float
     #: Bytes that the host wrote.
     bytes_written: int
 
 
 def replay(case: Case, policy: str, requests: int | None) -> Replay:
-    """The case once over, on a drive in the steady state."""
+    """Replays a case once on a drive in the steady state."""
     summary = simulate(case.on.preset, case.workload(requests), policy, precondition="steady").summary
     written = int(summary["throughput"]["write_bytes"])
     return Replay(

@@ -1,7 +1,8 @@
-"""One budget: what no single work could show.
+"""One budget: the ideas of all works compared on one drive, as no single work could.
 
-One drive, one cell: erase depth, program steps, retention and sensing share its window (POLICIES 1 and 7). Every policy of the
-works, the controls, combinations, `margin` and `clairvoyant` run on it at four stages of wear, on every load.
+The drive has one cell, whose window is shared by erase depth, program step, retention and sensing (POLICIES 1 and 7).
+Every policy of the works, the controls, the combinations, `margin` and `clairvoyant` run on it at four stages of wear,
+on every load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each policy makes of the one budget: tail, lifetime, extra writes, and shares of what clairvoyance gains."""
+"""Results of each policy under the one budget: tail, lifetime, extra writes, and shares of clairvoyant's gains."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
-#: Below this a gain is none, and no share of it is taken.
+#: Gain of `clairvoyant` up to which no share of it is given.
 _SOME = 0.02
-#: What an idea must bring beyond its control to pay [A].
+#: Least gain over its control with which an idea counts as paying [A].
 _PAYS = 0.05
-#: Policies that are drawn; the rest is in the table.
+#: Policies in the pictures; the table has all of them.
 _DRAWN = ("wear_adaptive", "ofwar", "rr_speed", "agcr", "autoftl", BY_WEAR, "ofwar + autoftl", "margin", "clairvoyant")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A contender on a load at some wear."""
+    """Run of a contender with a load at one stage of wear, beside the baseline."""
 
     contender: Contender
     on: Busy
@@ -56,67 +56,70 @@ class Found:
 
     @property
     def life(self) -> float:
-        """Pages that the host writes until the drive is worn out, over the baseline's, if it always were so far worn."""
+        """Host pages written until the drive is worn out, over the baseline's, as if it were always at this wear."""
         return self.on.base.wear / self.run.wear
 
     @property
     def extra(self) -> float:
-        """Programs beyond the baseline's, per page that the host wrote."""
+        """Pages programmed beyond the baseline's, per page that the host wrote."""
         return self.run.programs - self.on.base.programs
 
 
 class Board:
-    """Everything that was found, by contender and wear."""
+    """Results of all contenders, by contender and wear."""
 
     def __init__(self, found: Sequence[Found], at: Sequence[float]) -> None:
-        """`at`: the wears."""
+        """Indexes the results; `at` holds the stages of wear."""
         self.found = found
         self.wears = at
         self._by = {(one.contender.name, one.wear, one.on.load.name): one for one in found}
         self.loads = [*dict.fromkeys(one.on.load.name for one in found)]
 
     def of(self, name: str, wear: float) -> list[Found]:
-        """One contender on all loads."""
+        """Returns the results of one contender on all loads."""
         return [self._by[name, wear, load] for load in self.loads]
 
     def over_loads(self, name: str, wear: float, value: Callable[[Found], float]) -> float:
-        """The geometric mean of a ratio over the loads."""
+        """Returns the geometric mean of a ratio over the loads."""
         return geometric_mean(value(one) for one in self.of(name, wear))
 
     def mean(self, name: str, wear: float) -> float:
-        """Mean latency over the baseline's."""
+        """Returns the mean latency over the baseline's."""
         return self.over_loads(name, wear, lambda one: one.mean)
 
     def tail(self, name: str, wear: float) -> float:
-        """99.99 % latency over the baseline's."""
+        """Returns the 99.99 % latency over the baseline's."""
         return self.over_loads(name, wear, lambda one: one.tail)
 
     def life(self, name: str, wear: float) -> float:
-        """Lifetime over the baseline's."""
+        """Returns the lifetime over the baseline's."""
         return self.over_loads(name, wear, lambda one: one.life)
 
     def extra(self, name: str, wear: float) -> float:
-        """Mean extra writes."""
+        """Returns the mean extra writes per page that the host wrote."""
         return fmean(one.extra for one in self.of(name, wear))
 
     def share(self, name: str, wear: float, gain: Gain) -> float | None:
-        """What a contender gains on all loads together, as a share of what `clairvoyant` does; none where that is none."""
+        """Returns a contender's gain on all loads together as a share of that of `clairvoyant`.
+
+        The share is ``None`` if `clairvoyant` gains nothing.
+        """
         own, best = (gain.together(self, each, wear) for each in (name, "clairvoyant"))
         return own / best if best > _SOME else None
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A gain over the baseline, of which shares of clairvoyance's are taken."""
+    """A gain over the baseline, also expressed as a share of that of `clairvoyant`."""
 
-    #: On one load.
+    #: Gain on one load.
     alone: Callable[[Found], float]
-    #: On all loads together, from the means that are shown.
+    #: Gain on all loads together, from the means that are shown.
     together: Callable[[Board, str, float], float]
 
 
-#: By how much the tail is shorter; by how much the drive lasts longer; how many fewer pages are programmed per page that the host
-#: writes.
+#: Gains: reduction of the tail latency, increase of the lifetime, and reduction of the pages programmed per page that
+#: the host wrote.
 TAIL = Gain(lambda one: 1.0 - one.tail, lambda board, name, wear: 1.0 - board.tail(name, wear))
 LIFE = Gain(lambda one: one.life - 1.0, lambda board, name, wear: board.life(name, wear) - 1.0)
 WRITES = Gain(lambda one: -one.extra, lambda board, name, wear: -board.extra(name, wear))
@@ -124,7 +127,7 @@ GAINS = (TAIL, LIFE, WRITES)
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Every contender on every load at every wear."""
+    """Yields the results of every contender on every load at every stage of wear."""
     fit, unfit = at_speed(setting, loads(setting))
     yield from (_left_out(on) for on in unfit)
     if not fit:
@@ -140,13 +143,13 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
 
 
 def at_speed(setting: Setting, on_loads: Sequence[Load]) -> tuple[list[Busy], list[Busy]]:
-    """The loads at their speeds: those on which policies can be compared, and the rest."""
+    """Finds the speed of each load, and returns the loads on which policies can be compared and the others."""
     found = setting.share_out("speeds", busy, on_loads)
     return [on for on in found if not on.unfit], [on for on in found if on.unfit]
 
 
 def measure(setting: Setting, on_loads: Sequence[Busy]) -> Board:
-    """The whole field. What does not follow wear is run once."""
+    """Runs all contenders; one whose modes do not follow wear is run at one stage of wear only."""
     at = wears(setting)
     pieces = [
         (contender, on, wear)
@@ -154,7 +157,7 @@ def measure(setting: Setting, on_loads: Sequence[Busy]) -> Board:
         for contender in CONTENDERS[1:]
         for wear in (at if contender.follows_wear else at[:1])
     ]
-    # Each once: two threads would derive the same modes side by side.
+    # Each drive is resolved once, in advance: otherwise two threads could derive the same modes at the same time.
     drives = dict.fromkeys((contender.table, wear) for contender, _, wear in pieces)
     setting.share_out("modes", lambda drive: resolved(*drive), [*drives])
     runs = setting.share_out("one budget", lambda piece: run(piece[0], piece[1].load, piece[1].speed, piece[2]), pieces)
@@ -199,13 +202,13 @@ def _summary(board: Board, contender: Contender, wear: float) -> Entry:
 
 
 def _where_they_pay(board: Board) -> Iterator[Entry]:
-    """The least wear from which an idea brings more than what its control has for nothing."""
+    """Yields the lowest stage of wear at which an idea gains at least :data:`_PAYS` over its control."""
     mean = board.mean
     for name in ("ofwar", "rr_speed"):
         gains = [1.0 - mean(name, wear) / mean("wear_adaptive", wear) for wear in board.wears]
         yield _pays(board, name, "mean latency beside wear_adaptive's, the widest step that keeps the full promise", gains)
     for name in ("autoftl_minus", "autoftl"):
-        # The control of gentle erases: as gentle as writing at the normal speed allows.
+        # Control of gentle erases: the gentlest erase that writing at the normal speed allows.
         free = [wear_of(gentlest(round(wear * RATED), 1.0), False) for wear in board.wears]
         worn = [board.over_loads(name, wear, lambda one: one.run.wear_per_erase) for wear in board.wears]
         gains = [control / own - 1.0 for control, own in zip(free, worn, strict=True)]
@@ -230,7 +233,7 @@ def _pays(board: Board, name: str, what: str, gains: Sequence[float]) -> Entry:
 
 
 def _what_it_teaches(board: Board) -> Iterator[Entry]:
-    """What must hold if the budget is one."""
+    """Yields relations that must hold if all mechanisms share one budget."""
     young, old = board.wears[0], board.wears[-1]
     mean, life = board.mean, board.life
     checks = (
@@ -289,7 +292,7 @@ def _what_it_teaches(board: Board) -> Iterator[Entry]:
 
 
 def every_run(board: Board) -> Table:
-    """Every run, one a row."""
+    """Returns the table of every run, one per row."""
     columns = (
         "load",
         "speed",
@@ -330,12 +333,12 @@ def _share_of(board: Board, one: Found, gain: Gain) -> float | None:
 
 
 def _is_dashed(name: str) -> bool:
-    """What is combined, and the reference."""
+    """Returns true for a combination and for the reference `clairvoyant`."""
     return " + " in name or name == "clairvoyant"
 
 
 def _pictures(board: Board) -> Iterator[Picture]:
-    """Latency against lifetime at the first and the last wear; both by wear."""
+    """Yields latency against lifetime at the first and the last stage of wear, and both by wear."""
     names = [contender.name for contender in CONTENDERS if contender.name in _DRAWN]
     percents = [100.0 * wear for wear in board.wears]
     for key, title, value in (

@@ -1,4 +1,4 @@
-"""Every policy on the one drive: which table of modes it takes, and what a run of it tells."""
+"""Contenders of the one budget: each policy with its table of modes, and the measurements of its runs."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.workloads import Workload
 
-#: Erases that a run without any counts as: fewer than one happened.
+#: Number of erases assumed for a run without any: fewer than one happened.
 _UNSEEN = 0.5
-#: A run for its description's sake.
+#: Minimal workload of a run that only resolves the drive's description.
 _NOTHING_MUCH = "[read]\nrw=read\nbs=4k\nio_size=4k\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """A policy, or several of them."""
+    """A policy, or a combination of several."""
 
-    #: What tables call it.
+    #: Name in tables.
     name: str
     #: The policy.
     policy: str
-    #: Its table of modes.
+    #: Name of its table of modes, as in :func:`modes_of`.
     table: str
-    #: Whose idea it is.
+    #: Source work of the idea, or its role: control, combination, reference.
     work: str
     #: Its parameters.
     settings: Mapping[str, object]
-    #: Whether its modes follow the wear of the drive.
+    #: True if its modes follow the wear of the drive.
     follows_wear: bool
 
 
@@ -45,7 +45,7 @@ def _alone(policy: str, table: str, work: str, settings: Mapping[str, object] | 
 
 
 def _together(*members: str, name: str = "", work: str = "combined") -> Contender:
-    """Several at once. AGCR has two costs there, as the whole table has."""
+    """Returns a combination of policies. AGCR has two costs in it, as the table of all modes has."""
     settings: dict[str, object] = {"policy.combine.members": [*members]}
     if "agcr" in members:
         settings |= {"policy.agcr.low": "full_slow_0", "policy.agcr.medium": "normal", "policy.agcr.high": "normal"}
@@ -63,11 +63,11 @@ def _with_costs(policy: str, *costs: str, **more: object) -> Contender:
 
 
 BASELINE = _alone("baseline", "speed", "control")
-#: What is combined takes its steps from the table of the drive's wear; autoFTL alone, from its own. The control of what combining
-#: adds to that is autoFTL with those steps.
+#: Combinations take their steps from the table derived at the wear of the drive, autoFTL alone from its own table. The
+#: control that isolates the effect of combining is autoFTL with the steps of the combinations.
 BY_WEAR: Final = "autoftl, steps by wear"
-#: All that run on the drive. Where a policy chooses codes, the strong one has an encoder of its own throughput; the others' is
-#: taken to be as fast as the channel, the baseline's too.
+#: All contenders. Where a policy chooses codes, the strong code has an encoder with a throughput of its own. The
+#: encoder of all other contenders, the baseline included, is assumed to be as fast as the channel.
 CONTENDERS: tuple[Contender, ...] = (
     BASELINE,
     _alone("separate", "speed", "control"),
@@ -97,25 +97,25 @@ CONTENDERS: tuple[Contender, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run measured."""
+    """Measurements of one run."""
 
-    #: Latency that 99.99 % of all commands stay within, and their mean [ns].
+    #: 99.99 % latency of all commands (their maximum, if they are too few for it), and their mean [ns].
     tail_ns: float
     mean_ns: float
-    #: Effective wear for each page that the host wrote [nominal erases of a block]; a bound from above where nothing was erased.
+    #: Effective wear per page that the host wrote [nominal erases of a block]; an upper bound if nothing was erased.
     wear: float
-    #: Effective wear of an erase, in the mean [nominal erases]; 1 where nothing was erased.
+    #: Mean effective wear of an erase [nominal erases]; 1 if nothing was erased.
     wear_per_erase: float
-    #: Pages programmed for each page that the host wrote.
+    #: Pages programmed per page that the host wrote.
     programs: float
-    #: Pages erased for each page programmed: one in the long run, fewer where a run ends on blocks that were free before it.
+    #: Pages erased per page programmed: one in the long run, fewer if a run ends on blocks that were free before it.
     erased: float
     #: Share of the run's time that the dies spent writing.
     utilisation: float
 
     @classmethod
     def of(cls, summary: Mapping[str, Any], wears: Mapping[str, float]) -> Run:
-        """From ``summary.json`` and the wear of each erase mode."""
+        """Takes the measurements from ``summary.json`` and the wear of each erase mode."""
         latency, host = summary["latency"]["all"], max(1, int(summary["host_units_written"]))
         tail = latency["p99_99_ns"] if latency["p99_99_ns"] is not None else latency["max_ns"]
         erases: Mapping[str, int] = summary["modes"]["erase"]
@@ -135,13 +135,13 @@ class Run:
 
 @cache
 def resolved(table: str, wear: float) -> Drive:
-    """The drive with the modes of a table derived, which takes a second or two."""
+    """Returns the drive with the modes of a table derived, which takes a second or two."""
     done = simulate(drive(table, wear), Workload.from_text(_NOTHING_MUCH), "baseline", precondition="none")
     return Drive.from_text(done.drive_toml, f"budget drive, {table}, {wear:.0%} worn")
 
 
 def run(contender: Contender, load: Load, speed: float, wear: float) -> Run:
-    """A contender on a load, on a drive so far worn."""
+    """Runs a contender with a load on a drive at the stage `wear`."""
     modes = modes_of(contender.table, wear).get("erase_mode", [])
     wears = {mode["name"]: float(mode.get("wear", 1.0)) for mode in modes}
     found = simulate(
@@ -154,24 +154,26 @@ def run(contender: Contender, load: Load, speed: float, wear: float) -> Run:
     return Run.of(found.summary, wears)
 
 
-#: What is run: traces of servers, PCs and phones.
+#: Loads: traces of servers, PCs and phones.
 LOADS = ("prxy_0", "rsrch_1", "financial1", "vm", "desktop", "postmark", "telegram", "copy")
-#: Requests of a run: 99.99 % of fewer than 100,000 commands is nobody's figure.
+#: Requests of a run. With fewer than 100,000 commands fewer than ten lie beyond the 99.99 % latency, too few to
+#: determine it.
 _REQUESTS = 100_000
-#: Where requests are large, and a run takes as long as five to ten others: there that figure is nearly the slowest command.
+#: Requests of loads whose requests are large and whose runs take five to ten times as long as others. Their 99.99 %
+#: latency is nearly that of the slowest command.
 _FEWER = {"postmark": 20_000, "copy": 20_000}
-#: What a quick run has, and its requests.
+#: Loads of a quick run, and their requests.
 _QUICK = {"financial1": 40_000, "telegram": 40_000}
-#: Write utilisation of the baseline: busy, and with time for what policies do meanwhile.
+#: Write utilisation of the baseline: busy, with time left for the background work of policies.
 _BUSY = 0.5
-#: A mean latency below which ratios of it are chance [ns], and a share of erased pages below which lifetimes are.
+#: Latency below which ratios of it are chance [ns], and pages erased per page programmed below which lifetimes are.
 LEAST_NS = 1000.0
 _LEAST_ERASED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A load so much faster than recorded that the baseline's dies write half the time."""
+    """A load replayed at the speed at which the baseline's dies write half the time."""
 
     load: Load
     speed: float
@@ -179,7 +181,7 @@ class Busy:
 
     @property
     def unfit(self) -> str:
-        """Why nothing can be compared on it; empty where it can."""
+        """Reason why policies cannot be compared on the load; empty if they can."""
         if min(self.base.mean_ns, self.base.tail_ns) < LEAST_NS:
             return "the write buffer takes nearly all at once, and nothing waits"
         if self.base.erased < _LEAST_ERASED:
@@ -188,14 +190,14 @@ class Busy:
 
 
 def loads(setting: Setting) -> list[Load]:
-    """The loads by name: the user's files, else look-alikes."""
+    """Returns the loads by name: the user's files, else look-alikes."""
     names, at_most = (_QUICK, _QUICK) if setting.quick else (LOADS, _FEWER)
     found = [load for name in names if (load := setting.traces.load(name)) is not None]
     return [replace(load, at_most=at_most.get(load.name)) for load in found]
 
 
 def busy(load: Load) -> Busy:
-    """The load at its speed."""
+    """Returns the load at the speed at which the baseline's dies write half the time, or as near to that as it gets."""
 
     def measure(speed: float) -> Run:
         return run(BASELINE, load, speed, 0.0)
@@ -205,7 +207,7 @@ def busy(load: Load) -> Busy:
 
 
 def wears(setting: Setting) -> tuple[float, ...]:
-    """The wear at which everything is run."""
+    """Returns the stages of wear at which everything is run, as shares of the rated cycles."""
     return (WEARS[0], WEARS[-1]) if setting.quick else WEARS
 
 

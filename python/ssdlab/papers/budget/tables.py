@@ -1,9 +1,10 @@
-"""One drive, and the modes that its cell leaves room for at some wear.
+"""The drive of the one budget, and the modes that its cell allows at a given wear.
 
-Every mode comes from one cell (``ofwar-mlc``) with one code: its program step is the widest with which erase depth, promised
-retention and what the sensing corrects close the budget. What a work fixes for the drive's life (OFWAR's and retention
-relaxation's short guarantee, AGCR's costs) is derived at the rated wear; what a work adapts to wear (autoFTL's erase voltages,
-the control's step, and everything of `margin`, `clairvoyant` and of combinations) at the wear of the run.
+Every mode comes from one cell (``ofwar-mlc``) with one code: its program step is the widest that closes the budget for
+the erase depth, the promised retention, and the error rate that the sensing corrects. Modes that a work fixes for the
+drive's life (OFWAR's and retention relaxation's short guarantee, AGCR's costs) are derived at the rated wear. Modes
+that a work adapts to wear (autoFTL's erase voltages, the control's step, and all modes of `margin`, `clairvoyant` and
+the combinations) are derived at the wear of the run.
 """
 
 from __future__ import annotations
@@ -16,31 +17,33 @@ from ssdlab import cell
 #: The cell, and its rated cycles.
 CELL: Final = "ofwar-mlc"
 RATED: Final = 10_000
-#: Wear at which everything is run, as shares of the rated cycles.
+#: Stages of wear at which everything is run, as shares of the rated cycles.
 WEARS: Final = (0.0, 0.3, 0.5, 1.0)
-#: The full promise, and the short one (OFWAR's).
+#: Full and short retention promise; the short one is OFWAR's.
 FULL, SHORT = "10y", "4d"
-#: What 1, 3 and 7 references for each boundary correct (FACTS 3, assumed there), and the read modes.
+#: References per boundary and the error rate that they correct, by read mode (FACTS 3, where the rates are assumed).
 CORRECTS: Final = {"quick": (1, 0.002), "medium": (3, 0.006), "slow": (7, 0.011)}
-#: Program times of the gentler erases' write modes over the normal one: voltage steps of 1, 3/4 and 1/2 (FACTS 4.2).
+#: Program times of the write modes for gentler erases over the normal one: steps of 1, 3/4 and 1/2 (FACTS 4.2).
 GENTLE: Final = (1.0, 4.0 / 3.0, 2.0)
-#: Erase voltage scaling per volt of window, and wear per scaling (FACTS 4.1): autoFTL's chip, down to its least voltage. A slow
-#: erase wears by that table's other column.
+#: Scaling of the erase voltage per volt of window, and its maximum, at the lowest voltage of autoFTL's chip; then wear
+#: without scaling and its decrease per scaling, of a fast and of a slow erase (FACTS 4.1).
 _SCALING_PER_VOLT, _MOST_SCALING = 0.132, 0.14
 _FAST_WEAR, _SLOW_WEAR = (1.0, 3.857), (0.81, 2.571)
 
-#: Pages of a block.
+#: Pages per block.
 PAGES: Final = 64
 
-#: What the code corrects with 0, 1, ... soft levels (FACTS 3); and a weaker one, OFWAR's BCH of 110 bits in 4 KiB (FACTS 1.2).
+#: Error rates that the code corrects with 0, 1, ... soft levels (FACTS 3), and that of a weaker one, OFWAR's BCH of 110
+#: bits in 4 KiB (FACTS 1.2).
 _LIMITS = [0.002, 0.006, 0.0085, 0.011]
 _WEAK = 0.00135
-#: What an encoder of the strong code delivers where a policy chooses codes: stated as near the ideal for retention relaxation.
+#: Throughput of the strong code's encoder where a policy chooses codes: stated as near the ideal for retention
+#: relaxation.
 ENCODER: Final = "20MB/s"
-#: A page of one bit per cell: a program of 200 us, as in the presets of TLC and QLC, assumed there.
+#: Mode of one bit per cell: a program of 200 us, as in the presets of TLC and QLC, where it is assumed.
 _ONE_BIT = {"name": "slc", "bits_per_cell": 1, "program_scale": 1.0 / 3.0, "retention": FULL}
 
-#: That of the TLC preset, assumed there; here for erases only.
+#: Suspension as in the TLC preset, where it is assumed; here for erases only.
 _SUSPENSION = {
     "program": False,
     "erase": True,
@@ -60,24 +63,27 @@ def _solved(cycles: int, solve: str, **given: float) -> dict[str, Any]:
 
 
 def normal_step() -> float:
-    """The program step of the drive that knows no modes: full promise, hard decision, rated wear [V]."""
+    """Returns the program step of a drive without modes: full promise, hard decision, rated wear [V]."""
     return float(_solved(RATED, "step")["step"])
 
 
 def gentlest(cycles: int, slower: float) -> float:
-    """How much smaller an erase may leave the window for a program so many times slower than normal [V]."""
+    """Returns the largest erase shift with which a program `slower` times slower than normal closes the budget [V].
+
+    It is limited by the lowest erase voltage of autoFTL's chip.
+    """
     shift = float(_solved(cycles, "erase", step=normal_step() / slower).get("erase_shift") or 0.0)
     return min(shift, _MOST_SCALING / _SCALING_PER_VOLT)
 
 
 def wear_of(shift: float, slow: bool) -> float:
-    """Effective wear of an erase that leaves the window so much smaller [nominal erases]."""
+    """Returns the effective wear of an erase with an erase shift of `shift` volts [nominal erases]."""
     at_zero, slope = _SLOW_WEAR if slow else _FAST_WEAR
     return round(at_zero - slope * _SCALING_PER_VOLT * shift, 4)
 
 
 def write_mode(name: str, cycles: int, retention: str = FULL, read: str = "quick", level: int = 0, shift: float = 0.0) -> Table:
-    """A write mode of the widest step that closes."""
+    """Returns a write mode with the widest step that closes the budget."""
     derive: Table = {"retention": retention, "at_pe_cycles": cycles, "corrects": CORRECTS[read][1], "levels": "moved"}
     if shift:
         derive["erase_shift"] = shift
@@ -85,7 +91,7 @@ def write_mode(name: str, cycles: int, retention: str = FULL, read: str = "quick
 
 
 def erase_modes(shifts: list[float]) -> list[Table]:
-    """The nominal erase; and for each level of shifts a fast and a slow one."""
+    """Returns the nominal erase mode, and a fast and a slow one for each erase shift."""
     modes: list[Table] = [{"name": "nominal"}]
     for level, shift in enumerate(shifts, 1):
         for slow in (False, True):
@@ -96,7 +102,7 @@ def erase_modes(shifts: list[float]) -> list[Table]:
 
 
 def modes_of(what: str, wear: float) -> Table:
-    """Tables of write and erase modes at some wear: of one kind of policy, or (`all`) of every combination."""
+    """Returns the modes of one kind of policy at the stage `wear`, or (`all`) those of every combination."""
     cycles = round(wear * RATED)
     normal = write_mode("normal", RATED)
     if what == "speed":
@@ -113,13 +119,13 @@ def modes_of(what: str, wear: float) -> Table:
         return {"write_mode": [normal, write_mode("medium", RATED, read="medium"), write_mode("fast", RATED, read="slow")]}
     shifts = [gentlest(cycles, slower) for slower in GENTLE]
     if what == "erases":
-        # They program so many times slower, whatever else the depth would allow.
+        # Programs take the level's fixed factor longer, even if the erase depth would allow a wider step.
         gentle = [write_mode(f"wmode{level}", cycles, level=level, shift=shift) for level, shift in enumerate(shifts, 1)]
         for mode, slower in zip(gentle, GENTLE, strict=True):
             del mode["derive"]["retention"]
             mode["derive"]["step"] = normal_step() / slower
         return {"write_mode": [normal, *gentle], "erase_mode": erase_modes(shifts)}
-    # The gentlest of fast and of slow programs: with 16 modes the table is full.
+    # Only the gentlest erase for fast and for slow programs: a further level would exceed the 16 modes of a table.
     ends = [shifts[0], shifts[-1]]
     rest = [
         write_mode(_name(retention, read, level), cycles, retention, read, level, shift)
@@ -131,16 +137,16 @@ def modes_of(what: str, wear: float) -> Table:
 
 
 def _name(retention: str, read: str, level: int) -> str:
-    """A mode of the whole table; OFWAR asks for its short guarantee by the name `fast`."""
+    """Returns the name of a mode in the table of all; OFWAR requests its short guarantee by the name `fast`."""
     if (retention, read, level) == (SHORT, "quick", 0):
         return "fast"
     return f"{'full' if retention == FULL else 'short'}_{read}_{level}"
 
 
 def drive(what: str, wear: float) -> Table:
-    """OFWAR's drive in an eighth of its size, with a small write-back buffer, an LDPC code, and the modes of a kind of policy.
+    """Returns OFWAR's drive at an eighth of its size, with a buffer, an LDPC code, and the modes of a kind of policy.
 
-    Assumed: 16 dies behind four channels, 1 MiB of buffer, reads first, erases that give way to them.
+    Assumed: 16 dies on four channels, a write-back buffer of 1 MiB, reads first, erases that are suspended for them.
     """
     flash = {
         "channels": 4,

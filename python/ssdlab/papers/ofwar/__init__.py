@@ -1,8 +1,8 @@
 """OFWAR: on-demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
 
-The paper's values stand beside ours on its own traces, where they are at hand and whole; on other loads only mechanisms are
-asserted: the order of the policies, signs, the shapes that the text states (POLICIES 8). Nothing is tuned to reach a published
-figure.
+Published values are asserted only on the paper's own traces, if they are available and whole. On other loads only
+mechanisms are asserted: the order of the policies, signs, and the shapes of curves that the text states (POLICIES 8).
+Nothing is tuned to reach a published figure.
 """
 
 from __future__ import annotations

@@ -11,18 +11,18 @@ from ssdlab.papers.entry import Entry
 from ssdlab.papers.session import run
 from ssdlab.workloads import Workload
 
-#: One die, for both.
+#: Settings of a drive with one die, for both examples.
 _ONE_DIE: dict[str, object] = {"flash.channels": 1, "flash.chips_per_channel": 1}
-#: Figure 3 ignores everything but the program. Commands take no time here, and the 854 ns that 4 KiB take at 4800 MT/s are part
-#: of the 600 us: the service time is 600 us, or 300 us in the fast mode, to the nanosecond.
+#: Figure 3 ignores all times but that of the program. Commands therefore take no time, and the 854 ns that 4 KiB take
+#: at 4800 MT/s are part of the 600 us: the service time is 600 us, or 300 us in the fast mode, to the nanosecond.
 _FIGURE_3 = _ONE_DIE | {
     "flash.phases": dict.fromkeys(("t_cs", "t_cycle", "t_adl", "t_wb", "t_rr", "t_ccs", "t_wpst", "t_dbsy"), "0ns"),
     "flash.transfer_rate": "4800MT/s",
     "flash.program_time": "599146ns",
     "flash.write_mode[1].program_scale": 0.499287319,
 }
-#: Figure 4: four pages to a block, ten blocks, one frontier for normal and one for fast data; relocations share the normal one. A
-#: collection begins after a second of idleness, if fewer than `gc_idle_target_blocks` are free.
+#: Figure 4: four pages per block, ten blocks, one frontier for normal and one for fast data; relocations share the
+#: normal one. Collection begins after a second of idle time if fewer than `gc_idle_target_blocks` are free.
 _FIGURE_4 = _ONE_DIE | {
     "flash.pages_per_block": 4,
     "flash.blocks_per_plane": 10,
@@ -36,13 +36,13 @@ _MS = 1_000_000
 
 
 def entries() -> Iterator[Entry]:
-    """Figures 3 and 4."""
+    """Yields figures 3 and 4."""
     yield from _figure_3()
     yield from _figure_4()
 
 
 def _figure_3() -> Iterator[Entry]:
-    """Eleven writes, one every 300 us."""
+    """Yields the response times of eleven writes, one every 300 us."""
     workload = {
         "kind": "synthetic",
         "job": [
@@ -79,7 +79,7 @@ def _figure_3() -> Iterator[Entry]:
 
 
 def _figure_4() -> Iterator[Entry]:
-    """Eighteen writes with rewrites and one collection, and the same without fast writes."""
+    """Yields the pages programmed for eighteen writes and one collection, with fast writes and rewrites and without."""
     thresholds = {"policy.ofwar.write_threshold": 1, "policy.ofwar.rewrite_threshold": 2}
     for policy, settings, title, free in (
         ("ofwar", thresholds, "fast writing and rewriting", 5),
@@ -104,19 +104,23 @@ def _figure_4() -> Iterator[Entry]:
 
 
 def _eighteen_writes(policy: str, settings: Mapping[str, object]) -> dict[str, Any]:
-    """The figure's writes. Of those that arrive together all but the last see another waiting: these the figure writes fast."""
+    """Runs the eighteen writes of figure 4.
+
+    Of writes that arrive together, all but the last find another one waiting: these are the ones that the figure writes
+    fast.
+    """
     bursts: Sequence[tuple[int, Sequence[int]]] = (
         (0, (1,)),
         (10 * _MS, (2,)),
         (20 * _MS, (3, 4, 5)),
         (30 * _MS, (6,)),
         (40 * _MS, (7, 8, 9)),
-        # While 9 is being programmed: nobody is idle in between.
+        # Arrives while page 9 is being programmed, so that there is no idle time in between.
         (40 * _MS + 900_000, (10,)),
         *((140 * _MS + 10 * _MS * index, (page,)) for index, page in enumerate((1, 2, 7, 8, 11, 12, 13, 14))),
     )
     lines = [f"{at} 0 {8 * page} 8 0" for at, pages in bursts for page in pages]
-    # A read of what was never written, long after: the collection has come by then.
+    # A read of an unwritten page, late enough for the collection to happen before it.
     lines.append(f"{5000 * _MS} 0 0 8 1")
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "figure-4.trace"

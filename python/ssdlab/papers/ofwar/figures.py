@@ -1,4 +1,4 @@
-"""Figures 9 to 11 on the paper's drive: response times, rewritten pages, extra writes, beside the controls."""
+"""Figures 9 to 11 on the paper's drive: response times, rewritten pages, extra writes; beside the controls."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
-#: The policy; the control that writes at one speed into the same frontiers; the bound, every write fast and no rewrite.
+#: The policy; the control, which writes at one speed into the same frontiers; the bound, which writes everything fast
+#: and rewrites nothing.
 POLICIES = ("ofwar", "separate", "all_fast")
-#: What counts as no difference of mean response times, or of pages: half a point.
+#: Difference of relative mean response times, or of shares of pages, that counts as none: half a percentage point.
 SAME = 0.005
-#: The gain over the baseline that section 5 calls significant, at least [A]: a tenth.
+#: Least gain over the baseline that counts as *significant* in the sense of section 5 [A].
 _SIGNIFICANT = 0.10
 #: The paper's means over its ten traces.
 PUBLISHED = {"mean": "-52.3 %", "stddev": "-39.9 %", "rewritten": "14.1 %", "extra": "6.1 %"}
@@ -26,11 +27,11 @@ PUBLISHED = {"mean": "-52.3 %", "stddev": "-39.9 %", "rewritten": "14.1 %", "ext
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One load on the paper's drive with some programming parallelism, at some speed."""
+    """One load on the paper's drive at one programming parallelism and one speed."""
 
     load: Load
     units: int
-    #: ``recorded``, or the baseline's write utilisation.
+    #: ``recorded``, or the baseline's target write utilisation.
     speed: str
     time_scale: float
     base: Run
@@ -39,22 +40,22 @@ class Case:
 
 
 def change(ratio: float) -> str:
-    """A ratio to the baseline as a change."""
+    """Formats a ratio to the baseline as a relative change."""
     return f"{100 * (ratio - 1):+.1f} %"
 
 
 def points(difference: float) -> str:
-    """A difference of shares."""
+    """Formats a difference of shares in percentage points."""
     return f"{100 * difference:+.1f} points"
 
 
 def beside(value: Callable[[str], float]) -> str:
-    """OFWAR's change of a response time, beside the control's and the bound's."""
+    """Formats OFWAR's change of a response time beside the control's and the bound's."""
     return f"{change(value('ofwar'))} (separate {change(value('separate'))}, all fast {change(value('all_fast'))})"
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture]:
-    """Every load at recorded speed; the means; where the extra writes come from."""
+    """Yields every load at recorded speed, the means, and the sources of the extra writes."""
     used = loads(setting)
     cases = setting.share_out("figures 9 to 11", lambda load: _recorded(load, _length(setting, load)), used)
     for case in cases:
@@ -71,14 +72,14 @@ def _length(setting: Setting, load: Load) -> int:
 
 
 def _recorded(load: Load, requests: int) -> Case:
-    """A load at recorded speed."""
+    """Runs a load at recorded speed under the baseline and every policy."""
     base, *others = (run(load.workload(requests), policy) for policy in ("baseline", *POLICIES))
     effects = {policy: Effect(base, other) for policy, other in zip(POLICIES, others, strict=True)}
     return Case(load, PAPER_UNITS, "recorded", 1.0, base, effects)
 
 
 def _of_load(case: Case) -> Iterator[Entry]:
-    """What one load shows, beside what the text says of it."""
+    """Yields the results of one load beside the statements of the text."""
     load, ofwar = case.load, case.effects["ofwar"]
     low, high = _expected(load)
     yield Entry(
@@ -107,21 +108,21 @@ def _of_load(case: Case) -> Iterator[Entry]:
 
 
 def _said_of(load: Load) -> str:
-    """What section 5 says of a trace."""
+    """Returns section 5's statement about a trace."""
     if load.name in TOO_LIGHT:
         return "no noticeable reduction"
     return "significant reduction" if load.name in OF_THE_PAPER else "– (not of the paper)"
 
 
 def _expected(load: Load) -> tuple[float | None, float | None]:
-    """The range to meet: only for the paper's own traces, whole."""
+    """Returns the range to meet, which only the paper's own whole traces have."""
     if not load.is_whole or load.name not in OF_THE_PAPER:
         return None, None
     return (0.95, 1.05) if load.name in TOO_LIGHT else (0.0, 1 - _SIGNIFICANT)
 
 
 def _why_less(case: Case) -> str:
-    """What limits the effect of a trace of the paper."""
+    """Returns the limits of the effect on a trace of the paper; empty if no write finds the rewrite queue full."""
     full = case.effects["ofwar"].run.counted.get("writes_on_full_queue", 0.0) / case.base.host
     if not full:
         return ""
@@ -133,7 +134,7 @@ def _why_less(case: Case) -> str:
 
 
 def _means(cases: Sequence[Case]) -> Iterator[Entry]:
-    """The four means of section 5, of our loads."""
+    """Yields the four means of section 5, over the loads run here."""
     effects = [case.effects["ofwar"] for case in cases]
     for figure, key, what, text in (
         ("figure 9", "stddev", "standard deviation of the response time", change),
@@ -155,7 +156,7 @@ def _means(cases: Sequence[Case]) -> Iterator[Entry]:
 
 
 def order(cases: Sequence[Case], where: str) -> Iterator[Entry]:
-    """The order of the policies: the bound, OFWAR, the same frontiers at one speed."""
+    """Yields the order of the policies: the bound, OFWAR, and the control with the same frontiers at one speed."""
     mean = {policy: fmean(case.effects[policy].mean for case in cases) for policy in POLICIES}
     for what, published, ours, low, high in (
         ("OFWAR over the baseline", "below 1", mean["ofwar"], 0.0, 1.0),
@@ -182,7 +183,7 @@ def order(cases: Sequence[Case], where: str) -> Iterator[Entry]:
 
 
 def _picture(cases: Sequence[Case]) -> Picture:
-    """Mean response of each policy, load by load."""
+    """Returns the mean response of each policy, load by load."""
     names = [case.load.known.name for case in cases]
     chart = Chart(
         title="Figure 10a: mean response time over the baseline's, paper's drive, recorded speed",
@@ -196,7 +197,7 @@ def _picture(cases: Sequence[Case]) -> Picture:
 
 
 def _extra_writes(setting: Setting, cases: Sequence[Case]) -> Iterator[Entry]:
-    """Where the extra writes come from: another starting state, and collection without a preference."""
+    """Yields the sources of the extra writes: the starting state, and the preference of collection for fast blocks."""
     chosen = cases[:1] if setting.quick else cases
     ways: dict[str, Callable[[Load], Run]] = {
         "filled": lambda load: run(load.workload(_length(setting, load)), "baseline", precondition="fill"),

@@ -1,7 +1,7 @@
 """Figures 9 to 11 again with 4, 8, 16 and 32 programming units per channel, at recorded speed and on a loaded drive.
 
-How much fast writing can gain depends on what else limits the drive, which the paper leaves open: chips that program at once, the
-channel, how busy all of them are.
+The gain of fast writes depends on the other limits of the drive, which the paper leaves open: the number of chips that
+program at once, the channel, and how busy they are.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
-#: Write utilisations of the baseline, beside recorded speed.
+#: Write utilisations of the baseline that are run beside recorded speed.
 _TARGETS = (0.7, 0.9)
-#: Where the order of the policies is looked at: loaded, and not bound by the bus.
+#: Condition at which the order of the policies is checked: loaded, and not limited by the bus.
 _ORDERED = (8, "0.7")
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Every load under every condition; the means of each."""
+    """Yields the means of all loads under each condition, their trend, and a table of every case."""
     used = [load for load in loads(setting) if LENGTHS[load.name].grid is not None][: 1 if setting.quick else None]
     all_units: Sequence[int] = (8, 32) if setting.quick else [*SHAPES]
     targets = _TARGETS[:1] if setting.quick else _TARGETS
@@ -48,7 +48,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
 
 
 def _speeds(setting: Setting, load: Load, units: int, targets: Sequence[float]) -> list[Case]:
-    """One load on one drive at each speed."""
+    """Runs one load on one drive at each speed."""
     length = LENGTHS[load.name]
     requests = length.quick if setting.quick else length.grid
 
@@ -57,7 +57,7 @@ def _speeds(setting: Setting, load: Load, units: int, targets: Sequence[float]) 
 
     scales = [("recorded", 1.0, measure("baseline", 1.0))]
     for target in targets if scales[0][2].utilisation else ():
-        # From where the last search ended, unless that was too fast already: then from recorded speed.
+        # Starts from the result of the last search that is not too fast for this target, or else from recorded speed.
         start = next(found for found in reversed(scales) if found[2].utilisation <= target or found is scales[0])
         scales.append((str(target), *scale_to(lambda scale: measure("baseline", scale), target, start[1:])))
     return [
@@ -72,7 +72,7 @@ def _words(units: int, speed: str) -> str:
 
 
 def _condition(cases: Sequence[Case], note: str) -> Iterator[Entry]:
-    """The means of all loads under one condition."""
+    """Yields the means of all loads under one condition."""
     where = _words(cases[0].units, cases[0].speed)
 
     def mean(policy: str, key: str) -> float:
@@ -102,7 +102,7 @@ def _condition(cases: Sequence[Case], note: str) -> Iterator[Entry]:
 
 
 def _trend(cases: Sequence[Case], few: int, many: int) -> Iterator[Entry]:
-    """More programming units behind a channel leave less for fast writing to gain."""
+    """Yields the trend that fast writes gain less with more programming units per channel."""
     gained = {
         units: fmean(case.effects["all_fast"].mean for case in cases if (case.units, case.speed) == (units, "0.7"))
         for units in (few, many)
@@ -124,7 +124,7 @@ def _trend(cases: Sequence[Case], few: int, many: int) -> Iterator[Entry]:
 
 
 def _table(cases: Sequence[Case]) -> Table:
-    """Every case."""
+    """Returns the table of every case."""
     columns = ["load", "units per channel", "speed", "time scale", "write utilisation", "mean us"]
     columns += [f"{policy} {what}" for policy in POLICIES for what in ("mean", "stddev")]
     columns += ["fast writes", "rewrites", "extra writes", "saturated"]
@@ -145,7 +145,7 @@ def _table(cases: Sequence[Case]) -> Table:
 
 
 def _picture(cases: Sequence[Case], speed: str) -> Picture:
-    """Mean response against parallelism, each policy the mean of all loads."""
+    """Returns the mean response over all loads against parallelism, for each policy."""
     all_units = sorted({case.units for case in cases})
 
     def mean(policy: str, units: int) -> float:

@@ -1,9 +1,9 @@
 """Section 3.3: data protection during power shutdown.
 
-Power-down time against pages at risk and lost, by the retention margin; the supercapacitor's time against what it saves of the
-rewrite queue; and a graceful shutdown.
-The paper gives no figure: it states that data outlasts a power-down that is short against its retention, and that the depth of
-the queue follows from the backup power.
+The experiment measures the pages at risk and lost by power-down time and retention margin, the entries of the rewrite
+queue saved by the time of the supercapacitor, and a graceful shutdown. The paper gives no figure. It states that data
+survives a power-down that is short compared with its retention, and that the depth of the queue follows from the backup
+power.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _MODES = (
     {"name": "fast", "derive": {"retention": "4d", "at_pe_cycles": _RATED}},
 )
 _FAST_LIMIT = 4 * _DAY
-#: Bursts of 600 writes on average, one an hour, for about seven days: fast pages of every age up to the limit, and a queue that
-#: does not fill up.
+#: Bursts of 600 writes on average, one per hour, for about seven days. They leave fast pages of every age up to the
+#: limit, in a queue that does not fill up.
 _BURSTS = {"kind": "on_off", "on_time": "3ms", "off_time": "1h", "on_gap": "5us"}
 _REQUESTS = 600 * 24 * 7
 _CUT = "5d"
-#: Nothing is rewritten in idle time: what ages is moved by its limit alone.
+#: No rewrites in idle time: ageing data is moved only because of its limit.
 _NEVER: dict[str, object] = {"policy.ofwar.rewrite_threshold": 65_536}
-#: A queue of 64 K entries, full: every write is fast, and follows the one before at once.
+#: Settings that fill the queue of 64 K entries: every write is fast, and nothing is rewritten in idle time.
 _FULL: dict[str, object] = _NEVER | {"policy.ofwar.write_threshold": 0}
 _DEPTH = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way to run the drive, and its retention margin."""
+    """Settings of the policy, and retention margin."""
 
     name: str
-    #: Hours.
+    #: Retention margin [h].
     margin: int
     settings: Mapping[str, object]
 
@@ -56,7 +56,7 @@ _CASES = (
     Case("no idle rewrites", 12, _NEVER),
     Case("no idle rewrites", 48, _NEVER),
 )
-#: Power-downs [h].
+#: Power-down times [h].
 _DOWNS = (0.5, 6.0, 11.5, 24.0, 47.5, 90.0, 120.0, 30 * 24.0, 365 * 24.0, 3 * 365 * 24.0)
 _FEW_DOWNS = (0.5, 24.0, 47.5, 365 * 24.0)
 #: Times of the supercapacitor [us]: eight programs of 600 us save a full queue.
@@ -66,27 +66,27 @@ _FEW_TIMES = (0, 2_400, 4_800)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a power failure did."""
+    """Effects of a power failure."""
 
     case: Case
-    #: Hours.
+    #: Power-down time [h].
     down: float
     at_risk: int
     lost: int
-    #: Pages that the policy owed a rewrite.
+    #: Fast pages that the policy still had to rewrite.
     held: int
-    #: Data that was past its limit when it was moved, but for what was at risk.
+    #: Moves of data past its limit, pages at risk left out.
     misses: int
 
 
 def aged_drive() -> Drive:
-    """The paper's drive at its rated wear, with modes derived from its cell."""
+    """Returns the paper's drive at its rated wear, with modes derived from its cell."""
     text = check({"base": "ofwar-64g", "flash": {"write_mode": [*_MODES]}, "state": {"pe_cycles": _RATED}})
     return Drive.from_text(text, "ofwar-64g at its rated wear")
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Power-down time, the supercapacitor, and a graceful shutdown."""
+    """Yields the effects of power-down time and of the supercapacitor, and a graceful shutdown."""
     drive = aged_drive()
     downs = _FEW_DOWNS if setting.quick else _DOWNS
     cases = (_CASES[0], _CASES[1], _CASES[3]) if setting.quick else _CASES
@@ -128,7 +128,10 @@ def _fail(drive: Drive, case: Case, down: float) -> Found:
 
 
 def _margins(found: list[Found]) -> Iterator[Entry]:
-    """What the retention margin is for."""
+    """Yields the effect of the retention margin.
+
+    No page is at risk in a power-down shorter than the margin; in a longer one, pages are.
+    """
     shorter = [each for each in found if each.down < each.case.margin]
     worst = max(each.at_risk + each.misses for each in shorter)
     yield Entry(
@@ -163,7 +166,7 @@ def _margins(found: list[Found]) -> Iterator[Entry]:
 
 
 def _losses(found: list[Found]) -> Iterator[Entry]:
-    """What is lost, and that what is at risk is far from lost."""
+    """Yields the pages lost, and the share of the pages at risk that are lost."""
     short = [each for each in found if each.down <= 24.0]
     lost = max(each.lost for each in short)
     yield Entry(
@@ -194,7 +197,7 @@ def _losses(found: list[Found]) -> Iterator[Entry]:
 
 
 def _supercapacitor(setting: Setting, drive: Drive) -> Iterator[Entry | Picture]:
-    """How much of a full queue is saved in what time, and what becomes of the rest."""
+    """Yields the entries of a full queue saved within given times, and the fate of pages whose entries are lost."""
     times = _FEW_TIMES if setting.quick else _TIMES
     runs = setting.share_out("supercapacitor", lambda time: _full_queue(drive, time), times)
     saved = {time: int(summary["power_failure"]["policy_entries"]["saved"]) for time, summary in zip(times, runs, strict=True)}
@@ -239,7 +242,7 @@ def _supercapacitor(setting: Setting, drive: Drive) -> Iterator[Entry | Picture]
 
 
 def _full_queue(drive: Drive, time: int) -> dict[str, Any]:
-    """Writes that fill the queue within two seconds, a power failure of an hour, and five days of a write an hour."""
+    """Runs writes that fill the queue within two seconds, an hour without power, then five days of a write per hour."""
     burst = {"name": "burst", "pattern": "random", "read_share": 0.0, "requests": 70_000}
     later = {"name": "later", "pattern": "random", "read_share": 0.0, "requests": 120}
     jobs = [
@@ -252,7 +255,7 @@ def _full_queue(drive: Drive, time: int) -> dict[str, Any]:
 
 
 def _graceful(drive: Drive) -> Entry:
-    """A shutdown that rewrites a full queue first."""
+    """Returns the entry on a shutdown that first rewrites a full queue."""
     job = {"name": "burst", "pattern": "random", "read_share": 0.0, "requests": 70_000}
     workload = {"kind": "synthetic", "job": [{**job, "arrival": {"kind": "constant", "gap": "25us"}}]}
     settings = _FULL | {"state.graceful_shutdown": True}
@@ -275,7 +278,7 @@ def _graceful(drive: Drive) -> Entry:
 
 
 def _picture(cases: tuple[Case, ...], found: list[Found]) -> Picture:
-    """Pages at risk and lost, a pair of curves for each way to run the drive."""
+    """Returns the curves of pages at risk in each case, and of pages lost with a margin of one hour."""
     series = []
     for place, case in enumerate(cases):
         of_case = [each for each in found if each.case is case]

@@ -1,4 +1,4 @@
-"""Runs of the paper's drive, and what is taken from them."""
+"""Runs of the paper's drive, and the values taken from their summaries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ssdlab.drives import DriveLike
 from ssdlab.papers.session import run as simulate
 from ssdlab.workloads import WorkloadLike
 
-#: Chips per channel and blocks per plane that keep the capacity of the paper's drive. A chip serves one operation at a time.
+#: Chips per channel and blocks per plane by programming units per channel, at the capacity of the paper's drive. A chip
+#: serves one operation at a time.
 SHAPES = {4: (4, 8192), 8: (8, 4096), 16: (16, 2048), 32: (32, 1024)}
 #: Programming units per channel of the paper's drive.
 PAPER_UNITS = 16
@@ -19,32 +20,32 @@ PAPER_UNITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one run measured."""
+    """Measurements of one run."""
 
     #: Mean response time [ns].
     mean_ns: float
-    #: Its standard deviation [ns].
+    #: Standard deviation of the response time [ns].
     stddev_ns: float
     #: Pages that the host wrote.
     host: int
     #: Pages programmed for any reason.
     programs: int
-    #: Pages programmed for a rewrite.
+    #: Pages programmed for rewrites.
     rewrites: int
-    #: Host pages written fast.
+    #: Host pages written in the fast mode.
     fast: int
     #: Share of the run's time that the programming units spent writing; 0 without writes.
     utilisation: float
-    #: Whether the drive could not keep up.
+    #: True if the drive could not keep up with the load.
     saturated: bool
-    #: Data that was past its retention limit when it was moved.
+    #: Moves of data that was already past its retention limit.
     deadline_misses: int
-    #: What the policy counted.
+    #: Statistics of the policy.
     counted: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> Run:
-        """From ``summary.json``."""
+        """Takes the measurements from ``summary.json``."""
         latency = summary["latency"]["all"]
         return cls(
             mean_ns=float(latency["mean_ns"] or 0.0),
@@ -61,22 +62,25 @@ class Run:
 
     @property
     def fast_share(self) -> float:
-        """Host pages written fast, of all."""
+        """Share of the host pages that are written fast."""
         return self.fast / self.host if self.host else 0.0
 
     @property
     def hit_rate(self) -> float:
-        """Host page writes that were made fast because the page's current copy was, of all; the paper defines no rate [A]."""
+        """Share of the host page writes that are fast because the current copy of the page is fast.
+
+        The paper does not define its rate [A].
+        """
         return self.counted.get("fast_writes_by_hit", 0.0) / self.host if self.host else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A policy's run beside the baseline's."""
+    """Run of a policy beside the baseline's."""
 
-    #: The baseline.
+    #: The baseline's run.
     base: Run
-    #: The policy.
+    #: The policy's run.
     run: Run
 
     @property
@@ -98,12 +102,12 @@ class Effect:
 
     @property
     def extra(self) -> float:
-        """Extra writes: programs with the policy less those of the baseline, per page that the host wrote (POLICIES 2)."""
+        """Extra writes: programs under the policy less the baseline's, per page that the host wrote (POLICIES 2)."""
         return (self.run.programs - self.base.programs) / self.run.host if self.run.host else 0.0
 
 
 def shape(units: int) -> dict[str, object]:
-    """The paper's drive with so many programming units per channel, and the same capacity."""
+    """Returns the settings of the paper's drive with `units` programming units per channel and the same capacity."""
     chips, blocks = SHAPES[units]
     return {"flash.chips_per_channel": chips, "flash.blocks_per_plane": blocks}
 
@@ -117,6 +121,6 @@ def run(
     drive: DriveLike = "ofwar-64g",
     precondition: str = "steady",
 ) -> Run:
-    """One run of the paper's drive, from the steady state of uniform overwrites unless another start is asked for."""
+    """Runs a workload on the paper's drive, by default from the steady state of uniform overwrites."""
     given = {**shape(units), **(settings or {})}
     return Run.from_summary(simulate(drive, workload, policy, set=given, precondition=precondition).summary)

@@ -1,6 +1,6 @@
 """Figures 13 to 20: the depth of the rewrite queue and the two thresholds, one at a time.
 
-The bars are lost; what the text says of their shapes is what is asserted.
+The values of the figures are lost; the shapes that the text states are asserted.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _K = 1024
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the policy, by the paper's name."""
+    """A parameter of the policy, under its name in the paper."""
 
     name: str
     field: str
-    #: Its value in section 5.
+    #: Value in section 5.
     standard: int
-    #: Its values here, and in the quick form.
+    #: Values swept here, and in the quick form.
     values: tuple[int, ...]
     few: tuple[int, ...]
 
@@ -39,15 +39,15 @@ _DEPTH = Parameter("D_rw", "queue_depth", 64 * _K, (4 * _K, 8 * _K, 16 * _K, 32 
 _WAITING = Parameter("N_th_w", "write_threshold", 128, (8, 16, 32, 64, 128, 256, 512, 1024, 2048), (8, 32, 128, 2048))
 _OWED = Parameter("N_th_rw", "rewrite_threshold", 128, (0, 128, 512, 2048), (0, 128, 2048))
 _PARAMETERS = (_DEPTH, _WAITING, _OWED)
-#: From where figures 16 and 17 sweep N_th_w.
+#: Lowest N_th_w in figures 16 and 17.
 _FROM = 32
-#: Beyond which depth the paper's traces 1 to 6 gain nothing.
+#: Depth beyond which the paper's traces 1 to 6 gain nothing.
 _ENOUGH = 20 * _K
-#: A share of writes that find the queue full and can be seen in a mean [A].
+#: Least share of writes finding a full queue that can be seen in a mean [A].
 _NOT_RARELY = 0.02
-#: A queue so short that most writes find it full.
+#: Depth with which most writes find the queue full.
 _SHORT = 4 * _K
-#: Measured on the desktop trace: seeds 1 to 3 give 49.8, 49.7 and 52.5 % at one setting.
+#: Measured on the desktop trace: seeds 1 to 3 give extra writes of 49.8, 49.7 and 52.5 % with the same settings.
 _NOISE = "the seed alone moves extra writes by up to three points, as collections fall otherwise: what counts is from end to end"
 _NOTHING_FAST = "no write is fast on this drive at recorded speed: nothing is shown"
 
@@ -56,7 +56,7 @@ Point: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One load over the values of one parameter."""
+    """Effects on one load at the values of one parameter."""
 
     load: Load
     parameter: Parameter
@@ -64,30 +64,30 @@ class Sweep:
     effects: tuple[Effect, ...]
 
     def starting(self, low: int) -> Sweep:
-        """The values from `low` on."""
+        """Returns the part of the sweep with values of at least `low`."""
         first = next(place for place, value in enumerate(self.values) if value >= low)
         return Sweep(self.load, self.parameter, self.values[first:], self.effects[first:])
 
     def at(self, value: int) -> Effect:
-        """The effect at one of the values."""
+        """Returns the effect at one of the values."""
         return self.effects[self.values.index(value)]
 
     @property
     def is_idle(self) -> bool:
-        """Whether no write was fast at any value: then nothing is shown by it."""
+        """True if no write was fast at any value, so that the sweep shows nothing."""
         return not any(effect.run.fast for effect in self.effects)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is looked at along a sweep."""
+    """A quantity observed along a sweep."""
 
     name: str
     of: Callable[[Effect], float]
     text: Callable[[float], str]
 
     def along(self, sweep: Sweep) -> str:
-        """Its value at each of the parameter's."""
+        """Formats the quantity at each value of the parameter."""
         pairs = zip(sweep.values, sweep.effects, strict=True)
         return ", ".join(f"{short(value)}: {self.text(self.of(effect))}" for value, effect in pairs)
 
@@ -98,22 +98,22 @@ _HITS = Quantity("hit rate", lambda effect: effect.run.hit_rate, percent)
 
 
 def short(value: int) -> str:
-    """A value as the paper writes it."""
+    """Formats a value as the paper writes it."""
     return f"{value // _K}K" if value >= _K and value % _K == 0 else str(value)
 
 
 def largest_rise(values: Sequence[float]) -> float:
-    """The largest step up from one value to the next; negative where all go down."""
+    """Returns the largest increase from one value to the next; negative if all are decreases."""
     return max(after - before for before, after in pairwise(values))
 
 
 def largest_fall(values: Sequence[float]) -> float:
-    """The largest step down from one value to the next; negative where all go up."""
+    """Returns the largest decrease from one value to the next; negative if all are increases."""
     return largest_rise([-value for value in values])
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture]:
-    """Each parameter in turn, on the paper's drive at recorded speed."""
+    """Yields the sweep of each parameter in turn, on the paper's drive at recorded speed."""
     used = loads(setting)
     swept = _measured(setting, used)
     for load in used:
@@ -131,7 +131,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
 
 
 def _measured(setting: Setting, used: Sequence[Load]) -> dict[tuple[str, Parameter], Sweep]:
-    """Every run once: the sweeps meet at the values of section 5."""
+    """Runs every point once, and returns the sweeps, which have the values of section 5 in common."""
     values = {parameter: parameter.few if setting.quick else parameter.values for parameter in _PARAMETERS}
     wanted = sorted({_point(parameter, value) for parameter, several in values.items() for value in several})
     pieces = [(load, point) for load in used for point in (None, *wanted)]
@@ -147,7 +147,7 @@ def _measured(setting: Setting, used: Sequence[Load]) -> dict[tuple[str, Paramet
 
 
 def _point(changed: Parameter, value: int) -> Point:
-    """The values of section 5 with one of them changed."""
+    """Returns the values of section 5 with one of them changed."""
     depth, waiting, owed = (value if each is changed else each.standard for each in _PARAMETERS)
     return depth, waiting, owed
 
@@ -162,7 +162,10 @@ def _run(setting: Setting, load: Load, point: Point | None) -> Run:
 
 
 def _shape(sweep: Sweep, where: str, quantity: Quantity, published: str, note: str = "") -> Entry:
-    """A curve that should not go the other way than the text says, by more than half a point in any step."""
+    """Returns the entry on the shape of a curve.
+
+    No step may go against the direction that the text states by more than half a percentage point.
+    """
     values = [quantity.of(effect) for effect in sweep.effects]
     against, name = (largest_fall(values), "fall") if published.startswith("rise") else (largest_rise(values), "rise")
     if quantity is _EXTRA and against > SAME:
@@ -186,14 +189,14 @@ def _joined(*notes: str) -> str:
 
 
 def _depth(sweep: Sweep) -> Iterator[Entry]:
-    """Figures 13 and 14."""
+    """Yields figures 13 and 14."""
     yield _shape(sweep, "figure 13", _RESPONSE, "falls")
     yield _shape(sweep, "figure 14", _EXTRA, "rises")
     if sweep.load.name in OF_THE_PAPER or 32 * _K not in sweep.values:
         return
     gain = sweep.at(32 * _K).mean - sweep.at(64 * _K).mean
     longest = sweep.at(64 * _K).run.counted.get("rewrite_queue_longest", 0.0)
-    # Where the queue is longer than theirs the statement says nothing.
+    # The statement does not apply if the queue grows longer than the paper's.
     alike = 0 < longest <= _ENOUGH
     yield Entry(
         work="OFWAR",
@@ -210,7 +213,7 @@ def _depth(sweep: Sweep) -> Iterator[Entry]:
 
 
 def _light(sweep: Sweep) -> Iterator[Entry]:
-    """Figure 15: Financial1 and 2 when fewer waiting writes are enough."""
+    """Yields figure 15: Financial1 and Financial2 with a lower threshold of waiting writes."""
     effect, load = sweep.at(8), sweep.load
     mean, extra = (0.837, 0.06) if load.name == "financial1" else (0.92, 0.012)
     yield Entry(
@@ -221,7 +224,7 @@ def _light(sweep: Sweep) -> Iterator[Entry]:
         standing="stated",
         ours=effect.mean,
         shown=f"{change(effect.mean)} ({_RESPONSE.along(sweep)})",
-        # Five points about the published value; of another load only that it does not get slower.
+        # Within five points of the published value; on another load, only that it does not get slower.
         low=mean - 0.05 if load.is_whole else 0.0,
         high=mean + 0.05 if load.is_whole else 1 + SAME,
         note=note_on(load),
@@ -241,20 +244,23 @@ def _light(sweep: Sweep) -> Iterator[Entry]:
 
 
 def _full(sweep: Sweep) -> float:
-    """Share of the writes that find the rewrite queue full at the standard setting."""
+    """Returns the share of writes that find the rewrite queue full at the standard setting."""
     found = sweep.at(sweep.parameter.standard).run
     return found.counted.get("writes_on_full_queue", 0.0) / found.host
 
 
 def _unlike_theirs(full: float) -> str:
-    """Why a load whose queue is not full in the paper may behave as one whose is; empty where it is not full here either."""
+    """Returns the reason why a load may behave as one that fills the queue, although the paper's counterparts do not.
+
+    The reason is empty if the load does not fill the queue here either.
+    """
     if full < _NOT_RARELY:
         return ""
     return f"of the paper's traces only IOzone and Postmark fill the queue; here {full:.0%} of the writes find it full as well"
 
 
 def _waiting(sweep: Sweep) -> Iterator[Entry]:
-    """Figures 16 and 17."""
+    """Yields figures 16 and 17."""
     full = _full(sweep)
     if sweep.load.name in QUEUE_FULL:
         why = (
@@ -268,7 +274,10 @@ def _waiting(sweep: Sweep) -> Iterator[Entry]:
 
 
 def _short_queue(setting: Setting, load: Load) -> Iterator[Entry]:
-    """The paper's reason why a larger N_th_w may help, made to happen: a queue that is full for most writes."""
+    """Yields the effect of N_th_w with a queue that most writes find full.
+
+    Such a queue is the paper's reason why a larger N_th_w may help.
+    """
     pieces: list[Point] = [(_SHORT, waiting, _OWED.standard) for waiting in (8, _FROM)]
     base, eager, patient = setting.share_out("short queue", lambda point: _run(setting, load, point), [None, *pieces])
     gain = Effect(base, eager).mean - Effect(base, patient).mean
@@ -288,7 +297,7 @@ def _short_queue(setting: Setting, load: Load) -> Iterator[Entry]:
 
 
 def _owed(sweep: Sweep) -> Iterator[Entry]:
-    """Figures 18 to 20."""
+    """Yields figures 18 to 20."""
     note = "hit rate: host page writes that find their page's current copy fast, of all [A]"
     yield _shape(sweep, "figure 18", _HITS, "rises (text: 2 K; caption: 128)", note)
     ends = sweep.at(0).mean - sweep.at(2048).mean
@@ -313,7 +322,7 @@ def _owed(sweep: Sweep) -> Iterator[Entry]:
 
 
 def _pictures(swept: dict[tuple[str, Parameter], Sweep], used: Sequence[Load]) -> Iterator[Picture]:
-    """A picture for each figure, a curve for each load."""
+    """Yields one picture per figure, with one curve per load."""
     for figure, parameter, quantity in (
         (13, _DEPTH, _RESPONSE),
         (14, _DEPTH, _EXTRA),

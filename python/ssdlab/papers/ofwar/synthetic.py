@@ -1,4 +1,4 @@
-"""Figure 12: random writes at a constant rate, until long after the rewrite queue is full; and what happens at the deadline."""
+"""Figure 12: random writes at a constant rate until long after the queue is full, and rewrites at the deadline."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from ssdlab.papers.ofwar.runs import Effect, Run, run
 from ssdlab.papers.setting import Setting
 from ssdlab.units import duration, percent
 
-#: Gaps between arrivals [us]. The text gives the three long ones and the end (10, 5, 1; 0.02 ms); 0.1 and 0.05 ms are ours [A].
+#: Gaps between arrivals [us]. The text gives the three longest and the shortest (10, 5 and 1 ms; 0.02 ms); 0.1 and
+#: 0.05 ms are ours [A].
 _GAPS = (10_000, 5_000, 1_000, 100, 50, 20)
-#: Two million requests after the rewrite queue of 64 K entries is full, where it fills at all; what comes before is left out. The
-#: queue is full at the earliest after as many writes as it has entries. The paper's ten billion (`RW10B`) are out of reach.
+#: Requests measured after the rewrite queue is full, if it fills at all, in full and in quick runs; then the entries of
+#: the queue. Earlier requests are left out of the statistics. The queue is full at the earliest after as many writes as
+#: it has entries. The paper's ten billion requests (`RW10B`) are out of reach.
 _AFTER, _QUICK_AFTER, _QUEUE = 2_000_000, 150_000, 65_536
 _LIMIT = "10s"
-#: The deadline case: the limit of a fast write is ten seconds instead of four days, so that it is reached many times.
+#: Deadline case: the limit of a fast write is ten seconds instead of four days, so that it is reached many times.
 _SHORT: dict[str, object] = {"flash.write_mode[1].retention": _LIMIT, "ftl.retention_margin": "0s"}
 _OVERLOAD = (
     "beyond what the drive can write: 32 programs of 600 us at once, of which collection takes half and more; the write queue "
@@ -27,7 +29,7 @@ _OVERLOAD = (
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture]:
-    """Six loads, then the shortened limit."""
+    """Yields the loads of figure 12, then the case with the shortened limit."""
     after = _QUICK_AFTER if setting.quick else _AFTER
     gaps = (1_000, 100, 20) if setting.quick else _GAPS
     busiest = [*reversed(gaps)]
@@ -57,7 +59,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
 
 
 def _workload(gap_us: int, requests: int, ramp: int = 0) -> dict[str, object]:
-    """Random writes; the first `ramp` of them are left out of the statistics."""
+    """Returns random writes, the first `ramp` of which are left out of the statistics."""
     arrival = {"kind": "constant", "gap": f"{gap_us}us"}
     job: dict[str, object] = {"name": "rw", "pattern": "random", "read_share": 0.0, "arrival": arrival, "requests": requests}
     if ramp:
@@ -70,25 +72,28 @@ def _run(gap_us: int, policy: str, requests: int, settings: dict[str, object] | 
 
 
 def _until_full(found: Run, requests: int) -> int:
-    """Requests that OFWAR had served when its queue was full: from then on each write finds it so; none if it never was."""
+    """Returns the number of requests until OFWAR's queue was full; 0 if it never was.
+
+    Once the queue is full, every write finds it full, so that the number follows from the count of such writes.
+    """
     on_full = int(found.counted.get("writes_on_full_queue", 0))
     return requests - on_full if on_full else 0
 
 
 def _from_full(gap_us: int, policy: str, ramp: int, after: int) -> Run:
-    """Requests after those that fill the queue; where none do, all."""
+    """Measures the requests after those that fill the queue, or all requests if it never fills."""
     return run(_workload(gap_us, (ramp or _QUEUE) + after, ramp), policy)
 
 
 def _load(gap: int, effect: Effect, control: Effect, ramp: int, after: int) -> Iterator[Entry]:
-    """One load: response time, and rewritten pages."""
+    """Yields the response time and the rewritten pages of one load."""
     long = gap >= 1_000
     writes = (
         f"{after:,} random writes after the {ramp:,} until the queue was full, one every {duration(gap * 1000)}"
         if ramp
         else f"{_QUEUE + after:,} random writes, one every {duration(gap * 1000)}; the queue never fills"
     )
-    # A queue that grew: the last write waited for thousands of others.
+    # The write queue grew: the last write waited for thousands of others.
     overloaded = effect.base.mean_ns > 10_000_000
     note = (
         _OVERLOAD
@@ -124,7 +129,7 @@ def _load(gap: int, effect: Effect, control: Effect, ramp: int, after: int) -> I
 
 
 def _deadline(setting: Setting, requests: int) -> Iterator[Entry]:
-    """Fast data that must be rewritten while the drive is overloaded, or at 94 % of what it can write."""
+    """Yields the rewrites of fast data at its limit while the drive is overloaded, or at 94 % of what it can write."""
     cases: dict[str, tuple[str, dict[str, object]]] = {
         "steady, the queue by 128 waiting writes": ("steady", _SHORT),
         "without collection, every write fast while the queue has room": ("fill", {**_SHORT, "policy.ofwar.write_threshold": 0}),

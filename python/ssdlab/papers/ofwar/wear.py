@@ -1,4 +1,7 @@
-"""What fast writing may do at a drive's wear: OFWAR beside the control that takes what the cell has to spare for nothing."""
+"""Gain of OFWAR by wear, beside that of the control `wear_adaptive`.
+
+The control keeps the full retention, and uses the margin that the cell has left at its wear.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
-#: Shares of the rated cycles.
+#: Shares of the rated cycles at which everything is run.
 _WEAR = (0.0, 0.3, 0.5, 1.0)
 _RATED = 10_000
 _LOADS = ("iozone", "copy", "telegram")
 _POLICIES = ("baseline", "ofwar", "wear_adaptive")
-#: Programming units per channel: few enough for the time of a program to matter.
+#: Programming units per channel: few enough for the program time to matter.
 _UNITS = 8
-#: The modes, derived from the paper's cell: its two, whose limit follows wear, and for the control a wider and a narrower step
-#: than the fast mode's.
+#: Modes derived from the paper's cell: its two, the fast one with a limit that follows wear, and for the control a
+#: wider and a narrower step than the fast mode's.
 _MODES = (
     {"name": "normal", "derive": {"retention": "10y", "at_pe_cycles": _RATED}},
     {"name": "fast", "derive": {"retention": "4d", "at_pe_cycles": _RATED, "by_wear": True}},
@@ -33,13 +36,16 @@ _MODES = (
 
 
 def worn_drive() -> Drive:
-    """The paper's drive with derived modes. They are solved here, once: a resolved description keeps what was found."""
+    """Returns the paper's drive with derived modes.
+
+    They are solved here, once: a resolved description keeps the results.
+    """
     text = check({"base": "ofwar-64g", "flash": {"write_mode": [*_MODES]}})
     return Drive.from_text(text, "ofwar-64g with derived modes")
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture]:
-    """Mean response at 0, 30, 50 and 100 % of the rated wear."""
+    """Yields the mean response at 0, 30, 50 and 100 % of the rated wear."""
     drive = worn_drive()
     used = [load for name in _LOADS if (load := setting.traces.load(name)) is not None]
     wear = (0.0, 1.0) if setting.quick else _WEAR

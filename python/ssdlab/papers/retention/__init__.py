@@ -1,8 +1,9 @@
-"""Retention relaxation (Liu, Yang and Wu, FAST 2012): how long data lives, faster writes, cheaper codes.
+"""Retention relaxation (Liu, Yang and Wu, FAST 2012): lifetimes of data, faster writes, cheaper codes.
 
-The published values stand beside ours on the work's own traces, where they are at hand and whole; on other loads only
-mechanisms are asserted: the order of the policies, signs, what depends on what (POLICIES 8). The slides give no numbers for
-single traces, and no reprogramming overhead: those are shown. Nothing is tuned.
+Published values are asserted only on the work's own traces, if they are available and whole. On other loads only
+mechanisms are asserted: the order of the policies, signs, and dependences (POLICIES 8). The slides give no numbers for
+single traces, which are compared with the published range of all of them, and no reprogramming overhead, which is only
+shown. Nothing is tuned.
 """
 
 from __future__ import annotations

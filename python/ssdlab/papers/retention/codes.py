@@ -1,4 +1,7 @@
-"""What an LDPC encoder must deliver: retention relaxation for codes beside the rival that encodes every host write."""
+"""LDPC encoder throughput that retention relaxation for codes needs, and that its rival needs.
+
+The rival, `bch_ldpc`, encodes every host write.
+"""
 
 from __future__ import annotations
 
@@ -26,26 +29,26 @@ from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 from ssdlab.workloads import Workload, WorkloadLike
 
-#: The policy, and its rival.
+#: The policy and its rival.
 POLICIES = ("rr_ecc", "bch_ldpc")
-#: Encoders [MB/s]: those of the slide (recalled), and the one of eight times 20 MB/s that the rival needs (derived); none is
-#: without limit.
+#: Encoder throughputs [MB/s]: those of the slide (recalled), and eight times 20 MB/s, which the rival needs (derived).
+#: In the functions below ``None`` means an unlimited encoder.
 THROUGHPUTS = (5, 10, 20, 40, 80, 160)
 _QUICK = (5, 20)
-#: A response this much longer than with an encoder without limit counts as near the ideal [A].
+#: A response at most this many times that with an unlimited encoder counts as near the ideal [A].
 _NEAR = 1.05
-#: The work's own loads that are run for minutes; TPC-C is the one that writes faster than any of these encoders.
+#: Loads of the work that are run for minutes; only TPC-C writes faster than any of these encoders.
 _EXCERPTS = ("tpc_c", "prxy_0")
-#: The drive on which collection is looked at: so small that all its data is written anew in the time of the run.
+#: Drive for measuring collection: small enough for all its data to be overwritten during the run.
 _SMALL = {"flash.blocks_per_plane": 64}
-#: Where weeks are compressed: the share of the time that the dies then write under the rival, about.
+#: Approximate share of the time that the dies write under the rival once weeks are compressed.
 _PRESSED = 0.1
-#: Retention limit, time of reprogramming and margin of the drive.
+#: Retention limit, reprogramming age and retention margin of the drive.
 _LIMIT_NS, _REPROGRAM_NS, _MARGIN_NS = 2 * WEEK_NS, WEEK_NS, 3600 * 10**9
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Random writes without a pause; loads at recorded speed; weeks compressed until what is reprogrammed presses."""
+    """Yields results of saturating random writes, of loads at recorded speed, and of compressed weeks."""
     throughputs: tuple[int, ...] = _QUICK if setting.quick else THROUGHPUTS
     yield from _saturated(setting, throughputs)
     yield from _at_recorded_speed(setting, throughputs)
@@ -54,20 +57,20 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
 
 
 def encoder(throughput: int | None) -> dict[str, object]:
-    """The drive with an encoder of so many MB/s; none: without limit."""
+    """Returns settings for an encoder of `throughput` MB/s; ``None``: without limit."""
     return {"flash.encoder": [{"code": "ldpc", **({} if throughput is None else {"throughput": f"{throughput}MB/s"})}]}
 
 
 def _all(
     setting: Setting, what: str, throughputs: Sequence[int], measure: Callable[[str, int | None], Run]
 ) -> dict[tuple[str, int | None], Run]:
-    """Both policies with every encoder."""
+    """Runs both policies with every encoder, and with an unlimited one."""
     pieces = [(policy, throughput) for throughput in (*throughputs, None) for policy in POLICIES]
     return dict(zip(pieces, setting.share_out(what, lambda piece: measure(*piece), pieces), strict=True))
 
 
 def _saturated(setting: Setting, throughputs: Sequence[int]) -> Iterator[Entry | Picture]:
-    """What the drive takes at most, where half of its work is collection."""
+    """Yields the maximum write throughput with each encoder, where half of the work of the drive is collection."""
     job = {"name": "w", "pattern": "random", "read_share": 0.0, "sizes": [{"size": "8KiB"}], "depth": 64}
     job |= {"ramp_time": "60s", "runtime": "120s"}
     workload = Workload.from_dict({"kind": "synthetic", "job": [job]})
@@ -119,7 +122,7 @@ def _saturated(setting: Setting, throughputs: Sequence[int]) -> Iterator[Entry |
 
 
 def _loads(setting: Setting) -> dict[Load, WorkloadLike]:
-    """The loads at recorded speed, each with how it is played: weeks, or minutes."""
+    """Returns the loads at recorded speed, each with the workload that is run: weeks, or an excerpt of minutes."""
     played: dict[Load, WorkloadLike] = {load: weeks_or_part(load) for load in weekly(setting)}
     for name in () if setting.quick else _EXCERPTS:
         load = setting.traces.load(name)
@@ -166,7 +169,7 @@ def _at_recorded_speed(setting: Setting, throughputs: Sequence[int]) -> Iterator
 
 
 def _note(load: Load) -> str:
-    """Why a published value is not asserted, of weeks or of less than that."""
+    """Returns the reason why a published value is not asserted for a load; empty if it may be."""
     return note_of(load) or ("" if is_light(load) else f"its first {MANY:,} requests")
 
 
@@ -187,7 +190,7 @@ def _near_at_20(load: Load, ours: float, rival: float) -> Entry:
 
 
 def needed(throughputs: Sequence[int], slower: Sequence[float]) -> int | None:
-    """The least throughput from which on the response is near the ideal; none if even the last is not enough."""
+    """Returns the lowest throughput from which on the response is near the ideal; ``None`` if there is none."""
     enough = None
     for throughput, ratio in zip(reversed(throughputs), reversed(slower), strict=True):
         if ratio > _NEAR:
@@ -204,7 +207,11 @@ def _and(load: Load) -> str:
 def _needed(
     load: Load, throughputs: Sequence[int], slower: tuple[Sequence[float], Sequence[float]], compressed: float = 1.0
 ) -> Entry:
-    """What the two policies, ours first, need; a published value is not one of weeks that are `compressed` so many times."""
+    """Returns the entry on the encoder throughput that each policy needs.
+
+    `slower` holds the response over the ideal by throughput, of retention relaxation and of the rival. The published
+    value does not apply to weeks that are `compressed`.
+    """
     is_of_the_work = not _note(load) and compressed == 1.0
     least, most = (needed(throughputs, each) for each in slower)
     known = least is not None and most is not None
@@ -295,7 +302,10 @@ def _picture(name: str, title: str, throughputs: Sequence[int], slower: dict[tup
 
 
 def _pressed(setting: Setting, throughputs: Sequence[int]) -> Iterator[Entry | Picture | Table]:
-    """Weeks compressed, the limits with them: as if the trace wrote so many times as much. That gives the encoder work."""
+    """Yields results of weeks compressed in time together with their retention limits.
+
+    The write rate rises by the factor of the compression. At its recorded rate a trace leaves the encoder idle.
+    """
     rows: list[tuple[object, ...]] = []
     curves: dict[tuple[Load, str], list[float]] = {}
     for load in [load for load in weekly(setting) if is_light(load)][:2]:
@@ -340,7 +350,7 @@ def _pressed(setting: Setting, throughputs: Sequence[int]) -> Iterator[Entry | P
 
 
 def _compressed(scale: float) -> dict[str, object]:
-    """The drive with all times of the guarantee so many times shorter."""
+    """Returns settings in which all times of the retention guarantee are divided by `scale`."""
     modes = [{"name": "normal", "code": "ldpc"}, {"name": "fast", "retention": f"{round(_LIMIT_NS / scale)}ns"}]
     return {
         "flash.write_mode": modes,

@@ -1,4 +1,4 @@
-"""Retention analysis: how long a sector lives until it is overwritten."""
+"""Retention analysis: lifetime of a sector's data, from its write to its overwrite."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ssdlab.traces import Retention, retention
 from ssdlab.units import percent
 from ssdlab.workloads import Workload
 
-#: Shares of a TPC-C trace's writes by the class that their lifetime is in, as :class:`ssdlab.traces.Retention` names it (slide
-#: *Actual Retention Requirements*).
+#: Shares of a TPC-C trace's writes by lifetime class, as :class:`ssdlab.traces.Retention` names it (slide *Actual
+#: Retention Requirements*).
 TPC_C = {"below a minute": 0.53, "a minute to an hour": 0.43, "an hour to a day": 0.03, "unknown (trace ended)": 0.01}
-#: Share of the writes that the slides see overwritten within a week, *in most cases*.
+#: Range of the share of writes that are overwritten within a week, *in most cases* (slides).
 PUBLISHED = (0.49, 0.99)
-#: The slides give whole points.
+#: Precision of the shares on the slides: one percentage point.
 _POINT = 0.01
-#: Weeks of a look-alike: what is written in the last of them is not seen to live a week.
+#: Weeks of a look-alike that are analysed. Data written in the last of them cannot be observed for a week.
 _WEEKS = 4
-#: Where curves begin and end [days].
+#: First and last age of the curves [days].
 _FIRST, _LAST = 1e-5, 30.0
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Shares by lifetime, as seen and as Kaplan and Meier estimate them, by sector."""
+    """Yields the shares of written sectors by lifetime: as observed, and as Kaplan-Meier estimates."""
     used = weekly(setting)
     lives = setting.share_out("lifetimes", lambda load: lifetimes(load, 1 if load.is_trace else _WEEKS), used)
     for load, life in zip(used, lives, strict=True):
@@ -57,7 +57,11 @@ def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
 
 
 def _short_files(setting: Setting, used: list[Load]) -> list[tuple[Load, Retention]]:
-    """Files of minutes and hours: what is overwritten in them would be within a week, too; of the rest they tell nothing."""
+    """Returns the lifetimes in files of minutes and hours.
+
+    They give a lower bound: data overwritten in such a file is overwritten within a week, and all other data is
+    censored.
+    """
     found = (setting.traces.find(name) for name in EXCERPTS)
     files = [load for load in found if load is not None and load not in used]
     return [*zip(files, setting.share_out("short files", lambda load: lifetimes(load, 1), files), strict=True)]
@@ -77,7 +81,7 @@ def _so_far(load: Load, life: Retention) -> Entry:
 
 
 def lifetimes(load: Load, weeks: int) -> Retention:
-    """Of a trace as it is; of a look-alike, of so many weeks of it."""
+    """Returns the retention analysis of a trace as recorded, or of `weeks` weeks of a look-alike."""
     if load.is_trace:
         return retention(Workload(load.path), by="sector")
     with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +89,7 @@ def lifetimes(load: Load, weeks: int) -> Retention:
 
 
 def _estimate(life: Retention, name: str) -> str:
-    """A share as seen, beside the estimate."""
+    """Formats an observed share beside its Kaplan-Meier estimate."""
     mark = next(mark for mark in life.marks if mark.name == name)
     known = "too short for one" if mark.kaplan_meier is None else percent(mark.kaplan_meier)
     return f"{percent(mark.share or 0.0)} (Kaplan-Meier: {known}; unknown at the end: {percent(_unknown(life))})"
@@ -114,7 +118,7 @@ def _within_a_week(load: Load, life: Retention) -> Entry:
 
 
 def _why_less(life: Retention, share: float) -> str:
-    """Why less than published is seen to be overwritten; empty where it is not."""
+    """Returns the reason why less data than published is seen to be overwritten; empty if it is not less."""
     if share >= PUBLISHED[0] or not life.unknown:
         return ""
     return (
@@ -156,7 +160,7 @@ def _no_tpc_c() -> Entry:
 
 
 def _censored(load: Load, short: Retention, long: Retention) -> Entry:
-    """One week as seen, and as estimated, beside what four weeks show."""
+    """Returns the entry that compares the observed and the estimated share of one week with those of four weeks."""
     day = {name: next(mark for mark in life.marks if mark.name == "a day") for name, life in (("one", short), ("four", long))}
     return Entry(
         work="retention relaxation",
@@ -171,7 +175,7 @@ def _censored(load: Load, short: Retention, long: Retention) -> Entry:
 
 
 def _picture(used: list[Load], lives: list[Retention]) -> Picture:
-    """The Kaplan-Meier curves."""
+    """Returns the Kaplan-Meier curves."""
 
     def curve(load: Load, life: Retention) -> Series:
         days = life.curve_ns / 86_400e9

@@ -1,4 +1,4 @@
-"""Where queueing is long, a faster program gains more than its own factor."""
+"""Write response under queueing: with long queues, a faster program gains more than its own speed-up."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ssdlab.papers.setting import Setting
 from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 
-#: Write utilisations of the baseline to which one load is sped up.
+#: Write utilisations of the baseline, to each of which one load is sped up.
 _TARGETS = (0.1, 0.3, 0.5, 0.7, 0.85)
-#: Speed-ups of the response to writes that are published: of all loads, and of the two of Hadoop.
+#: Published ranges of the write response speed-up: of all loads, and of the two Hadoop traces.
 PUBLISHED = {"all": (1.8, 5.7), "hadoop": (3.9, 5.7)}
 
 
 @dataclass(frozen=True, slots=True)
 class Sped:
-    """One load at some speed."""
+    """Gain of one load at one time scale."""
 
     time_scale: float
     gain: Gain
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Minutes of many loads at recorded speed; one of them sped up."""
+    """Yields the gains of many loads, minutes of each at recorded speed, and of one load sped up."""
     used = excerpts(setting)
     pieces = [(load, policy) for load in used for policy in ("baseline", "rr_speed")]
     found = dict(zip(pieces, setting.share_out("queueing", lambda piece: _run(setting, *piece), pieces), strict=True))
@@ -69,7 +69,7 @@ def _speed_up(load: Load, gain: Gain) -> Entry:
 
 
 def _why(gain: Gain, published: tuple[float, float]) -> str:
-    """Why a load gains less or more than published; empty where it does not."""
+    """Returns the reason why a load gains less or more than published; empty if it is within the range."""
     low, high = published
     if low <= gain.speed_up <= high:
         return ""
@@ -146,13 +146,13 @@ def _table(gains: dict[Load, Gain]) -> Table:
 
 
 def program_speed_up() -> float:
-    """Of the array alone: the ratio of the two modes' program times."""
+    """Returns the speed-up of the array alone: the ratio of the two modes' program times."""
     normal, fast = (float(mode["program_ns"]) for mode in describe(SPEED)["write_modes"])
     return normal / fast
 
 
 def _sped_up(setting: Setting, load: Load, recorded: Gain) -> Iterator[Entry | Picture]:
-    """The run that tells why: the same requests, closer together."""
+    """Yields the gains of the same requests replayed faster, which explain by queueing how loads differ."""
     targets = (0.7,) if setting.quick else _TARGETS
     scales = [target / recorded.base.writing for target in targets]
     pieces = [(scale, policy) for scale in scales for policy in ("baseline", "rr_speed")]

@@ -1,4 +1,4 @@
-"""Runs of the work's drives, and what is taken from them."""
+"""Runs of the work's drives, and the values taken from their summaries."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from ssdlab.papers.traces import Load
 from ssdlab.units import duration
 from ssdlab.workloads import Workload, WorkloadLike
 
-#: The drive on which two weeks buy a wider program step, and the one on which they buy a weaker code.
+#: Presets: the drive on which two weeks of retention buy a wider program step, and the one on which they buy a weaker
+#: code.
 SPEED, CODES = "rr-106g", "rr-ecc-106g"
-#: What a write is served by. All else is waiting: for dies, channels and space, for the rest of pages that it writes in part, for
-#: the other pages of its request.
+#: Causes that are service of a write. All other causes are waiting: for dies, channels and space, for the rest of
+#: partly written pages, and for the other pages of the request.
 SERVICE = ("bus_command", "transfer", "program", "ecc_wait")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one run measured, after what was left out."""
+    """Measurements of one run; the ramp time is left out."""
 
-    #: Writes, and their mean response time [ns].
+    #: Number of writes, and their mean response time [ns].
     writes: int
     write_ns: float
     #: Mean response time of all commands [ns].
     mean_ns: float
-    #: Of the writes': not their own transfer, program and encoding [ns].
+    #: Mean time of a write outside its service, that is, outside its own bus command, transfer, program and encoding
+    #: [ns].
     waiting_ns: float
-    #: Waiting for, and passing, an encoder [ns].
+    #: Mean time of a write waiting for an encoder and being encoded [ns].
     encoding_ns: float
-    #: Mapping units that the host wrote, that were reprogrammed, and that were collected or moved for wear.
+    #: Mapping units that the host wrote, that were reprogrammed, and that were moved by collection or wear levelling.
     host: int
     reprogrammed: int
     collected: int
@@ -44,16 +46,16 @@ class Run:
     writing: float
     #: Share of the time that the encoder was busy; 0 without one.
     encoder: float
-    #: Bytes that the host wrote each second.
+    #: Bytes that the host wrote per second.
     bytes_per_s: float
-    #: Data that was past its retention limit when it was moved.
+    #: Moves of data that was already past its retention limit.
     misses: int
-    #: Whether the drive could not keep up.
+    #: True if the drive could not keep up with the load.
     saturated: bool
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> Run:
-        """From ``summary.json``."""
+        """Takes the measurements from ``summary.json``."""
         causes, programs = summary["causes"]["write"], summary["flash"]["programs"]
         return cls(
             writes=int(summary["commands"]["write"]),
@@ -80,26 +82,26 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """A policy's run beside the baseline's."""
+    """Run of a policy beside the baseline's."""
 
-    #: The baseline.
+    #: The baseline's run.
     base: Run
-    #: The policy.
+    #: The policy's run.
     run: Run
 
     @property
     def speed_up(self) -> float:
-        """Of the mean response time of writes; 1 without writes."""
+        """The baseline's mean write response over the policy's; 1 without writes."""
         return self.base.write_ns / self.run.write_ns if self.run.write_ns else 1.0
 
     @property
     def queueing(self) -> float:
-        """How many times less writes wait; 1 where they never did."""
+        """The baseline's mean waiting time of writes over the policy's; 1 if the policy's writes never wait."""
         return self.base.waiting_ns / self.run.waiting_ns if self.run.waiting_ns else 1.0
 
     @property
     def is_queued(self) -> bool:
-        """Whether the baseline's writes wait longer than they are served."""
+        """True if the baseline's writes wait longer than they are served."""
         return self.base.waiting_ns > 0.5 * self.base.write_ns
 
 
@@ -110,12 +112,15 @@ def run(
     settings: Mapping[str, object] | None = None,
     precondition: str = "fill",
 ) -> Run:
-    """One run; the drive begins full of old data of full guarantee unless another start is asked for."""
+    """Runs a workload, by default on a drive full of old data with the full retention guarantee."""
     return Run.from_summary(simulate(drive, workload, policy, set=dict(settings or {}), precondition=precondition).summary)
 
 
 def written_down(load: Load, weeks: int, path: Path) -> Workload:
-    """The requests of some weeks of a look-alike as a trace: the commands of a run, by their arrival."""
+    """Writes some weeks of a look-alike to a trace file, and returns it as a workload.
+
+    The requests are the commands of a run, sorted by arrival.
+    """
     import pyarrow.csv
 
     result = simulate(SPEED, weeks_of(load, count=weeks, dropped=0), "baseline", precondition="none", record_commands=True)
@@ -128,15 +133,15 @@ def written_down(load: Load, weeks: int, path: Path) -> Workload:
 
 
 def whole_percent(share: float) -> str:
-    """A share to the point."""
+    """Formats a share in whole percent."""
     return f"{100 * share:.0f} %"
 
 
 def change(before_ns: float, after_ns: float) -> str:
-    """Two spans in words."""
+    """Formats a change of a time span."""
     return f"{duration(round(before_ns), 3)} to {duration(round(after_ns), 3)}"
 
 
 def times(ratio: float) -> str:
-    """A ratio in words."""
+    """Formats a ratio as a factor."""
     return f"{ratio:.2f}x" if ratio < 100 else f"{ratio:.0f}x"

@@ -1,4 +1,7 @@
-"""What two weeks buy at a drive's wear, beside the control that takes what the cell has to spare for nothing."""
+"""Gain of the two-week guarantee by wear, beside that of the control `wear_adaptive`.
+
+The control keeps the full retention, and uses the margin that the cell has left at its wear.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +20,20 @@ from ssdlab.papers.traces import Load
 from ssdlab.units import percent
 from ssdlab.workloads import Workload
 
-#: Shares of the rated cycles.
+#: Shares of the rated cycles at which everything is run.
 WEAR = (0.0, 0.3, 0.5, 1.0)
 RATED = 3_000
-#: Faster writes: the policy, the control, the bound. Cheaper codes: the same.
+#: Policies for faster writes: baseline, policy, control and bound. For cheaper codes: rival, policy, control and bound.
 _SPEED_POLICIES = ("baseline", "rr_speed", "wear_adaptive", "all_fast")
 _CODE_POLICIES = ("bch_ldpc", "rr_ecc", "wear_adaptive", "all_fast")
-#: A load that is run for minutes beside the weeks: one whose writes queue.
+#: Load that is run for minutes beside the weeks of another, because its writes queue.
 _EXCERPT = "vm"
-#: Classes of wear: limits hold up to the end of a class.
+#: Number of wear classes; a limit holds up to the end of its class.
 _CLASSES = 64
 
 
 def entries(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """At 0, 30, 50 and 100 % of the rated cycles."""
+    """Yields the gains at 0, 30, 50 and 100 % of the rated cycles."""
     wear = (0.0, 1.0) if setting.quick else WEAR
     loads = _loads(setting)
     yield from _speed(setting, wear, loads)
@@ -47,13 +50,19 @@ def _workload(setting: Setting, load: Load) -> Workload:
 
 
 def _edge(share: float) -> int:
-    """The end [cycles] of the class of wear, of sixteen, of blocks erased once more at this share of the rated cycles."""
+    """Returns the upper end [cycles] of a block's wear class after one more erase at this share of the rated cycles.
+
+    The rated cycles are divided into 16 classes.
+    """
     width = RATED / 16
     return ceil((min(int((share * RATED + 1) / width), 15) + 1) * width)
 
 
 def speed_drive() -> Drive:
-    """The drive with modes whose limits follow wear: the work's two; for the control the widest step for a year, by wear."""
+    """Returns the drive with modes whose retention limits follow wear.
+
+    It has the work's two modes and, for the control, the widest steps that keep a year up to each state of wear.
+    """
     full = [{"name": "normal", "derive": {"retention": "1y", "at_pe_cycles": RATED}}]
     fast = [{"name": "fast", "derive": {"retention": "2w", "at_pe_cycles": RATED, "by_wear": True}}]
     ladder = [
@@ -67,10 +76,10 @@ def speed_drive() -> Drive:
 
 
 def codes_drive() -> Drive:
-    """The drive on which the limit of BCH alone follows wear.
+    """Returns the drive on which the retention limit of BCH alone follows wear.
 
-    Loss goes with cycles times time, so that a limit is as much longer as the block is younger (slide *NAND Flash in Reliable
-    Storage*).
+    Retention loss is proportional to cycles times time, so a block's limit is inversely proportional to its cycles
+    (slide *NAND Flash in Reliable Storage*).
     """
     resolved = tomllib.loads(check(CODES))
     modes = resolved["flash"]["write_mode"]
@@ -81,7 +90,7 @@ def codes_drive() -> Drive:
 
 
 def _days(text: str) -> float:
-    """A span in days."""
+    """Returns a time span in days."""
     units = {
         "ns": 1 / 86_400e9,
         "us": 1 / 86_400e6,

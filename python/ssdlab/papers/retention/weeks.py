@@ -1,4 +1,4 @@
-"""Four weeks of each load, the first two left out: faster writes, and what they cost in reprogramming and wear."""
+"""Four weeks of each load, the first two left out: gain of faster writes, and their cost in reprogramming and wear."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ssdlab.papers.traces import Load
 from ssdlab.traces import trace_info
 from ssdlab.units import percent
 
-#: The policy, and the bound: every write fast, and reprogrammed only at its limit.
+#: The baseline, the policy, and the bound: every write fast, and reprogrammed only at its limit.
 POLICIES = ("baseline", "rr_speed", "all_fast")
-#: What counts as no difference of mean response times.
+#: Relative difference of mean response times that counts as none.
 _SAME = 0.02
 _WEEKS = f"over {WEEKS} weeks, of which {DROPPED} are dropped"
 
 
 def entries(setting: Setting) -> Iterator[Entry | Table]:
-    """Speed-up, queueing, reprogramming and wear of each load; what the period of a repeated trace does to it."""
+    """Yields speed-up, queueing, reprogramming and wear of each load, and the effect of the period of repetition."""
     used = weekly(setting)
     pieces = [(load, policy) for load in used for policy in POLICIES]
     found = dict(zip(pieces, setting.share_out("weeks", lambda piece: _run(*piece), pieces), strict=True))
@@ -142,7 +142,7 @@ def _cost(used: list[Load], gains: dict[Load, Gain], bounds: dict[Load, Gain]) -
 
 
 def _repeats(load: Load) -> str:
-    """What the repetition of a trace does to what is reprogrammed; empty where it does nothing."""
+    """Returns a note on the effect of a trace's repetition on reprogramming; empty if there is none."""
     if not load.is_trace or span_ns(load) >= WEEK_NS:
         return ""
     return (
@@ -185,7 +185,11 @@ def _table(used: list[Load], found: dict[tuple[Load, str], Run]) -> Table:
 
 
 def _period(setting: Setting, load: Load) -> Iterator[Entry]:
-    """A trace of a week, repeated: all that it writes is written again after one period, and reprogrammed if that is too long."""
+    """Yields the effect of the period at which a trace of a week is repeated.
+
+    All data of the trace is overwritten after one period. If the period exceeds the reprogramming age, it is
+    reprogrammed first.
+    """
     with tempfile.TemporaryDirectory() as folder:
         week = written_down(load, 1, Path(folder) / "week.csv")
         span = int(trace_info(week)["span_ns"])
@@ -212,7 +216,10 @@ def _period(setting: Setting, load: Load) -> Iterator[Entry]:
 
 
 def _start(setting: Setting, load: Load, full: Gain) -> Entry:
-    """The same from the steady state of uniform overwrites."""
+    """Returns the entry on the write speed-up from another starting state.
+
+    The drive starts in the steady state of uniform overwrites, instead of filled once as in the other runs.
+    """
     base, made = setting.share_out(
         "start", lambda policy: run(SPEED, weeks_of(load), policy, shape(load), precondition="steady"), ("baseline", "rr_speed")
     )

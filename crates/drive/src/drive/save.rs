@@ -81,41 +81,6 @@ struct Image {
 }
 
 impl Drive {
-    /// Brings a drive without commands in flight to rest, the state in which it can be saved. No new operations are
-    /// pulled; operations in flight, in an encoder or waiting for a channel are finished. Data in the write buffer
-    /// stays there.
-    ///
-    /// # Panics
-    /// If commands are in flight.
-    pub fn rest(&mut self) {
-        assert!(self.commands_in_flight() == 0, "the host has nothing in flight with a drive that comes to rest");
-        self.quiesce();
-        self.pulling = false;
-        while self.ftl.is_encoding() || self.flash.has_armed_channel() {
-            let Some(at) = self.next_event() else { break };
-            self.run_instant(at);
-        }
-        self.pulling = true;
-    }
-
-    /// Completes the commands in flight. Returns false if the drive cannot: a worn-out drive may have too few free
-    /// blocks to serve anything but its own relocations.
-    pub fn complete_commands(&mut self) -> bool {
-        let mut done = Vec::new();
-        while self.commands_in_flight() > 0 {
-            self.advance_into(SimTime::FOREVER, &mut done);
-            if done.is_empty() {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Continues after a rest: marks every die as ready to look for work.
-    pub fn go_on(&mut self) {
-        (0..self.ftl.store.geometry.die_count).for_each(|die| self.out.mark_ready(kit::DieId(die)));
-    }
-
     /// Writes the state of a drive at rest ([`Drive::rest`]), followed by a checksum.
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
         let mut summed = Summed { inner: to, sum: Hasher::new() };
@@ -135,20 +100,13 @@ impl Drive {
             now,
             out,
             flash,
-            buffer,
-            last_turn_was_read,
+            // Without commands in flight, only the occupancy of the write buffer.
+            host,
             // Saved in a section of its own.
             ftl: _,
             // Determined by the description.
-            link: _,
-            link_is_ideal: _,
             user_bytes: _,
-            // Empty at rest, without commands in flight.
-            commands: _,
-            delivering: _,
-            arrivals: _,
-            waiting_for_slot: _,
-            completions: _,
+            // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.
             pulling: _,
@@ -163,8 +121,8 @@ impl Drive {
         });
         Image {
             now: *now,
-            last_turn_was_read: last_turn_was_read.clone(),
-            buffered_units: buffer.used(),
+            last_turn_was_read: flash.turns().collect(),
+            buffered_units: host.buffer().used(),
             queued_write_requests: signals.queued_write_requests,
             queued_write_pages: signals.queued_write_pages,
             last_host_activity: signals.last_host_activity,
@@ -237,9 +195,9 @@ impl Drive {
     /// Restores the state of a saved drive of the same description; `same_seed`: its random streams as well.
     fn restore(&mut self, image: Image, same_seed: bool) -> Result<(), String> {
         let signals = &mut self.out.signals;
-        let fits = image.last_turn_was_read.len() == self.last_turn_was_read.len()
+        let fits = image.last_turn_was_read.len() == self.flash.turns().count()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
-            && image.buffered_units <= self.buffer.capacity();
+            && image.buffered_units <= self.host.buffer().capacity();
         if !fits {
             return Err("its dies or its write buffer are not those of this drive".to_owned());
         }
@@ -254,8 +212,8 @@ impl Drive {
         signals.buffered_pages = image.buffered_units;
         (signals.no_space, signals.hold) = (image.no_space, image.hold);
         signals.update_work(image.now);
-        self.buffer.restore(image.buffered_units);
-        self.last_turn_was_read = image.last_turn_was_read;
+        self.host.restore_buffer(image.buffered_units);
+        self.flash.restore_turns(&image.last_turn_was_read);
         if same_seed {
             self.flash.restore_random_times(image.random_times);
         }
@@ -268,11 +226,11 @@ impl Drive {
     /// Takes over the units that waited in the write buffer of the adopted drive: into this drive's buffer, or, if
     /// there is none or they do not fit, directly into flash, without simulated time. The clock starts anew at zero.
     fn take_over(&mut self, waiting: &[Lpn]) {
-        if waiting.len() as u64 > self.buffer.capacity() {
+        if waiting.len() as u64 > self.host.buffer().capacity() {
             self.ftl.program_untimed(waiting, self.now);
             return;
         }
-        self.buffer.restore(waiting.len() as u64);
+        self.host.restore_buffer(waiting.len() as u64);
         self.out.signals.buffered_pages = waiting.len() as u64;
         self.ftl.accept_adopted(waiting, self.now, &mut self.out);
     }

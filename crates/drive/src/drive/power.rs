@@ -28,7 +28,7 @@ impl Drive {
     /// If commands are in flight.
     pub fn fail_power(&mut self, down: Nanos) -> PowerFailure {
         assert!(self.commands_in_flight() == 0, "the host stops before power fails");
-        let buffered_units = self.buffer.used();
+        let buffered_units = self.host.buffer().used();
         let recording = self.recording;
         self.program_buffer();
         self.recording = recording;

@@ -1,0 +1,211 @@
+//! The drive: its stages, its door (`submit`, `next_event`, `advance`), and access for reports.
+
+mod power;
+mod rest;
+mod router;
+mod save;
+
+use crate::description::Description;
+use crate::statistics::Statistics;
+use flash::Flash;
+use ftl::Ftl;
+use host::Host;
+use kit::{CommandId, Completion, HostCommand, Lpn, Op, Outbox, Part, SimTime, UNIT_BYTES};
+
+pub use power::PowerFailure;
+pub use save::{Identity, Resumed};
+
+/// Number of instants without a completion after which [`Drive::advance_into`] returns.
+const QUIET_INSTANTS: u32 = 100_000;
+
+/// A drive. It is a plain value: two drives in one process share no state.
+pub struct Drive {
+    now: SimTime,
+    out: Outbox,
+    host: Host,
+    ftl: Ftl,
+    flash: Flash,
+    user_bytes: u64,
+    /// False while the drive is brought to rest: free dies pull nothing from the FTL.
+    pulling: bool,
+    recording: bool,
+    spare_parts: Vec<Part>,
+    /// Measurements so far.
+    pub statistics: Statistics,
+}
+
+impl Drive {
+    /// Creates the drive of a validated description, empty and at rest.
+    pub fn new(description: &Description, seed: u64) -> std::io::Result<Drive> {
+        Ok(Drive::with_ftl(description, description.build_ftl(seed)?, seed))
+    }
+
+    /// Creates a drive like [`Drive::new`], but with a given flash translation layer, which was built for the same
+    /// description ([`Description::build_ftl_with`]).
+    pub fn with_ftl(description: &Description, ftl: Ftl, seed: u64) -> Drive {
+        let geometry = description.geometry();
+        let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
+        let host = Host::new(&description.host, &description.buffer);
+        out.signals.buffer_capacity_pages = host.buffer().capacity();
+        Drive {
+            now: SimTime::ZERO,
+            out,
+            host,
+            flash: Flash::new(&description.flash, &geometry, seed),
+            user_bytes: ftl.store.user_units * UNIT_BYTES,
+            ftl,
+            pulling: true,
+            recording: true,
+            spare_parts: Vec::with_capacity(64),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Returns the user capacity in bytes.
+    pub fn user_bytes(&self) -> u64 {
+        self.user_bytes
+    }
+
+    /// Returns the simulated time.
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Returns the flash translation layer, for preconditioning, saving and reports.
+    pub fn ftl(&self) -> &Ftl {
+        &self.ftl
+    }
+
+    /// Returns the flash, for reports.
+    pub fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// Returns the flash translation layer of a drive at rest for modification, to bring it to a starting state.
+    pub fn ftl_mut(&mut self) -> &mut Ftl {
+        assert!(self.flash_is_at_rest(), "the state of a drive is changed from outside only while it is at rest");
+        &mut self.ftl
+    }
+
+    /// Returns true if no flash operation is waiting or running.
+    fn flash_is_at_rest(&self) -> bool {
+        self.out.operations.in_use() == 0
+    }
+
+    /// Returns the journal: records of internal events, if enabled. The observer that enabled it drains it.
+    pub fn journal(&mut self) -> &mut kit::Journal {
+        &mut self.out.journal
+    }
+
+    /// Returns the physical history, if enabled: for comparing runs.
+    pub fn history(&mut self) -> &mut kit::History {
+        &mut self.out.history
+    }
+
+    /// Lets the policy learn the state of the drive, once the drive has its starting state, and starts the measurement.
+    pub fn adopt(&mut self) {
+        self.ftl.adopt(self.now, &mut self.out);
+        self.statistics.restart(self.now, &self.flash, &self.ftl);
+    }
+
+    /// Gives the policy the future accesses of the workload that begins now.
+    pub fn set_future(&mut self, future: &std::sync::Arc<ftl::policy::future::Future>) {
+        self.ftl.set_future(future, self.now);
+    }
+
+    /// Sets whether commands submitted from now on are counted in the statistics. Switching recording on restarts the
+    /// measurement.
+    pub fn record(&mut self, recording: bool) {
+        if recording && !self.recording {
+            self.statistics.restart(self.now, &self.flash, &self.ftl);
+        }
+        self.recording = recording;
+    }
+
+    /// Discards all measurements so far, except the log of commands, and begins a new measurement.
+    pub fn restart_measurement(&mut self) {
+        self.statistics.restart(self.now, &self.flash, &self.ftl);
+    }
+
+    /// Returns the number of pending events: ends of operations in progress, arrivals, and timers.
+    pub fn pending_events(&self) -> usize {
+        self.out.events.len()
+    }
+
+    /// Returns the number of commands submitted and not completed.
+    pub fn commands_in_flight(&self) -> u64 {
+        self.out.signals.commands_in_flight
+    }
+
+    /// Returns true if commands wait because the device's queue or its write buffer is full.
+    pub fn is_full(&self) -> bool {
+        self.host.is_full()
+    }
+
+    /// Prefetches the tables that commands on these units will read. Does not affect the simulation.
+    #[inline]
+    pub fn hint(&mut self, units: &[Lpn], writes: bool) {
+        self.ftl.hint(units, writes);
+    }
+
+    /// Submits a command that arrives at instant `at`, which must not be in the past. A command that arrives now is
+    /// handled before any later event. Returns the id by which the journal's records identify the command until it
+    /// completes.
+    ///
+    /// # Panics
+    /// If the range is not in the drive, or empty where the command needs one.
+    #[inline]
+    pub fn submit(&mut self, command: HostCommand, at: SimTime) -> CommandId {
+        assert!(at >= self.now, "a command cannot arrive in the past");
+        let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
+        assert!(command.op == Op::Flush || in_range, "{command:?} is not in a drive of {} bytes", self.user_bytes);
+        self.host.submit(command, at, self.recording, self.now, &mut self.out)
+    }
+
+    /// Returns the instant of the next event: now, if a command was submitted for now or a die is ready.
+    #[inline]
+    pub fn next_event(&self) -> Option<SimTime> {
+        if self.host.has_arrivals() || !self.out.ready.is_empty() {
+            return Some(self.now);
+        }
+        self.out.events.next_time()
+    }
+
+    /// Handles all events up to and including `until`, one whole instant after another. Returns after the first instant
+    /// that produced a completion, or at `until`.
+    pub fn advance(&mut self, until: SimTime) -> &[Completion] {
+        self.run_until(until, u32::MAX);
+        self.host.completions()
+    }
+
+    /// Advances like [`Drive::advance`], but swaps the completions into `done`, whose previous content is discarded.
+    /// After many instants without a completion it returns early, with none, so that the caller can end the run: a
+    /// worn-out drive may have too few free blocks to serve anything but its own relocations.
+    pub fn advance_into(&mut self, until: SimTime, done: &mut Vec<Completion>) {
+        self.run_until(until, QUIET_INSTANTS);
+        self.host.swap_completions(done);
+    }
+
+    fn run_until(&mut self, until: SimTime, instants: u32) {
+        self.host.clear_completions();
+        for _ in 0..instants {
+            match self.next_event() {
+                Some(at) if at <= until => self.run_instant(at),
+                Some(_) => {
+                    self.now = until;
+                    break;
+                }
+                None => {
+                    if until < SimTime::FOREVER {
+                        self.now = until;
+                    }
+                    break;
+                }
+            }
+            if !self.host.completions().is_empty() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Bringing a drive to rest: quiescing, programming the write buffer, shutting down.
+
+use super::Drive;
+use kit::{Bytes, HostCommand, Op, SimTime};
+
+impl Drive {
+    /// Brings the drive to rest: starts no new programs, collections or rewrites, and finishes the operations in
+    /// flight.
+    pub fn quiesce(&mut self) {
+        self.pulling = false;
+        while !self.flash_is_at_rest() || self.host.has_arrivals() {
+            let Some(at) = self.next_event() else { break };
+            self.run_instant(at);
+        }
+        self.pulling = true;
+    }
+
+    /// Programs all data in the write buffer, as a flush command of the host would, and waits until it is done.
+    /// Recording is switched off, and stays off.
+    pub fn program_buffer(&mut self) {
+        if self.host.buffer().used() == 0 {
+            return;
+        }
+        self.record(false);
+        self.submit(HostCommand { op: Op::Flush, tag: u32::MAX, offset: Bytes(0), length: Bytes(0) }, self.now);
+        loop {
+            let done = self.advance(SimTime::FOREVER);
+            if done.is_empty() || done.iter().any(|completion| completion.op == Op::Flush && completion.tag == u32::MAX) {
+                return;
+            }
+        }
+    }
+
+    /// Shuts down gracefully: programs the data in the write buffer, lets the policy move the pages it must, and brings
+    /// the drive to rest. `go_on` is asked every 65,536 steps; if it returns false, the shutdown is cut short.
+    pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
+        self.ftl.begin_shutdown(&mut self.out);
+        let mut steps = 0u64;
+        while let Some(at) = self.next_event() {
+            if self.ftl.has_shut_down(self.now, &mut self.out) {
+                break;
+            }
+            self.route();
+            self.run_instant(at.min(self.next_event().unwrap_or(at)));
+            steps += 1;
+            if steps.is_multiple_of(65_536) && !go_on(self.now) {
+                break;
+            }
+        }
+        self.ftl.end_shutdown();
+        self.quiesce();
+    }
+
+    /// Brings a drive without commands in flight to rest, the state in which it can be saved. No new operations are
+    /// pulled; operations in flight, in an encoder or waiting for a channel are finished. Data in the write buffer
+    /// stays there.
+    ///
+    /// # Panics
+    /// If commands are in flight.
+    pub fn rest(&mut self) {
+        assert!(self.commands_in_flight() == 0, "the host has nothing in flight with a drive that comes to rest");
+        self.quiesce();
+        self.pulling = false;
+        while self.ftl.is_encoding() || self.flash.has_armed_channel() {
+            let Some(at) = self.next_event() else { break };
+            self.run_instant(at);
+        }
+        self.pulling = true;
+    }
+
+    /// Completes the commands in flight. Returns false if the drive cannot: a worn-out drive may have too few free
+    /// blocks to serve anything but its own relocations.
+    pub fn complete_commands(&mut self) -> bool {
+        let mut done = Vec::new();
+        while self.commands_in_flight() > 0 {
+            self.advance_into(SimTime::FOREVER, &mut done);
+            if done.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Continues after a rest: marks every die as ready to look for work.
+    pub fn go_on(&mut self) {
+        (0..self.ftl.store.geometry.die_count).for_each(|die| self.out.mark_ready(kit::DieId(die)));
+    }
+}

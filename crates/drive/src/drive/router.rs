@@ -1,0 +1,233 @@
+//! The router: passes events and the output of each stage on to the stage they are meant for.
+
+use super::Drive;
+use flash::Dispatch;
+use host::Request;
+use kit::queue::Class;
+use kit::{CommandId, Demand, DieId, Event, Ledger, Owner, SimTime};
+
+impl Drive {
+    /// Handles everything that happens at one instant: completed operations, then arrivals, then the choices of idle
+    /// dies, then timers.
+    pub(super) fn run_instant(&mut self, at: SimTime) {
+        self.now = at;
+        loop {
+            while let Some(event) = self.out.events.pop_at(at, Class::Arrival) {
+                self.handle(event);
+            }
+            while let Some(command) = self.host.next_arrival() {
+                self.arrive(command);
+            }
+            // An operation that a die starts takes time: only a timer or an event of zero duration can add work at this
+            // instant.
+            if !self.out.ready.is_empty() {
+                self.dispatch_ready();
+                if self.out.events.next_time() != Some(at) && !self.host.has_arrivals() {
+                    break;
+                }
+            } else if let Some(event) = self.out.events.pop_at(at, Class::Timer) {
+                self.handle(event);
+            } else {
+                break;
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle(&mut self, event: Event) {
+        match event {
+            Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
+            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
+            Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out),
+            Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
+            Event::Arrival(command) => self.arrive(command),
+            Event::Admitted(command) => self.serve(command),
+            Event::Delivered(slot) => {
+                if let Some(part) = self.host.delivered(slot) {
+                    self.complete(part.command, &part.ledger);
+                }
+            }
+            Event::Timer(timer) => self.ftl.timer(timer, self.now, &mut self.out),
+        }
+        self.route();
+    }
+
+    /// Dispatches every die that is marked as ready: each may have work.
+    fn dispatch_ready(&mut self) {
+        let mut index = 0;
+        while index < self.out.ready.len() {
+            let die = self.out.ready[index];
+            index += 1;
+            self.out.unmark_ready(die);
+            self.dispatch(die);
+            self.route();
+        }
+        self.out.ready.clear();
+    }
+
+    /// Starts the next operation of a die: one that waits for it, or one that it pulls from the FTL.
+    #[inline]
+    fn dispatch(&mut self, die: DieId) {
+        let mut demand = self.ftl.demand(die);
+        let reads_wait = loop {
+            match self.flash.dispatch(die, &demand, self.now, &mut self.out) {
+                Dispatch::Busy => return,
+                Dispatch::Started => return self.ftl.die_started(die, self.now, &mut self.out),
+                Dispatch::Pull { reads_wait } => break reads_wait,
+                Dispatch::PullUrgent => {
+                    if self.pull(die) {
+                        return;
+                    }
+                    demand = Demand { urgent_move: false, ..self.ftl.demand(die) };
+                }
+            }
+        };
+        if self.pull(die) {
+            return;
+        }
+        let despite_hold = reads_wait && self.ftl.waits_for_reads(die);
+        if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
+            self.ftl.die_started(die, self.now, &mut self.out);
+        } else {
+            self.ftl.set_idle(die, self.now, &mut self.out);
+        }
+    }
+
+    /// Starts an operation of the FTL on a free die. Returns false if there is none, or the drive comes to rest.
+    #[inline]
+    fn pull(&mut self, die: DieId) -> bool {
+        let pulled = if self.pulling { self.ftl.pull(die, self.now, &mut self.out) } else { None };
+        if let Some(slot) = pulled {
+            self.flash.start(slot, self.now, &mut self.out);
+        }
+        pulled.is_some()
+    }
+
+    /// Passes what each stage left in the outbox on to the stage it is meant for, until nothing is left to pass on.
+    #[inline]
+    pub(super) fn route(&mut self) {
+        loop {
+            if !self.out.done.is_empty() {
+                self.route_done();
+            } else if !self.out.reads.is_empty() {
+                self.route_reads();
+            } else if !self.out.parts.is_empty() {
+                self.route_parts();
+            } else if let Some(encoding) = self.out.encodings.pop() {
+                self.flash.encode(&encoding, self.now, &mut self.out);
+            } else if self.out.buffer_released > 0 {
+                self.host.release_buffer_units(&mut self.out);
+                self.fill_buffer();
+            } else {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn route_reads(&mut self) {
+        let mut index = 0;
+        while index < self.out.reads.len() {
+            let slot = self.out.reads[index];
+            self.flash.push_read(slot, self.now, &mut self.out);
+            index += 1;
+        }
+        self.out.reads.clear();
+    }
+
+    #[inline]
+    fn route_done(&mut self) {
+        let mut index = 0;
+        while index < self.out.done.len() {
+            let slot = self.out.done[index];
+            index += 1;
+            let operation = self.out.operations[slot];
+            let ledger = self.flash.ledger(slot);
+            self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
+            self.out.operations.release(slot);
+            let Owner::Command(command) = operation.owner else { continue };
+            if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out) {
+                // The ledger is used in place: copying it costs as much as adding it up.
+                self.statistics.record_command(self.host.command(command), self.now, ledger);
+                self.end(command);
+            }
+        }
+        self.out.done.clear();
+    }
+
+    #[inline]
+    fn route_parts(&mut self) {
+        let mut parts = std::mem::replace(&mut self.out.parts, std::mem::take(&mut self.spare_parts));
+        for part in &parts {
+            if self.host.part_ready(part.command, part.units, &part.ledger, self.now, &mut self.out) {
+                self.complete(part.command, &part.ledger);
+            }
+        }
+        parts.clear();
+        self.spare_parts = parts;
+    }
+
+    #[inline]
+    fn arrive(&mut self, command: CommandId) {
+        if self.host.arrive(command, self.now, &mut self.out) {
+            self.serve(command);
+            self.route();
+        }
+    }
+
+    /// Passes a command that is in the device to the FTL, or to the write buffer.
+    fn serve(&mut self, command: CommandId) {
+        match self.host.request(command, self.now) {
+            Request::Read(units) => {
+                let parts = self.ftl.read(command, units.first, units.count, self.now, &mut self.out);
+                self.host.expect_parts(command, parts);
+            }
+            Request::BufferedWrite => self.fill_buffer(),
+            Request::Write(units) => {
+                for index in 0..units.count {
+                    self.ftl.write(&units.unit(command, index, false), self.now, &mut self.out);
+                }
+            }
+            Request::Trim(units) => {
+                let (first, count) = units.inner();
+                self.ftl.trim(first, count, self.now, &mut self.out);
+                self.complete(command, &Ledger::default());
+            }
+            Request::Flush => self.ftl.flush(command, self.now, &mut self.out),
+        }
+    }
+
+    /// Passes units of waiting writes on to the FTL while the write buffer has space for them. A write is acknowledged
+    /// with its last unit.
+    fn fill_buffer(&mut self) {
+        while let Some(unit) = self.host.take_buffer_unit() {
+            self.ftl.write(&unit, self.now, &mut self.out);
+            // A unit that replaced a buffered one in place has released its space at once.
+            self.host.release_buffer_units(&mut self.out);
+            if unit.last {
+                let ledger = self.host.accepted(self.now);
+                self.complete(unit.command, &ledger);
+            }
+        }
+    }
+
+    /// Completes a command; `ledger` covers the time since it was in the device.
+    fn complete(&mut self, command: CommandId, ledger: &Ledger) {
+        self.statistics.record_command(self.host.command(command), self.now, ledger);
+        self.end(command);
+    }
+
+    /// Ends a command whose latency is recorded. Its queue slot goes to the next waiting command.
+    #[inline]
+    fn end(&mut self, command: CommandId) {
+        if self.statistics.sample_due() {
+            self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
+        }
+        if let Some(next) = self.host.complete(command, self.now, &mut self.out)
+            && self.host.admit(next, self.now, &mut self.out)
+        {
+            self.serve(next);
+            self.route();
+        }
+    }
+}

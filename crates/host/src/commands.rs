@@ -1,0 +1,237 @@
+//! The table of commands: their ranges, their outstanding parts, and the times before they were in the device.
+
+use kit::{Bytes, Cause, CommandId, Completion, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op, SimTime, Slab, UNIT_BYTES};
+
+/// A command between its submission and its completion.
+#[derive(Clone, Debug)]
+pub struct Command {
+    command: HostCommand,
+    submitted: SimTime,
+    /// Time spent waiting for a queue slot.
+    queued: Nanos,
+    /// Time spent crossing the link to the device.
+    linked: Nanos,
+    /// Parts that are not yet done.
+    remaining: u32,
+    recorded: bool,
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        let command = HostCommand { op: Op::Flush, tag: 0, offset: Bytes(0), length: Bytes(0) };
+        let (queued, linked) = (Nanos::ZERO, Nanos::ZERO);
+        Command { command, submitted: SimTime::ZERO, queued, linked, remaining: 0, recorded: false }
+    }
+}
+
+impl Command {
+    /// Returns the command as the host submitted it.
+    #[inline]
+    pub fn command(&self) -> &HostCommand {
+        &self.command
+    }
+
+    /// Returns true if the command is counted in the statistics.
+    #[inline]
+    pub fn is_recorded(&self) -> bool {
+        self.recorded
+    }
+
+    /// Returns the completion of the command at `now`.
+    #[inline]
+    pub fn completion(&self, now: SimTime) -> Completion {
+        let HostCommand { op, tag, length, .. } = self.command;
+        Completion { tag, op, submitted: self.submitted, completed: now, length }
+    }
+
+    /// Returns true if the command spent time before it was in the device.
+    #[inline]
+    pub fn came_late(&self) -> bool {
+        (self.queued.0 | self.linked.0) != 0
+    }
+
+    /// Charges the time before the command was in the device.
+    pub fn charge_arrival(&self, ledger: &mut Ledger) {
+        ledger.charge(Cause::HostQueue, self.queued);
+        ledger.charge(Cause::Link, self.linked);
+    }
+}
+
+/// The commands between their submission and their completion.
+#[derive(Clone, Debug)]
+pub struct Commands(Slab<Command>);
+
+impl Default for Commands {
+    fn default() -> Self {
+        Commands(Slab::with_capacity(1024))
+    }
+}
+
+impl Commands {
+    /// Enters a command that is submitted to arrive at `at`.
+    #[inline]
+    pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool) -> CommandId {
+        let slot = self.0.take();
+        // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
+        let HostCommand { op, tag, offset, length } = command;
+        let state = &mut self.0[slot];
+        state.command.op = op;
+        state.command.tag = tag;
+        state.command.offset = offset;
+        state.command.length = length;
+        state.submitted = at;
+        state.queued = Nanos::ZERO;
+        state.linked = Nanos::ZERO;
+        state.recorded = recorded;
+        CommandId(slot)
+    }
+
+    /// Records that a command got its queue slot at `now`.
+    #[inline]
+    pub fn dequeued(&mut self, command: CommandId, now: SimTime) {
+        let state = &mut self.0[command.0];
+        state.queued = now.since(state.submitted);
+    }
+
+    /// Records the time that a command takes to cross the link.
+    #[inline]
+    pub fn crosses_link(&mut self, command: CommandId, time: Nanos) {
+        self.0[command.0].linked = time;
+    }
+
+    /// Sets the number of parts after which a command is done.
+    #[inline]
+    pub fn expect_parts(&mut self, command: CommandId, parts: u32) {
+        self.0[command.0].remaining = parts;
+    }
+
+    /// Counts a part that is done. Returns true if it was the last one.
+    #[inline]
+    pub fn part_done(&mut self, command: CommandId) -> bool {
+        let state = &mut self.0[command.0];
+        state.remaining -= 1;
+        state.remaining == 0
+    }
+
+    /// Removes a command that is done.
+    #[inline]
+    pub fn release(&mut self, command: CommandId) {
+        self.0.release(command.0);
+    }
+}
+
+impl std::ops::Index<CommandId> for Commands {
+    type Output = Command;
+    #[inline]
+    fn index(&self, command: CommandId) -> &Command {
+        &self.0[command.0]
+    }
+}
+
+/// The mapping units that a command's range touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitRange {
+    /// The first unit.
+    pub first: Lpn,
+    /// Number of units.
+    pub count: u32,
+    /// True if the range covers the whole first unit.
+    whole_first: bool,
+    /// True if the range covers the whole last unit.
+    whole_last: bool,
+}
+
+impl UnitRange {
+    /// Returns the units that a command touches.
+    pub fn of(command: &HostCommand) -> UnitRange {
+        let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
+        let first = start / UNIT_BYTES;
+        let last = end.div_ceil(UNIT_BYTES);
+        let aligned = (start % UNIT_BYTES == 0, end % UNIT_BYTES == 0);
+        let single = last - first == 1;
+        UnitRange {
+            first: Lpn(u32::try_from(first).expect("validated: an address in the drive")),
+            count: u32::try_from(last - first).expect("validated: a length in the drive"),
+            whole_first: aligned.0 && (!single || aligned.1),
+            whole_last: aligned.1 && (!single || aligned.0),
+        }
+    }
+
+    fn is_whole(&self, index: u32) -> bool {
+        (index > 0 || self.whole_first) && (index + 1 < self.count || self.whole_last)
+    }
+
+    /// Returns the unit at position `index` of the range of a write.
+    #[inline]
+    pub fn unit(&self, command: CommandId, index: u32, buffered: bool) -> HostUnit {
+        let (whole, last) = (self.is_whole(index), index + 1 == self.count);
+        HostUnit { command, lpn: Lpn(self.first.0 + index), whole, last, buffered }
+    }
+
+    /// Returns the units that are covered completely, those that a trim deallocates: the first one and their number.
+    pub fn inner(&self) -> (Lpn, u32) {
+        if self.count == 0 || self.count == 1 && !self.whole_first {
+            return (self.first, 0);
+        }
+        let skip = u32::from(!self.whole_first);
+        (Lpn(self.first.0 + skip), self.count - skip - u32::from(!self.whole_last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(offset: u64, length: u64) -> UnitRange {
+        UnitRange::of(&HostCommand { op: Op::Write, tag: 0, offset: Bytes(offset), length: Bytes(length) })
+    }
+
+    /// Every range of sectors within six units, against a count sector by sector.
+    #[test]
+    fn every_small_range_touches_and_covers_the_units_that_its_sectors_do() {
+        const SECTORS: u64 = UNIT_BYTES / kit::SECTOR_BYTES;
+        for start in 0..6 * SECTORS {
+            for end in start + 1..=6 * SECTORS {
+                let range = units(start * kit::SECTOR_BYTES, (end - start) * kit::SECTOR_BYTES);
+                let covered = |unit: u64| (unit * SECTORS..(unit + 1) * SECTORS).filter(|at| (start..end).contains(at)).count();
+                let touched: Vec<u32> = (0..6).filter(|&unit| covered(unit) > 0).map(|unit| unit as u32).collect();
+                let of_range: Vec<HostUnit> = (0..range.count).map(|index| range.unit(CommandId(0), index, false)).collect();
+                assert_eq!(of_range.iter().map(|unit| unit.lpn.0).collect::<Vec<_>>(), touched, "{start}..{end}");
+                let whole = |unit: u32| covered(u64::from(unit)) as u64 == SECTORS;
+                assert!(of_range.iter().all(|unit| unit.whole == whole(unit.lpn.0)), "{start}..{end}");
+                let last = touched.last().copied();
+                assert!(of_range.iter().all(|unit| unit.last == (Some(unit.lpn.0) == last)), "{start}..{end}");
+                let (first, count) = range.inner();
+                let inner: Vec<u32> = (first.0..first.0 + count).collect();
+                assert_eq!(inner, touched.into_iter().filter(|&unit| whole(unit)).collect::<Vec<_>>(), "{start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_flush_touches_nothing() {
+        let range = units(0, 0);
+        assert_eq!((range.count, range.inner().1), (0, 0));
+    }
+
+    #[test]
+    fn a_command_is_done_with_its_last_part_and_charges_the_time_before_it_was_in_the_device() {
+        let mut commands = Commands::default();
+        let command = HostCommand { op: Op::Read, tag: 7, offset: Bytes(0), length: Bytes(8192) };
+        let id = commands.submit(command, SimTime(100), true);
+        assert!(!commands[id].came_late());
+        commands.dequeued(id, SimTime(130));
+        commands.crosses_link(id, Nanos(5));
+        commands.expect_parts(id, 2);
+        assert!(!commands.part_done(id) && commands.part_done(id));
+        let mut ledger = Ledger::default();
+        commands[id].charge_arrival(&mut ledger);
+        assert!(commands[id].came_late() && commands[id].is_recorded());
+        assert_eq!((ledger.get(Cause::HostQueue), ledger.get(Cause::Link)), (Nanos(30), Nanos(5)));
+        assert_eq!(commands[id].completion(SimTime(250)).latency(), Nanos(150));
+        // A slot that is used again keeps nothing of the command before.
+        commands.release(id);
+        let again = commands.submit(command, SimTime(300), false);
+        assert!(again == id && !commands[again].came_late() && !commands[again].is_recorded());
+    }
+}

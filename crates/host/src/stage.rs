@@ -1,0 +1,237 @@
+//! The host stage: the path of a command to the device and of its data and its completion back.
+
+use crate::HostConfig;
+use crate::buffer::{Buffer, BufferConfig};
+use crate::commands::{Command, Commands, UnitRange};
+use crate::interface::HostInterface;
+use crate::queue::DeviceQueue;
+use kit::history::Entry;
+use kit::queue::Class;
+use kit::{
+    Bytes, Cause, CommandId, Completion, Event, HostCommand, HostUnit, Ledger, Op, Outbox, Part, SimTime, Slab, UNIT_BYTES,
+};
+use std::collections::VecDeque;
+
+/// A command in the device, as the FTL is to serve it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Look up these units. The FTL states the number of parts ([`Host::expect_parts`]).
+    Read(UnitRange),
+    /// Program these units; each is a part.
+    Write(UnitRange),
+    /// The units go through the write buffer ([`Host::take_buffer_unit`]).
+    BufferedWrite,
+    /// Deallocate the units that the range covers completely; then the command is done.
+    Trim(UnitRange),
+    /// Make every acknowledged write durable; the flush is one part.
+    Flush,
+}
+
+/// Commands between host and FTL: their table, the device queue, the link and the write buffer.
+pub struct Host {
+    commands: Commands,
+    /// Commands that arrive now.
+    arrivals: VecDeque<CommandId>,
+    queue: DeviceQueue,
+    link: Box<dyn HostInterface>,
+    /// True if the link neither limits nor delays commands, so that it can be passed over.
+    link_is_free: bool,
+    /// Parts of reads whose data crosses the link to the host.
+    delivering: Slab<Part>,
+    buffer: Buffer,
+    completions: Vec<Completion>,
+}
+
+impl Host {
+    /// Returns the host stage of a validated description, without commands.
+    pub fn new(config: &HostConfig, buffer: &BufferConfig) -> Host {
+        let link = config.interface.build(());
+        Host {
+            commands: Commands::default(),
+            arrivals: VecDeque::with_capacity(64),
+            queue: DeviceQueue::new(link.queue_depth()),
+            link_is_free: link.is_free(),
+            link,
+            delivering: Slab::with_capacity(1024),
+            buffer: Buffer::new(buffer),
+            completions: Vec::with_capacity(64),
+        }
+    }
+
+    /// Enters a command that arrives `at`. It is counted in the statistics if `recorded` is true.
+    #[inline]
+    pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool, now: SimTime, out: &mut Outbox) -> CommandId {
+        let id = self.commands.submit(command, at, recorded);
+        if at == now {
+            self.arrivals.push_back(id);
+        } else {
+            out.events.push(at, Class::Arrival, Event::Arrival(id));
+        }
+        id
+    }
+
+    /// Returns true if commands arrive now.
+    #[inline]
+    pub fn has_arrivals(&self) -> bool {
+        !self.arrivals.is_empty()
+    }
+
+    /// Takes the next of the commands that arrive now.
+    #[inline]
+    pub fn next_arrival(&mut self) -> Option<CommandId> {
+        self.arrivals.pop_front()
+    }
+
+    /// Handles the arrival of a command: it takes a queue slot, or waits for one. Returns true if the command is in the
+    /// device at once.
+    #[inline]
+    pub fn arrive(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
+        out.signals.commands_in_flight += 1;
+        out.signals.last_host_activity = now;
+        self.link_is_free || self.queue.try_acquire(command) && self.admit(command, now, out)
+    }
+
+    /// Sends a command that has a queue slot over the link. Returns true if the command is in the device at once;
+    /// otherwise [`Event::Admitted`] follows.
+    pub fn admit(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
+        self.commands.dequeued(command, now);
+        let HostCommand { op, length, .. } = *self.commands[command].command();
+        let at = self.link.admit(if op == Op::Write { length } else { Bytes(0) }, now);
+        self.commands.crosses_link(command, at.since(now));
+        if at > now {
+            out.events.push(at, Class::Arrival, Event::Admitted(command));
+        }
+        at == now
+    }
+
+    /// Returns the request of a command that is in the device.
+    #[inline]
+    pub fn request(&mut self, command: CommandId, now: SimTime) -> Request {
+        let units = UnitRange::of(self.commands[command].command());
+        match self.commands[command].command().op {
+            Op::Read => {
+                // Held back until all parts are known.
+                self.commands.expect_parts(command, u32::MAX);
+                Request::Read(units)
+            }
+            Op::Write if self.buffer.is_present() => {
+                self.buffer.arrive(command, now);
+                Request::BufferedWrite
+            }
+            Op::Write => {
+                self.commands.expect_parts(command, units.count);
+                Request::Write(units)
+            }
+            Op::Trim => Request::Trim(units),
+            Op::Flush => {
+                self.commands.expect_parts(command, 1);
+                Request::Flush
+            }
+        }
+    }
+
+    /// Sets the number of parts of a read.
+    #[inline]
+    pub fn expect_parts(&mut self, command: CommandId, parts: u32) {
+        self.commands.expect_parts(command, parts);
+    }
+
+    /// Takes the next unit that a write command brings into the buffer, if there is one and it has space.
+    #[inline]
+    pub fn take_buffer_unit(&mut self) -> Option<HostUnit> {
+        let (command, index) = self.buffer.take_unit()?;
+        Some(UnitRange::of(self.commands[command].command()).unit(command, index, true))
+    }
+
+    /// Returns the ledger of the oldest command at the buffer, which has brought all its units: the time since it came
+    /// to the buffer.
+    pub fn accepted(&mut self, now: SimTime) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.charge(Cause::BufferFull, now.since(self.buffer.front_done()));
+        ledger
+    }
+
+    /// Frees the buffer space of units that have been programmed or replaced.
+    #[inline]
+    pub fn release_buffer_units(&mut self, out: &mut Outbox) {
+        self.buffer.release(std::mem::take(&mut out.buffer_released));
+        out.signals.buffered_pages = self.buffer.used();
+    }
+
+    /// Sends the data of a part that is ready, if it has any, over the link to the host. Returns true if that was the
+    /// last part of its command, and is with the host at once.
+    #[inline]
+    pub fn part_ready(&mut self, command: CommandId, units: u32, ledger: &Ledger, now: SimTime, out: &mut Outbox) -> bool {
+        if units == 0 || self.link_is_free {
+            return self.commands.part_done(command);
+        }
+        let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), now);
+        let slot = self.delivering.put(Part { command, ledger: *ledger, units });
+        self.delivering[slot].ledger.charge(Cause::Link, at.since(now));
+        out.events.push(at, Class::Done, Event::Delivered(slot));
+        false
+    }
+
+    /// Handles the arrival of a part's data at the host ([`Event::Delivered`]). Returns the part if it was the last one
+    /// of its command.
+    #[inline]
+    pub fn delivered(&mut self, slot: u32) -> Option<Part> {
+        let part = self.delivering[slot];
+        self.delivering.release(slot);
+        self.commands.part_done(part.command).then_some(part)
+    }
+
+    /// Returns a command between its submission and its completion.
+    #[inline]
+    pub fn command(&self, command: CommandId) -> &Command {
+        &self.commands[command]
+    }
+
+    /// Completes a command. Returns the command that takes its queue slot, if one waits.
+    #[inline]
+    pub fn complete(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> Option<CommandId> {
+        let state = &self.commands[command];
+        let HostCommand { op, tag, offset, .. } = *state.command();
+        out.history.note(|| Entry::completed(now, op, offset.0, tag));
+        self.completions.push(state.completion(now));
+        self.commands.release(command);
+        out.signals.commands_in_flight -= 1;
+        out.signals.last_host_activity = now;
+        if self.link_is_free { None } else { self.queue.release() }
+    }
+
+    /// Returns the completions since they were last cleared.
+    #[inline]
+    pub fn completions(&self) -> &[Completion] {
+        &self.completions
+    }
+
+    /// Forgets the completions so far.
+    #[inline]
+    pub fn clear_completions(&mut self) {
+        self.completions.clear();
+    }
+
+    /// Swaps the completions into `done`, whose previous content is discarded.
+    #[inline]
+    pub fn swap_completions(&mut self, done: &mut Vec<Completion>) {
+        done.clear();
+        std::mem::swap(&mut self.completions, done);
+    }
+
+    /// Returns the write buffer.
+    #[inline]
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Restores the occupancy of the write buffer of a saved drive.
+    pub fn restore_buffer(&mut self, units: u64) {
+        self.buffer.restore(units);
+    }
+
+    /// Returns true if commands wait at the host, because the device queue or the write buffer is full.
+    pub fn is_full(&self) -> bool {
+        self.queue.has_waiting() || self.buffer.has_waiting()
+    }
+}
