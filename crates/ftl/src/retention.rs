@@ -11,7 +11,7 @@
 use crate::map::{BlockState, Store};
 use kit::{BlockId, Nanos, SimTime, effective_wear_class};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A block that must be emptied by a certain instant. Stale once the block has been erased.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -28,6 +28,7 @@ pub(crate) struct RetentionImage {
     owed: Vec<u32>,
     background: Vec<VecDeque<Due>>,
     armed: Option<SimTime>,
+    timers: BTreeSet<SimTime>,
     powered_since: i64,
 }
 
@@ -71,8 +72,10 @@ pub(crate) struct Retention {
     /// For each write mode, the time after its first program at which a block is moved in the background (none: never),
     /// and the blocks waiting for it.
     background: Vec<(Option<Nanos>, VecDeque<Due>)>,
-    /// Instant for which the timer is armed.
-    pub armed: Option<SimTime>,
+    /// Instant for which the timer was armed last; none if it has fired since.
+    armed: Option<SimTime>,
+    /// Instants of all pending timers: a timer stays pending when an earlier one is armed.
+    timers: BTreeSet<SimTime>,
     /// Largest number of valid units allowed in each mode, so that all of them can be moved in half its shortest limit.
     pub max_limited_units: Vec<u64>,
     /// Like `max_limited_units`, but for the time after which blocks are moved in the background: data is not moved into a mode
@@ -111,6 +114,7 @@ impl Retention {
             moving: *moving,
             background,
             armed: None,
+            timers: BTreeSet::new(),
             max_limited_units,
             max_background_units,
             least_margin: None,
@@ -127,20 +131,22 @@ impl Retention {
             owed: self.owed.clone(),
             background: self.background.iter().map(|(_, queue)| queue.clone()).collect(),
             armed: self.armed,
+            timers: self.timers.clone(),
             powered_since: self.powered_since,
         }
     }
 
     /// Restores saved deadlines; an error if they were saved under limits of another shape.
     pub fn restore(&mut self, image: RetentionImage) -> Result<(), String> {
-        let RetentionImage { classes, owed, background, armed, powered_since } = image;
+        let RetentionImage { classes, owed, background, armed, timers, powered_since } = image;
         let shape = |classes: &[Vec<VecDeque<Due>>]| classes.iter().map(Vec::len).collect::<Vec<_>>();
         let fits =
             shape(&classes) == shape(&self.classes) && (owed.len(), background.len()) == (self.owed.len(), self.background.len());
         if !fits {
             return Err("its retention limits are not those of this drive".to_owned());
         }
-        (self.classes, self.owed, self.armed, self.powered_since) = (classes, owed, armed, powered_since);
+        (self.classes, self.owed, self.powered_since) = (classes, owed, powered_since);
+        (self.armed, self.timers) = (armed, timers);
         for ((_, queue), saved) in self.background.iter_mut().zip(background) {
             *queue = saved;
         }
@@ -246,6 +252,25 @@ impl Retention {
         self.heads(store).map(|(_, at)| at).min()
     }
 
+    /// Handles the timer that fires at `now`.
+    pub fn timer_fired(&mut self, now: SimTime) {
+        self.armed = None;
+        while self.timers.first().is_some_and(|&at| at <= now) {
+            self.timers.pop_first();
+        }
+    }
+
+    /// Arms the timer for `at` unless it is armed for an earlier instant. Returns true if an event must be scheduled for
+    /// it. A timer that is pending for the same instant serves: otherwise each timer that became obsolete would leave
+    /// another one behind whenever it fires.
+    pub fn must_arm(&mut self, at: SimTime) -> bool {
+        let sooner = self.armed.is_none_or(|armed| at < armed);
+        if sooner {
+            self.armed = Some(at);
+        }
+        sooner && self.timers.insert(at)
+    }
+
     /// Returns the queues that are not empty, by index, and the instant at which the first block of each is due.
     fn heads<'a>(&'a self, store: &'a Store) -> impl Iterator<Item = (usize, SimTime)> + 'a {
         let limited = self.classes.iter().flatten().map(|queue| queue.front().map(|due| self.move_start(store, due)));
@@ -280,5 +305,44 @@ impl Retention {
         let margin = limit.saturating_sub_unsigned(now.0);
         self.least_margin = Some(self.least_margin.map_or(margin, |least| least.min(margin)));
         self.misses += u64::from(margin < 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::Rng;
+
+    fn retention() -> Retention {
+        let moving = MoveTimes { die_share: 1.0, block: Nanos(1), encode: 0.0, block_units: 1, user_units: 1, dies: 1 };
+        Retention::new(vec![Vec::new()], vec![None], 1, Nanos::ZERO, &moving)
+    }
+
+    /// Against a list of the scheduled events: a requested instant is never without an event at or before it, and no
+    /// instant has two events, however often the next deadline changes.
+    #[test]
+    fn one_timer_is_pending_for_each_instant() {
+        let (mut retention, mut rng) = (retention(), Rng::stream(1, "test"));
+        let (mut now, mut events) = (SimTime::ZERO, Vec::new());
+        for _ in 0..100_000 {
+            if rng.chance(0.5) && !events.is_empty() {
+                now = *events.iter().min().expect("not empty");
+                let fired = events.iter().position(|&at| at == now).expect("an event");
+                events.swap_remove(fired);
+                retention.timer_fired(now);
+            }
+            // The next deadline: soon after one just seen, or far away.
+            let range = if rng.chance(0.5) { 10 } else { 1000 };
+            let at = now + Nanos(1 + rng.below(range));
+            if retention.must_arm(at) {
+                events.push(at);
+            }
+            assert!(events.iter().any(|&event| event <= at), "no timer for {at:?} at {now:?}: {events:?}");
+            let mut distinct = events.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert_eq!(distinct.len(), events.len(), "{events:?}");
+        }
+        assert!(events.len() < 1000, "{} timers", events.len());
     }
 }

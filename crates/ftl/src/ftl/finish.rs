@@ -199,7 +199,7 @@ impl Ftl {
     /// Queues the blocks that are due for relocation: those whose retention limit is near before anything else on their
     /// die, those to be moved in the background when the die has nothing else to do.
     pub(super) fn retention_due(&mut self, now: SimTime, out: &mut Outbox) {
-        self.retention.armed = None;
+        self.retention.timer_fired(now);
         while let Some((block, urgent)) = self.retention.take_due(&self.store, now) {
             let die = self.store.geometry.die_of(block);
             let erase_count = self.store.erase_count(block);
@@ -211,8 +211,7 @@ impl Ftl {
 
     pub(crate) fn arm_retention(&mut self, now: SimTime, out: &mut Outbox) {
         let Some(at) = self.retention.next_due(&self.store) else { return };
-        if self.retention.armed.is_none_or(|armed| at < armed) {
-            self.retention.armed = Some(at);
+        if self.retention.must_arm(at) {
             out.events.push(at.max(now), Class::Timer, Event::Timer(Timer::Retention));
         }
     }
