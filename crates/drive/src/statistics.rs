@@ -64,13 +64,13 @@ impl TimelineRow {
 pub struct Timeline {
     start: SimTime,
     shift: u32,
+    /// Rows up to the last one in which a command completed.
     rows: Vec<TimelineRow>,
-    used: usize,
 }
 
 impl Default for Timeline {
     fn default() -> Self {
-        Timeline { start: SimTime::ZERO, shift: FIRST_WIDTH_SHIFT, rows: vec![TimelineRow::default(); ROWS], used: 0 }
+        Timeline { start: SimTime::ZERO, shift: FIRST_WIDTH_SHIFT, rows: Vec::new() }
     }
 }
 
@@ -83,25 +83,30 @@ impl Timeline {
             self.halve();
             index = (at.since(self.start).0 >> self.shift) as usize;
         }
-        let fresh = index >= self.used;
-        self.used = self.used.max(index + 1);
+        let fresh = index >= self.rows.len();
+        if fresh {
+            self.rows.resize(index + 1, TimelineRow::default());
+        }
         (&mut self.rows[index], fresh)
     }
 
+    /// Merges pairs of rows. A last row without a partner stays as it is.
     fn halve(&mut self) {
-        for index in 0..ROWS / 2 {
+        let half = self.rows.len().div_ceil(2);
+        for index in 0..half {
             let mut merged = self.rows[2 * index];
-            merged.merge(&self.rows[2 * index + 1]);
+            if let Some(later) = self.rows.get(2 * index + 1) {
+                merged.merge(later);
+            }
             self.rows[index] = merged;
         }
-        self.rows[ROWS / 2..].fill(TimelineRow::default());
-        self.used = self.used.div_ceil(2);
+        self.rows.truncate(half);
         self.shift += 1;
     }
 
     /// Returns the rows, each with its start \[ns from the start of the measurement\].
     pub fn rows(&self) -> impl Iterator<Item = (u64, &TimelineRow)> + '_ {
-        self.rows[..self.used].iter().enumerate().map(|(index, row)| ((index as u64) << self.shift, row))
+        self.rows.iter().enumerate().map(|(index, row)| ((index as u64) << self.shift, row))
     }
 
     /// Returns the width of a row \[ns\].

@@ -8,6 +8,7 @@ const SUB: usize = 1 << SUB_BITS;
 /// Counts of `u64` values in log-linear buckets: exact below 2048, then at most 0.098 % wide.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    /// Counts of the buckets up to the highest octave with a value.
     counts: Vec<u64>,
     total: u64,
     min: u64,
@@ -27,7 +28,7 @@ pub struct Bucket {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { counts: vec![0; bucket_of(u64::MAX) + 1], total: 0, min: u64::MAX, max: 0 }
+        Histogram { counts: Vec::new(), total: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -54,10 +55,20 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.counts[bucket_of(value)] += 1;
+        let bucket = bucket_of(value);
+        if bucket >= self.counts.len() {
+            self.grow(bucket);
+        }
+        self.counts[bucket] += 1;
         self.total += 1;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// Adds buckets up to the end of the octave of `bucket`.
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        self.counts.resize((bucket / SUB + 1) * SUB, 0);
     }
 
     /// Returns the number of values recorded.
@@ -106,6 +117,9 @@ impl Histogram {
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
