@@ -27,13 +27,13 @@ demo: build ## Build, run one workload under two policies, write a report.
 	@echo
 	@echo "The report: $(CURDIR)/target/demo/report.html"
 
-build: $(VENV)/.stamp-engine ## Build the engine and install ssdlab in .venv.
+build: $(VENV)/.stamp-engine $(VENV)/.stamp-papers ## Build the engine; install ssdlab and the experiments in .venv.
 
-test: $(VENV)/.stamp-dev $(VENV)/.stamp-engine ## Run every test, in Rust and in Python.
+test: $(VENV)/.stamp-dev build ## Run every test, in Rust and in Python.
 	cargo test --workspace --locked
 	$(BIN)/pytest
 
-lint: $(VENV)/.stamp-dev ## Check format, style and types.
+lint: $(VENV)/.stamp-dev $(VENV)/.stamp-papers ## Check format, style and types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check python tests/python bench papers examples
@@ -50,7 +50,7 @@ bench: tools ## Measure the speed of the fixed scenarios; a line is added to ben
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
-	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_RUNTIME") maturin
+	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_RUNTIME") maturin flit_core
 	{ sed -n 1p requirements.lock; $(VENV)/lock/bin/python -m pip freeze; } > $(VENV)/lock/runtime
 	$(VENV)/lock/bin/python -m pip install --quiet $$($(BIN)/python -c "$$LIST_DEV")
 	{ sed -n 1,2p requirements-dev.lock; $(VENV)/lock/bin/python -m pip freeze | grep -vxFf $(VENV)/lock/runtime; } \
@@ -63,7 +63,7 @@ export LIST_DEV = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb
 clean: ## Remove all that was made: builds, the demo, .venv.
 	rm -rf target $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python -name '*.so' -delete
-	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python papers tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- what the targets stand on --------------------------------------------------------------------------------
 
@@ -88,4 +88,9 @@ $(VENV)/.stamp-dev: requirements-dev.lock $(VENV)/.stamp-run
 
 $(VENV)/.stamp-engine: $(ENGINE) $(VENV)/.stamp-run
 	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin develop --release --locked
+	touch $@
+
+# Without a look at the registry: what it is built with and runs on is in requirements.lock, and ssdlab is built here.
+$(VENV)/.stamp-papers: papers/pyproject.toml $(VENV)/.stamp-run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable papers
 	touch $@

@@ -11,9 +11,9 @@ A drive and a workload in, a :class:`Result` out::
 Everything that the command line does is here too, under the same names.
 """
 
-from ssdlab import _engine, cell, policy, traces
+from ssdlab import _engine, cell, charts, policy, traces
 from ssdlab.comparison import Comparison
-from ssdlab.drives import Drive, Preset, check, describe, policies, presets, reference, schema
+from ssdlab.drives import Drive, DriveLike, Preset, check, describe, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
@@ -21,9 +21,9 @@ from ssdlab.logs import HistoryDifference, compare_histories, read_commands, rea
 from ssdlab.policy import BlockMove, PageMove, Policy
 from ssdlab.results import Latency, Result
 from ssdlab.sessions import Session
-from ssdlab.simulate import Progress, compare, run
+from ssdlab.simulate import PolicyLike, Progress, compare, run
 from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
-from ssdlab.workloads import Workload
+from ssdlab.workloads import Workload, WorkloadLike
 
 #: Version, and a hash of the engine's sources: builds of equal sources have equal values.
 __version__ = _engine.build()
@@ -32,6 +32,7 @@ __all__ = [
     "BlockMove",
     "Comparison",
     "Drive",
+    "DriveLike",
     "HistoryDifference",
     "InputError",
     "Interrupted",
@@ -41,14 +42,17 @@ __all__ = [
     "PageMove",
     "Policy",
     "PolicyError",
+    "PolicyLike",
     "Preset",
     "Progress",
     "Result",
     "Session",
     "TraceFit",
     "Workload",
+    "WorkloadLike",
     "__version__",
     "cell",
+    "charts",
     "check",
     "compare",
     "compare_histories",

@@ -16,6 +16,8 @@ from ssdlab.files import check_new_file, new_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = ["Axis", "Chart", "Mark", "Series", "check_chart_file", "has_matplotlib"]
+
 #: Size of a picture [inches], and its resolution [dots per inch].
 _SIZE, _DPI = (7.2, 4.5), 160
 _WARNING = "#b3261e"

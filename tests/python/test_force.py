@@ -14,8 +14,8 @@ import pytest
 import ssdlab
 from ssdlab import exchange
 from ssdlab.manifest import strangers
-from ssdlab.papers.outcome import Outcome
-from ssdlab.papers.page import save as save_page
+from ssdlab_papers.outcome import Outcome
+from ssdlab_papers.page import save as save_page
 
 RESULT = ["drive.toml", "latency.parquet", "manifest.json", "report.html", "summary.json", "timeline.parquet", "workload.toml"]
 ROOT = Path(__file__).parents[2]

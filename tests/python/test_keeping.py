@@ -17,8 +17,8 @@ import pytest
 import typer
 
 import ssdlab
+import ssdlab_papers as papers
 from conftest import SSDLAB
-from ssdlab import papers
 from ssdlab.cli import keeping
 from ssdlab.cli.options import Targets
 

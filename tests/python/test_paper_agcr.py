@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from ssdlab.analyses import access
-from ssdlab.papers import agcr
-from ssdlab.papers.agcr import costs, figures, shares, why
-from ssdlab.papers.agcr.loads import NAMES, OF_MSR, is_of_the_paper, length, loads, note_on
-from ssdlab.papers.agcr.runs import POLICIES, RIVALS, Run
-from ssdlab.papers.entry import Entry
-from ssdlab.papers.setting import Setting
-from ssdlab.papers.traces import KNOWN, MSR_VOLUMES, Load, Traces
+from ssdlab_papers import agcr
+from ssdlab_papers.agcr import costs, figures, shares, why
+from ssdlab_papers.agcr.loads import NAMES, OF_MSR, is_of_the_paper, length, loads, note_on
+from ssdlab_papers.agcr.runs import POLICIES, RIVALS, Run
+from ssdlab_papers.entry import Entry
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.traces import KNOWN, MSR_VOLUMES, Load, Traces
 
 
 def measured(**fields) -> Run:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ssdlab.papers.autoftl import checks, gaps, results, runs
-from ssdlab.papers.autoftl.results import Found
-from ssdlab.papers.autoftl.runs import ENTERPRISE, MOBILE, Case, Life, Replay, cases, live, replay
-from ssdlab.papers.setting import Setting
-from ssdlab.papers.traces import Traces
+from ssdlab_papers.autoftl import checks, gaps, results, runs
+from ssdlab_papers.autoftl.results import Found
+from ssdlab_papers.autoftl.runs import ENTERPRISE, MOBILE, Case, Life, Replay, cases, live, replay
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.traces import Traces
 
 
 @pytest.fixture(scope="module")

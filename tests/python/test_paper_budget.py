@@ -7,11 +7,11 @@ import dataclasses
 import pytest
 
 import ssdlab
-from ssdlab.papers.budget import results, runs, tables
-from ssdlab.papers.budget.results import Board, Found
-from ssdlab.papers.budget.runs import BASELINE, CONTENDERS, Busy, Run
-from ssdlab.papers.setting import Setting
-from ssdlab.papers.traces import Traces
+from ssdlab_papers.budget import results, runs, tables
+from ssdlab_papers.budget.results import Board, Found
+from ssdlab_papers.budget.runs import BASELINE, CONTENDERS, Busy, Run
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.traces import Traces
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import ssdlab
-from ssdlab.papers.entry import Entry, Picture, Table
-from ssdlab.papers.ofwar import examples, figures, power, sweeps, synthetic, wear
-from ssdlab.papers.ofwar.loads import LENGTHS, OF_THE_PAPER, loads, note_of
-from ssdlab.papers.ofwar.runs import SHAPES, Effect, Run, shape
-from ssdlab.papers.scaling import scale_to
-from ssdlab.papers.setting import Setting
-from ssdlab.papers.traces import Traces
+from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.ofwar import examples, figures, power, sweeps, synthetic, wear
+from ssdlab_papers.ofwar.loads import LENGTHS, OF_THE_PAPER, loads, note_of
+from ssdlab_papers.ofwar.runs import SHAPES, Effect, Run, shape
+from ssdlab_papers.scaling import scale_to
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.traces import Traces
 
 
 def measured(**fields) -> Run:

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import ssdlab
-from ssdlab import papers
+import ssdlab_papers as papers
 from ssdlab.charts import Axis, Chart, Series
 from ssdlab.cli import app
-from ssdlab.papers import Entry, Outcome, Picture, Setting, Table
-from ssdlab.papers.page import markdown, save
+from ssdlab_papers import Entry, Outcome, Picture, Setting, Table
+from ssdlab_papers.page import markdown, save
 
 PAGE = """\
 | experiment | what | met | missed | shown |
@@ -113,7 +113,7 @@ def test_the_folder_is_whole_and_the_same_each_time(outcome, tmp_path):
 
 
 def test_without_matplotlib_there_is_a_page_without_pictures(outcome, tmp_path, monkeypatch):
-    monkeypatch.setattr("ssdlab.papers.page.has_matplotlib", lambda: False)
+    monkeypatch.setattr("ssdlab_papers.page.has_matplotlib", lambda: False)
     folder = save([outcome], tmp_path / "plain")
     assert not (folder / "pictures").exists()
     assert "![" not in (folder / "RESULTS.md").read_text()

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 import ssdlab
-from ssdlab.papers.retention import codes, lifetimes, loads, queueing, wear, weeks
-from ssdlab.papers.retention.runs import CODES, SPEED, Gain, Run, run, written_down
-from ssdlab.papers.setting import Setting
-from ssdlab.papers.traces import Traces
 from ssdlab.traces import retention, trace_info
+from ssdlab_papers.retention import codes, lifetimes, loads, queueing, wear, weeks
+from ssdlab_papers.retention.runs import CODES, SPEED, Gain, Run, run, written_down
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.traces import Traces
 
 WEEK = 7 * 86_400
 

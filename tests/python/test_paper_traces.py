@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab.papers import traces as module
-from ssdlab.papers.traces import KNOWN, Traces
+from ssdlab_papers import traces as module
+from ssdlab_papers.traces import KNOWN, Traces
 
 LOOK_ALIKES = sorted((Path(module.__file__).parent / "lookalikes").glob("*.toml"))
 DAY = 86_400 * 10_000_000

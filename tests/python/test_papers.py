@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from ssdlab import cell, papers
+import ssdlab_papers as papers
+from ssdlab import cell
 
 #: Conditions at which cells are drawn one by one: step, cycles, age, and other fields.
 POINTS = (

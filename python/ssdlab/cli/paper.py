@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,7 @@ from ssdlab.files import undisturbed
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssdlab.papers import Outcome
+    from ssdlab.experiments import Outcome
 
 _COLOURS = {"met": "green", "missed": "red", "shown": "dim"}
 _Traces = typer.Option(
@@ -40,23 +40,22 @@ def paper(
     quiet: options.Quiet = False,
 ) -> None:
     """Run published experiments: show our value beside each published one, which values are missed, and why."""
-    from ssdlab import papers
-    from ssdlab.papers.page import save
-    from ssdlab.papers.traces import Traces
+    from ssdlab.experiments import find
 
+    experiments = find()
+    summaries = experiments.summaries()
     if not names:
         if out is not None or traces is not None:
-            raise InputError(f"no experiment is named: expected one or more of {', '.join(papers.EXPERIMENTS)}, or `all`")
-        _list(json)
+            raise InputError(f"no experiment is named: expected one or more of {', '.join(summaries)}, or `all`")
+        _list(summaries, json)
         return
-    wanted = _wanted(names, [*papers.EXPERIMENTS])
+    wanted = _wanted(names, [*summaries])
     with _reserved(out, force):
-        Traces(traces)  # Reports a missing folder now, not after minutes.
         outcomes: list[Outcome] = []
         ending = Ending()
 
         def write(path: Path) -> None:
-            save(outcomes, path, force=force)
+            experiments.save(outcomes, path, force=force)
             if path == out and not quiet:
                 _say_what_was_written(out, outcomes)
 
@@ -64,7 +63,7 @@ def paper(
         try:
             for name in wanted:
                 with work_bar(name, quiet or json) as progress:
-                    outcomes.append(papers.run(name, quick, traces, progress))
+                    outcomes.append(experiments.run(name, quick, traces, progress))
                 if not json:
                     _show(standard_output(), outcomes[-1])
         except KeyboardInterrupt:
@@ -87,20 +86,18 @@ def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return documents[0] if len(documents) == 1 else {"experiments": documents}
 
 
-def _list(json: bool) -> None:
+def _list(summaries: Mapping[str, str], json: bool) -> None:
     """Prints the list of experiments."""
     from rich.table import Table
 
-    from ssdlab import papers
-
     if json:
-        print_json({"experiments": [{"name": each, "summary": papers.summary(each)} for each in papers.EXPERIMENTS]})
+        print_json({"experiments": [{"name": name, "summary": summary} for name, summary in summaries.items()]})
         return
     table = Table(box=None, header_style="bold")
     table.add_column("name")
     table.add_column("what")
-    for each in papers.EXPERIMENTS:
-        table.add_row(each, papers.summary(each))
+    for name, summary in summaries.items():
+        table.add_row(name, summary)
     standard_output().print(table)
 
 

@@ -1,0 +1,68 @@
+"""Reproductions of published experiments: each published value beside the value measured here.
+
+Each experiment is a module or a package, with one line in :data:`EXPERIMENTS`. It yields its entries as it measures
+them, with the pictures and tables that belong to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+
+from ssdlab.cell.pool import ProgressHook
+from ssdlab.errors import unknown_name
+from ssdlab_papers import agcr, autoftl, budget, cell, ofwar, retention
+from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.outcome import Outcome
+from ssdlab_papers.page import save
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.traces import Traces
+
+__all__ = ["EXPERIMENTS", "Entry", "Outcome", "Picture", "Setting", "Table", "run", "save", "summaries"]
+
+#: Experiments by name.
+EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] = {
+    "cell": cell.experiment,
+    "ofwar": ofwar.experiment,
+    "retention": retention.experiment,
+    "agcr": agcr.experiment,
+    "autoftl": autoftl.experiment,
+    "budget": budget.experiment,
+}
+
+
+def summaries() -> dict[str, str]:
+    """Returns the one-line description of each experiment, by name: the first line of its docstring."""
+    return {name: (each.__doc__ or "").split("\n", 1)[0].rstrip(".") for name, each in EXPERIMENTS.items()}
+
+
+def run(
+    name: str,
+    quick: bool = False,
+    traces: str | PathLike[str] | None = None,
+    progress: ProgressHook | None = None,
+) -> Outcome:
+    """Runs an experiment.
+
+    Args:
+        name: Name of the experiment.
+        quick: Draw fewer samples and measure less where the full size takes minutes.
+        traces: Folder that is searched by name for the traces of the works. For a trace that is not found, its
+            look-alike is run.
+        progress: Called with the share of the current part that is done, and a line of text.
+
+    Raises:
+        InputError: there is no experiment of this name or no such folder, or a file in it cannot be read.
+    """
+    if name not in EXPERIMENTS:
+        raise unknown_name("experiment", name, [*EXPERIMENTS])
+    found = [*EXPERIMENTS[name](Setting(quick=quick, traces=Traces(traces), progress=progress))]
+    return Outcome(
+        name=name,
+        summary=summaries()[name],
+        quick=quick,
+        traces=traces is not None,
+        entries=tuple(each for each in found if isinstance(each, Entry)),
+        pictures=tuple(each for each in found if isinstance(each, Picture)),
+        tables=tuple(each for each in found if isinstance(each, Table)),
+    )

@@ -1,0 +1,27 @@
+"""OFWAR: on-demand fast write and rewrite (Wu and Zhang, IEEE Transactions on Computers 2014).
+
+Published values are asserted only on the paper's own traces, if they are available and whole. On other loads only
+mechanisms are asserted: the order of the policies, signs, and the shapes of curves that the text states (POLICIES 8).
+Nothing is tuned to reach a published figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.ofwar import examples, figures, parallelism, power, sweeps, synthetic, wear
+from ssdlab_papers.setting import Setting
+
+__all__ = ["experiment"]
+
+
+def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """OFWAR's evaluation: figures 3, 4 and 9 to 20, with controls, by parallelism, speed and wear; power failure."""
+    yield from examples.entries()
+    yield from figures.entries(setting)
+    yield from parallelism.entries(setting)
+    yield from synthetic.entries(setting)
+    yield from sweeps.entries(setting)
+    yield from wear.entries(setting)
+    yield from power.entries(setting)

@@ -1,0 +1,50 @@
+"""Outcome of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab_papers.entry import Entry, Picture, Table
+
+#: Verdicts, in the order in which they are counted.
+VERDICTS = ("met", "missed", "shown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Outcome of an experiment. Iterating over it yields its entries."""
+
+    #: Name of the experiment.
+    name: str
+    #: One-line description of the experiment.
+    summary: str
+    #: True if the quick form was run.
+    quick: bool
+    #: True if a user's folder of traces was searched.
+    traces: bool = False
+    #: Published values beside the measured ones, in a fixed order.
+    entries: tuple[Entry, ...]
+    #: Charts that belong to the entries.
+    pictures: tuple[Picture, ...] = ()
+    #: Tables of the numbers behind the entries.
+    tables: tuple[Table, ...] = ()
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of entries by verdict."""
+        return {verdict: sum(entry.verdict == verdict for entry in self.entries) for verdict in VERDICTS}
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes of the entries without duplicates, in the order of first use."""
+        return [*dict.fromkeys(entry.note for entry in self.entries if entry.note)]
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the outcome as a JSON object: name, form, counts by verdict, and entries."""
+        entries = [entry.as_json() for entry in self.entries]
+        return {"experiment": self.name, "quick": self.quick, **self.counts, "entries": entries}

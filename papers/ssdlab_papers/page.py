@@ -1,0 +1,104 @@
+"""The results page: every entry in Markdown with the pictures, and the same entries in JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+from ssdlab.charts import has_matplotlib
+from ssdlab.files import write_folder
+from ssdlab_papers.entry import Entry, Table
+from ssdlab_papers.outcome import VERDICTS, Outcome
+
+__all__ = ["markdown", "save"]
+
+_PAGE, _DOCUMENT, _PICTURES, _TABLES = "RESULTS.md", "results.json", "pictures", "tables"
+_COLUMNS = ("", "where", "what", "published", "standing", "ours", "accepted", "note")
+_LEGEND = """\
+**met**: ours lies in the accepted range; **missed**: it does not, and the note says why; **shown**: there is nothing to meet, \
+ours stands beside what is published. *Standing* is how the published value is known: stated in the work, found in a public \
+source, derived, recalled, or assumed. *Other workload*: not the trace that the work ran, so that only mechanisms are asserted."""
+
+
+def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: bool = False) -> Path:
+    """Writes the results to a folder: ``RESULTS.md``, ``results.json``, ``pictures/*.svg`` and ``tables/*.csv``.
+
+    Equal outcomes give equal files. Without matplotlib no pictures are written.
+
+    Raises:
+        InputError: the folder is not empty (unless `force` is set and ssdlab wrote all of its content), or cannot be
+            created.
+    """
+
+    def write(path: Path) -> None:
+        pictures = [picture for outcome in outcomes for picture in outcome.pictures] if has_matplotlib() else []
+        (path / _PAGE).write_text(markdown(outcomes, pictures=bool(pictures)), encoding="utf-8")
+        document = {"experiments": [outcome.as_json() for outcome in outcomes]}
+        (path / _DOCUMENT).write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        if pictures:
+            (path / _PICTURES).mkdir()
+        for picture in pictures:
+            picture.chart.save(path / _PICTURES / f"{picture.name}.svg")
+        tables = [table for outcome in outcomes for table in outcome.tables]
+        if tables:
+            (path / _TABLES).mkdir()
+        for table in tables:
+            _write_table(table, path / _TABLES / f"{table.name}.csv")
+
+    return write_folder(Path(folder), "papers", write, force=force)
+
+
+def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
+    """Returns the page in Markdown; with `pictures`, it shows the picture files that are written beside it."""
+    names = " ".join(outcome.name for outcome in outcomes)
+    quick = " --quick" if any(outcome.quick for outcome in outcomes) else ""
+    traces = " --traces DIR" if any(outcome.traces for outcome in outcomes) else ""
+    found = f"What `ssdlab paper {names}{quick}{traces}` found; this page is generated."
+    lines = ["# Published results", "", found, "", _LEGEND, ""]
+    lines += _rows(
+        ("experiment", "what", *VERDICTS),
+        [(f"[{each.name}](#{each.name})", each.summary, *map(str, each.counts.values())) for each in outcomes],
+    )
+    for outcome in outcomes:
+        lines += ["", f"## {outcome.name}", "", f"{outcome.summary}.", *_works(outcome)]
+        lines += [line for number, note in enumerate(outcome.notes, 1) for line in ("", f"({number}) {note}")]
+        if pictures:
+            lines += [
+                line for picture in outcome.pictures for line in ("", f"![{picture.chart.title}]({_PICTURES}/{picture.name}.svg)")
+            ]
+        lines += [line for table in outcome.tables for line in ("", f"[{table.title}]({_TABLES}/{table.name}.csv)")]
+    return "\n".join(lines) + "\n"
+
+
+def _works(outcome: Outcome) -> Iterator[str]:
+    """Yields the lines of one table of entries per work, in the order in which the works first appear."""
+    notes = outcome.notes
+    for work in dict.fromkeys(entry.work for entry in outcome):
+        yield from ("", f"### {work}", "")
+        yield from _rows(_COLUMNS, [_cells(entry, notes) for entry in outcome if entry.work == work])
+
+
+def _cells(entry: Entry, notes: list[str]) -> tuple[str, ...]:
+    verdict = f"**{entry.verdict}**" if entry.verdict == "missed" else entry.verdict
+    note = f"({notes.index(entry.note) + 1})" if entry.note else ""
+    return verdict, entry.where, entry.what, entry.published, entry.standing, entry.shown, entry.accepted, note
+
+
+def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the lines of a Markdown table."""
+    return [_row(columns), "|" + " --- |" * len(columns), *map(_row, rows)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    # An unescaped bar would end the cell, and an underscore could start italics.
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("_", "\\_") for cell in cells) + " |"
+
+
+def _write_table(table: Table, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows(table.rows)

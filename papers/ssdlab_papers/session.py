@@ -1,0 +1,14 @@
+"""The session that all experiments of a process share.
+
+They run the same drives many times under different policies and loads, and the session keeps what depends on the drive
+alone.
+"""
+
+from __future__ import annotations
+
+from ssdlab import Session
+
+_SHARED = Session()
+
+run = _SHARED.run
+lifetime = _SHARED.lifetime
