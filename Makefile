@@ -36,14 +36,15 @@ test: $(VENV)/.stamp-dev build ## Run every test, in Rust and in Python.
 lint: $(VENV)/.stamp-dev $(VENV)/.stamp-papers ## Check format, style and types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python tests/python bench papers examples
-	$(BIN)/ruff format --check python tests/python bench papers examples
+	$(BIN)/python tools/style.py
+	$(BIN)/ruff check python tests/python bench papers examples tools
+	$(BIN)/ruff format --check python tests/python bench papers examples tools
 	$(BIN)/mypy
 
 format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	cargo fmt --all
-	$(BIN)/ruff check --fix python tests/python bench papers examples
-	$(BIN)/ruff format python tests/python bench papers examples
+	$(BIN)/ruff check --fix python tests/python bench papers examples tools
+	$(BIN)/ruff format python tests/python bench papers examples tools
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py

@@ -1,6 +1,7 @@
 //! Embeds the version and a hash of the engine's sources, so that results and saved drives say which engine made them.
 //!
-//! The hash covers the sources of the engine's crates, the presets and the lock file: a build with local changes has its own.
+//! The hash covers the sources of the engine's crates, the presets and the lock file: a build with local changes has
+//! its own.
 
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -30,7 +31,7 @@ fn main() {
     println!("cargo:rustc-env=SSDLAB_BUILD={}+{hash}", env!("CARGO_PKG_VERSION"));
 }
 
-/// Adds the files of a folder, and of those in it, that have an extension; and has the build look again when one is added.
+/// Adds the files with an extension in a folder and in the folders below it. The build is repeated when one is added.
 fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     println!("cargo:rerun-if-changed={}", folder.display());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

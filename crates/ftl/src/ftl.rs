@@ -10,12 +10,12 @@ mod serve;
 
 use crate::collector::{Collector, RelocationRequest};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
+use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
 use crate::policy::{
-    Bits, BlockBytes, Bytes, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
-    Relocation, UnitBits, UnitRead, View,
+    Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
 use crate::retention::{MoveTimes, Retention};
 use crate::space::{AllocationClass, Space, Streams, Target};

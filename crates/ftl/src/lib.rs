@@ -10,6 +10,7 @@
 mod audit;
 mod collector;
 mod config;
+mod declared;
 mod endurance;
 mod ftl;
 mod index;

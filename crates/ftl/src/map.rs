@@ -5,8 +5,8 @@
 //! change an entry otherwise. The map stores a place as its unit number plus one, so that zeroed tables mean "unmapped"
 //! and ranges that are never touched cost no memory.
 
+use crate::declared::UnitBits;
 use crate::index::LeastValid;
-use crate::policy::UnitBits;
 use bytemuck::{Pod, Zeroable};
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
 

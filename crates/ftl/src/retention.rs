@@ -78,8 +78,8 @@ pub(crate) struct Retention {
     timers: BTreeSet<SimTime>,
     /// Largest number of valid units allowed in each mode, so that all of them can be moved in half its shortest limit.
     pub max_limited_units: Vec<u64>,
-    /// Like `max_limited_units`, but for the time after which blocks are moved in the background: data is not moved into a mode
-    /// that holds more units, because it would at once be due again.
+    /// Like `max_limited_units`, but for the time after which blocks are moved in the background: data is not moved
+    /// into a mode that holds more units, because it would at once be due again.
     pub max_background_units: Vec<u64>,
     /// Shortest time between a move and the limit that it had to meet \[ns; negative: missed\].
     pub least_margin: Option<i64>,
@@ -260,9 +260,9 @@ impl Retention {
         }
     }
 
-    /// Arms the timer for `at` unless it is armed for an earlier instant. Returns true if an event must be scheduled for
-    /// it. A timer that is pending for the same instant serves: otherwise each timer that became obsolete would leave
-    /// another one behind whenever it fires.
+    /// Arms the timer for `at` unless it is armed for an earlier instant. Returns true if an event must be scheduled: a
+    /// timer that is pending for the same instant serves. Otherwise each obsolete timer would leave another one behind
+    /// whenever it fires.
     pub fn must_arm(&mut self, at: SimTime) -> bool {
         let sooner = self.armed.is_none_or(|armed| at < armed);
         if sooner {

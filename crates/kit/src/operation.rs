@@ -81,7 +81,7 @@ pub struct Operation {
     pub owner: Owner,
 }
 
-/// Operations that the FTL has for a die, as far as the choice between them and the die's waiting reads depends on them.
+/// Operations that the FTL has for a die, as far as the choice between them and the waiting reads depends on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// True if a block of the die must be moved before its retention limit.

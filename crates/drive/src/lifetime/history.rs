@@ -75,7 +75,8 @@ impl Crossings<'_> {
     }
 }
 
-/// Repeats the workload until the drive is worn out, unless the caller, `max_passes` or the end of the clock stops it first.
+/// Repeats the workload until the drive is worn out, unless the caller, `max_passes` or the end of the clock stops it
+/// first.
 pub(super) fn full(
     plan: &Plan,
     mut drive: Drive,

@@ -2,9 +2,10 @@
 
 use super::future::Future;
 use super::{
-    Backup, BeforeDispatch, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Part, Placed,
+    Backup, BeforeDispatch, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
     PolicyConfig, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, before_dispatch_default,
 };
+use crate::declared::StateShare;
 use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Ppn, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,7 +72,7 @@ struct One {
     policy: Box<dyn ModePolicy>,
     needs: Needs,
     /// Its share of the declared state.
-    part: Part,
+    part: StateShare,
     /// For each mode of the table, the policy's own mode that corresponds to it.
     own: Vec<ModeId>,
 }
@@ -165,7 +166,7 @@ impl Combine {
             });
             let one = One {
                 name: name.clone(),
-                part: Part::new((bit, needs.bits_per_unit), (byte, needs.bytes_per_block)),
+                part: StateShare::new((bit, needs.bits_per_unit), (byte, needs.bytes_per_block)),
                 own: own.collect(),
                 needs,
                 policy,

@@ -1,0 +1,391 @@
+//! The contract of a mode policy: its needs, its calls, and what passes in them.
+
+use super::backup::Backup;
+use super::future::Future;
+use super::view::View;
+use kit::{Archive, Archived, BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
+use std::sync::Arc;
+
+/// Services that a policy needs from the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Number of write frontiers on each die for host data. Frontiers for relocations are added by the engine if the
+    /// drive separates them.
+    pub host_streams: u8,
+    /// Bits of declared state for each logical unit.
+    pub bits_per_unit: u8,
+    /// Bytes of declared state for each block.
+    pub bytes_per_block: u8,
+    /// True if the engine is to call [`ModePolicy::placed`].
+    pub placed: bool,
+    /// True if the engine is to call [`ModePolicy::dropped`].
+    pub dropped: bool,
+    /// True if the engine is to call [`ModePolicy::opened`] and [`ModePolicy::erased`].
+    pub blocks: bool,
+    /// True if the engine is to call [`ModePolicy::read_issued`].
+    pub reads: bool,
+    /// True if the engine is to call [`ModePolicy::read_done`].
+    pub reads_done: bool,
+    /// True if [`ModePolicy::score`] replaces the drive's victim rule.
+    pub scores: bool,
+    /// True if the policy moves data: the engine is to call [`ModePolicy::before_dispatch`] (urgent and forced moves,
+    /// wake-up time) and [`ModePolicy::idle`]. [`ModePolicy::drain`] is called in any case.
+    pub moves: bool,
+    /// With `moves`: true if the engine is to call [`ModePolicy::idle`] alone. The other calls are made whenever a die
+    /// chooses its next operation.
+    pub idle_only: bool,
+    /// Idle time of a die after which [`ModePolicy::idle`] is called; zero: at once.
+    pub idle_after: Nanos,
+    /// True if data of the first host stream and relocated data must not share a write frontier, because their modes
+    /// differ.
+    pub relocations_apart: bool,
+    /// True if the scope of a mode is the page, so that a block holds data of several write modes. The engine then
+    /// treats each block as written in [`ModePolicy::mode_of_old_data`], with the shortest retention limit of all
+    /// modes. The policy remembers the mode of each page and answers for its reads.
+    pub page_scope: bool,
+    /// True if the engine is to list the units in [`Moving::units`].
+    pub moving: bool,
+    /// True if [`ModePolicy::erase`] chooses among erase modes.
+    pub erases: bool,
+    /// True if the policy reads the age of the data that a host write replaces: [`Store::first_program`] of its block
+    /// is then loaded ahead.
+    pub ages: bool,
+}
+
+/// Write mode and stream chosen for a host write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteAnswer {
+    /// The write mode.
+    pub mode: ModeId,
+    /// Host stream whose frontier takes the data (below [`Needs::host_streams`]).
+    pub stream: u8,
+}
+
+/// Host write that is about to be bound to one program.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// Die that takes the write.
+    pub die: DieId,
+    /// Logical units that the program writes together, oldest first.
+    pub units: &'a [Lpn],
+    /// Units of host writes still queued behind this one that the die could take: those of the whole drive where idle
+    /// dies pull, otherwise those queued for the die.
+    pub waiting: u64,
+    /// Number of other idle dies that could take those units at once; 0 where each die has its own queue.
+    pub others_idle: u32,
+}
+
+/// Answer of a policy before a die chooses its next operation.
+#[derive(Clone, Copy, Debug)]
+pub enum BeforeDispatch {
+    /// A page that must be moved before any other operation starts.
+    Urgent(PageMove),
+    /// A page to be moved at once, beside other operations.
+    Forced(PageMove),
+    /// No move now. The instant, if there is one, at which the policy is to be called again even if nothing happens
+    /// until then.
+    Nothing(Option<SimTime>),
+}
+
+/// Makes the three calls that [`ModePolicy::before_dispatch`] combines, one after another.
+pub(super) fn before_dispatch_default<P: ModePolicy + ?Sized>(policy: &mut P, view: &mut View<'_>) -> BeforeDispatch {
+    match policy.urgent(view) {
+        Some(page_move) => BeforeDispatch::Urgent(page_move),
+        None => match policy.forced(view) {
+            Some(page_move) => BeforeDispatch::Forced(page_move),
+            None => BeforeDispatch::Nothing(policy.wake_at(view)),
+        },
+    }
+}
+
+/// Read of a unit in flash.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitRead {
+    /// Unit that is read.
+    pub lpn: Lpn,
+    /// Place that is read.
+    pub ppn: Ppn,
+    /// Reason of the read: for the host, to complete a partly written unit, or for a relocation.
+    pub reason: Reason,
+}
+
+/// Unit that has been bound to a place.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// Unit that was placed.
+    pub lpn: Lpn,
+    /// New place of the unit.
+    pub ppn: Ppn,
+    /// Write mode of the data.
+    pub mode: ModeId,
+    /// Reason of the program.
+    pub reason: Reason,
+    /// Host stream of the data; none for relocated data.
+    pub stream: Option<u8>,
+    /// Place of the copy that is superseded; none if the unit had no copy on flash.
+    pub superseded: Option<Ppn>,
+}
+
+/// Collection: a block that is being emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// Block that is emptied.
+    pub block: BlockId,
+    /// Reason of the collection.
+    pub reason: Reason,
+    /// True if the collection was begun because its die was idle, not because free blocks were needed.
+    pub background: bool,
+    /// Number of valid units when the collection began.
+    pub valid: u32,
+}
+
+/// Data that a collection is about to move with one program.
+#[derive(Clone, Copy, Debug)]
+pub struct Moving<'a> {
+    /// Collection that moves the data.
+    pub collection: Collection,
+    /// Units that are moved, in the order in which they lie in the block; empty unless [`Needs::moving`] is set.
+    pub units: &'a [Lpn],
+}
+
+/// Page that a policy requests to be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PageMove {
+    /// Unit that is moved.
+    pub lpn: Lpn,
+    /// Present place of its data. Nothing is moved if the map points elsewhere by the time of the move.
+    pub from: Ppn,
+    /// Reason of the move.
+    pub reason: Reason,
+    /// The write mode of the new copy.
+    pub mode: ModeId,
+    /// Instant from which the move goes before host writes. Absent: the move always yields to host writes.
+    pub deadline: Option<SimTime>,
+}
+
+/// Data that a policy requests to be moved in idle time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relocation {
+    /// One page.
+    Page(PageMove),
+    /// All valid data of a block, in the mode that [`ModePolicy::relocate`] chooses; an open block is closed first.
+    Block {
+        /// Block that is emptied.
+        block: BlockId,
+        /// Reason of the move.
+        reason: Reason,
+    },
+}
+
+/// An idle die, and the times for which it, its channel and the drive have been idle.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// Die that has nothing to do.
+    pub die: DieId,
+    /// Time for which the die has been idle; zero if it has only just become idle.
+    pub die_for: Nanos,
+    /// Channel of the die.
+    pub channel: ChannelId,
+    /// Time for which no die of the channel has been busy; none while one is, or while a host write waits.
+    pub channel_for: Option<Nanos>,
+    /// Time for which no die of the drive has been busy and no host command has arrived or completed; none while a die
+    /// is busy, a host write waits, or a host command or page move is in flight.
+    pub drive_for: Option<Nanos>,
+}
+
+/// Answer of a policy to a read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadAnswer {
+    /// Read mode. Absent: the read mode that belongs to the write mode of the block.
+    pub mode: Option<ModeId>,
+}
+
+/// Candidate for collection: of the closed blocks of one write mode on a die, the block with the fewest valid units.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Candidate block.
+    pub block: BlockId,
+    /// Number of its valid units.
+    pub valid: u32,
+    /// Units that the block can hold in its mode, less the valid ones.
+    pub invalid: u32,
+    /// Write mode of its data.
+    pub mode: ModeId,
+}
+
+/// Contract of a mode policy.
+pub trait ModePolicy: Send {
+    /// Returns the services that the policy needs from the engine. The answer never changes.
+    fn needs(&self) -> Needs;
+
+    /// Chooses the write mode and the stream of a host write that is being dispatched. Called again for the same data
+    /// if a free block had to be erased further first.
+    fn write(&mut self, dispatch: &Dispatch<'_>, view: &mut View<'_>) -> WriteAnswer;
+
+    /// Notifies the policy that a block has been taken to be emptied.
+    fn collecting(&mut self, _collection: &Collection, _view: &mut View<'_>) {}
+
+    /// Chooses the write mode of data that a collection moves.
+    fn relocate(&mut self, moving: &Moving<'_>, view: &mut View<'_>) -> ModeId;
+
+    /// Notifies the policy that a unit has been bound to a place. The map points there already; the program has not
+    /// completed.
+    fn placed(&mut self, _placed: &Placed, _view: &mut View<'_>) {}
+
+    /// Notifies the policy that a unit was trimmed.
+    fn dropped(&mut self, _lpn: Lpn, _view: &mut View<'_>) {}
+
+    /// Chooses the read mode of a unit in flash whose read is being issued. Called for the reads of collections only
+    /// where the scope of a mode is the page.
+    fn read_issued(&mut self, _read: &UnitRead, _view: &mut View<'_>) -> ReadAnswer {
+        ReadAnswer::default()
+    }
+
+    /// Notifies the policy that a host read of a unit in flash is done.
+    fn read_done(&mut self, _lpn: Lpn, _ppn: Ppn, _view: &mut View<'_>) {}
+
+    /// Returns the priority of collecting a block: the candidate with the highest score is collected. Called for the
+    /// closed block with the fewest valid units of each write mode. Within a mode, scores must not fall as valid units
+    /// become fewer.
+    fn score(&self, _candidate: &Candidate, _view: &mut View<'_>) -> f64 {
+        0.0
+    }
+
+    /// Chooses the erase mode of an emptied block.
+    fn erase(&mut self, _collection: &Collection, _view: &mut View<'_>) -> ModeId {
+        ModeId(0)
+    }
+
+    /// Chooses the list of free blocks from which a block is taken for a write mode that can be programmed on blocks of
+    /// `level` and deeper (lower) levels. There is a list for each level, and `lists` counts their blocks on the die;
+    /// the chosen list must not be empty. A block of a shallower (higher) level is first [erased
+    /// further](ModePolicy::lazy_erase). By default the nearest level that is deep enough, otherwise the nearest that
+    /// is not. Called only where erase modes have several levels.
+    fn free_list(&mut self, level: u8, lists: &[u32], _view: &mut View<'_>) -> u8 {
+        nearest_free_level(level, lists)
+    }
+
+    /// Chooses the erase mode of a lazy erase: a free block must be erased further before it can be used at `level`.
+    /// The mode must be of that level or deeper. Afterwards the block counts as erased in that mode in the first place,
+    /// its wear included. By default the first erase mode of that level, otherwise the first of the table.
+    fn lazy_erase(&mut self, _block: BlockId, level: u8, view: &mut View<'_>) -> ModeId {
+        view.space.erase_mode_of(level)
+    }
+
+    /// Notifies the policy that a free block has become a write frontier.
+    fn opened(&mut self, _block: BlockId, _view: &mut View<'_>) {}
+
+    /// Notifies the policy that a block has been erased: it is free again or, if worn out, retired.
+    fn erased(&mut self, _block: BlockId, _view: &mut View<'_>) {}
+
+    /// Returns a page that must be moved before any other operation starts. While there is one, or one is being moved,
+    /// no other operation is started except a collection that makes space for the move.
+    fn urgent(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// Returns a page to be moved at once, beside other operations.
+    fn forced(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// Returns the policy's request before a die chooses its next operation: [`ModePolicy::urgent`],
+    /// [`ModePolicy::forced`] and [`ModePolicy::wake_at`] in one call.
+    fn before_dispatch(&mut self, view: &mut View<'_>) -> BeforeDispatch {
+        before_dispatch_default(self, view)
+    }
+
+    /// Returns data to be moved in idle time. Called when a die has nothing else to do, at once or after
+    /// [`Needs::idle_after`].
+    fn idle(&mut self, _idle: &Idle, _view: &mut View<'_>) -> Option<Relocation> {
+        None
+    }
+
+    /// Returns a page that must be moved before a graceful shutdown can end.
+    fn drain(&mut self, _view: &mut View<'_>) -> Option<PageMove> {
+        None
+    }
+
+    /// Notifies the policy of a power failure: volatile state that it cannot save in time is lost. Declared state is
+    /// saved with the map, however long that takes. By default the policy loses nothing and reports nothing.
+    fn power_fails(&mut self, _view: &mut View<'_>) -> Option<Backup> {
+        None
+    }
+
+    /// Returns the instant at which [`ModePolicy::urgent`] and [`ModePolicy::forced`] are to be called again even if
+    /// nothing happens until then.
+    fn wake_at(&self, _view: &mut View<'_>) -> Option<SimTime> {
+        None
+    }
+
+    /// Notifies the policy that it now runs a drive that may hold data, so that it can derive its state from the store.
+    /// Its declared state is as it left it if the drive was loaded and had been run by the same policy, and zero
+    /// otherwise.
+    fn adopt(&mut self, _view: &mut View<'_>) {}
+
+    /// Returns the age, counted from its first program, at which a block written in this mode is moved whole, for
+    /// [`Reason::Reprogram`], as soon as its die has nothing else to do; none: never. Retention limits are kept in any
+    /// case. The answer never changes.
+    fn move_after(&self, _mode: ModeId) -> Option<Nanos> {
+        None
+    }
+
+    /// Returns the write modes that the policy chooses among. Where policies are combined, a policy decides on the
+    /// properties in which these modes differ, such as the retention limit or the level of erase. By default the mode
+    /// of old data alone, so that the policy decides on nothing. The answer never changes.
+    fn uses(&self) -> Vec<ModeId> {
+        vec![self.mode_of_old_data()]
+    }
+
+    /// Returns the write mode in which data older than the run counts as written.
+    fn mode_of_old_data(&self) -> ModeId;
+
+    /// Saves or loads the state that the policy keeps beside its declared state and its counters for the results. The
+    /// same list of values serves both directions: `archive` reads them when the drive is saved, and fills them when
+    /// the drive is loaded under the same policy, so that the run goes on exactly.
+    fn state(&mut self, archive: &mut Archive<'_>) -> Archived;
+
+    /// Returns true if [`ModePolicy::state`] lists everything that the policy's decisions depend on. Otherwise the
+    /// policy adopts a loaded drive as it finds it.
+    fn is_saved_whole(&self) -> bool {
+        true
+    }
+
+    /// Returns true if the policy needs the future accesses of the workload ([`ModePolicy::set_future`]).
+    fn wants_future(&self) -> bool {
+        false
+    }
+
+    /// Passes the accesses of the workload that begins at `start`, as recorded in an earlier run of it.
+    fn set_future(&mut self, _future: &Arc<Future>, _start: SimTime) {}
+
+    /// Returns the policy's counters and other figures by name, for the results.
+    fn stats(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Returns the figures of [`ModePolicy::stats`] with owned names, for policies whose names are made at run time: a
+    /// user's own, or those of combined policies.
+    fn named_stats(&self) -> Vec<(String, f64)> {
+        self.stats().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Returns the error that keeps the policy from going on; the run then ends with it. A member of the family never
+    /// fails; for other policies see [`checked`].
+    fn failure(&self) -> Option<Problem> {
+        None
+    }
+
+    /// Returns true if the run was stopped during a decision of the policy, by the user for instance; it then ends with
+    /// the results measured so far.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Returns the nearest level with free blocks that is deep enough, otherwise the nearest that is not.
+pub(super) fn nearest_free_level(level: u8, lists: &[u32]) -> u8 {
+    let has = |at: &u8| lists[usize::from(*at)] > 0;
+    let deep_enough = (0..=level.min(lists.len() as u8 - 1)).rev().find(has);
+    deep_enough.or_else(|| (level + 1..lists.len() as u8).find(has)).unwrap_or(level)
+}

@@ -1,0 +1,103 @@
+//! The registration of the members of the family, by one line for each.
+
+/// Contract of the parameters of a member.
+pub trait Member {
+    /// Returns the write modes that the member requires, each with the parameter that names it (empty if the name is
+    /// fixed). The `normal` mode always exists.
+    fn modes(&self) -> Vec<(&'static str, &str)> {
+        Vec::new()
+    }
+
+    /// Returns what is wrong with parameters that are each within their range, with the name of the parameter at fault.
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
+/// Declares the family: the parameters of every member and the choice of one by `[policy] kind = "..."`. Each member's
+/// parameters are in a table of its name, so that several policies can be compared on one description.
+macro_rules! policy_family {
+    ($($module:ident),+ ; over all: $($whole:ident),+ $(,)?) => {
+        /// The `[policy]` section of a drive's description.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct PolicyConfig {
+            /// Name of the member that runs the drive.
+            #[serde(default = "default_kind")]
+            pub kind: String,
+            $(
+                #[doc = concat!("Parameters of `", stringify!($module), "`.")]
+                #[serde(default)]
+                pub $module: $module::Params,
+            )+
+            $(
+                #[doc = concat!("Parameters of `", stringify!($whole), "`.")]
+                #[serde(default)]
+                pub $whole: $whole::Params,
+            )+
+        }
+
+        impl Default for PolicyConfig {
+            fn default() -> Self {
+                PolicyConfig {
+                    kind: default_kind(),
+                    $($module: $module::Params::default(),)+
+                    $($whole: $whole::Params::default()),+
+                }
+            }
+        }
+
+        impl PolicyConfig {
+            /// Names of all members.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($module),)+ $(stringify!($whole)),+];
+
+            /// Builds the chosen member; `None` for a name that is not listed.
+            pub fn build(&self, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
+                $(if self.kind == stringify!($whole) {
+                    return $whole::build(self, facts);
+                })+
+                self.member(&self.kind, facts)
+            }
+
+            /// Builds a member by its name, unless it is made of other members.
+            pub fn member(&self, name: &str, facts: &Facts) -> Option<Box<dyn ModePolicy>> {
+                $(if name == stringify!($module) {
+                    return Some($module::build(&self.$module, facts));
+                })+
+                None
+            }
+
+            /// Returns the write modes that the chosen member requires: the field that names each (empty if the name is
+            /// fixed), and the name.
+            pub fn modes(&self) -> Vec<(String, String)> {
+                self.modes_of(&self.kind)
+            }
+
+            /// Returns the write modes that a member requires, like [`modes`](Self::modes), but by its name.
+            pub fn modes_of(&self, kind: &str) -> Vec<(String, String)> {
+                let modes = match kind {
+                    $(kind if kind == stringify!($module) => self.$module.modes(),)+
+                    _ => Vec::new(),
+                };
+                let field = |field: &str| if field.is_empty() { String::new() } else { format!("policy.{kind}.{field}") };
+                modes.into_iter().map(|(at, name)| (field(at), name.to_owned())).collect()
+            }
+
+            /// Returns what is wrong with the parameters of the members, chosen or not, with the field of each problem.
+            pub fn problems(&self) -> Vec<(String, String)> {
+                let mut found = Vec::new();
+                $(for (field, what) in self.$module.problems() {
+                    found.push((format!("policy.{}.{field}", stringify!($module)), what));
+                })+
+                found
+            }
+
+            /// Returns each member's name and its one-line description (its `SUMMARY`).
+            pub fn summaries() -> Vec<(&'static str, &'static str)> {
+                vec![$((stringify!($module), $module::SUMMARY),)+ $((stringify!($whole), $whole::SUMMARY)),+]
+            }
+        }
+    };
+}
+
+pub(super) use policy_family;

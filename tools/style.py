@@ -1,0 +1,92 @@
+"""Checks the rules of style that the formatters and linters leave out, and lists every line that breaks one.
+
+    python tools/style.py [FILE ...]
+
+- Comment lines have at most 120 columns (in Python ruff checks this).
+- A function has at most 70 lines.
+- A doc comment begins with a verb or a noun, not with a noun clause ("What ...", "Whether ...").
+
+Without files, all Rust and Python files that git tracks are checked.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COLUMNS = 120
+LINES = 70
+#: Functions that are longer for now. A function that gets shorter leaves the list; none joins it.
+TOO_LONG = {
+    ("crates/drive/src/description/derive.rs", "write_mode"),
+    ("crates/ftl/src/ftl.rs", "new"),
+    ("crates/lab/src/parts/dpes_mlc.rs", "part"),
+    ("crates/drive/src/session/mod.rs", "run"),
+    ("crates/testkit/src/describe.rs", "shape"),
+    ("crates/ftl/src/ftl/save.rs", "image"),
+    ("python/ssdlab/cli/lifetime.py", "lifetime"),
+    ("python/ssdlab/simulate.py", "run"),
+    ("python/ssdlab/lifetimes.py", "lifetime"),
+    ("python/ssdlab/cli/run.py", "run"),
+    ("papers/ssdlab_papers/cell.py", "_dpes"),
+    ("python/ssdlab/cell/codes.py", "code"),
+    ("python/ssdlab/cli/cell.py", "code"),
+}
+
+_FUNCTION = re.compile(r"( *)(?:pub(?:\([a-z ]+\))? )?(?:const )?fn (\w+)")
+_CLAUSE = re.compile(r" *(?:///|//!) (?:What|Whether|Who|Whose) ")
+
+
+def rust_functions(lines: list[str]) -> Iterator[tuple[int, str, int]]:
+    """Yields first line, name and length of each function of a file in rustfmt's layout."""
+    for start, line in enumerate(lines):
+        found = _FUNCTION.match(line)
+        if not found or line.endswith(("}", ";")):
+            continue
+        end = f"{found[1]}}}"
+        last = next((at for at in range(start + 1, len(lines)) if lines[at] in (end, f"{found[1]});")), start)
+        yield start + 1, found[2], last - start + 1
+
+
+def python_functions(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yields first line, name and length of each function of a file."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def problems(name: str, text: str) -> Iterator[str]:
+    """Yields what is wrong in a file, with its place."""
+    lines = text.split("\n")
+    is_rust = name.endswith(".rs")
+    for at, line in enumerate(lines if is_rust else [], 1):
+        if len(line) > COLUMNS and line.lstrip().startswith("//"):
+            yield f"{name}:{at}: a comment line of {len(line)} columns: expected at most {COLUMNS}"
+        if _CLAUSE.match(line):
+            yield f"{name}:{at}: a doc comment that begins with a noun clause: expected a verb or a noun"
+    seen = set()
+    for at, function, length in rust_functions(lines) if is_rust else python_functions(text):
+        if length > LINES:
+            seen.add((name, function))
+            if (name, function) not in TOO_LONG:
+                yield f"{name}:{at}: `{function}` has {length} lines: expected at most {LINES}"
+    for _, function in {entry for entry in TOO_LONG if entry[0] == name} - seen:
+        yield f"{name}: `{function}` is short enough now: take it off the list in {Path(__file__).name}"
+
+
+def main() -> int:
+    """Checks the files that were named, or all."""
+    tracked = ["git", "ls-files", "*.rs", "*.py"]
+    names = sys.argv[1:] or subprocess.run(tracked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    found = [problem for name in names for problem in problems(name, (ROOT / name).read_text())]
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
