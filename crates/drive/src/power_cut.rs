@@ -1,7 +1,6 @@
 //! The power failure that a request specifies.
 
 use crate::description::Description;
-use crate::session::RunRequest;
 use kit::{Nanos, Problems, SimTime};
 
 /// Longest time without power \[ns\]: a century. Ages are counted in 63 bits.
@@ -28,12 +27,18 @@ impl PowerCut {
         Ok(start + self.after)
     }
 
-    /// Returns the power failure that a request specifies, if any, or all errors in it.
-    pub fn of(request: &RunRequest, description: &Description) -> Result<Option<PowerCut>, Problems> {
+    /// Returns the power failure that a request specifies, if any, or all errors in it. `cut` and `down` are the texts
+    /// of its time and length; `steady_state`: true if the run ends in a steady state.
+    pub fn of(
+        cut: Option<&str>,
+        down: Option<&str>,
+        steady_state: bool,
+        description: &Description,
+    ) -> Result<Option<PowerCut>, Problems> {
         let mut problems = Problems::default();
-        let after = span("--power-cut", request.power_cut.as_deref(), &mut problems);
-        let down = span("--power-down", request.power_down.as_deref(), &mut problems);
-        match (&request.power_cut, &request.power_down) {
+        let time = span("--power-cut", cut, &mut problems);
+        let length = span("--power-down", down, &mut problems);
+        match (cut, down) {
             (None, None) => return Ok(None),
             (Some(_), None) => problems.add("--power-down", "missing: expected for how long power fails, such as 30d"),
             (None, Some(_)) => {
@@ -41,7 +46,7 @@ impl PowerCut {
             }
             (Some(_), Some(_)) => {}
         }
-        if request.steady_state {
+        if steady_state {
             problems.add(
                 "--power-cut",
                 "a drive without power is in no steady state: expected only one of --power-cut, --steady-state",
@@ -53,7 +58,7 @@ impl PowerCut {
                 "the future that the policy `clairvoyant` knows has no power failure: expected another policy",
             );
         }
-        problems.or(after.zip(down).map(|(after, down)| PowerCut { after, down }))
+        problems.or(time.zip(length).map(|(after, down)| PowerCut { after, down }))
     }
 }
 

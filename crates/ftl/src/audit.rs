@@ -1,8 +1,8 @@
 //! Consistency checks of the FTL's tables, which tests run after every simulation. They change nothing and visit every
 //! entry.
 
+use crate::block::BlockState;
 use crate::ftl::Ftl;
-use crate::map::BlockState;
 use kit::{BlockId, DieId, Lpn, ModeId, Ppn};
 
 impl Ftl {

@@ -8,10 +8,11 @@ mod relocate;
 mod save;
 mod serve;
 
+use crate::block::BlockState;
 use crate::collector::{Collector, RelocationRequest};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
-use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
+use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
 use crate::policy::{

@@ -5,7 +5,7 @@
 //! Invalidation only lowers the count of a closed block, so an update is one comparison. A chunk is scanned again only
 //! when one of its blocks is taken as a victim.
 
-use crate::map::{BlockRecord, BlockState};
+use crate::block::{BlockRecord, BlockState};
 use kit::{BlockId, DieId, Geometry, ModeId};
 
 const CHUNK: u32 = 256;

@@ -8,6 +8,7 @@
 //! data is still valid. A block is erased only when it holds no valid unit and no pin.
 
 mod audit;
+mod block;
 mod collector;
 mod config;
 mod declared;
@@ -24,10 +25,11 @@ pub mod victim;
 pub mod wear;
 mod writes;
 
+pub use block::{BlockRecord, BlockState};
 pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
 pub use ftl::{Ftl, FtlCounters, Loaded, Parameters};
-pub use map::{BlockRecord, BlockState, Store};
+pub use map::Store;
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned, ScaleModels};
 pub use victim::VictimConfig;

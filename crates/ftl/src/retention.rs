@@ -8,7 +8,8 @@
 //! enough for all blocks of the mode that the die holds to be moved one after another, because data may be written
 //! faster than it can be moved. Nothing is kept per page, and the hot path is not involved.
 
-use crate::map::{BlockState, Store};
+use crate::block::BlockState;
+use crate::map::Store;
 use kit::{BlockId, Nanos, SimTime, effective_wear_class};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};

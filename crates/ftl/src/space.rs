@@ -394,7 +394,7 @@ impl Space {
         self.free_count.fill(0);
         self.frontiers.fill(Frontier { block: NONE, next_unit: 0 });
         for block in (0..store.geometry.block_count).map(BlockId) {
-            if store.block(block).state() == crate::map::BlockState::Free {
+            if store.block(block).state() == crate::block::BlockState::Free {
                 self.put_free(store, block, wear);
             }
         }

@@ -5,7 +5,7 @@
 //! dies, another the channels. An activity is a slice: a packet for its beginning, directly followed by a packet for
 //! its end. A reader must sort the packets by time.
 
-use crate::streams::{Span, SpanPurpose};
+use crate::span::{Span, SpanPurpose};
 use prost::Message;
 use std::collections::BTreeMap;
 use std::io::{Read, Result, Write};

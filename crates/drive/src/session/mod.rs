@@ -364,7 +364,12 @@ impl<'a> RunPlan<'a> {
             request,
             options: Options { seed: request.seed, ..request.workload.clone() },
             round: steady_round(request)?,
-            power_cut: PowerCut::of(request, description)?,
+            power_cut: PowerCut::of(
+                request.power_cut.as_deref(),
+                request.power_down.as_deref(),
+                request.steady_state,
+                description,
+            )?,
             timeline_from: timeline_from.unwrap_or_default(),
             timeline_for,
         })

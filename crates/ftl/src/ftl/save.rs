@@ -8,9 +8,10 @@
 //! other drive of the same shape adopts the data ([`Ftl::take_over`]): the contents of the blocks, which of them are
 //! open, being collected or free, and how worn they are.
 
+use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
-use crate::map::{BlockState, Mapped, PADDING, SLOT_BASE, Store, decode, encode};
+use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::retention::RetentionImage;
 use crate::space::{AllocationClass, SpaceImage, Target};

@@ -57,7 +57,7 @@ impl Candidates<'_> {
     }
 
     fn is_closed(&self, block: BlockId) -> bool {
-        self.store.block(block).state() == crate::map::BlockState::Closed
+        self.store.block(block).state() == crate::block::BlockState::Closed
     }
 }
 

@@ -1,0 +1,46 @@
+//! Activities of dies and channels over time.
+
+use kit::{DieId, Reason, SimTime};
+
+/// An activity of a die or a channel, with start and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Number of the die or the channel.
+    pub track: u32,
+    /// Name of the activity: `read`, `program`, `data out`, ...
+    pub name: &'static str,
+    /// Reason of a die's activity, or the die that a channel's activity serves.
+    pub purpose: SpanPurpose,
+    /// Start of the activity.
+    pub begin: SimTime,
+    /// End of the activity.
+    pub end: SimTime,
+}
+
+impl Span {
+    /// Returns the name of the track: `die 5`, `channel 0`.
+    pub fn track_name(&self) -> String {
+        let kind = match self.purpose {
+            SpanPurpose::Reason(_) => "die",
+            SpanPurpose::Die(_) => "channel",
+        };
+        format!("{kind} {}", self.track)
+    }
+
+    /// Returns the name of the reason; for a channel, the die at the other end.
+    pub fn reason_name(&self) -> String {
+        match self.purpose {
+            SpanPurpose::Reason(reason) => reason.name().to_owned(),
+            SpanPurpose::Die(die) => format!("die {}", die.0),
+        }
+    }
+}
+
+/// Purpose of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanPurpose {
+    /// For a die: the reason of the operation.
+    Reason(Reason),
+    /// For a channel: the die at the other end.
+    Die(DieId),
+}

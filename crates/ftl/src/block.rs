@@ -1,0 +1,138 @@
+//! The record of a block: its state, its write mode, its pins, and its counts.
+
+use bytemuck::{Pod, Zeroable};
+
+/// State of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockState {
+    /// Erased, waiting to be used.
+    Free = 0,
+    /// A write frontier.
+    Open = 1,
+    /// Full, or given up as a frontier; may be collected.
+    Closed = 2,
+    /// Being collected or moved.
+    Victim = 3,
+    /// Being erased.
+    Erasing = 4,
+    /// Worn out: erased, and not used any more.
+    Retired = 5,
+}
+
+/// Record of a block: the fields that the hot path needs, in eight bytes.
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct BlockRecord {
+    /// Units whose data is current.
+    pub valid: u16,
+    /// Program units whose program has completed.
+    pub programmed: u16,
+    /// The state in bits 0 to 3, the write mode in bits 4 to 7, and the number of pins above them.
+    packed: u32,
+}
+
+const STATE: u32 = 0x0f;
+const MODE_SHIFT: u32 = 4;
+const PIN: u32 = 1 << 8;
+
+impl BlockRecord {
+    pub(crate) fn new(state: BlockState, mode: u8) -> BlockRecord {
+        BlockRecord { packed: u32::from(mode & 15) << MODE_SHIFT | state as u32, ..BlockRecord::default() }
+    }
+
+    /// Returns the state of the block.
+    #[inline]
+    pub fn state(&self) -> BlockState {
+        match self.packed & STATE {
+            0 => BlockState::Free,
+            1 => BlockState::Open,
+            2 => BlockState::Closed,
+            3 => BlockState::Victim,
+            4 => BlockState::Erasing,
+            _ => BlockState::Retired,
+        }
+    }
+
+    /// Returns the write mode of its data.
+    #[inline]
+    pub fn mode(&self) -> u8 {
+        (self.packed >> MODE_SHIFT) as u8 & 15
+    }
+
+    /// Returns the number of pins: reads queued or in flight, single-page moves that are not yet bound, and units
+    /// superseded by a program that has not completed. The block may be erased only when there are none.
+    #[inline]
+    pub fn pins(&self) -> u32 {
+        self.packed / PIN
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, state: BlockState) -> bool {
+        self.packed & STATE == state as u32
+    }
+
+    #[inline]
+    pub(crate) fn set_state(&mut self, state: BlockState) {
+        self.packed = self.packed & !STATE | state as u32;
+    }
+
+    /// Adds a pin: a reason not to erase the block yet. At 2^24 pins the count would wrap and permit the erase.
+    #[inline]
+    pub(crate) fn pin(&mut self) {
+        let (packed, wraps) = self.packed.overflowing_add(PIN);
+        assert!(!wraps, "more than 16,777,215 operations wait for one block: the host keeps too many commands in flight");
+        self.packed = packed;
+    }
+
+    /// Removes a pin.
+    #[inline]
+    pub(crate) fn unpin(&mut self) {
+        assert!(self.packed >= PIN, "a block is unpinned more often than pinned");
+        self.packed -= PIN;
+    }
+
+    #[inline]
+    pub(crate) fn clear_pins(&mut self) {
+        self.packed &= PIN - 1;
+    }
+}
+
+impl std::fmt::Debug for BlockRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (state, mode, pins) = (self.state(), self.mode(), self.pins());
+        write!(f, "{state:?} in mode {mode}, {} valid, {} programmed, {pins} pins", self.valid, self.programmed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_record_keeps_its_parts_apart() {
+        let mut record = BlockRecord { valid: 7, programmed: 9, ..BlockRecord::new(BlockState::Open, 13) };
+        // More than 65,536 operations may wait for one block: the count of its pins must not wrap.
+        (0..70_000).for_each(|_| record.pin());
+        assert_eq!((record.state(), record.mode(), record.pins()), (BlockState::Open, 13, 70_000));
+        for state in [BlockState::Closed, BlockState::Victim, BlockState::Erasing, BlockState::Retired, BlockState::Free] {
+            record.set_state(state);
+            assert_eq!((record.state(), record.mode(), record.pins()), (state, 13, 70_000));
+        }
+        (0..70_000).for_each(|_| record.unpin());
+        assert_eq!((record.pins(), record.valid, record.programmed), (0, 7, 9));
+    }
+
+    #[test]
+    #[should_panic(expected = "too many commands in flight")]
+    fn pins_do_not_wrap_silently() {
+        let mut record = BlockRecord { packed: u32::MAX, ..BlockRecord::default() };
+        record.pin();
+    }
+
+    #[test]
+    #[should_panic(expected = "more often than pinned")]
+    fn a_block_without_pins_is_not_unpinned() {
+        BlockRecord::new(BlockState::Retired, 15).unpin();
+    }
+}
