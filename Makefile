@@ -36,14 +36,14 @@ test: $(VENV)/.stamp-dev $(VENV)/.stamp-engine ## Run every test, in Rust and in
 lint: $(VENV)/.stamp-dev ## Check format, style and types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python tests/python bench papers examples
-	$(BIN)/ruff format --check python tests/python bench papers examples
+	$(BIN)/ruff check python tests/python bench papers examples conftest.py
+	$(BIN)/ruff format --check python tests/python bench papers examples conftest.py
 	$(BIN)/mypy
 
 format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	cargo fmt --all
-	$(BIN)/ruff check --fix python tests/python bench papers examples
-	$(BIN)/ruff format python tests/python bench papers examples
+	$(BIN)/ruff check --fix python tests/python bench papers examples conftest.py
+	$(BIN)/ruff format python tests/python bench papers examples conftest.py
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py

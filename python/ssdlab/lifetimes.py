@@ -28,6 +28,15 @@ class Lifetime:
     """How long a drive lasted: what the blocks, the host and the clock saw of it.
 
     The numbers of :attr:`report` are those of ``lifetime.json``; the properties name the ones most asked for.
+
+    Examples:
+        >>> lived = ssdlab.lifetime("tiny", "examples/trace.csv.gz", wear_limit=1)
+        >>> lived
+        <ssdlab.Lifetime tiny · examples/trace.csv.gz · baseline · full · complete>
+        >>> lived.ended_by, lived.cycles_mean, lived.host_bytes_written
+        ('mean_wear', 1.002, 131947520)
+        >>> lived.report["passes"]
+        25
     """
 
     def __init__(
@@ -116,6 +125,11 @@ class Lifetime:
 
         Raises:
             InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
+
+        Examples:
+            >>> folder = ssdlab.lifetime("tiny", "examples/trace.csv.gz", max_passes=2).save("life")
+            >>> sorted(path.name for path in folder.iterdir())
+            ['drive.toml', 'lifetime.json', 'manifest.json', 'workload.toml']
         """
         texts = (self.drive_toml, self.workload_toml, self.report_json)
 
@@ -178,6 +192,11 @@ def lifetime(
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
         NotWrittenError: the drive could not be saved; the result is in its ``result``.
+
+    Examples:
+        >>> worn = ssdlab.lifetime("tiny", "examples/trace.csv.gz", precondition="steady", wear_limit=5)
+        >>> worn.ended_by, worn.cycles_mean, worn.write_amplification
+        ('mean_wear', 5.008, 2.284)
     """
     if policy is not None and (not isinstance(policy, str) or ".py" in policy):
         # One life may take several drives, and passes over them that are compared: a policy's object would have to be copied

@@ -30,7 +30,14 @@ PolicyLike: TypeAlias = str | Policy | type[Policy]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come."""
+    """How far a run has come.
+
+    Examples:
+        >>> def keep_going(progress):
+        ...     return progress.stage != "run" or progress.commands < 1000
+        >>> ssdlab.run("tiny", "examples/randwrite.fio", progress=keep_going).status
+        'partial'
+    """
 
     #: ``foresee``, ``precondition``, ``run``, ``lifetime``, ``shutdown`` or ``save``.
     stage: str
@@ -121,6 +128,16 @@ def run(
         PolicyError: an InputError: what is wrong with a policy in Python; an exception that it raised is the cause.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
         NotWrittenError: a file could not be written; the result is in its ``result``.
+
+    Examples:
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill", set={"flash.channels": 1})
+        >>> result.commands
+        {'read': 60, 'write': 1940, 'trim': 0, 'flush': 0}
+        >>> result.latency["write"].p99_ns / 1e6
+        14.4
+        >>> ssdlab.run("tiny", "examples/trace.csv.gz", "ofvar")
+        Traceback (most recent call last):
+        ssdlab.InputError: --policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
     """
     if (timeline_from or timeline_for) and timeline is None and not record_spans:
         raise InputError("--timeline-from, --timeline-for: a part of --timeline, which is not given")
@@ -215,6 +232,13 @@ def compare(
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the runs so far, the last one perhaps partial, are in its ``result``.
         NotWrittenError: the drive could not be saved; the comparison is in its ``result``.
+
+    Examples:
+        >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"], precondition="fill")
+        >>> for run, ratio in zip(comparison.runs, comparison.ratios):
+        ...     print(run.policy, ratio["latency"]["write"]["mean_ns"])
+        baseline 1.0
+        all_fast 0.5039
     """
     single = [name for name in ("log_commands", "timeline", "history") if options.get(name) is not None]
     if single:
