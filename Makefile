@@ -37,14 +37,14 @@ lint: $(VENV)/.stamp-dev $(VENV)/.stamp-papers ## Check format, style and types.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/python tools/style.py
-	$(BIN)/ruff check python tests/python bench papers examples tools
-	$(BIN)/ruff format --check python tests/python bench papers examples tools
+	$(BIN)/ruff check python tests/python bench papers examples tools conftest.py
+	$(BIN)/ruff format --check python tests/python bench papers examples tools conftest.py
 	$(BIN)/mypy
 
 format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	cargo fmt --all
-	$(BIN)/ruff check --fix python tests/python bench papers examples tools
-	$(BIN)/ruff format python tests/python bench papers examples tools
+	$(BIN)/ruff check --fix python tests/python bench papers examples tools conftest.py
+	$(BIN)/ruff format python tests/python bench papers examples tools conftest.py
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py

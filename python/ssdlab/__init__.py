@@ -1,14 +1,16 @@
 """ssdlab, a laboratory for solid-state drives: from threshold voltage to tail latency.
 
-A drive and a workload in, a :class:`Result` out::
+A drive and a workload in, a :class:`Result` out:
 
-    import ssdlab
+    >>> import ssdlab
+    >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=10_000)
+    >>> result.write_amplification, result.latency["write"].p50_ns / 1e6
+    (3.4, 6.5)
+    >>> result.save("out")
+    PosixPath('out')
 
-    result = ssdlab.run("tiny", "job.fio", policy="ofwar")
-    print(result.latency["read"].p99_ns, result.write_amplification)
-    result.save("out")
-
-Everything that the command line does is here too, under the same names.
+Everything that the command line does is here too, under the same names. The examples of functions and methods assume
+``import ssdlab`` and the folder ``examples`` of the repository.
 """
 
 from ssdlab import _engine, cell, charts, policy, traces

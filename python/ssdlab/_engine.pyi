@@ -154,7 +154,7 @@ class Candidate:
         """The write mode of its data."""
 
 class UnitBits:
-    """The bits that a policy declared for each logical unit, by its number: whole numbers from 0 to 2**bits - 1, 0 at first."""
+    """Bits declared by a policy for each logical unit: numbers from 0 to 2**bits - 1, at first 0."""
 
     def __getitem__(self, lpn: int, /) -> int: ...
     def __setitem__(self, lpn: int, value: int, /) -> None: ...
@@ -220,7 +220,7 @@ class View:
     def closed_blocks(self, die: int) -> tuple[int, ...]:
         """The blocks of a die that are full and hold data."""
     def least_valid(self, die: int, mode: str | int) -> tuple[int, int] | None:
-        """Of the closed blocks of a die whose data is in a write mode, the one with the fewest valid units, and how many."""
+        """Returns the closed block of a die and write mode with the fewest valid units, and their number."""
     def channel_of(self, die: int) -> int:
         """The channel of a die."""
     def place_of(self, lpn: int) -> int | None:

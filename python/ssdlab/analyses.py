@@ -71,7 +71,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Retention:
-    """Lifetimes of written data: from each write of a sector or mapping unit until it is overwritten or trimmed."""
+    """Lifetimes of written data: from each write of a sector or mapping unit until it is overwritten or trimmed.
+
+    Examples:
+        >>> answer = ssdlab.traces.retention("examples/trace.csv.gz")
+        >>> answer.writes, answer.overwritten, answer.unknown
+        (10351, 4803, 5548)
+        >>> answer.marks[0].name, answer.marks[0].share, answer.marks[0].kaplan_meier
+        ('a minute', 0.4556, 0.6415)
+    """
 
     #: File name of the trace, without its folder.
     name: str
@@ -101,11 +109,21 @@ class Retention:
     _document: dict[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the engine's answer, as ``ssdlab trace retention --json`` prints it."""
+        """Returns the engine's answer, as ``ssdlab trace retention --json`` prints it.
+
+        Examples:
+            >>> ssdlab.traces.retention("examples/trace.csv.gz").to_dict()["ends"]
+            {'overwritten': 4803, 'trimmed': 0, 'unknown': 5548}
+        """
         return self._document
 
     def chart(self) -> Chart:
-        """Returns a chart of the share of data with a shorter lifetime, by Kaplan-Meier and as seen to end."""
+        """Returns a chart of the share of data with a shorter lifetime, by Kaplan-Meier and as seen to end.
+
+        Examples:
+            >>> ssdlab.traces.retention("examples/trace.csv.gz").chart().save("retention.html")
+            PosixPath('retention.html')
+        """
         from ssdlab import analysis_charts
 
         return analysis_charts.retention(self)
@@ -146,7 +164,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Classes of pages (read-only, write-only, interleaved), and the accuracy with which a short history gives them."""
+    """Classes of pages (read-only, write-only, interleaved), and the accuracy with which a short history gives them.
+
+    Examples:
+        >>> answer = ssdlab.traces.access("examples/trace.csv.gz")
+        >>> answer.pages, answer.classes["write_only"].pages
+        (1028, 764)
+        >>> answer.windows[1].window, answer.windows[1].accuracy
+        (2, 0.9755)
+    """
 
     #: File name of the trace, without its folder.
     name: str
@@ -168,17 +194,32 @@ class Access:
     _document: dict[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the engine's answer, as ``ssdlab trace access --json`` prints it."""
+        """Returns the engine's answer, as ``ssdlab trace access --json`` prints it.
+
+        Examples:
+            >>> ssdlab.traces.access("examples/trace.csv.gz").to_dict()["windows"][0]["accuracy"]
+            0.9734
+        """
         return self._document
 
     def chart(self) -> Chart:
-        """Returns a chart of the shares of the classes in pages, reads and writes."""
+        """Returns a chart of the shares of the classes in pages, reads and writes.
+
+        Examples:
+            >>> ssdlab.traces.access("examples/trace.csv.gz").chart().save("access.html")
+            PosixPath('access.html')
+        """
         from ssdlab import analysis_charts
 
         return analysis_charts.access(self)
 
     def accuracy_chart(self) -> Chart:
-        """Returns a chart of the accuracy by size of the window."""
+        """Returns a chart of the accuracy by size of the window.
+
+        Examples:
+            >>> ssdlab.traces.access("examples/trace.csv.gz").accuracy_chart().save("accuracy.html")
+            PosixPath('accuracy.html')
+        """
         from ssdlab import analysis_charts
 
         return analysis_charts.accuracy(self)
@@ -199,7 +240,15 @@ class GapBin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaps:
-    """Times between arrivals, relative to the time in which a drive takes a write (``T_effective``)."""
+    """Times between arrivals, relative to the time in which a drive takes a write (``T_effective``).
+
+    Examples:
+        >>> answer = ssdlab.traces.gaps("examples/trace.csv.gz")
+        >>> answer.gaps, answer.mean_ns
+        (1939, 41949518.2)
+        >>> [(one.name, one.share) for one in answer.bins]
+        [('t <= 1', 0.2017), ('1 < t <= 2', 0.05209), ('t > 2', 0.7463)]
+    """
 
     #: File name of the trace, without its folder.
     name: str
@@ -227,11 +276,21 @@ class Gaps:
     _document: dict[str, Any] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the engine's answer, as ``ssdlab trace gaps --json`` prints it."""
+        """Returns the engine's answer, as ``ssdlab trace gaps --json`` prints it.
+
+        Examples:
+            >>> ssdlab.traces.gaps("examples/trace.csv.gz").to_dict()["bins"][0]
+            {'name': 't <= 1', 'above': 0.0, 'to': 1.0, 'gaps': 391, 'share': 0.2017}
+        """
         return self._document
 
     def chart(self) -> Chart:
-        """Returns a chart of the share of gaps up to each length, with the edges of table 4 of autoFTL."""
+        """Returns a chart of the share of gaps up to each length, with the edges of table 4 of autoFTL.
+
+        Examples:
+            >>> ssdlab.traces.gaps("examples/trace.csv.gz").chart().save("gaps.html")
+            PosixPath('gaps.html')
+        """
         from ssdlab import analysis_charts
 
         return analysis_charts.gaps(self)
@@ -246,6 +305,17 @@ def retention(trace: WorkloadLike, *, by: str = "sector") -> Retention:
 
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
+
+    Examples:
+        >>> answer = ssdlab.traces.retention("examples/trace.csv.gz", by="unit")
+        >>> for one in answer.classes:
+        ...     print(f"{one.name}: {one.writes}")
+        below a minute: 1818
+        a minute to an hour: 11
+        an hour to a day: 0
+        a day to a week: 0
+        a week and longer: 0
+        unknown (trace ended): 770
     """
     import numpy as np
 
@@ -279,6 +349,14 @@ def access(trace: WorkloadLike) -> Access:
 
     Raises:
         InputError: the file cannot be read as a trace.
+
+    Examples:
+        >>> answer = ssdlab.traces.access("examples/trace.csv.gz")
+        >>> for name, one in answer.classes.items():
+        ...     print(f"{name}: {one.page_share:.3f} of the pages, {one.write_request_share:.3f} of the write requests")
+        read_only: 0.251 of the pages, 0.000 of the write requests
+        write_only: 0.743 of the pages, 0.971 of the write requests
+        interleaved: 0.006 of the pages, 0.029 of the write requests
     """
     name, found = _ask("access", trace)
     fields = ("format", "reads", "writes", "read_accesses", "write_accesses", "pages")
@@ -311,6 +389,11 @@ def gaps(
 
     Raises:
         InputError: the file cannot be read as a trace, or has no times.
+
+    Examples:
+        >>> answer = ssdlab.traces.gaps("examples/trace.csv.gz", of="all", program_time="600us", dies=4)
+        >>> answer.effective_ns, answer.bins[0].share
+        (150000.0, 0.2951)
     """
     if dies is not None:
         numbers.whole("dies", dies, 32)

@@ -80,7 +80,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Description of a chart."""
+    """Description of a chart.
+
+    Examples:
+        >>> chart = ssdlab.cell.rber("ofwar-mlc", pe=[3_000, 10_000], age=["1d", "1y"]).chart()
+        >>> chart.title, [one.name for one in chart.series]
+        ('ofwar-mlc: error rate of the worst page, step 0.2 V', ['3,000 cycles', '10,000 cycles'])
+    """
 
     title: str
     x: Axis
@@ -106,6 +112,11 @@ class Chart:
         Raises:
             InputError: the name has another ending, the file exists (unless `force`), or matplotlib is missing for a
                 picture.
+
+        Examples:
+            >>> chart = ssdlab.cell.rber("ofwar-mlc", pe=[3_000, 10_000], age=["1d", "1y"]).chart()
+            >>> chart.save("rber.html")
+            PosixPath('rber.html')
         """
         target = check_chart_file(Path(path), force)
         with new_file(target) as beside:

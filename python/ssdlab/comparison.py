@@ -13,7 +13,15 @@ __all__ = ["Comparison"]
 
 
 class Comparison:
-    """Runs of one workload from the same starting state and seed, each compared with the first run."""
+    """Runs of one workload from the same starting state and seed, each compared with the first run.
+
+    Examples:
+        >>> slow = ssdlab.run("tiny", "examples/randwrite.fio", stop_after=2000)
+        >>> fast = ssdlab.run("tiny", "examples/randwrite.fio", "all_fast", stop_after=2000)
+        >>> comparison = ssdlab.Comparison([slow, fast])
+        >>> comparison.ratios[1]["latency"]["write"]["mean_ns"]
+        0.5031
+    """
 
     def __init__(self, runs: Sequence[Result]) -> None:
         #: Runs, in the requested order.
@@ -42,11 +50,26 @@ class Comparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns ``runs`` (the summaries) and ``ratios``, as ``ssdlab compare --json`` prints them."""
+        """Returns ``runs`` (the summaries) and ``ratios``, as ``ssdlab compare --json`` prints them.
+
+        Examples:
+            >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"])
+            >>> document = comparison.to_dict()
+            >>> [run["policy"] for run in document["runs"]]
+            ['baseline', 'all_fast']
+            >>> document["ratios"][1]["write_amplification"]
+            1.0
+        """
         return {"runs": [run.summary for run in self.runs], "ratios": self.ratios}
 
     def report(self) -> str:
-        """Returns a report that overlays the runs: one self-contained HTML page that works offline."""
+        """Returns a report that overlays the runs: one self-contained HTML page that works offline.
+
+        Examples:
+            >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"])
+            >>> comparison.report().splitlines()[0]
+            '<!DOCTYPE html>'
+        """
         from ssdlab.report import page
 
         return page.several(self.runs)
@@ -56,6 +79,12 @@ class Comparison:
 
         Raises:
             InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
+
+        Examples:
+            >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"])
+            >>> folder = comparison.save("both")
+            >>> sorted(path.name for path in folder.iterdir())
+            ['all_fast', 'baseline', 'compare.json', 'manifest.json', 'report.html']
         """
         from ssdlab.folder import save_comparison
 

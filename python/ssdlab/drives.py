@@ -18,7 +18,13 @@ __all__ = ["Drive", "DriveLike", "Preset", "Settings", "check", "describe", "pol
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A drive that comes with ssdlab."""
+    """A drive that comes with ssdlab.
+
+    Examples:
+        >>> tiny = next(preset for preset in ssdlab.presets() if preset.name == "tiny")
+        >>> tiny.title
+        'tiny: 4 dies, 107 MiB, for tests'
+    """
 
     #: Name that selects the preset.
     name: str
@@ -30,7 +36,15 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """A drive's description, not yet checked."""
+    r"""A drive's description, not yet checked.
+
+    Examples:
+        >>> ssdlab.Drive.open("tiny").name
+        'tiny'
+        >>> drive = ssdlab.Drive.from_text('base = "tiny"\nflash.channels = 4')
+        >>> ssdlab.describe(drive)["channels"]
+        4
+    """
 
     #: Name of the preset or file, with which error messages begin.
     name: str
@@ -39,20 +53,42 @@ class Drive:
 
     @classmethod
     def from_text(cls, text: str, name: str = "drive.toml") -> Drive:
-        """Returns a drive described by a TOML text; error messages refer to it by `name`."""
+        r"""Returns a drive described by a TOML text; error messages refer to it by `name`.
+
+        Examples:
+            >>> drive = ssdlab.Drive.from_text('base = "tiny"\nflash.channels = 0', name="mine.toml")
+            >>> ssdlab.check(drive)
+            Traceback (most recent call last):
+            ssdlab.InputError: mine.toml:2: flash.channels: 0: expected 1..=256
+        """
         return cls(name, text)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, object], name: str = "drive") -> Drive:
-        """Returns a drive described by a dictionary with the fields of a description."""
+        """Returns a drive described by a dictionary with the fields of a description.
+
+        Examples:
+            >>> drive = ssdlab.Drive.from_dict({"base": "tiny", "flash": {"channels": 4}})
+            >>> ssdlab.describe(drive)["channels"]
+            4
+        """
         return cls(name, toml.document(fields))
 
     @classmethod
     def open(cls, drive: DriveLike) -> Drive:
-        """Returns a drive from a preset's name, a file, or a dictionary.
+        r"""Returns a drive from a preset's name, a file, or a dictionary.
 
         Raises:
             InputError: `drive` is neither a preset nor a readable file.
+
+        Examples:
+            >>> ssdlab.Drive.open("tiny").text.splitlines()[-1]
+            'precondition = "none"'
+            >>> ssdlab.Drive.open({"base": "tiny"}).text
+            'base = "tiny"\n'
+            >>> ssdlab.Drive.open("tinny")
+            Traceback (most recent call last):
+            ssdlab.InputError: unknown drive `tinny`: expected one of ... (did you mean `tiny`?)
         """
         if isinstance(drive, Drive):
             return drive
@@ -86,23 +122,43 @@ def setting_lines(settings: Settings) -> list[str]:
 
 
 def presets() -> list[Preset]:
-    """Returns the drives that come with ssdlab."""
+    """Returns the drives that come with ssdlab.
+
+    Examples:
+        >>> [preset.name for preset in ssdlab.presets()]
+        ['ofwar-64g', ..., 'tiny']
+    """
     return [Preset(*row) for row in _engine.presets()]
 
 
 def policies() -> dict[str, str]:
-    """Returns the mode policies: a one-line description of each by its name."""
+    """Returns the mode policies: a one-line description of each by its name.
+
+    Examples:
+        >>> ssdlab.policies()["ofwar"]
+        'fast writes while the write queue is long or the page is hot, rewritten in idle time (OFWAR, 2014)'
+    """
     return dict(_engine.policies())
 
 
 def schema() -> dict[str, Any]:
-    """Returns the JSON Schema of a drive's description."""
+    """Returns the JSON Schema of a drive's description.
+
+    Examples:
+        >>> sorted(ssdlab.schema()["properties"])
+        ['base', 'buffer', 'flash', 'ftl', 'host', 'policy', 'state', 'title']
+    """
     fields: dict[str, Any] = json.loads(_engine.schema())
     return fields
 
 
 def reference() -> str:
-    """Returns the reference page of a drive's description, in Markdown."""
+    """Returns the reference page of a drive's description, in Markdown.
+
+    Examples:
+        >>> print(ssdlab.reference().splitlines()[0])
+        # Reference: a drive's description
+    """
     return _engine.reference()
 
 
@@ -111,6 +167,15 @@ def check(drive: DriveLike, *, set: Settings = ()) -> str:
 
     Raises:
         InputError: the description is invalid; the message lists every problem, one line each.
+
+    Examples:
+        >>> text = ssdlab.check("tiny", set={"flash.channels": 4})
+        >>> print(text.splitlines()[0])
+        title = "tiny: 4 dies, 107 MiB, for tests"
+        >>> ssdlab.check("tiny", set={"ftl.victim": "gredy", "ftl.reserve_blocks": 0})
+        Traceback (most recent call last):
+        ssdlab.InputError: --set ftl.reserve_blocks=0: ftl.reserve_blocks: 0: expected 1..=1024
+        --set ftl.victim="gredy": ftl.victim: unknown name `gredy`: expected one of ... (did you mean `greedy`?)
     """
     source = Drive.open(drive)
     return _engine.check(source.name, source.text, setting_lines(set))
@@ -121,6 +186,13 @@ def describe(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
 
     Raises:
         InputError: the description is invalid; the message lists every problem, one line each.
+
+    Examples:
+        >>> facts = ssdlab.describe("tiny")
+        >>> facts["user_bytes"], facts["blocks"], facts["bounds"]["random_read_iops"]
+        (111845376, 512, 74482.3)
+        >>> [mode["name"] for mode in facts["write_modes"]]
+        ['normal', 'fast']
     """
     source = Drive.open(drive)
     facts: dict[str, Any] = json.loads(_engine.describe(source.name, source.text, setting_lines(set)))

@@ -20,6 +20,14 @@ class Interrupted(KeyboardInterrupt):
     """Raised when Ctrl-C ends a run or a measurement. :attr:`result` holds the partial result, marked ``partial``.
 
     If the signal arrives while a run is ending, the result remains ``complete``.
+
+    Examples:
+        >>> try:
+        ...     result = ssdlab.run("tiny", "examples/randwrite.fio", stop_after=1000)
+        ... except ssdlab.Interrupted as stopped:
+        ...     result = stopped.result
+        >>> result.status
+        'complete'
     """
 
     def __init__(
@@ -32,7 +40,17 @@ class Interrupted(KeyboardInterrupt):
 
 
 class NotWrittenError(OSError):
-    """Raised when a file of a run cannot be written; :attr:`result` holds what the run measured."""
+    """Raised when a file of a run cannot be written; :attr:`result` holds what the run measured.
+
+    Examples:
+        >>> try:
+        ...     result = ssdlab.run("tiny", "examples/trace.csv.gz", log_commands="commands.parquet")
+        ... except ssdlab.NotWrittenError as error:
+        ...     print(error)
+        ...     result = error.result
+        >>> result.status
+        'complete'
+    """
 
     def __init__(self, files: Sequence[tuple[str, OSError]], result: Result | Comparison | Lifetime) -> None:
         super().__init__("; ".join(f"{name}: {error.strerror}" for name, error in files))

@@ -58,6 +58,12 @@ def load_result(folder: str | PathLike[str]) -> Result:
 
     Raises:
         InputError: `folder` is not a result folder, or it is damaged.
+
+    Examples:
+        >>> ssdlab.run("tiny", "examples/trace.csv.gz").save("out")
+        PosixPath('out')
+        >>> ssdlab.load_result("out")
+        <ssdlab.Result tiny · examples/trace.csv.gz · baseline · complete>
     """
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -86,6 +92,13 @@ def load_comparison(folder: str | PathLike[str]) -> Comparison:
 
     Raises:
         InputError: `folder` is not the folder of a comparison, or it is damaged.
+
+    Examples:
+        >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "ofwar"])
+        >>> comparison.save("both")
+        PosixPath('both')
+        >>> ssdlab.load_comparison("both")
+        <ssdlab.Comparison baseline, ofwar>
     """
     path = Path(folder)
     try:

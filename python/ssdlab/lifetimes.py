@@ -28,6 +28,15 @@ class Lifetime:
     """How long a drive lasted: what the blocks, the host and the clock saw of it.
 
     The numbers of :attr:`report` are those of ``lifetime.json``; the properties name the ones most asked for.
+
+    Examples:
+        >>> lived = ssdlab.lifetime("tiny", "examples/trace.csv.gz", wear_limit=1)
+        >>> lived
+        <ssdlab.Lifetime tiny · examples/trace.csv.gz · baseline · full · complete>
+        >>> lived.ended_by, lived.cycles_mean, lived.host_bytes_written
+        ('mean_wear', 1.002, 131947520)
+        >>> lived.report["passes"]
+        25
     """
 
     def __init__(
@@ -116,6 +125,11 @@ class Lifetime:
 
         Raises:
             InputError: the folder is not empty (unless `force`, and ssdlab wrote all of it), or cannot be made.
+
+        Examples:
+            >>> folder = ssdlab.lifetime("tiny", "examples/trace.csv.gz", max_passes=2).save("life")
+            >>> sorted(path.name for path in folder.iterdir())
+            ['drive.toml', 'lifetime.json', 'manifest.json', 'workload.toml']
         """
         texts = (self.drive_toml, self.workload_toml, self.report_json)
 
@@ -151,26 +165,27 @@ def lifetime(
 
     Args:
         drive: A preset's name, a description file, a :class:`~ssdlab.Drive`, or a dictionary of fields.
-        workload: A trace, fio job or workload file, or a :class:`~ssdlab.Workload` with options. Each pass over a job file or
-            a model is drawn anew.
+        workload: A trace, fio job or workload file, or a :class:`~ssdlab.Workload` with options. Each pass over a job
+            file or a model is drawn anew.
         policy: The mode policy; the drive's own when absent.
         set: Fields of the drive to override, as ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
         seed: Seed of every random stream, 0 to 2**64 - 1.
         precondition: ``none``, ``fill``, ``random`` or ``steady``; the drive's own when absent.
         load: An aged drive to start from, saved by an earlier run.
         save: Where to save the worn-out drive; only of a full run.
-        until: What ends the drive: ``mean_wear`` (its blocks are worn out on average), ``first_block`` (the first of them is),
-            ``error_rate`` (in the first of them the code no longer corrects what was kept for `retention`) or ``spare`` (worn-out
-            blocks are retired, and a die can spare no more).
+        until: What ends the drive: ``mean_wear`` (its blocks are worn out on average), ``first_block`` (the first of
+            them is), ``error_rate`` (in the first of them the code no longer corrects what was kept for `retention`) or
+            ``spare`` (worn-out blocks are retired, and a die can spare no more).
         method: ``full``, erase by erase, or ``extrapolate``: a steady round in each interval of wear, added up.
         wear_limit: Effective wear at which a block is worn out, in nominal erases; the rated cycles when absent.
-        retention: How long data must stay correctable, as ``"1y"``; for ``error_rate``. What the mode ``normal`` promises when
-            absent.
+        retention: How long data must stay correctable, as ``"1y"``; for ``error_rate``. What the mode ``normal``
+            promises when absent.
         max_passes: Passes after which a full run ends in any case.
         intervals: Parts of the rated endurance that are told apart; six when absent.
-        round_cycles: Least mean cycles of a block in a round of extrapolation; four, or as many as 4,096 erases are, when absent.
-        agreement: By which share two rounds in a row may differ, in wear per erase and in write amplification, and count as
-            steady; 0.01 when absent.
+        round_cycles: Least mean cycles of a block in a round of extrapolation; four, or as many as 4,096 erases are,
+            when absent.
+        agreement: By which share two rounds in a row may differ, in wear per erase and in write amplification, and
+            count as steady; 0.01 when absent.
         session: Runs of one session share what takes time to find out about a drive.
         progress: Called about ten times a second with a :class:`~ssdlab.Progress`; return ``False`` to stop.
 
@@ -178,10 +193,15 @@ def lifetime(
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
         NotWrittenError: the drive could not be saved; the result is in its ``result``.
+
+    Examples:
+        >>> worn = ssdlab.lifetime("tiny", "examples/trace.csv.gz", precondition="steady", wear_limit=5)
+        >>> worn.ended_by, worn.cycles_mean, worn.write_amplification
+        ('mean_wear', 5.008, 2.284)
     """
     if policy is not None and (not isinstance(policy, str) or ".py" in policy):
-        # One life may take several drives, and passes over them that are compared: a policy's object would have to be copied
-        # with them.
+        # One life may take several drives, which are saved and loaded: a policy's object would have to be copied with
+        # them.
         shown = policy if isinstance(policy, str) else getattr(policy, "__name__", type(policy).__name__)
         raise InputError(f"--policy {shown}: a lifetime runs under a policy that comes with ssdlab, not under one in Python")
     for name, number in (("--wear-limit", wear_limit), ("--round-cycles", round_cycles), ("--agreement", agreement)):

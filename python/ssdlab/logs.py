@@ -25,6 +25,12 @@ def read_commands(path: str | PathLike[str]) -> pa.Table:
 
     Raises:
         InputError: the file cannot be read, or is not a command log.
+
+    Examples:
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", log_commands="commands.parquet")
+        >>> table = ssdlab.read_commands("commands.parquet")
+        >>> table.num_rows, table.column_names[:3]
+        (2000, ['op', 'job', 'offset'])
     """
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -46,6 +52,11 @@ def read_timeline(path: str | PathLike[str]) -> pa.Table:
 
     Raises:
         InputError: the file cannot be read, or is not a timeline of ssdlab.
+
+    Examples:
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", timeline="timeline.gz", timeline_for="2s")
+        >>> ssdlab.read_timeline("timeline.gz").slice(2, 1).to_pylist()
+        [{'track': 'die 0', 'name': 'program', 'reason': 'host', 'begin_ns': 1424597200, 'end_ns': 1425200975}]
     """
     from ssdlab.tables import from_columns
 
@@ -57,6 +68,12 @@ def read_history(path: str | PathLike[str]) -> pa.Table:
 
     Raises:
         InputError: the file cannot be read, or is not a history.
+
+    Examples:
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", history="history.csv")
+        >>> table = ssdlab.read_history("history.csv")
+        >>> table["event"].value_counts().to_pylist()[0]
+        {'values': 'read completed', 'counts': 60}
     """
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -76,7 +93,19 @@ def read_history(path: str | PathLike[str]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class HistoryDifference:
-    """First difference between two histories."""
+    r"""First difference between two histories.
+
+    Examples:
+        >>> for seed in (1, 2):
+        ...     result = ssdlab.run("tiny", "examples/randwrite.fio", seed=seed, stop_after=100, history=f"{seed}.csv")
+        >>> entries, difference = ssdlab.compare_histories("1.csv", "2.csv")
+        >>> difference.line
+        6
+        >>> print(difference.before[-1], difference.first[0], difference.second[0], sep="\n")
+        0,program started,3,24576,normal,host,
+        603775,write completed,,36495360,,,0
+        603775,write completed,,44650496,,,0
+    """
 
     #: Line number of the first entry that differs; the heading is line 1.
     line: int
@@ -93,6 +122,15 @@ def compare_histories(first: str | PathLike[str], second: str | PathLike[str]) -
 
     Raises:
         InputError: a file cannot be read.
+
+    Examples:
+        >>> for policy in ("baseline", "all_fast"):
+        ...     result = ssdlab.run("tiny", "examples/trace.csv.gz", policy, history=f"{policy}.csv")
+        >>> ssdlab.compare_histories("baseline.csv", "baseline.csv")
+        (9990, None)
+        >>> entries, difference = ssdlab.compare_histories("baseline.csv", "all_fast.csv")
+        >>> entries, difference.first[0], difference.second[0]
+        (22, '1424597200,program started,0,0,normal,host,', '1424597200,program started,0,0,fast,host,')
     """
     paths = [existing_file(path) for path in (first, second)]
     entries, difference = _engine.compare_histories(*paths)

@@ -22,7 +22,15 @@ __all__ = ["Latency", "Result"]
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Latency of one kind of command [ns]; a percentile with fewer than ten samples beyond it is ``None``."""
+    """Latency of one kind of command [ns]; a percentile with fewer than ten samples beyond it is ``None``.
+
+    Examples:
+        >>> write = ssdlab.run("tiny", "examples/trace.csv.gz").latency["write"]
+        >>> write.count, write.mean_ns, write.p99_ns
+        (1940, 1061661.9, 6877183)
+        >>> print(write.p99_9_ns)
+        None
+    """
 
     #: Number of commands measured.
     count: int
@@ -47,7 +55,13 @@ class Latency:
 
     @classmethod
     def from_summary(cls, numbers: Mapping[str, Any]) -> Latency:
-        """Returns the latency from an entry of ``summary["latency"]``."""
+        """Returns the latency from an entry of ``summary["latency"]``.
+
+        Examples:
+            >>> summary = ssdlab.run("tiny", "examples/trace.csv.gz").summary
+            >>> ssdlab.Latency.from_summary(summary["latency"]["write"]).max_ns
+            8805753
+        """
         return cls(**{field.name: numbers[field.name] for field in fields(cls)})
 
 
@@ -55,6 +69,15 @@ class Result:
     """Result of one run: numbers, tables, figures, a report and a folder.
 
     :attr:`summary` holds the numbers of ``summary.json``; the properties give those used most often.
+
+    Examples:
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill")
+        >>> result
+        <ssdlab.Result tiny · examples/trace.csv.gz · baseline · complete>
+        >>> result.latency["read"].p50_ns / 1000, result.write_amplification
+        (107.5, 1.0)
+        >>> result.summary["flash"]["reads"]
+        {'host': 296, 'rmw': 1706}
     """
 
     def __init__(
@@ -205,69 +228,152 @@ class Result:
     # Tables.
 
     def latency_table(self) -> pa.Table:
-        """Returns the latency histogram: ``op, low_ns, high_ns, count``, one row for each bucket that is not empty."""
+        """Returns the latency histogram: ``op, low_ns, high_ns, count``, one row for each bucket that is not empty.
+
+        Examples:
+            >>> table = ssdlab.run("tiny", "examples/trace.csv.gz").latency_table()
+            >>> table.column_names
+            ['op', 'low_ns', 'high_ns', 'count']
+            >>> table.slice(1, 1).to_pylist()
+            [{'op': 'write', 'low_ns': 603648, 'high_ns': 604159, 'count': 455}]
+        """
         return self._latency
 
     def timeline_table(self) -> pa.Table:
-        """Returns traffic, queue depth and internal state over simulated time, in at most 4096 rows."""
+        """Returns traffic, queue depth and internal state over simulated time, in at most 4096 rows.
+
+        Examples:
+            >>> table = ssdlab.run("tiny", "examples/trace.csv.gz").timeline_table()
+            >>> sum(table["writes"].to_pylist())
+            1940
+        """
         return self._timeline
 
     def command_table(self) -> pa.Table | None:
-        """Returns one row per command with its causes of latency; ``None`` unless the run recorded commands."""
+        """Returns one row per command with its causes of latency; ``None`` unless the run recorded commands.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", record_commands=True)
+            >>> table = result.command_table().select(["op", "offset", "length", "completed_ns"])
+            >>> table.slice(1, 1).to_pylist()
+            [{'op': 'read', 'offset': 24285184, 'length': 4096, 'completed_ns': 116899400}]
+        """
         return self._commands
 
     def span_table(self) -> pa.Table | None:
-        """Returns the operations of each channel and die with their times; ``None`` unless the run recorded spans."""
+        """Returns the operations of each channel and die with their times; ``None`` unless the run recorded spans.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", record_spans=True)
+            >>> result.span_table().slice(2, 1).to_pylist()
+            [{'track': 'die 0', 'name': 'program', 'reason': 'host', 'begin_ns': 1424597200, 'end_ns': 1425200975}]
+        """
         return self._spans
 
     def latency_frame(self) -> pandas.DataFrame:
-        """Returns :meth:`latency_table` as a pandas data frame (needs the extra ``pandas``)."""
+        """Returns :meth:`latency_table` as a pandas data frame (needs the extra ``pandas``).
+
+        Examples:
+            >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").latency_frame()
+            >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
+            {'read': 60, 'write': 1940}
+        """
         return self._latency.to_pandas()
 
     def timeline_frame(self) -> pandas.DataFrame:
-        """Returns :meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``)."""
+        """Returns :meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``).
+
+        Examples:
+            >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").timeline_frame()
+            >>> int(frame["queue_depth"].max())
+            7
+        """
         return self._timeline.to_pandas()
 
     # Figures.
 
     def plot_latency(self) -> go.Figure:
-        """Plots the latency distribution on a probability axis."""
+        """Plots the latency distribution on a probability axis.
+
+        Examples:
+            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill").plot_latency()
+            >>> figure.write_html("latency.html")
+            >>> figure.layout.yaxis.title.text
+            'commands no slower (probability axis)'
+        """
         from ssdlab.report import latency
 
         return latency.distribution([self])
 
     def plot_causes(self) -> go.Figure:
-        """Plots the mean latency by cause."""
+        """Plots the mean latency by cause.
+
+        Examples:
+            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_causes()
+            >>> sorted({bar.name for bar in figure.data})
+            ['bus_command', 'bus_wait', 'die_host_program', 'program', 'rmw', 'transfer']
+        """
         from ssdlab.report import causes
 
         return causes.stacked([self])
 
     def plot_timeline(self) -> go.Figure:
-        """Plots bandwidth, commands and queue depth over simulated time."""
+        """Plots bandwidth, commands and queue depth over simulated time.
+
+        Examples:
+            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_timeline()
+            >>> figure.layout.yaxis.title.text
+            'bandwidth (B/s)'
+        """
         from ssdlab.report import timeline
 
         return timeline.traffic([self])
 
     def plot_utilisation(self) -> go.Figure:
-        """Plots the utilisation of each channel and die."""
+        """Plots the utilisation of each channel and die.
+
+        Examples:
+            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_utilisation()
+            >>> figure.data[0].y
+            ('channel 0', 'channel 1')
+        """
         from ssdlab.report import utilisation
 
         return utilisation.busy([self])
 
     def plot_write_amplification(self) -> go.Figure:
-        """Plots the write amplification by reason of the program."""
+        """Plots the write amplification by reason of the program.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
+            >>> [bar.name for bar in result.plot_write_amplification().data]
+            ['host', 'gc']
+        """
         from ssdlab.report import amplification
 
         return amplification.by_reason([self])
 
     def plot_modes(self) -> go.Figure:
-        """Plots the shares of the write, erase and read modes."""
+        """Plots the shares of the write, erase and read modes.
+
+        Examples:
+            >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz", "all_fast", precondition="fill").plot_modes()
+            >>> [bar.name for bar in figure.data]
+            ['fast', 'normal']
+        """
         from ssdlab.report import modes
 
         return modes.shares([self])
 
     def plot_wear(self) -> go.Figure:
-        """Plots the number of blocks by their program and erase cycles."""
+        """Plots the number of blocks by their program and erase cycles.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
+            >>> figure = result.plot_wear()
+            >>> figure.data[0].x, figure.data[0].y
+            ((0.0, 1.0), (407, 105))
+        """
         from ssdlab.report import wear
 
         return wear.spread([self])
@@ -275,7 +381,13 @@ class Result:
     # Files.
 
     def report(self) -> str:
-        """Returns the report: one self-contained HTML page that works offline."""
+        """Returns the report: one self-contained HTML page that works offline.
+
+        Examples:
+            >>> page = ssdlab.run("tiny", "examples/trace.csv.gz").report()
+            >>> page.splitlines()[0]
+            '<!DOCTYPE html>'
+        """
         from ssdlab.report import page
 
         return page.single(self)
@@ -285,13 +397,31 @@ class Result:
 
         Raises:
             InputError: the folder exists and is not empty (unless `force`), or cannot be made.
+
+        Examples:
+            >>> folder = ssdlab.run("tiny", "examples/trace.csv.gz").save("out")
+            >>> for path in sorted(folder.iterdir()):
+            ...     print(path.name)
+            drive.toml
+            latency.parquet
+            manifest.json
+            report.html
+            summary.json
+            timeline.parquet
+            workload.toml
         """
         from ssdlab.folder import save_result
 
         return save_result(self, folder, force=force)
 
     def fio(self) -> dict[str, Any]:
-        """Returns the numbers in the form of ``fio --output-format=json``."""
+        """Returns the numbers in the form of ``fio --output-format=json``.
+
+        Examples:
+            >>> job = ssdlab.run("tiny", "examples/trace.csv.gz").fio()["jobs"][0]
+            >>> job["write"]["total_ios"], job["write"]["clat_ns"]["mean"]
+            (1940, 1061661.9)
+        """
         from ssdlab.fio import document
 
         return document(self)

@@ -26,11 +26,12 @@ class Session:
     up faster. A session may be used from several threads at once. Runs outside a session share nothing, nor do two
     sessions.
 
-    Example:
-        >>> session = Session()
-        >>> job = ssdlab.Workload.from_text("[job]\nrw=randread\nnumber_ios=100\n")
-        >>> session.run("tiny", job, precondition="steady").status
-        'complete'
+    Examples:
+        >>> session = ssdlab.Session()
+        >>> for policy in ("baseline", "ofwar"):
+        ...     print(session.run("tiny", "examples/randwrite.fio", policy, precondition="steady", stop_after=1000))
+        <ssdlab.Result tiny · examples/randwrite.fio · baseline · complete>
+        <ssdlab.Result tiny · examples/randwrite.fio · ofwar · complete>
     """
 
     def __init__(self) -> None:
@@ -38,19 +39,37 @@ class Session:
         self.engine = _engine.Session()
 
     def run(self, drive: DriveLike, workload: WorkloadLike, policy: PolicyLike | None = None, **options: Any) -> Result:
-        """Runs a workload like :func:`ssdlab.run`, in this session."""
+        """Runs a workload like :func:`ssdlab.run`, in this session.
+
+        Examples:
+            >>> session = ssdlab.Session()
+            >>> session.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=1000).commands
+            {'read': 0, 'write': 1000, 'trim': 0, 'flush': 0}
+        """
         from ssdlab.simulate import run
 
         return run(drive, workload, policy, session=self, **options)
 
     def compare(self, drive: DriveLike, workload: WorkloadLike, policies: Sequence[PolicyLike], **options: Any) -> Comparison:
-        """Compares policies like :func:`ssdlab.compare`, in this session instead of one of its own."""
+        """Compares policies like :func:`ssdlab.compare`, in this session instead of one of its own.
+
+        Examples:
+            >>> session = ssdlab.Session()
+            >>> session.compare("tiny", "examples/randwrite.fio", ["baseline", "all_fast"], stop_after=1000)
+            <ssdlab.Comparison baseline, all_fast>
+        """
         from ssdlab.simulate import compare
 
         return compare(drive, workload, policies, session=self, **options)
 
     def lifetime(self, drive: DriveLike, workload: WorkloadLike, policy: str | None = None, **options: Any) -> Lifetime:
-        """Simulates a lifetime like :func:`ssdlab.lifetime`, in this session."""
+        """Simulates a lifetime like :func:`ssdlab.lifetime`, in this session.
+
+        Examples:
+            >>> session = ssdlab.Session()
+            >>> session.lifetime("tiny", "examples/trace.csv.gz", wear_limit=1).ended_by
+            'mean_wear'
+        """
         from ssdlab.lifetimes import lifetime
 
         return lifetime(drive, workload, policy, session=self, **options)

@@ -30,7 +30,14 @@ PolicyLike: TypeAlias = str | Policy | type[Policy]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come."""
+    """How far a run has come.
+
+    Examples:
+        >>> def keep_going(progress):
+        ...     return progress.stage != "run" or progress.commands < 1000
+        >>> ssdlab.run("tiny", "examples/randwrite.fio", progress=keep_going).status
+        'partial'
+    """
 
     #: ``foresee``, ``precondition``, ``run``, ``lifetime``, ``shutdown`` or ``save``.
     stage: str
@@ -89,11 +96,12 @@ def run(
         workload: A trace, fio job or workload file, or a :class:`~ssdlab.Workload` with options.
         policy: The mode policy: a name, or a :class:`~ssdlab.Policy`; the drive's own when absent.
         set: Fields of the drive to override, as ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
-        seed: Seed of every random stream, 0 to 2**64 - 1. Equal inputs and seeds give equal results, byte for byte, but for
-            ``wall_s``.
+        seed: Seed of every random stream, 0 to 2**64 - 1. Equal inputs and seeds give equal results, byte for byte, but
+            for ``wall_s``.
         precondition: ``none``, ``fill``, ``random`` or ``steady``; the drive's own when absent.
-        load: A drive to start from, saved by an earlier run. Under the same description, policy and seed it goes on exactly
-            where it was; otherwise the saved state is adopted, and :attr:`Result.notes` says why (docs/SAVING.md).
+        load: A drive to start from, saved by an earlier run. Under the same description, policy and seed it goes on
+            exactly where it was; otherwise the saved state is adopted, and :attr:`Result.notes` says why
+            (docs/SAVING.md).
         save: Where to save the drive as the run leaves it; a file that is there is replaced.
         record_commands: Keep a row per command in memory (:meth:`~ssdlab.Result.command_table`).
         record_spans: Keep what each channel and die did in memory (:meth:`~ssdlab.Result.span_table`).
@@ -103,17 +111,19 @@ def run(
             (:func:`~ssdlab.read_timeline`).
         timeline_from: When the timeline and the spans begin after the start of the run, as ``"10ms"``.
         timeline_for: For how long they go on, as ``"1ms"``; to the end when absent.
-        history: Where to write the physical history as text: every completion, and every start and end of a flash operation;
-            packed if it ends in ``.gz`` or ``.zst`` (:func:`~ssdlab.read_history`, :func:`~ssdlab.compare_histories`).
+        history: Where to write the physical history as text: every completion, and every start and end of a flash
+            operation; packed if it ends in ``.gz`` or ``.zst`` (:func:`~ssdlab.read_history`,
+            :func:`~ssdlab.compare_histories`).
         steady_state: Run until the SNIA rule finds a steady state, then measure for five rounds.
         steady_round: Length of a round of that rule, as ``"1s"``; only with `steady_state`.
         power_cut: When power fails after the start of the run, as ``"10s"`` (docs/POWER.md); only with `power_down`.
         power_down: For how long the drive is then off, as ``"30d"``; its data ages meanwhile.
         skip_commands: Commands of each job to leave out at its beginning: how a workload goes on with a loaded drive.
         stop_after: Commands of each job after which the host stops.
-        rest_after: Commands of each job after which the drive is brought to rest, as it would be to be saved, and goes on; what
-            is measured begins there.
-        session: Runs of one session share what takes time to find out about a drive; by default each run is a session of its own.
+        rest_after: Commands of each job after which the drive is brought to rest, as it would be to be saved, and goes
+            on; what is measured begins there.
+        session: Runs of one session share what takes time to find out about a drive; by default each run is a session
+            of its own.
         progress: Called about ten times a second with a :class:`Progress`; return ``False`` to stop.
 
     Raises:
@@ -121,6 +131,16 @@ def run(
         PolicyError: an InputError: what is wrong with a policy in Python; an exception that it raised is the cause.
         Interrupted: Ctrl-C; the partial result is in its ``result``.
         NotWrittenError: a file could not be written; the result is in its ``result``.
+
+    Examples:
+        >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill", set={"flash.channels": 1})
+        >>> result.commands
+        {'read': 60, 'write': 1940, 'trim': 0, 'flush': 0}
+        >>> result.latency["write"].p99_ns / 1e6
+        14.4
+        >>> ssdlab.run("tiny", "examples/trace.csv.gz", "ofvar")
+        Traceback (most recent call last):
+        ssdlab.InputError: --policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
     """
     if (timeline_from or timeline_for) and timeline is None and not record_spans:
         raise InputError("--timeline-from, --timeline-for: a part of --timeline, which is not given")
@@ -215,6 +235,13 @@ def compare(
         InputError: everything that is wrong with the input, one line each.
         Interrupted: Ctrl-C; the runs so far, the last one perhaps partial, are in its ``result``.
         NotWrittenError: the drive could not be saved; the comparison is in its ``result``.
+
+    Examples:
+        >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"], precondition="fill")
+        >>> for run, ratio in zip(comparison.runs, comparison.ratios):
+        ...     print(run.policy, ratio["latency"]["write"]["mean_ns"])
+        baseline 1.0
+        all_fast 0.5039
     """
     single = [name for name in ("log_commands", "timeline", "history") if options.get(name) is not None]
     if single:

@@ -27,7 +27,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TraceFit:
-    """Look-alike of a trace."""
+    """Look-alike of a trace.
+
+    Examples:
+        >>> fit = ssdlab.trace_fit("examples/trace.csv.gz")
+        >>> fit.closeness["trace"]["read_share"], fit.closeness["look_alike"]["read_share"]
+        (0.03, 0.024)
+    """
 
     #: Workload TOML that generates the look-alike, without end.
     toml: str
@@ -42,6 +48,11 @@ def trace_info(trace: WorkloadLike) -> dict[str, Any]:
 
     Raises:
         InputError: the file cannot be read as a trace.
+
+    Examples:
+        >>> info = ssdlab.trace_info("examples/trace.csv.gz")
+        >>> info["format"], info["reads"], info["writes"], info["footprint_bytes"]
+        ('msr', 60, 1940, 4210688)
     """
     source = Workload.open(trace)
     info: dict[str, Any] = json.loads(_engine.trace_info(source.trace_file(), source.options_json()))
@@ -49,10 +60,20 @@ def trace_info(trace: WorkloadLike) -> dict[str, Any]:
 
 
 def trace_convert(trace: WorkloadLike, out: str | PathLike[str], format: str) -> dict[str, Any]:
-    """Writes a trace in another format to `out` and returns a description of the written trace.
+    """Writes a trace in another format to `out`, and returns a description of what was read.
+
+    The description is that of :func:`trace_info`: the format that was read, and numbers before `time_scale` and
+    `repeat` apply. Its notes also state how many requests the written format cannot express.
 
     Raises:
         InputError: the trace cannot be read, the format cannot be written, or the file cannot be made.
+
+    Examples:
+        >>> first = ssdlab.Workload("examples/trace.csv.gz", slice="0..100")
+        >>> ssdlab.trace_convert(first, "first.ascii", "disksim")["requests"]
+        100
+        >>> ssdlab.trace_info("first.ascii")["format"]
+        'disksim'
     """
     source = Workload.open(trace)
     written: dict[str, Any] = json.loads(_engine.trace_convert(source.trace_file(), format, fspath(out), source.options_json()))
@@ -64,6 +85,12 @@ def trace_fit(trace: WorkloadLike) -> TraceFit:
 
     Raises:
         InputError: the file cannot be read as a trace.
+
+    Examples:
+        >>> fit = ssdlab.trace_fit("examples/trace.csv.gz")
+        >>> look_alike = ssdlab.Workload.from_text(fit.toml)
+        >>> ssdlab.run("tiny", look_alike).commands
+        {'read': 48, 'write': 1952, 'trim': 0, 'flush': 0}
     """
     source = Workload.open(trace)
     text, closeness = _engine.trace_fit(source.trace_file(), source.options_json())

@@ -17,7 +17,13 @@ __all__ = ["Workload", "WorkloadLike"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Workload that has not been read yet. Options that are left out take the engine's defaults."""
+    """Workload that has not been read yet. Options that are left out take the engine's defaults.
+
+    Examples:
+        >>> workload = ssdlab.Workload("examples/trace.csv.gz", replay="closed:4", max_requests=500)
+        >>> ssdlab.run("tiny", workload).commands
+        {'read': 22, 'write': 478, 'trim': 0, 'flush': 0}
+    """
 
     #: File: a trace (``.gz`` and ``.zst`` are decompressed while reading), a fio job file, or a workload TOML.
     path: str | PathLike[str] | None = None
@@ -62,17 +68,36 @@ class Workload:
 
     @classmethod
     def from_text(cls, text: str, **options: Any) -> Workload:
-        """Returns a workload from the text of a fio job or of a workload TOML."""
+        r"""Returns a workload from the text of a fio job or of a workload TOML.
+
+        Examples:
+            >>> job = ssdlab.Workload.from_text("[reads]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=1000")
+            >>> ssdlab.run("tiny", job, precondition="fill").latency["read"].p50_ns / 1000
+            107.7
+        """
         return cls(text=text, **options)
 
     @classmethod
     def from_dict(cls, model: Mapping[str, object], **options: Any) -> Workload:
-        """Returns a workload from a dictionary with the fields of a workload TOML."""
+        """Returns a workload from a dictionary with the fields of a workload TOML.
+
+        Examples:
+            >>> job = {"name": "hot", "pattern": {"kind": "zipf", "theta": 0.9}, "read_share": 0.5}
+            >>> job |= {"sizes": [{"size": "4KiB"}], "depth": 8, "requests": 1000}
+            >>> workload = ssdlab.Workload.from_dict({"kind": "synthetic", "job": [job]})
+            >>> ssdlab.run("tiny", workload, precondition="fill").commands
+            {'read': 506, 'write': 494, 'trim': 0, 'flush': 0}
+        """
         return cls(text=toml.document(model), **options)
 
     @classmethod
     def open(cls, workload: WorkloadLike) -> Workload:
-        """Returns a workload from a path or a dictionary (:meth:`from_dict`); a workload is returned as it is."""
+        """Returns a workload from a path or a dictionary (:meth:`from_dict`); a workload is returned as it is.
+
+        Examples:
+            >>> ssdlab.Workload.open("examples/trace.csv.gz").path
+            'examples/trace.csv.gz'
+        """
         if isinstance(workload, Workload):
             return workload
         if isinstance(workload, Mapping):
@@ -89,10 +114,17 @@ class Workload:
         return None if self.path is None else existing_file(self.path)
 
     def trace_file(self) -> str:
-        """Returns the path of the file, where a trace is expected.
+        r"""Returns the path of the file, where a trace is expected.
 
         Raises:
             InputError: the workload is a text, or there is no such file, or it is not a file.
+
+        Examples:
+            >>> ssdlab.Workload("examples/trace.csv.gz").trace_file()
+            'examples/trace.csv.gz'
+            >>> ssdlab.Workload.from_text("[job]\nrw=read").trace_file()
+            Traceback (most recent call last):
+            ssdlab.InputError: a trace is a file, not a text
         """
         file = self.file
         if file is None:
@@ -100,12 +132,22 @@ class Workload:
         return file
 
     def options(self) -> dict[str, object]:
-        """Returns the options that were given."""
+        """Returns the options that were given.
+
+        Examples:
+            >>> ssdlab.Workload("examples/trace.csv.gz", address="wrap", repeat=2).options()
+            {'address': 'wrap', 'repeat': 2}
+        """
         given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("path", "text")}
         return {name: value for name, value in given.items() if value is not None}
 
     def options_json(self) -> str:
-        """Returns the options that were given as JSON text, as the engine takes them."""
+        """Returns the options that were given as JSON text, as the engine takes them.
+
+        Examples:
+            >>> ssdlab.Workload("examples/trace.csv.gz", address="wrap", repeat=2).options_json()
+            '{"address": "wrap", "repeat": 2}'
+        """
         return json.dumps(self.options())
 
 

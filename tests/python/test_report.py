@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import ssdlab
 from ssdlab.units import duration, scaled
 
 FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
@@ -41,6 +42,15 @@ def test_a_report_states_the_headline_numbers(result):
 def test_a_report_is_the_same_each_time(result, comparison):
     assert result.report() == result.report()
     assert comparison.report() == comparison.report()
+
+
+def test_a_latency_of_zero_is_labelled_zero(examples):
+    result = ssdlab.run("tiny", examples / "trace.csv.gz")
+    assert result.latency["read"].max_ns == 0
+    figure = result.plot_latency()
+    labels = {curve.name: [label.split("<br>")[0] for label in curve.customdata] for curve in figure.data}
+    assert set(labels["read"]) == {"0 ns"}
+    assert "0 ns" not in labels["write"]
 
 
 def test_wall_time_stands_nowhere(result):

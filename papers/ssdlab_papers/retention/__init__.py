@@ -18,7 +18,7 @@ __all__ = ["experiment"]
 
 
 def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
-    """Retention relaxation: lifetimes of data, faster writes over four weeks, throughput of encoders, by queueing and wear."""
+    """Retention relaxation: lifetimes of data, faster writes over four weeks, throughput of encoders, by queueing and wear."""  # noqa: W505
     yield from lifetimes.entries(setting)
     yield from weeks.entries(setting)
     yield from queueing.entries(setting)

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """Part in the list of all parts."""
+    """Part in the list of all parts.
+
+    Examples:
+        >>> row = ssdlab.cell.parts()[0]
+        >>> row.name, row.page_types, row.rated_pe_cycles, row.nominal_step, row.code
+        ('ofwar-mlc', 2, 10000, 0.2, 'bch-110/4KiB')
+    """
 
     name: str
     #: Summary, in one line.
@@ -36,7 +42,15 @@ class PartRow:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Number of a part, with its standing."""
+    """Number of a part, with its standing.
+
+    Examples:
+        >>> for one in ssdlab.cell.part("ofwar-mlc").parameters[:3]:
+        ...     print(f"{one.symbol} = {one.value} ({one.standing}, {one.source}): {one.meaning}")
+        mu_e = 1.4 V (found, FACTS 1.1): mean of the erased state
+        x_0 = 1.4 V (stated, OFWAR 4.1.2): voltage at which nothing is lost
+        sigma_e = 0.35 V (found, FACTS 1.1): deviation of the erased state
+    """
 
     #: Symbol in its source.
     symbol: str
@@ -50,7 +64,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Part with all its numbers."""
+    """Part with all its numbers.
+
+    Examples:
+        >>> part = ssdlab.cell.part("ofwar-mlc")
+        >>> part.code, part.codeword_bits, part.parity_bits, part.limit
+        ('bch-110/4KiB', 34528, 1760, 0.00135)
+    """
 
     name: str
     summary: str
@@ -67,7 +87,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vth:
-    """Distributions of the threshold voltages of a cell."""
+    """Distributions of the threshold voltages of a cell.
+
+    Examples:
+        >>> answer = ssdlab.cell.vth("ofwar-mlc", pe=10_000, age="1y")
+        >>> answer.references, answer.pages
+        (array([2.481 , 3.271 , 4.107]), {'lsb': 0.0008547, 'msb': 0.0008258})
+        >>> float(answer.voltage[answer.levels["p3"].argmax()])
+        4.592
+    """
 
     cell: str
     #: Unit of voltages: ``V``, or ``pitch``.
@@ -83,7 +111,12 @@ class Vth:
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Returns a chart of the distributions with their references; the logarithmic axis shows their overlap."""
+        """Returns a chart of the distributions with their references; the logarithmic axis shows their overlap.
+
+        Examples:
+            >>> ssdlab.cell.vth("ofwar-mlc", age="1y").chart().save("vth.html")
+            PosixPath('vth.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.vth(self)
@@ -91,7 +124,17 @@ class Vth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rber:
-    """Error rates, with the axes wear, age and step (those that were given as sequences)."""
+    """Error rates, with the axes wear, age and step (those that were given as sequences).
+
+    Examples:
+        >>> answer = ssdlab.cell.rber("ofwar-mlc", pe=[3_000, 10_000], age="1y")
+        >>> answer.pe, answer.worst
+        (array([ 3000., 10000.]), array([6.733e-05, 8.547e-04]))
+        >>> answer.age_s, sorted(answer.pages)
+        (31536000.0, ['lsb', 'msb'])
+        >>> answer.worst < answer.limit
+        array([ True,  True])
+    """
 
     cell: str
     #: Error rate of each page type.
@@ -111,7 +154,13 @@ class Rber:
     blocks: dict[str, float] | None = None
 
     def chart(self) -> Chart:
-        """Returns a chart of the error rate by the axis with most values, a curve for each value of the other axes."""
+        """Returns a chart of the error rate by the axis with most values, a curve for each value of the other axes.
+
+        Examples:
+            >>> answer = ssdlab.cell.rber("ofwar-mlc", pe=[3_000, 10_000], age=["1d", "30d", "1y"])
+            >>> answer.chart().save("rber.html")
+            PosixPath('rber.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.rber(self)
@@ -119,7 +168,13 @@ class Rber:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modes:
-    """Write modes, with the axes wear and retention; not a number where no step keeps the promised retention."""
+    """Write modes, with the axes wear and retention; not a number where no step keeps the promised retention.
+
+    Examples:
+        >>> answer = ssdlab.cell.modes("ofwar-mlc", pe=10_000, retention=["4d", "1y"])
+        >>> answer.step, answer.program_time_ns / 1000
+        (array([0.3977 , 0.2853]), array([301.742, 420.639]))
+    """
 
     cell: str
     pe: Quantity
@@ -131,7 +186,13 @@ class Modes:
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Returns a chart of program time by promised retention, with a curve for each wear."""
+        """Returns a chart of program time by promised retention, with a curve for each wear.
+
+        Examples:
+            >>> answer = ssdlab.cell.modes("ofwar-mlc", pe=10_000, retention=["1d", "4d", "1y"])
+            >>> answer.chart().save("modes.html")
+            PosixPath('modes.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.modes(self)
@@ -139,7 +200,13 @@ class Modes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageProgram:
-    """Program time of one page type."""
+    """Program time of one page type.
+
+    Examples:
+        >>> page = ssdlab.cell.program("dpes-mlc").pages["msb"]
+        >>> page.mean_ns, page.pulses, page.time_ns, page.probability
+        (1300000, 13.0, array([1300000.]), array([1.]))
+    """
 
     #: Mean number of pulses.
     pulses: float
@@ -151,7 +218,13 @@ class PageProgram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """Program times with one step."""
+    """Program times with one step.
+
+    Examples:
+        >>> answer = ssdlab.cell.program("ofwar-mlc", step=0.4)
+        >>> answer.step, answer.mean_ns, sorted(answer.pages)
+        (0.4, 300000, ['lsb', 'msb'])
+    """
 
     cell: str
     step: float
@@ -161,7 +234,15 @@ class Program:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """Retention limits, with the axes wear and step."""
+    """Retention limits, with the axes wear and step.
+
+    Examples:
+        >>> answer = ssdlab.cell.limits("ofwar-mlc", pe=[8_500, 10_000], step=0.4)
+        >>> answer.retention_s / 86_400
+        array([70.97,  3.543 ])
+        >>> answer.program_time_ns
+        300000.0
+    """
 
     cell: str
     pe: Quantity
@@ -175,7 +256,13 @@ class Limits:
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Returns a chart of the retention limit by wear, with a curve for each step."""
+        """Returns a chart of the retention limit by wear, with a curve for each step.
+
+        Examples:
+            >>> answer = ssdlab.cell.limits("ofwar-mlc", pe=[7_000, 8_500, 10_000], step=[0.2, 0.4])
+            >>> answer.chart().save("limits.html")
+            PosixPath('limits.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.limits(self)
@@ -183,7 +270,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EraseMode:
-    """Erase mode of a cell that has several."""
+    """Erase mode of a cell that has several.
+
+    Examples:
+        >>> modes = ssdlab.cell.endurance("dpes-mlc", retention="1y").erase_modes
+        >>> modes[0].mode, modes[0].speed, modes[0].lifetime
+        ('EV0', 'fast', 1.129)
+    """
 
     #: Depth of the erase: ``EV0`` (nominal), ``EV1``, ... with ever lower erase voltages.
     mode: str
@@ -200,7 +293,13 @@ class EraseMode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Endurance:
-    """Endurance of a block in cycles, with the axes step and retention; not a number where no cycle is possible."""
+    """Endurance of a block in cycles, with the axes step and retention; not a number where no cycle is possible.
+
+    Examples:
+        >>> answer = ssdlab.cell.endurance("ofwar-mlc", step=[0.2, 0.3], retention="1y")
+        >>> answer.pe_cycles, answer.rated_pe_cycles
+        (array([11378.5,  9726.7]), 10000)
+    """
 
     cell: str
     step: Quantity
@@ -216,7 +315,13 @@ class Endurance:
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Returns a chart of cycles by step, a curve for each retention; for a cell with erase modes, of their wear."""
+        """Returns a chart of cycles by step, a curve for each retention; for a cell with erase modes, of their wear.
+
+        Examples:
+            >>> answer = ssdlab.cell.endurance("ofwar-mlc", step=[0.2, 0.3, 0.4], retention="1y")
+            >>> answer.chart().save("endurance.html")
+            PosixPath('endurance.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.endurance(self)
@@ -224,7 +329,15 @@ class Endurance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Budget:
-    """Shares of a cell's threshold-voltage window, with the axis wear."""
+    """Shares of a cell's threshold-voltage window, with the axis wear.
+
+    Examples:
+        >>> answer = ssdlab.cell.budget("ofwar-mlc", pe=[0, 10_000], retention="4d")
+        >>> answer.closes, answer.window
+        (array([ True,  True]), array([3.594, 3.594]))
+        >>> answer.shares["retention"], answer.free
+        (array([0.        , 0.1683]), array([1.664, 0.5028]))
+    """
 
     cell: str
     #: ``V`` or ``pitch``.
@@ -251,7 +364,13 @@ class Budget:
     warnings: tuple[str, ...] = ()
 
     def chart(self) -> Chart:
-        """Returns a chart of the shares of the window, stacked, with a bar for each wear."""
+        """Returns a chart of the shares of the window, stacked, with a bar for each wear.
+
+        Examples:
+            >>> answer = ssdlab.cell.budget("ofwar-mlc", pe=[0, 5_000, 10_000], retention="4d")
+            >>> answer.chart().save("budget.html")
+            PosixPath('budget.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.budget(self)

@@ -43,7 +43,16 @@ BCH_SWEEP = (4.5, 4.0, 3.5, 3.0, 2.5, 2.0, 1.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class CodePoint:
-    """Channel over which codewords were sent."""
+    """Channel over which codewords were sent.
+
+    Examples:
+        >>> measured = ssdlab.cell.code("bch-4/128B", rber=1e-3, frames=5000)
+        >>> point = measured.soft[0].points[0]
+        >>> point.frames, point.failed
+        (5056, 26)
+        >>> point.low < point.failure < point.high
+        True
+    """
 
     #: Value that varies from point to point: the raw error rate, or the wear of a cell.
     at: float
@@ -72,22 +81,45 @@ class CodePoint:
 
 @dataclass(frozen=True, slots=True)
 class CodeLevel:
-    """Measurement with one number of soft levels."""
+    """Measurement with one number of soft levels.
+
+    Examples:
+        >>> measured = ssdlab.cell.code("ldpc-256B/1KiB", rber=2.2e-2, soft_levels=1, frames=128)
+        >>> for level in measured.soft:
+        ...     print(f"{level.soft_levels} soft levels: {level.points[0].failed} of {level.points[0].frames} failed")
+        0 soft levels: 113 of 128 failed
+        1 soft levels: 0 of 128 failed
+    """
 
     soft_levels: int
     #: Points in the order of rising raw error rate.
     points: tuple[CodePoint, ...]
-    #: Raw error rate at which one codeword in a thousand fails; not a number if the points do not bracket it.
+    #: Raw error rate at which one codeword in a thousand fails, if the failure rate of each point is the upper bound of
+    #: its interval; not a number if the points do not bracket it.
     limit: float = math.nan
 
     def column(self, name: str) -> NDArray[np.float64]:
-        """Returns one field of all points."""
+        """Returns one field of all points.
+
+        Examples:
+            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+            >>> measured.soft[0].column("failed")
+            array([ 0.,  1., 97.])
+        """
         return array([getattr(point, name) for point in self.points])
 
 
 @dataclass(frozen=True, slots=True)
 class CodeMeasurement:
-    """Measurement of the error rates that a decoder corrects."""
+    """Measurement of the error rates that a decoder corrects.
+
+    Examples:
+        >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+        >>> measured.status, measured.data_bits, measured.codeword_bits
+        ('complete', 1024, 1068)
+        >>> measured.limit()
+        0.0004033
+    """
 
     code: str
     data_bits: int
@@ -105,11 +137,26 @@ class CodeMeasurement:
     soft: tuple[CodeLevel, ...]
 
     def limit(self, soft_levels: int = 0) -> float:
-        """Returns the raw error rate that is corrected with `soft_levels` soft levels; not a number if unknown."""
+        """Returns the raw error rate that is corrected with `soft_levels` soft levels; not a number if unknown.
+
+        Examples:
+            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+            >>> measured.limit()
+            0.0004033
+            >>> measured.limit(soft_levels=1)
+            nan
+        """
         return next((level.limit for level in self.soft if level.soft_levels == soft_levels), math.nan)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the measurement as ``ssdlab cell code --json`` prints it and :meth:`save` writes it."""
+        """Returns the measurement as ``ssdlab cell code --json`` prints it and :meth:`save` writes it.
+
+        Examples:
+            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+            >>> document = measured.to_dict()
+            >>> document["code"], document["stop"], document["channel"]
+            ('bch-4/128B', {'failures': 50, 'frames': 5000}, {'varies': 'rber'})
+        """
         return {
             "what": WHAT,
             "version": VERSION,
@@ -129,6 +176,13 @@ class CodeMeasurement:
 
         Raises:
             InputError: the file exists (unless `force`), or cannot be made.
+
+        Examples:
+            >>> measured = ssdlab.cell.code("ldpc-128B/512B", rber=[8e-3, 2.4e-2], frames=4000)
+            >>> measured.save("ldpc.json")
+            PosixPath('ldpc.json')
+            >>> ssdlab.cell.rber("ofwar-mlc", code="ldpc.json").limit
+            0.003716
         """
         target = check_new_file(Path(path), force)
         with new_file(target) as beside:
@@ -136,7 +190,13 @@ class CodeMeasurement:
         return target
 
     def chart(self) -> Chart:
-        """Returns a chart of failure rate by raw error rate, with a curve for each number of soft levels."""
+        """Returns a chart of failure rate by raw error rate, with a curve for each number of soft levels.
+
+        Examples:
+            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+            >>> measured.chart().save("code.html")
+            PosixPath('code.html')
+        """
         from ssdlab.cell import pictures
 
         return pictures.code(self)
@@ -147,6 +207,12 @@ def load_code(path: str | PathLike[str]) -> CodeMeasurement:
 
     Raises:
         InputError: the file cannot be read, or is not a measurement.
+
+    Examples:
+        >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+        >>> path = measured.save("bch.json")
+        >>> ssdlab.cell.load_code(path) == measured
+        True
     """
     name = existing_file(path)
     try:
@@ -208,6 +274,16 @@ def code(
     Raises:
         InputError: the question is invalid, or the file holds another measurement.
         Interrupted: Ctrl-C; the completed rounds are in its ``result``, and in the file, marked ``partial``.
+
+    Examples:
+        >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
+        >>> for point in measured.soft[0].points:
+        ...     print(f"{point.rber:.0e}: {point.failed} of {point.frames} codewords failed")
+        2e-04: 0 of 5056 codewords failed
+        5e-04: 1 of 5056 codewords failed
+        2e-03: 97 of 1536 codewords failed
+        >>> measured.limit()
+        0.0004033
     """
     if code is None and cell is None:
         raise InputError("code: expected one, such as ldpc-448B/4KiB, or a cell whose own is measured")

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
 
 def parts() -> list[PartRow]:
-    """Returns the parts that come with ssdlab."""
+    """Returns the parts that come with ssdlab.
+
+    Examples:
+        >>> for row in ssdlab.cell.parts()[:3]:
+        ...     print(f"{row.name}: {row.summary}")
+        ofwar-mlc: MLC of the OFWAR paper: threshold voltages, 10,000 cycles, BCH 110 bits / 4 KiB
+        rr-mlc: MLC of retention relaxation: bell-shaped levels that widen with time, BCH 24 bits / 1080 B
+        dpes-mlc: 20 nm MLC of autoFTL: erase and program scaling, 3,000 cycles
+    """
     return [PartRow(**row) for row in ask("parts")["parts"]]
 
 
@@ -36,6 +44,13 @@ def part(cell: str) -> Part:
 
     Raises:
         InputError: there is no such part; the message suggests the nearest name.
+
+    Examples:
+        >>> ssdlab.cell.part("ofwar-mlc").summary
+        'MLC of the OFWAR paper: threshold voltages, 10,000 cycles, BCH 110 bits / 4 KiB'
+        >>> ssdlab.cell.part("ofwar-mcl")
+        Traceback (most recent call last):
+        ssdlab.InputError: cell: unknown cell `ofwar-mcl`: expected one of ... (did you mean `ofwar-mlc`?)
     """
     found = ask("parts", cell=cell)
     found["parameters"] = tuple(Parameter(**one) for one in found["parameters"])
@@ -54,6 +69,11 @@ def vth(cell: CellLike, *, pe: float | None = None, age: str | None = None, step
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> answer = ssdlab.cell.vth("ofwar-mlc", pe=10_000, age="1y", step=0.3)
+        >>> answer.pages, answer.limit
+        ({'lsb': 0.001474, 'msb': 0.001012}, 0.00135)
     """
     found = ask("vth", cell=cell, pe=pe, age=age, step=step, **more)
     return Vth(
@@ -82,6 +102,12 @@ def rber(
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> ssdlab.cell.rber("ofwar-mlc", pe=10_000, age="4d", step=0.4).worst
+        0.001371
+        >>> ssdlab.cell.rber("ofwar-mlc", pe=10_000, age=["4d", "1y"]).pages["msb"]
+        array([0.0004082, 0.0008258])
     """
     # For a list the engine answers with a table, which contains wear and step even if they were left out.
     single = not (many(pe) or many(age) or many(step))
@@ -112,6 +138,11 @@ def modes(cell: CellLike, *, pe: Numbers | None = None, retention: Times | None 
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> answer = ssdlab.cell.modes("ofwar-mlc", pe=[3_000, 10_000], retention="4d")
+        >>> answer.step, answer.program_time_ns
+        (array([0.6427, 0.3977 ]), array([186720., 301742.]))
     """
     found = ask("modes", cell=cell, pe=pe, retention=listed(retention), **more)
     axes = ((found["pe"], pe), (found["retention_s"], retention))
@@ -130,6 +161,11 @@ def program(cell: CellLike, *, step: float | None = None, **more: Any) -> Progra
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> answer = ssdlab.cell.program("ofwar-mlc", step=0.4)
+        >>> answer.mean_ns, answer.pages["lsb"].pulses
+        (300000, 12.0)
     """
     found = ask("program", cell=cell, step=step, **more)
     pages = {
@@ -155,6 +191,11 @@ def limits(cell: CellLike, *, pe: Numbers | None = None, step: Numbers | None = 
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> answer = ssdlab.cell.limits("ofwar-mlc", pe=10_000, step=[0.2, 0.4])
+        >>> answer.retention_s / 86_400
+        array([3.705e+03, 3.543e+00])
     """
     found = ask("limits", cell=cell, pe=listed(pe), step=step if pe is not None else listed(step), **more)
     axes = ((found["pe"], pe), (found["step"], step))
@@ -180,6 +221,11 @@ def endurance(cell: CellLike, *, step: Numbers | None = None, retention: Times |
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> answer = ssdlab.cell.endurance("ofwar-mlc", retention=["4d", "1y"])
+        >>> answer.pe_cycles
+        array([13943.2, 11378.5])
     """
     found = ask("endurance", cell=cell, step=step, retention=listed(retention), **more)
     axes = ((found["step"], step), (found["retention_s"], retention))
@@ -228,6 +274,19 @@ def budget(
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> answer = ssdlab.cell.budget("ofwar-mlc", pe=10_000, retention="4d", solve="step")
+        >>> answer.solved[0]["step"], answer.closes
+        (0.4246, True)
+        >>> for use, volts in answer.shares.items():
+        ...     print(f"{use}: {volts:.2f} {answer.unit}")
+        erased state: 1.02 V
+        program steps: 1.23 V
+        interference: 0.32 V
+        wear (random telegraph noise): 0.83 V
+        retention: 0.19 V
+        shallow erase: 0.00 V
     """
     wears: list[float] = [rated_pe_cycles(cell)] if pe is None else list(listed(pe))
     if not wears:

@@ -21,7 +21,13 @@ PIECE_CELLS = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MonteCarlo:
-    """Counts among drawn cells, by page type."""
+    """Counts among drawn cells, by page type.
+
+    Examples:
+        >>> drawn = ssdlab.cell.monte_carlo("ofwar-mlc", 100_000, age="1y")
+        >>> drawn.wrong, drawn.expected
+        ({'lsb': 83, 'msb': 93}, {'lsb': 0.0008539, 'msb': 0.0008254})
+    """
 
     cell: str
     cells: int
@@ -37,7 +43,12 @@ class MonteCarlo:
     references: NDArray[np.float64]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the counts as ``ssdlab cell monte-carlo --json`` prints them."""
+        """Returns the counts as ``ssdlab cell monte-carlo --json`` prints them.
+
+        Examples:
+            >>> ssdlab.cell.monte_carlo("ofwar-mlc", 100_000, age="1y").to_dict()["rate"]
+            {'lsb': 0.00083, 'msb': 0.00093}
+        """
         return {
             "cells": self.cells,
             "seed": self.seed,
@@ -79,6 +90,11 @@ def monte_carlo(
 
     Raises:
         InputError: the question is invalid; the message lists every problem.
+
+    Examples:
+        >>> drawn = ssdlab.cell.monte_carlo("ofwar-mlc", 1_000_000, pe=10_000, age="1y")
+        >>> drawn.rate, drawn.z
+        ({'lsb': 0.000819, 'msb': 0.000815}, {'lsb': -1.195, 'msb': -0.3628})
     """
     # An invalid number of cells is passed to the engine unchanged, whose message says what is wrong with it.
     sizes = [PIECE_CELLS] * (cells // PIECE_CELLS) + [cells % PIECE_CELLS] * (cells % PIECE_CELLS > 0) if cells > 0 else [cells]

@@ -42,6 +42,13 @@ def ask(what: str, **question: Any) -> dict[str, Any]:
 
     Raises:
         InputError: the question is invalid; the message lists every problem, one line each.
+
+    Examples:
+        >>> ssdlab.cell.ask("rber", cell="ofwar-mlc", age="4d")
+        {'pages': {'lsb': 0.0004309, 'msb': 0.0004082}, 'worst': 0.0004309, 'limit': 0.00135}
+        >>> ssdlab.cell.ask("rber", cell="ofwar-mlc", age="4")
+        Traceback (most recent call last):
+        ssdlab.InputError: age: "4": a number without a unit: expected a duration...
     """
     fields = _fields(question)
     try:

@@ -42,7 +42,7 @@ def distribution(runs: Sequence[Result]) -> go.Figure:
     left, right = _margins(min(edges), max(edges))
     for rows, name, line in curves:
         # A latency of zero is drawn at the left edge, since a logarithmic axis has no zero.
-        _add_curve(chart, [(max(low, left), max(high, left), count) for low, high, count in rows], name, line)
+        _add_curve(chart, [(max(low, left), max(high, left), count) for low, high, count in rows], name, line, left)
     ticks, labels = time_ticks(left, right)
     chart.update_xaxes(
         type="log",
@@ -120,8 +120,8 @@ def _histogram(run: Result, op: str) -> list[tuple[float, float, int]]:
     return rows
 
 
-def _add_curve(chart: go.Figure, rows: list[tuple[float, float, int]], name: str, line: dict[str, Any]) -> None:
-    """Adds one distribution: solid up to the last meaningful percentile, dotted beyond."""
+def _add_curve(chart: go.Figure, rows: list[tuple[float, float, int]], name: str, line: dict[str, Any], zero_at: float) -> None:
+    """Adds one distribution: solid up to the last meaningful percentile, then dotted. Latency 0 is at `zero_at`."""
     total = sum(count for _, _, count in rows)
     if not total:
         return
@@ -146,7 +146,8 @@ def _add_curve(chart: go.Figure, rows: list[tuple[float, float, int]], name: str
             legendgroup=name,
             showlegend=part == "solid" or split < 2,
             customdata=[
-                f"{duration(x)}<br>{100 * NormalDist().cdf(y):.4f} %" for x, y in zip(xs[begin:end], ys[begin:end], strict=True)
+                f"{duration(x if x > zero_at else 0)}<br>{100 * NormalDist().cdf(y):.4f} %"
+                for x, y in zip(xs[begin:end], ys[begin:end], strict=True)
             ],
             hovertemplate="%{customdata}<extra>" + name + "</extra>",
         )
