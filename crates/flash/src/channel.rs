@@ -81,18 +81,74 @@ impl Channel {
 mod tests {
     use super::*;
 
-    #[test]
-    fn rank_first_then_order_of_asking() {
-        let mut channel = Channel::default();
-        channel.take(SimTime(0), Nanos(10));
-        assert!(!channel.is_free(SimTime(9)), "illegal one nanosecond early");
-        assert!(channel.is_free(SimTime(10)), "legal on time");
-        for (die, rank) in [(1, 1), (2, 0), (3, 0)] {
-            channel.wait(DieId(die), SimTime(5), Nanos(1), rank);
+    /// An operation on a channel.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// A further die waits, with this rank.
+        Wait(u8),
+        /// The die that is this many places behind the first in the order of the requests withdraws.
+        Withdraw(usize),
+        /// The next die is served.
+        Next,
+    }
+
+    const STEPS: [Step; 6] = [Step::Wait(0), Step::Wait(1), Step::Wait(2), Step::Withdraw(0), Step::Withdraw(1), Step::Next];
+
+    /// Applies a step to a channel and to a list of the requests (rank and die) in their order.
+    fn apply(step: Step, number: u32, channel: &mut Channel, model: &mut Vec<(u8, u32)>) {
+        match step {
+            Step::Wait(rank) => {
+                channel.wait(DieId(number), SimTime(u64::from(number) + 100), Nanos(u64::from(number) + 200), rank);
+                model.push((rank, number));
+            }
+            Step::Withdraw(place) => {
+                // A die that does not wait may withdraw, too.
+                let die = if place < model.len() { model.remove(place).1 } else { u32::MAX };
+                channel.withdraw(DieId(die));
+            }
+            Step::Next => {
+                // Numbers grow with the order of the requests.
+                let first = model.iter().copied().min();
+                model.retain(|waiting| Some(*waiting) != first);
+                let served = channel.next().map(|Waiting { die, since, hold, rank }| (die.0, since.0, hold.0, rank));
+                assert_eq!(served, first.map(|(rank, die)| (die, u64::from(die) + 100, u64::from(die) + 200, rank)));
+            }
         }
-        channel.withdraw(DieId(3));
-        channel.wait(DieId(4), SimTime(6), Nanos(1), 0);
-        let order: Vec<u32> = std::iter::from_fn(|| channel.next().map(|w| w.die.0)).collect();
-        assert_eq!(order, [2, 4, 1]);
+    }
+
+    /// Every sequence of seven requests, withdrawals and grants, against a list of the requests: the lowest rank goes
+    /// first, and among equals the earliest request.
+    #[test]
+    fn every_short_sequence_grants_by_rank_and_then_in_order_of_the_requests() {
+        for sequence in 0..STEPS.len().pow(7) {
+            let (mut channel, mut model) = (Channel::with_capacity(4), Vec::new());
+            for number in 0..7 {
+                apply(STEPS[sequence / STEPS.len().pow(number) % STEPS.len()], number, &mut channel, &mut model);
+                assert_eq!(channel.has_waiting(), !model.is_empty());
+                assert_eq!(channel.is_free(SimTime::ZERO), model.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_channel_is_free_when_its_transfer_has_ended_and_no_die_waits() {
+        let mut channel = Channel::default();
+        channel.take(SimTime(5), Nanos(10));
+        assert_eq!((channel.free_at(), channel.is_free(SimTime(14)), channel.is_free(SimTime(15))), (SimTime(15), false, true));
+        channel.wait(DieId(1), SimTime(15), Nanos(1), 0);
+        assert!(!channel.is_free(SimTime(15)), "a die waits");
+        channel.withdraw(DieId(1));
+        channel.take(SimTime(15), Nanos(3));
+        channel.take(SimTime(30), Nanos(4));
+        assert_eq!((channel.free_at(), channel.busy), (SimTime(34), Nanos(17)));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "one transfer at a time")]
+    fn a_transfer_does_not_begin_before_the_one_before_has_ended() {
+        let mut channel = Channel::default();
+        channel.take(SimTime(5), Nanos(10));
+        channel.take(SimTime(14), Nanos(1));
     }
 }

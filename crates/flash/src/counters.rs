@@ -75,3 +75,41 @@ pub struct Utilisation {
     /// Share of time that each encoder was busy.
     pub encoders: Vec<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::{ModeId, Reason};
+
+    /// Each kind of operation once, with other numbers of units and pages: what is counted, and what is not.
+    #[test]
+    fn every_operation_is_counted_where_it_belongs() {
+        let mut counters =
+            Counters { erase_modes: vec![0; 3], read_modes: vec![0; 3], write_modes: vec![0; 3], ..Counters::default() };
+        let before = counters.clone();
+        for (kind, reason, units, pages, mode) in [
+            (OperationKind::Read, Reason::Host, 3, 2, 1),
+            (OperationKind::Program, Reason::Gc, 5, 4, 2),
+            (OperationKind::Erase, Reason::Wear, 0, 6, 1),
+            (OperationKind::Copyback, Reason::Gc, 1, 1, 0),
+            (OperationKind::LazyErase, Reason::Host, 0, 6, 2),
+        ] {
+            counters.count(&Operation { kind, reason, units, pages, mode: ModeId(mode), ..Operation::default() });
+        }
+        counters.count(&Operation { reason: Reason::Host, units: 4, pages: 1, ..Operation::default() });
+        let of = |counts: [u64; REASON_COUNT], reason: Reason| counts[reason as usize];
+        assert_eq!((of(counters.reads, Reason::Host), of(counters.reads, Reason::Gc)), (3 + 4, 1));
+        assert_eq!((of(counters.erases, Reason::Wear), counters.erases.iter().sum::<u64>()), (6, 6));
+        assert_eq!(counters.operations, [2, 1, 1, 1, 1]);
+        let modes = (&counters.read_modes[..], &counters.write_modes[..], &counters.erase_modes[..]);
+        assert_eq!(modes, (&[1, 1, 0][..], &[1, 0, 1][..], &[0, 1, 0][..]));
+        let earlier = counters.clone();
+        counters.count(&Operation { reason: Reason::Rmw, units: 2, pages: 1, mode: ModeId(2), ..Operation::default() });
+        counters.suspensions += 1;
+        let Counters { reads, erases, operations, erase_modes, read_modes, write_modes, suspensions } = counters.since(&earlier);
+        assert_eq!((of(reads, Reason::Rmw), reads.iter().sum::<u64>(), operations), (2, 2, [1, 0, 0, 0, 0]));
+        assert_eq!((erases.iter().sum::<u64>(), erase_modes, write_modes), (0, vec![0; 3], vec![0; 3]));
+        assert_eq!((read_modes, suspensions), (vec![0, 0, 1], 1));
+        assert_eq!(earlier.since(&before).operations, earlier.operations);
+    }
+}

@@ -59,7 +59,7 @@ impl Encoders {
 mod tests {
     use super::*;
     use crate::config::tests::example;
-    use crate::modes::EncoderConfig;
+    use crate::modes::{EncoderConfig, WriteModeConfig};
     use kit::Rate;
 
     fn encoders() -> Encoders {
@@ -86,5 +86,56 @@ mod tests {
     #[test]
     fn a_code_without_a_throughput_takes_no_time() {
         assert_eq!(encoders().accept(ModeId(1), 2, SimTime(1_000)), None);
+    }
+
+    /// Returns three encoders, the first without a throughput, and four write modes: one for each encoder, and the last
+    /// without a code. A unit takes 2 ns in the second encoder, and 2.5 ns in the third.
+    fn three_encoders() -> Encoders {
+        let mut config = example();
+        let encoder =
+            |code: &str, throughput: Option<u64>| EncoderConfig { code: code.to_owned(), throughput: throughput.map(Rate) };
+        let (per_second, unit) = (1_000_000_000, kit::UNIT_BYTES);
+        config.encoders = vec![
+            encoder("none", None),
+            encoder("fast", Some(unit * per_second / 2)),
+            encoder("slow", Some(unit * per_second * 2 / 5)),
+        ];
+        let mode = |code: Option<&str>| WriteModeConfig { code: code.map(str::to_owned), ..WriteModeConfig::named("a mode") };
+        config.write_modes = vec![mode(Some("fast")), mode(Some("slow")), mode(Some("none")), mode(None)];
+        Encoders::new(&config, 2)
+    }
+
+    /// Every sequence of four requests, against queues that are worked off nanosecond by nanosecond: an encoder works
+    /// while data waits for it, takes it in order of arrival, and does not delay the other encoders. The time of several
+    /// units is rounded up once.
+    #[test]
+    fn every_short_sequence_is_encoded_in_order() {
+        // Time since the request before, mode, units, and time in the encoder.
+        let requests: Vec<(u64, u8, u32, u64)> = [0, 1, 6]
+            .into_iter()
+            .flat_map(|gap| [(gap, 0, 1, 2), (gap, 1, 1, 3), (gap, 1, 2, 5), (gap, 2, 2, 0), (gap, 3, 1, 0)])
+            .collect();
+        for sequence in 0..requests.len().pow(4) {
+            let sequence: Vec<_> = (0..4).map(|step| requests[sequence / requests.len().pow(step) % requests.len()]).collect();
+            let (mut encoders, mut now) = (three_encoders(), 0);
+            // What each encoder still has to do, and what it has done [ns].
+            let (mut left, mut done) = ([0u64; 3], [0u64; 3]);
+            for &(gap, mode, units, time) in &sequence {
+                for _ in 0..gap {
+                    for (left, done) in left.iter_mut().zip(&mut done).filter(|(left, _)| **left > 0) {
+                        (*left, *done) = (*left - 1, *done + 1);
+                    }
+                    now += 1;
+                    assert_eq!(encoders.busy(SimTime(now)), done, "{sequence:?} at {now}");
+                }
+                let accepted = encoders.accept(ModeId(mode), units, SimTime(now));
+                let expected = (time > 0).then(|| {
+                    let left = &mut left[usize::from(mode) + 1];
+                    *left += time;
+                    SimTime(now + *left)
+                });
+                assert_eq!(accepted, expected, "{sequence:?} at {now}");
+            }
+        }
     }
 }

@@ -247,4 +247,76 @@ mod tests {
         let op = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
         assert_eq!(Timing::new(&config, 1).data(&op), Nanos(854));
     }
+
+    /// Returns a description in which every time is another prime number, with two modes of each kind and two page
+    /// types.
+    fn primes() -> FlashConfig {
+        let mut config = example();
+        let ns = Nanos;
+        config.phases = Some(Phases {
+            t_cs: ns(2),
+            t_cycle: ns(101),
+            t_adl: ns(3),
+            t_wb: ns(5),
+            t_rr: ns(7),
+            t_ccs: ns(11),
+            t_wpst: ns(13),
+            t_dbsy: ns(17),
+        });
+        config.cell = crate::CellType::Mlc;
+        // A unit takes 2.5 ns.
+        config.transfer_rate = kit::TransferRate(UNIT_BYTES * 400_000_000);
+        config.read_time = crate::PerPageType::Each(vec![ns(10_007), ns(20_011)]);
+        config.program_time = crate::PerPageType::Each(vec![ns(50_021), ns(70_001)]);
+        config.erase_time = ns(500_009);
+        let read = |name: &str, sense_scale, transfers| crate::ReadModeConfig {
+            name: name.to_owned(),
+            sense_scale,
+            transfers,
+            corrects: None,
+            derive: None,
+        };
+        config.read_modes = vec![read("one", 1.0, 1), read("three", 3.0, 2)];
+        let erase = |name: &str, erase_scale| crate::EraseModeConfig {
+            name: name.to_owned(),
+            erase_scale,
+            wear: crate::PerWear::default(),
+            level: 0,
+            erase_shift: 0.0,
+            derive: None,
+        };
+        config.erase_modes = vec![erase("normal", 1.0), erase("gentle", 2.0)];
+        config
+    }
+
+    /// Every kind of operation over pages, units, modes and page types, against the sums at the top of this file.
+    #[test]
+    fn every_operation_takes_the_sum_of_its_cycles() {
+        let timing = Timing::new(&primes(), 6);
+        let operations = OperationKind::ALL.into_iter().flat_map(|kind| {
+            let sizes = (1..=3).flat_map(|pages| (0..=6).map(move |units| (pages, units)));
+            let types = move |(pages, units)| (0..4u8).map(move |choice| (kind, pages, units, choice % 2, u32::from(choice / 2)));
+            sizes.flat_map(types)
+        });
+        for (kind, pages, units, mode, page_type) in operations {
+            let op = Operation { kind, pages, units, page_type, mode: ModeId(mode), ..Operation::default() };
+            let (pages, units, mode, page_type) = (u64::from(pages), u64::from(units), usize::from(mode), page_type as usize);
+            let (sense, program) = ([10_007, 20_011][page_type], [[50_021, 25_011], [70_001, 35_001]][page_type][mode]);
+            // Six cycles and tDBSY for each further page; tCCS for each further page of a read's data.
+            let further = (pages - 1) * (17 + 6 * 101);
+            let bus_times = |transfers: u64| (units * transfers * 5).div_ceil(2);
+            let expected = match kind {
+                OperationKind::Read => {
+                    (2 + 6 * 101 + 5 + 7 + further, bus_times([1, 2][mode]) + (pages - 1) * 11, sense * [1, 3][mode])
+                }
+                OperationKind::Program => (2 + 6 * 101 + 3 + 13 + 5 + further, bus_times(1), program),
+                OperationKind::Erase => (2 + 4 * 101 + 5 + further, 0, 500_009 * [1, 2][mode]),
+                OperationKind::LazyErase => (2 + 4 * 101 + 5 + further, 0, 100_001),
+                // Two commands of six cycles; the page is sensed in the first read mode.
+                OperationKind::Copyback => (2 * (2 + 6 * 101 + 5), 0, sense + program),
+            };
+            assert_eq!((timing.command(&op).0, timing.data(&op).0, timing.array(&op).0), expected, "{op:?}");
+        }
+        assert_eq!(timing.suspend_command(), Nanos(2 + 3 * 101));
+    }
 }

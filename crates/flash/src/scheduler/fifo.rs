@@ -41,18 +41,26 @@ impl Scheduler for Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::SimTime;
+    use crate::scheduler::tests::{PHASES, every_choice};
+
+    /// Of operations that have waited equally long, a read goes before a write, and a host read before a relocation's.
+    #[test]
+    fn the_operation_that_has_waited_longest_goes_first() {
+        for choice in every_choice(6) {
+            let operations = [
+                (choice.oldest_host_read, Next::HostRead),
+                (choice.oldest_relocation_read, Next::RelocationRead),
+                (choice.oldest_write, Next::Pull),
+            ];
+            let first = operations.iter().filter_map(|(since, _)| *since).min();
+            let expected = operations.iter().find(|(since, _)| since.is_some() && *since == first).map(|(_, next)| *next);
+            assert_eq!(Some(Fifo.choose(&choice)), expected, "{choice:?}");
+        }
+    }
 
     #[test]
-    fn the_oldest_goes_first() {
-        let choice = |host, relocation, write| Choice {
-            now: SimTime(9),
-            oldest_host_read: host,
-            oldest_relocation_read: relocation,
-            oldest_write: write,
-        };
-        assert_eq!(Fifo.choose(&choice(Some(SimTime(3)), None, Some(SimTime(2)))), Next::Pull);
-        assert_eq!(Fifo.choose(&choice(Some(SimTime(3)), Some(SimTime(1)), Some(SimTime(2)))), Next::RelocationRead);
-        assert_eq!(Fifo.choose(&choice(Some(SimTime(2)), None, Some(SimTime(2)))), Next::HostRead, "a tie goes to the read");
+    fn the_channel_has_no_preference_and_nothing_is_suspended() {
+        assert!(PHASES.iter().all(|&phase| Fifo.bus_rank(phase) == Fifo.bus_rank(BusPhase::ReadCommand)));
+        assert!(!Fifo.suspends());
     }
 }

@@ -71,30 +71,63 @@ kit::family! {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    /// Conformance: every member chooses only operations that wait, and its ranks are small.
+    pub(crate) const PHASES: [BusPhase; 4] =
+        [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command];
+
+    /// Returns every choice between operations that have waited for 0 to `longest` nanoseconds, or that are absent. At
+    /// least one read waits.
+    pub(crate) fn every_choice(longest: u64) -> Vec<Choice> {
+        let now = SimTime(1000);
+        let waits = || (0..=longest).map(|waited| Some(SimTime(now.0 - waited))).chain([None]);
+        let reads = waits().flat_map(|host| waits().map(move |relocation| (host, relocation)));
+        let reads = reads.filter(|(host, relocation)| host.is_some() || relocation.is_some());
+        reads
+            .flat_map(|(oldest_host_read, oldest_relocation_read)| {
+                waits().map(move |oldest_write| Choice { now, oldest_host_read, oldest_relocation_read, oldest_write })
+            })
+            .collect()
+    }
+
+    /// Conformance, over every small choice: a member chooses only a read that waits, chooses the same when asked again,
+    /// and goes by waiting times, not by the time of day.
     #[test]
-    fn every_member_chooses_what_is_there() {
+    fn every_member_chooses_what_waits_and_only_by_waiting_times() {
         for name in SchedulerConfig::NAMES {
-            let scheduler = SchedulerConfig::named(name).expect("listed").build(());
-            for (host, relocation) in [(Some(SimTime(5)), None), (None, Some(SimTime(5))), (Some(SimTime(7)), Some(SimTime(3)))] {
-                for write in [None, Some(SimTime(1)), Some(SimTime(9))] {
-                    let choice = Choice {
-                        now: SimTime(10),
-                        oldest_host_read: host,
-                        oldest_relocation_read: relocation,
-                        oldest_write: write,
-                    };
-                    match scheduler.choose(&choice) {
-                        Next::HostRead => assert!(host.is_some(), "{name}"),
-                        Next::RelocationRead => assert!(relocation.is_some(), "{name}"),
-                        Next::Pull => {}
-                    }
+            let build = || SchedulerConfig::named(name).expect("listed").build(());
+            let scheduler = build();
+            // The second list reaches beyond the default patience of `out_of_order`.
+            let scaled = |choice: Choice| {
+                let older = |since: Option<SimTime>| since.map(|since| SimTime(20_000_000 - 3_000_000 * (1000 - since.0)));
+                Choice {
+                    now: SimTime(20_000_000),
+                    oldest_host_read: older(choice.oldest_host_read),
+                    oldest_relocation_read: older(choice.oldest_relocation_read),
+                    oldest_write: older(choice.oldest_write),
                 }
+            };
+            for choice in every_choice(5).into_iter().flat_map(|choice| [choice, scaled(choice)]) {
+                let next = scheduler.choose(&choice);
+                match next {
+                    Next::HostRead => assert!(choice.oldest_host_read.is_some(), "{name}: {choice:?}"),
+                    Next::RelocationRead => assert!(choice.oldest_relocation_read.is_some(), "{name}: {choice:?}"),
+                    Next::Pull => {}
+                }
+                assert_eq!(scheduler.choose(&choice), next, "{name} changes its mind: {choice:?}");
+                let later = |since: Option<SimTime>| since.map(|since| SimTime(since.0 + (1 << 50)));
+                let shifted = Choice {
+                    now: SimTime(choice.now.0 + (1 << 50)),
+                    oldest_host_read: later(choice.oldest_host_read),
+                    oldest_relocation_read: later(choice.oldest_relocation_read),
+                    oldest_write: later(choice.oldest_write),
+                };
+                assert_eq!(build().choose(&shifted), next, "{name}: {choice:?} at another time");
             }
-            assert!(scheduler.bus_rank(BusPhase::ReadData) <= 4, "{name}");
+            for phase in PHASES {
+                assert_eq!(scheduler.bus_rank(phase), build().bus_rank(phase), "{name}: {phase:?}");
+            }
         }
     }
 }

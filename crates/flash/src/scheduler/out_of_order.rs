@@ -61,18 +61,79 @@ impl Scheduler for OutOfOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduler::tests::every_choice;
     use kit::SimTime;
 
+    fn scheduler(write_patience: u64, relocation_patience: u64) -> OutOfOrder {
+        OutOfOrder(Params { write_patience: Nanos(write_patience), relocation_patience: Nanos(relocation_patience) })
+    }
+
+    /// Every small choice under every small patience, against the order of the documentation: overdue relocation reads,
+    /// overdue host writes, host reads, relocation reads, host writes. A write can be overdue only in relation to host
+    /// reads: without one, a relocation's read goes before writes.
     #[test]
-    fn patience_bounds_starvation() {
-        let scheduler = OutOfOrder(Params { write_patience: Nanos(100), relocation_patience: Nanos(50) });
-        let choice = |now, write| Choice {
-            now: SimTime(now),
-            oldest_host_read: Some(SimTime(1000)),
-            oldest_relocation_read: None,
-            oldest_write: Some(SimTime(write)),
-        };
-        assert_eq!(scheduler.choose(&choice(1100, 1000)), Next::HostRead, "not yet, at the bound");
-        assert_eq!(scheduler.choose(&choice(1101, 1000)), Next::Pull, "one nanosecond later");
+    fn overdue_operations_go_before_host_reads() {
+        for (write_patience, relocation_patience) in (0..5).flat_map(|write| (0..5).map(move |relocation| (write, relocation))) {
+            let scheduler = scheduler(write_patience, relocation_patience);
+            for choice in every_choice(6) {
+                let overdue =
+                    |since: Option<SimTime>, patience: u64| since.is_some_and(|since| choice.now.0 - since.0 > patience);
+                let host = choice.oldest_host_read.is_some();
+                let order = [
+                    (overdue(choice.oldest_relocation_read, relocation_patience), Next::RelocationRead),
+                    (host && overdue(choice.oldest_write, write_patience), Next::Pull),
+                    (host, Next::HostRead),
+                    (choice.oldest_relocation_read.is_some(), Next::RelocationRead),
+                    (true, Next::Pull),
+                ];
+                let expected = order.iter().find(|(applies, _)| *applies).map(|(_, next)| *next);
+                assert_eq!(Some(scheduler.choose(&choice)), expected, "{write_patience}, {relocation_patience}: {choice:?}");
+            }
+        }
+    }
+
+    /// Returns the instants at which a host write and a relocation read start that arrive at 0, on a die for which host
+    /// reads always wait. The die chooses at `phase` and whenever an operation of length `service` has ended.
+    fn starts_among_host_reads(scheduler: &OutOfOrder, phase: u64, service: u64) -> (u64, u64) {
+        let (mut write, mut relocation, mut now) = (None, None, phase);
+        while write.is_none() || relocation.is_none() {
+            let arrival = SimTime(1000);
+            let choice = Choice {
+                now: SimTime(1000 + now),
+                oldest_host_read: Some(arrival),
+                oldest_relocation_read: relocation.is_none().then_some(arrival),
+                oldest_write: write.is_none().then_some(arrival),
+            };
+            match scheduler.choose(&choice) {
+                Next::HostRead => {}
+                Next::RelocationRead => relocation = Some(now),
+                Next::Pull => write = Some(now),
+            }
+            now += service;
+            assert!(now < 1000, "an operation starves");
+        }
+        (write.unwrap_or(0), relocation.unwrap_or(0))
+    }
+
+    /// The first choice after the patience has passed goes to the overdue operation; a write may wait for one overdue
+    /// relocation read as well.
+    #[test]
+    fn patience_and_one_operation_bound_the_wait_among_host_reads() {
+        for (write_patience, relocation_patience) in (0..8).flat_map(|write| (0..8).map(move |relocation| (write, relocation))) {
+            for (phase, service) in (1..6).flat_map(|service| (0..service).map(move |phase| (phase, service))) {
+                let (write, relocation) =
+                    starts_among_host_reads(&scheduler(write_patience, relocation_patience), phase, service);
+                assert!(relocation > relocation_patience && relocation <= relocation_patience + service);
+                assert!(write > write_patience && write <= write_patience + 2 * service);
+            }
+        }
+    }
+
+    #[test]
+    fn on_the_channel_commands_go_before_read_data_and_read_data_before_program_data() {
+        let rank = |phase| scheduler(0, 0).bus_rank(phase);
+        assert_eq!(rank(BusPhase::ReadCommand), rank(BusPhase::Command));
+        assert!(rank(BusPhase::Command) < rank(BusPhase::ReadData) && rank(BusPhase::ReadData) < rank(BusPhase::ProgramData));
+        assert!(scheduler(0, 0).suspends());
     }
 }

@@ -39,3 +39,25 @@ impl Scheduler for ReadFirst {
         true
     }
 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::tests::every_choice;
+
+    #[test]
+    fn a_read_goes_first_however_long_a_write_has_waited() {
+        for choice in every_choice(6) {
+            let expected = if choice.oldest_host_read.is_some() { Next::HostRead } else { Next::RelocationRead };
+            assert_eq!(ReadFirst.choose(&choice), expected, "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn on_the_channel_a_read_command_goes_before_read_data_and_both_before_other_phases() {
+        let [command, data, program, other] =
+            [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command]
+                .map(|phase| ReadFirst.bus_rank(phase));
+        assert!(command < data && data < program.min(other));
+        assert!(ReadFirst.suspends());
+    }
+}

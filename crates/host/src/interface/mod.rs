@@ -31,22 +31,75 @@ kit::family! {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    /// Conformance: nothing arrives before it is sent, and a later transfer does not arrive earlier.
+    /// A transfer of a test sequence.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Transfer {
+        /// Time since the transfer before.
+        pub gap: u64,
+        /// True for a command on its way to the device; false for data on its way to the host.
+        pub inbound: bool,
+        pub bytes: u64,
+    }
+
+    impl Transfer {
+        /// Requests the transfer. Returns the instant of arrival.
+        pub(crate) fn send(&self, link: &mut dyn HostInterface, now: u64) -> u64 {
+            let send = if self.inbound { HostInterface::admit } else { HostInterface::deliver };
+            send(link, Bytes(self.bytes), SimTime(now)).0
+        }
+    }
+
+    /// Calls `check` with every sequence of `length` transfers: each of `kinds` (inbound or not, and bytes) after each
+    /// of `gaps`.
+    pub(crate) fn every_sequence(length: u32, gaps: &[u64], kinds: &[(bool, u64)], mut check: impl FnMut(&[Transfer])) {
+        let choices = gaps.len() * kinds.len();
+        let choice = |index: usize| {
+            let (inbound, bytes) = kinds[index / gaps.len()];
+            Transfer { gap: gaps[index % gaps.len()], inbound, bytes }
+        };
+        for number in 0..choices.pow(length) {
+            let sequence: Vec<Transfer> = (0..length).map(|step| choice(number / choices.pow(step) % choices)).collect();
+            check(&sequence);
+        }
+    }
+
+    /// Returns the instants of arrival of a sequence that begins at `start`, on a link that was not used before.
+    fn arrivals(name: &str, sequence: &[Transfer], start: u64) -> Vec<u64> {
+        let mut link = InterfaceConfig::named(name).expect("listed").build(());
+        let mut now = start;
+        let sends = sequence.iter().map(|transfer| {
+            now += transfer.gap;
+            transfer.send(&mut *link, now)
+        });
+        sends.collect()
+    }
+
+    /// Conformance, over every sequence of four transfers: nothing arrives before it is sent; the transfers of one
+    /// direction arrive in the order in which they are sent; arrivals depend on the sequence alone, and not on the
+    /// instant at which it begins. A free interface delays nothing and has a slot for every command.
     #[test]
-    fn every_member_keeps_time() {
+    fn every_member_keeps_time_and_order() {
+        const START: u64 = 1 << 40;
         for name in InterfaceConfig::NAMES {
-            let mut link = InterfaceConfig::named(name).expect("listed").build(());
+            let link = InterfaceConfig::named(name).expect("listed").build(());
             assert!(link.queue_depth() > 0, "{name}: an empty device takes a command");
-            let first = link.admit(Bytes(4096), SimTime(100));
-            let second = link.admit(Bytes(4096), SimTime(100));
-            assert!(first >= SimTime(100) && second >= first, "{name}");
-            let out = link.deliver(Bytes(4096), SimTime(200));
-            assert!(out >= SimTime(200) && link.deliver(Bytes(4096), SimTime(200)) >= out, "{name}");
-            // A free interface takes no time and holds nothing back.
-            assert!(!link.is_free() || (out, link.queue_depth()) == (SimTime(200), u32::MAX), "{name}");
+            assert!(!link.is_free() || link.queue_depth() == u32::MAX, "{name}");
+            every_sequence(4, &[0, 400, 100_000], &[(true, 0), (true, 4096), (false, 4096)], |sequence| {
+                let arrived = arrivals(name, sequence, 0);
+                let (mut now, mut last) = (0, [0, 0]);
+                for (transfer, &at) in sequence.iter().zip(&arrived) {
+                    now += transfer.gap;
+                    let last = &mut last[usize::from(transfer.inbound)];
+                    assert!(at >= now.max(*last), "{name}: {sequence:?} arrive at {arrived:?}");
+                    assert!(!link.is_free() || at == now, "{name}: {sequence:?} arrive at {arrived:?}");
+                    *last = at;
+                }
+                let later: Vec<u64> = arrivals(name, sequence, START).iter().map(|at| at - START).collect();
+                assert_eq!(later, arrived, "{name}: {sequence:?} at another time");
+            });
         }
     }
 }

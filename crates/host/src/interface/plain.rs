@@ -68,17 +68,66 @@ impl HostInterface for Plain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interface::tests::{Transfer, every_sequence};
+    use std::collections::VecDeque;
 
+    const COMMAND: u64 = 2;
+
+    /// Returns a link that transfers a byte in a nanosecond.
     fn link(full_duplex: bool) -> Box<dyn HostInterface> {
-        build(&Params { queue_depth: 2, command_time: Nanos(100), bandwidth: Rate(1_000_000_000), full_duplex }, ())
+        build(&Params { queue_depth: 3, command_time: Nanos(COMMAND), bandwidth: Rate(1_000_000_000), full_duplex }, ())
+    }
+
+    /// Returns the instants of arrival of a sequence, by a model that moves on nanosecond by nanosecond: a wire for each
+    /// direction, or one for both, with a queue of transfers and the time that each still needs on the wire.
+    fn model(sequence: &[Transfer], full_duplex: bool) -> Vec<u64> {
+        let mut wires = [VecDeque::new(), VecDeque::new()];
+        let mut arrivals = vec![0; sequence.len()];
+        let (mut now, mut next, mut sent_at) = (0, 0, sequence[0].gap);
+        while next < sequence.len() || wires.iter().any(|wire| !wire.is_empty()) {
+            while next < sequence.len() && sent_at == now {
+                let Transfer { inbound, bytes, .. } = sequence[next];
+                let wire = usize::from(full_duplex && !inbound);
+                wires[wire].push_back((next, if inbound { COMMAND + bytes } else { bytes }));
+                next += 1;
+                sent_at += sequence.get(next).map_or(0, |transfer| transfer.gap);
+            }
+            now += 1;
+            for wire in &mut wires {
+                let Some((transfer, left)) = wire.front_mut() else { continue };
+                *left -= 1;
+                if *left == 0 {
+                    arrivals[*transfer] = now;
+                    wire.pop_front();
+                }
+            }
+        }
+        arrivals
+    }
+
+    /// Every sequence of five transfers, against the model: a wire is idle only when nothing waits for it, serves in the
+    /// order of the calls, and an instant that was returned is not changed by a later call.
+    #[test]
+    fn every_short_sequence_arrives_when_a_wire_has_carried_it() {
+        for full_duplex in [false, true] {
+            every_sequence(5, &[0, 1, 4], &[(true, 0), (true, 3), (false, 2)], |sequence| {
+                let mut link = link(full_duplex);
+                let mut now = 0;
+                let sends = sequence.iter().map(|transfer| {
+                    now += transfer.gap;
+                    transfer.send(&mut *link, now)
+                });
+                let arrivals: Vec<u64> = sends.collect();
+                assert_eq!(arrivals, model(sequence, full_duplex), "full duplex: {full_duplex}, {sequence:?}");
+            });
+        }
     }
 
     #[test]
-    fn directions_share_or_do_not_share_the_link() {
-        let (mut full, mut half) = (link(true), link(false));
-        assert_eq!(full.admit(Bytes(4096), SimTime(0)), SimTime(4196));
-        assert_eq!(full.deliver(Bytes(1000), SimTime(0)), SimTime(1000));
-        assert_eq!(half.admit(Bytes(4096), SimTime(0)), SimTime(4196));
-        assert_eq!(half.deliver(Bytes(1000), SimTime(0)), SimTime(5196));
+    fn without_a_bandwidth_only_commands_take_time() {
+        let mut link = build(&Params { queue_depth: 3, bandwidth: Rate(0), ..Params::default() }, ());
+        assert_eq!((link.is_free(), link.queue_depth()), (false, 3));
+        assert_eq!(link.deliver(Bytes(1 << 30), SimTime(7)), SimTime(7));
+        assert_eq!(link.admit(Bytes(1 << 30), SimTime(7)), SimTime(507));
     }
 }
