@@ -91,8 +91,8 @@ pub(crate) mod tests {
             .collect()
     }
 
-    /// Conformance, over every small choice: a member chooses only a read that waits, chooses the same when asked again,
-    /// and goes by waiting times, not by the time of day.
+    /// Conformance, over every small choice: a member chooses only a read that waits, chooses the same when asked
+    /// again, and goes by waiting times, not by the time of day.
     #[test]
     fn every_member_chooses_what_waits_and_only_by_waiting_times() {
         for name in SchedulerConfig::NAMES {

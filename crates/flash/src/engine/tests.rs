@@ -1,0 +1,651 @@
+//! Dies and channels by themselves, event by event.
+
+use super::*;
+use crate::config::PerPageType;
+use crate::config::tests::example;
+use crate::modes::EncoderConfig;
+use crate::scheduler::SchedulerConfig;
+use crate::timing::Phases;
+use kit::{CommandId, Rate, TransferRate, UNIT_BYTES};
+use std::collections::VecDeque;
+
+// Times of the phases \[ns\], in which an operation is short enough to try every instant.
+const SENSE: u64 = 10;
+const READ: u64 = 6 + SENSE + 2;
+const LOAD: u64 = 6 + 2;
+const PROGRAM: u64 = 30;
+const SUSPEND: u64 = 3 + 2;
+const RESUME: u64 = 3 + 4;
+
+/// Returns a flash of dies on one channel. A cycle takes 1 ns, a unit 2 ns on the channel and 12 ns in the encoder of
+/// write mode 1; the interface has no other times.
+fn small(dies: u32, scheduler: &str) -> FlashConfig {
+    let none = Nanos::ZERO;
+    let mut config = example();
+    config.chips_per_channel = dies;
+    config.scheduler = SchedulerConfig::named(scheduler).expect("listed");
+    config.phases = Some(Phases {
+        t_cycle: Nanos(1),
+        t_cs: none,
+        t_adl: none,
+        t_wb: none,
+        t_rr: none,
+        t_ccs: none,
+        t_wpst: none,
+        t_dbsy: none,
+    });
+    config.transfer_rate = TransferRate(UNIT_BYTES * 500_000_000);
+    config.read_time = PerPageType::One(Nanos(SENSE));
+    config.program_time = PerPageType::One(Nanos(PROGRAM));
+    config.erase_time = Nanos(40);
+    config.write_modes[1].program_scale = 1.0;
+    config.write_modes[1].code = Some("slow".to_owned());
+    let throughput = Some(Rate(UNIT_BYTES * 1_000_000_000 / 12 + 1));
+    config.encoders = vec![EncoderConfig { code: "slow".to_owned(), throughput }];
+    config
+}
+
+fn suspension(least_remaining: u64, most: u32) -> Option<Suspension> {
+    Some(Suspension {
+        program: true,
+        erase: true,
+        suspend_time: Nanos(2),
+        resume_time: Nanos(4),
+        least_remaining: Nanos(least_remaining),
+        most,
+    })
+}
+
+/// A flash, and what a drive's router does for it.
+struct Rig {
+    flash: Flash,
+    out: Outbox,
+    now: u64,
+    /// Operations that each die can pull, oldest first.
+    offered: Vec<VecDeque<u32>>,
+    urgent_move: bool,
+    /// Operations that have ended, with the instants.
+    ended: Vec<(u32, u64)>,
+}
+
+impl Rig {
+    fn new(config: &FlashConfig) -> Rig {
+        let geometry = config.geometry(1);
+        let (dies, channels) = (geometry.die_count as usize, geometry.shape.channels as usize);
+        Rig {
+            flash: Flash::new(config, &geometry, 1),
+            out: Outbox::new(dies, channels),
+            now: 0,
+            offered: vec![VecDeque::new(); dies],
+            urgent_move: false,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Adds an operation on one unit that arrives at an instant. Returns its slot.
+    fn arrive(&mut self, kind: OperationKind, reason: Reason, die: u32, at: u64) -> u32 {
+        let units = u32::from(matches!(kind, OperationKind::Read | OperationKind::Program));
+        let slot = self.out.add(Operation { kind, reason, die: DieId(die), units, pages: 1, ..Operation::default() });
+        self.out.events.push(SimTime(at), Class::Arrival, Event::Arrival(CommandId(slot)));
+        slot
+    }
+
+    fn read(&mut self, die: u32, at: u64) -> u32 {
+        self.arrive(OperationKind::Read, Reason::Host, die, at)
+    }
+
+    fn program(&mut self, die: u32, at: u64) -> u32 {
+        self.arrive(OperationKind::Program, Reason::Host, die, at)
+    }
+
+    fn handle(&mut self, event: Event) {
+        let now = SimTime(self.now);
+        match event {
+            Event::Die { die, generation } => self.flash.die_event(die, generation, now, &mut self.out),
+            Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
+            Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out),
+            Event::Arrival(CommandId(slot)) => {
+                let Operation { kind, die, .. } = self.out.operations[slot];
+                if kind == OperationKind::Read {
+                    self.flash.push_read(slot, now, &mut self.out);
+                } else {
+                    self.offered[die.index()].push_back(slot);
+                    if self.flash.dies[die.index()].is_free() {
+                        self.out.mark_ready(die);
+                    }
+                }
+            }
+            other => unreachable!("{other:?}"),
+        }
+        self.ended.extend(self.out.done.drain(..).map(|slot| (slot, now.0)));
+    }
+
+    fn pull(&mut self, die: DieId) -> bool {
+        let slot = self.offered[die.index()].pop_front();
+        slot.map(|slot| self.flash.start(slot, SimTime(self.now), &mut self.out)).is_some()
+    }
+
+    fn dispatch(&mut self, die: DieId) {
+        let now = SimTime(self.now);
+        let mut demand = Demand { urgent_move: self.urgent_move, oldest_write: None };
+        loop {
+            match self.flash.dispatch(die, &demand, now, &mut self.out) {
+                Dispatch::Busy | Dispatch::Started => return,
+                Dispatch::PullUrgent if !self.pull(die) => demand.urgent_move = false,
+                Dispatch::PullUrgent => return,
+                Dispatch::Pull { reads_wait } => {
+                    if !self.pull(die) && reads_wait {
+                        self.flash.dispatch_waiting_read(die, false, now, &mut self.out);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Handles all events of an instant, in the order of a drive: completions, arrivals, dispatches, channels.
+    fn instant(&mut self, at: u64) {
+        self.now = at;
+        loop {
+            while let Some(event) = self.out.events.pop_at(SimTime(at), Class::Arrival) {
+                self.handle(event);
+            }
+            if !self.out.ready.is_empty() {
+                let die = self.out.ready.remove(0);
+                self.out.unmark_ready(die);
+                self.dispatch(die);
+            } else if let Some(event) = self.out.events.pop_at(SimTime(at), Class::Timer) {
+                self.handle(event);
+            } else {
+                break;
+            }
+        }
+        self.check_nothing_idles();
+        let busy = self.flash.dies.iter().filter(|die| die.running != NONE || die.suspended.is_some());
+        assert_eq!(self.out.signals.busy_dies as usize, busy.count());
+    }
+
+    /// Asserts that no channel is idle while a die waits for it, and no die while an operation waits for it.
+    fn check_nothing_idles(&self) {
+        for channel in &self.flash.channels {
+            assert!(!channel.has_waiting() || channel.free_at().0 > self.now, "a channel idles at {}", self.now);
+        }
+        let signals = &self.out.signals;
+        for (index, die) in self.flash.dies.iter().enumerate().filter(|(_, die)| die.is_free()) {
+            let waiting = self.offered[index].len() as u32 + die_reads(die, signals.hold, signals.die_reads[index]);
+            assert_eq!(waiting, 0, "die {index} idles at {}", self.now);
+        }
+    }
+
+    /// Handles all events up to and including an instant.
+    fn run_until(&mut self, end: u64) {
+        while let Some(at) = self.out.events.next_time().filter(|at| at.0 <= end) {
+            self.instant(at.0);
+        }
+        self.now = end;
+    }
+
+    /// Handles all events. Afterwards the flash is at rest.
+    fn run(&mut self) {
+        while let Some(at) = self.out.events.next_time() {
+            self.instant(at.0);
+        }
+        let signals = &self.out.signals;
+        assert_eq!((signals.busy_dies, signals.channel_busy_dies.iter().sum::<u32>()), (0, 0));
+        assert!(signals.die_reads.iter().all(|&reads| reads == 0) && !self.flash.has_armed_channel());
+        assert!(self.flash.dies.iter().all(|die| die.phase == Phase::Rest && die.is_free()));
+    }
+
+    /// Returns the instant at which an operation has ended.
+    fn end(&self, slot: u32) -> u64 {
+        self.ended.iter().find(|(ended, _)| *ended == slot).expect("it has ended").1
+    }
+
+    fn charged(&self, slot: u32, cause: Cause) -> u64 {
+        self.flash.ledger(slot).get(cause).0
+    }
+}
+
+/// Returns the number of reads that a free die would start: host reads are held back while a policy holds other work.
+fn die_reads(die: &Die, hold: bool, reads: u32) -> u32 {
+    if hold { u32::from(die.relocation_reads.head != NONE) } else { reads }
+}
+
+/// Each kind of operation on an idle flash: its phases with their ends, and its time by cause.
+#[test]
+fn every_operation_passes_its_phases_on_time() {
+    use Cause::{BusCommand, Sense, Transfer};
+    use OperationKind::{Copyback, Erase, LazyErase, Program, Read};
+    type Case = (OperationKind, bool, &'static [(u64, Phase)], &'static [(Cause, u64)]);
+    let cases: [Case; 8] = [
+        (Read, false, &[(16, Phase::Array), (18, Phase::Data)], &[(BusCommand, 6), (Sense, 10), (Transfer, 2)]),
+        (Program, false, &[(38, Phase::Array)], &[(BusCommand, 6), (Transfer, 2), (Cause::Program, 30)]),
+        (Erase, false, &[(44, Phase::Array)], &[(BusCommand, 4)]),
+        (LazyErase, false, &[(12, Phase::Array)], &[(BusCommand, 4)]),
+        (Copyback, false, &[(52, Phase::Array)], &[(BusCommand, 12), (Sense, 10), (Cause::Program, 30)]),
+        // Where suspension is possible, the start of the array phase is an event, except for reads.
+        (Read, true, &[(16, Phase::Array), (18, Phase::Data)], &[(BusCommand, 6), (Sense, 10), (Transfer, 2)]),
+        (Program, true, &[(8, Phase::Loading), (38, Phase::Array)], &[(BusCommand, 6), (Transfer, 2), (Cause::Program, 30)]),
+        (Erase, true, &[(4, Phase::Loading), (44, Phase::Array)], &[(BusCommand, 4)]),
+    ];
+    for (kind, suspends, phases, parts) in cases {
+        let mut config = small(1, "read_first");
+        config.suspension = suspension(5, 1).filter(|_| suspends);
+        let mut rig = Rig::new(&config);
+        let slot = rig.arrive(kind, Reason::Host, 0, 100);
+        rig.run_until(100);
+        let mut begin = 0;
+        for &(end, phase) in phases {
+            for at in begin..end {
+                rig.run_until(100 + at);
+                assert_eq!((rig.flash.dies[0].phase, rig.ended.len()), (phase, 0), "{kind:?} after {at}");
+            }
+            begin = end;
+        }
+        rig.run_until(100 + begin);
+        assert_eq!((rig.flash.dies[0].phase, rig.end(slot)), (Phase::Rest, 100 + begin), "{kind:?}");
+        let mut ledger = Ledger::default();
+        parts.iter().for_each(|&(cause, span)| ledger.charge(cause, Nanos(span)));
+        assert_eq!(*rig.flash.ledger(slot), ledger, "{kind:?}");
+    }
+}
+
+/// Returns the end of a program that starts at 0 and the ends of the reads that arrive meanwhile, and the number of
+/// suspensions. `may_suspend`: least remaining array time and largest number of suspensions; `None`: none at all.
+fn program_and_reads(arrivals: &[u64], may_suspend: Option<(u64, u32)>) -> (u64, Vec<u64>, u32) {
+    let (least, most) = may_suspend.unwrap_or((u64::MAX, 0));
+    let (mut begin, mut remaining, mut suspensions, mut ends) = (LOAD, PROGRAM, 0, Vec::new());
+    let program_end = loop {
+        let end = begin + remaining;
+        let request = arrivals.get(ends.len()).map(|&arrival| arrival.max(begin));
+        let Some(at) = request.filter(|&at| at < end && end - at >= least && suspensions < most) else { break end };
+        suspensions += 1;
+        remaining = end - at;
+        let mut now = at + SUSPEND;
+        while arrivals.get(ends.len()).is_some_and(|&arrival| arrival <= now) {
+            now += READ;
+            ends.push(now);
+        }
+        begin = now + RESUME;
+    };
+    let mut now = program_end;
+    for &arrival in &arrivals[ends.len()..] {
+        now = now.max(arrival) + READ;
+        ends.push(now);
+    }
+    (program_end, ends, suspensions)
+}
+
+/// Runs a program and reads on a die, from an instant at which it is at rest, and compares with the model.
+fn check_program_and_reads(rig: &mut Rig, arrivals: &[u64], may_suspend: Option<(u64, u32)>) {
+    let (start, suspended_before) = (rig.now + 1, rig.flash.counters.suspensions);
+    rig.ended.clear();
+    let program = rig.program(0, start);
+    let reads: Vec<u32> = arrivals.iter().map(|&arrival| rig.read(0, start + arrival)).collect();
+    rig.run();
+    let (end, ends, suspensions) = program_and_reads(arrivals, may_suspend);
+    let case = format!("reads at {arrivals:?}, {may_suspend:?}");
+    assert_eq!(rig.flash.counters.suspensions - suspended_before, u64::from(suspensions), "{case}");
+    assert_eq!(rig.end(program) - start, end, "{case}");
+    assert_eq!(reads.iter().map(|&read| rig.end(read) - start).collect::<Vec<_>>(), ends, "{case}");
+    // Every nanosecond is charged once, and only the time in the array as programming.
+    assert_eq!((rig.flash.ledger(program).total().0, rig.charged(program, Cause::Program)), (end, PROGRAM), "{case}");
+    assert_eq!(rig.charged(program, Cause::DieHeld), u64::from(suspensions) * (SUSPEND + RESUME), "{case}");
+    for ((&read, arrival), end) in reads.iter().zip(arrivals).zip(ends) {
+        assert_eq!(rig.flash.ledger(read).total().0, end - arrival, "{case}");
+    }
+    [&reads[..], &[program]].concat().into_iter().for_each(|slot| rig.out.operations.release(slot));
+}
+
+/// A program and up to three reads at every later instant, against the model: the program is suspended at once if at
+/// least
+/// `least_remaining` of its array phase is left, and not one nanosecond later, and at most so many times; reads that
+/// arrive until the die would resume are served in the same suspension.
+#[test]
+fn a_program_is_suspended_exactly_while_that_is_allowed() {
+    let all = |rig: &mut Rig, last: u64, step: usize, may_suspend: Option<(u64, u32)>| {
+        for first in 1..=last {
+            check_program_and_reads(rig, &[first], may_suspend);
+            for second in (first..=last).step_by(step) {
+                check_program_and_reads(rig, &[first, second], may_suspend);
+                for third in (second..=last).step_by(step) {
+                    check_program_and_reads(rig, &[first, second, third], may_suspend);
+                }
+            }
+        }
+    };
+    let mut config = small(1, "read_first");
+    config.suspension = suspension(5, 2);
+    all(&mut Rig::new(&config), 60, 1, Some((5, 2)));
+    for (least, most) in [(0, 1), (1, 3), (PROGRAM, 2), (PROGRAM + 1, 2), (5, 0)] {
+        config.suspension = suspension(least, most);
+        all(&mut Rig::new(&config), 60, 7, Some((least, most)));
+    }
+    // Neither without the configuration nor under a scheduler that suspends nothing.
+    config.suspension = None;
+    all(&mut Rig::new(&config), 60, 7, None);
+    config = FlashConfig { suspension: suspension(5, 2), ..small(1, "fifo") };
+    all(&mut Rig::new(&config), 60, 7, None);
+}
+
+/// Which operations may be suspended follows the configuration and the kind of the operation.
+#[test]
+fn only_the_configured_kinds_of_operation_are_suspended() {
+    for (program, erase) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut config = small(1, "read_first");
+        config.suspension = suspension(1, 9).map(|rule| Suspension { program, erase, ..rule });
+        for kind in OperationKind::ALL {
+            // Both a read for the host and a relocation's read arrive while the array works.
+            for (reason, gives_way) in [(Reason::Host, true), (Reason::Rmw, true), (Reason::Gc, false)] {
+                let mut rig = Rig::new(&config);
+                rig.arrive(kind, Reason::Gc, 0, 0);
+                rig.arrive(OperationKind::Read, reason, 0, 11);
+                rig.run();
+                let allowed = match kind {
+                    OperationKind::Program => program,
+                    OperationKind::Erase | OperationKind::LazyErase => erase,
+                    OperationKind::Read | OperationKind::Copyback => false,
+                };
+                let expected = u64::from(allowed && gives_way);
+                assert_eq!(rig.flash.counters.suspensions, expected, "{kind:?} for {reason:?}, {:?}", config.suspension);
+            }
+        }
+    }
+}
+
+/// A program on die 0 at 0, a read for it at every instant, and a program on die 1 whose transfer occupies the channel
+/// from every instant on: the suspend command waits for the channel, and is withdrawn if the array phase ends first,
+/// even at the very instant at which the channel becomes free.
+#[test]
+fn a_suspend_command_that_gets_the_channel_too_late_is_withdrawn() {
+    let mut config = small(3, "read_first");
+    config.suspension = suspension(1, 1);
+    let array_end = LOAD + PROGRAM;
+    for (read_at, other_at) in (LOAD..array_end).flat_map(|read| (0..=array_end).map(move |other| (read, other))) {
+        let mut rig = Rig::new(&config);
+        let program = rig.program(0, 0);
+        rig.program(1, other_at);
+        let read = rig.read(0, read_at);
+        // A third die, which asks for the channel at the instant at which the array phase ends.
+        rig.read(2, array_end);
+        rig.run();
+        // The other transfer may itself wait for the transfer of the first program. At one instant, the read asks
+        // for the channel on its arrival and the other program when it is dispatched.
+        let transfer = other_at.max(LOAD)..other_at.max(LOAD) + LOAD;
+        let behind = other_at < read_at && transfer.contains(&read_at);
+        let granted = if behind { transfer.end } else { read_at };
+        let suspended = granted < array_end;
+        assert_eq!(rig.flash.counters.suspensions, u64::from(suspended), "read at {read_at}, program at {other_at}");
+        assert!(suspended || rig.end(program) == array_end, "read at {read_at}, program at {other_at}");
+        assert_eq!(rig.flash.ledger(program).total().0, rig.end(program));
+        assert_eq!(rig.charged(program, Cause::Program), PROGRAM);
+        assert_eq!(rig.flash.ledger(read).total().0, rig.end(read) - read_at);
+    }
+}
+
+/// A program whose data takes 12 ns to encode, and two reads at every instant: the die serves reads until the data is
+/// encoded, and then the program goes before any read.
+#[test]
+fn a_die_serves_reads_until_its_program_is_encoded() {
+    const ENCODE: u64 = 12;
+    let mut rig = Rig::new(&small(1, "read_first"));
+    for (first, second) in (1..60).flat_map(|first| (first..60).map(move |second| (first, second))) {
+        let start = rig.now + 1;
+        rig.ended.clear();
+        let program = rig.program(0, start);
+        (rig.out.operations[program].mode, rig.out.operations[program].encode) = (kit::ModeId(1), 1);
+        let reads = [first, second].map(|at| rig.read(0, start + at));
+        rig.run();
+        let (mut now, mut ends, mut program_end) = (0, Vec::new(), None);
+        for arrival in [first, second] {
+            if program_end.is_none() && now.max(arrival) >= ENCODE {
+                now = now.max(ENCODE) + LOAD + PROGRAM;
+                program_end = Some(now);
+            }
+            now = now.max(arrival) + READ;
+            ends.push(now);
+        }
+        let program_end = program_end.unwrap_or(now.max(ENCODE) + LOAD + PROGRAM);
+        let case = format!("reads at {first} and {second}");
+        assert_eq!(reads.map(|read| rig.end(read) - start).to_vec(), ends, "{case}");
+        assert_eq!(rig.end(program) - start, program_end, "{case}");
+        assert_eq!(rig.charged(program, Cause::EccWait), ENCODE, "{case}");
+        assert_eq!(rig.charged(program, Cause::DieHostRead), program_end - ENCODE - LOAD - PROGRAM, "{case}");
+        assert_eq!(rig.flash.ledger(program).total().0, program_end, "{case}");
+    }
+}
+
+/// Units of a collection pass the encoder one after another while their die may start other work. Write mode 0 has
+/// no code.
+#[test]
+fn units_of_a_collection_are_encoded_while_their_die_is_free() {
+    let mut rig = Rig::new(&small(1, "read_first"));
+    for (mode, encoded_at) in [(1, 112), (1, 124), (0, 100)] {
+        let encoding = Encoding { die: DieId(0), mode: kit::ModeId(mode), units: 1 };
+        rig.flash.encode(&encoding, SimTime(100), &mut rig.out);
+        assert!(rig.flash.dies[0].is_free());
+        let pending = rig.out.events.in_order();
+        assert!(pending.contains(&(SimTime(encoded_at), Class::Done, Event::CollectionEncoded(DieId(0)))), "{pending:?}");
+    }
+}
+
+/// Reads and steps of an urgent move, all waiting from the start, in every number up to five: the die takes them in
+/// turns, beginning with a read, for as long as both wait. Without urgency, or when all moves have been taken, the
+/// scheduler decides.
+#[test]
+fn reads_and_an_urgent_move_take_turns() {
+    for (reads, steps) in (0..=5usize).flat_map(|reads| (0..=5usize).map(move |steps| (reads, steps))) {
+        for (urgent, reason) in [(false, Reason::Host), (true, Reason::Host), (true, Reason::Gc)] {
+            let mut rig = Rig::new(&small(1, "read_first"));
+            rig.urgent_move = urgent;
+            for number in 0..reads + steps {
+                let kind = if number < reads { OperationKind::Read } else { OperationKind::Program };
+                rig.arrive(kind, reason, 0, 0);
+            }
+            rig.run();
+            let order: String = rig.ended.iter().map(|&(slot, _)| if (slot as usize) < reads { 'r' } else { 'm' }).collect();
+            let turns = if urgent { reads.min(steps) } else { 0 };
+            let expected = "rm".repeat(turns) + &"r".repeat(reads - turns) + &"m".repeat(steps - turns);
+            assert_eq!(order, expected, "{reads} reads, {steps} steps, urgent: {urgent}, {reason:?}");
+        }
+    }
+}
+
+#[test]
+fn a_saved_drive_keeps_the_turn() {
+    for last_turn_was_read in [false, true] {
+        let mut rig = Rig::new(&small(2, "read_first"));
+        rig.urgent_move = true;
+        rig.flash.restore_turns(&[last_turn_was_read, !last_turn_was_read]);
+        assert_eq!(rig.flash.turns().collect::<Vec<_>>(), [last_turn_was_read, !last_turn_was_read]);
+        let read = rig.read(0, 0);
+        let step = rig.program(0, 0);
+        rig.run();
+        let first = if last_turn_was_read { step } else { read };
+        assert_eq!(rig.ended[0].0, first);
+    }
+}
+
+/// While a policy holds other work back, relocations go on, and a host read starts only for the sake of a block that
+/// must be erased.
+#[test]
+fn host_reads_wait_while_a_policy_holds_them() {
+    let mut config = small(1, "read_first");
+    config.suspension = suspension(1, 9);
+    let mut rig = Rig::new(&config);
+    rig.out.signals.hold = true;
+    let host = [0, 0].map(|at| rig.read(0, at));
+    let relocation = rig.arrive(OperationKind::Read, Reason::Gc, 0, 0);
+    rig.program(0, 0);
+    rig.read(0, READ + LOAD + 5);
+    rig.run_until(READ + LOAD + PROGRAM);
+    assert_eq!((rig.ended.len(), rig.end(relocation)), (2, READ));
+    assert_eq!(rig.flash.counters.suspensions, 0, "a held read suspends nothing");
+    let now = SimTime(rig.now);
+    assert!(!rig.flash.dispatch_waiting_read(DieId(0), false, now, &mut rig.out));
+    assert!(rig.flash.dispatch_waiting_read(DieId(0), true, now, &mut rig.out));
+    rig.run_until(now.0 + READ);
+    assert_eq!((rig.ended.len(), rig.end(host[0])), (3, now.0 + READ));
+    rig.out.signals.hold = false;
+    rig.out.mark_ready(DieId(0));
+    rig.instant(rig.now);
+    rig.run();
+    assert_eq!((rig.ended.len(), rig.end(host[1])), (5, now.0 + 2 * READ));
+}
+
+/// An operation of a load: kind, reason, die, and time since the operation before.
+type Arrival = (OperationKind, Reason, u32, u64);
+
+/// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
+/// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
+/// each channel carries one transfer at a time; and that a die serves its host reads, and its relocation reads, in
+/// the order of their arrival.
+fn check_load(rig: &mut Rig, load: &[Arrival]) {
+    rig.ended.clear();
+    rig.out.journal.enable(true);
+    let mut at = rig.now;
+    let mut arrivals = Vec::new();
+    for &(kind, reason, die, gap) in load {
+        at += gap;
+        arrivals.push((rig.arrive(kind, reason, die, at), at));
+    }
+    rig.run();
+    assert_eq!(rig.ended.len(), load.len(), "{load:?}");
+    let mut last_end = [[0; 2]; 4];
+    for (&(slot, arrived), &(kind, reason, die, _)) in arrivals.iter().zip(load) {
+        let end = rig.end(slot);
+        // Operations that are pulled wait in the FTL, which charges that wait; the ledger of an erase is not used.
+        if kind == OperationKind::Read {
+            assert_eq!(rig.flash.ledger(slot).total().0, end - arrived, "{load:?}");
+            let last = &mut last_end[die as usize][usize::from(reason == Reason::Host)];
+            assert!(end > std::mem::replace(last, end), "reads overtake: {load:?}");
+        }
+        rig.out.operations.release(slot);
+    }
+    let mut free_at = [SimTime::ZERO; 2];
+    for record in rig.out.journal.records.drain(..) {
+        if let Record::BusSpan { channel, begin, end, .. } = record {
+            assert!(free_at[channel.index()] <= begin && begin < end, "two transfers at once: {load:?}");
+            free_at[channel.index()] = end;
+        }
+    }
+}
+
+const KINDS: [(OperationKind, Reason); 4] = [
+    (OperationKind::Read, Reason::Host),
+    (OperationKind::Read, Reason::Gc),
+    (OperationKind::Program, Reason::Host),
+    (OperationKind::Erase, Reason::Gc),
+];
+
+/// Conformance of the schedulers within the flash: every load of three operations on two dies of one channel.
+#[test]
+fn every_scheduler_serves_every_small_load() {
+    let choices: Vec<Arrival> = KINDS
+        .iter()
+        .flat_map(|&(kind, reason)| [0, 1].map(move |die| (kind, reason, die)))
+        .flat_map(|(kind, reason, die)| [0, 3, 17].map(move |gap| (kind, reason, die, gap)))
+        .collect();
+    for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 1))]) {
+        let mut rig = Rig::new(&FlashConfig { suspension, ..small(2, name) });
+        for number in 0..choices.len().pow(3) {
+            let load = [0, 1, 2].map(|place| choices[number / choices.len().pow(place) % choices.len()]);
+            check_load(&mut rig, &load);
+        }
+    }
+}
+
+/// Long loads on four dies of two channels, from calm to more than the flash can serve at once.
+#[test]
+fn every_scheduler_serves_long_loads() {
+    let mut rng = Rng::stream(1, "flash.loads");
+    for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 2))]) {
+        let mut rig = Rig::new(&FlashConfig { suspension, channels: 2, ..small(2, name) });
+        for most_gap in [1, 5, 10, 20, 40] {
+            let mut arrival = || {
+                let (kind, reason) = KINDS[rng.below(4) as usize];
+                (kind, reason, rng.below(4) as u32, rng.below(most_gap))
+            };
+            check_load(&mut rig, &(0..300).map(|_| arrival()).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn phases_have_the_ranks_of_their_scheduler() {
+    for name in SchedulerConfig::NAMES {
+        let flash = Rig::new(&small(1, name)).flash;
+        for phase in crate::scheduler::tests::PHASES {
+            assert_eq!(flash.bus_ranks[phase as usize], flash.scheduler.bus_rank(phase), "{name}: {phase:?}");
+        }
+    }
+}
+
+/// Two reads on die 0 and one on die 1, whose data waits for the data of the first. When the first ends, the command
+/// of the next read on its die is there before the channel is granted again, and goes first if the scheduler ranks it
+/// higher.
+#[test]
+fn a_channel_is_granted_after_the_dispatches_of_its_instant() {
+    for (scheduler, waits_until) in [("read_first", 36 + 6), ("fifo", 36)] {
+        let mut config = small(2, scheduler);
+        // 20 ns for a unit: die 0 transfers from 16 to 36, and die 1 has sensed at 22.
+        config.transfer_rate = TransferRate(UNIT_BYTES * 50_000_000);
+        let mut rig = Rig::new(&config);
+        rig.read(0, 0);
+        let neighbour = rig.read(1, 0);
+        rig.read(0, 0);
+        rig.run();
+        assert_eq!((rig.ended[0].1, rig.end(neighbour)), (36, waits_until + 20), "{scheduler}");
+        assert_eq!(rig.charged(neighbour, Cause::BusWait), 6 + (waits_until - 22), "{scheduler}");
+    }
+}
+
+/// A read takes its die 18 ns and the channel 8 ns; a program 38 ns and 8 ns; encoding 12 ns.
+#[test]
+fn utilisation_is_the_share_of_time_that_a_resource_is_busy() {
+    let mut rig = Rig::new(&small(2, "read_first"));
+    rig.read(0, 0);
+    rig.run();
+    let mut start = rig.flash.snapshot(SimTime(50));
+    rig.read(0, 60);
+    let program = rig.program(1, 70);
+    (rig.out.operations[program].mode, rig.out.operations[program].encode) = (kit::ModeId(1), 1);
+    rig.run_until(76);
+    let half = rig.flash.utilisation(SimTime(76), &start);
+    assert_eq!((half.dies[0], half.encoders[0]), (16.0 / 26.0, 6.0 / 26.0));
+    rig.run();
+    // Power was off for half of the time.
+    start.exclude(Nanos(100));
+    let Utilisation { channels, dies, writing, encoders } = rig.flash.utilisation(SimTime(250), &start);
+    assert_eq!((channels, dies), (vec![(8.0 + 8.0) / 100.0], vec![18.0 / 100.0, 38.0 / 100.0]));
+    assert_eq!((writing, encoders), (vec![0.0, 38.0 / 100.0], vec![12.0 / 100.0]));
+}
+
+/// Random array times come from a stream of their own, which a saved drive continues.
+#[test]
+fn random_array_times_continue_after_a_restart() {
+    let config = FlashConfig { time_distribution: TimeDistribution::Exponential, ..small(1, "read_first") };
+    let spans = |rig: &mut Rig, count: usize| -> Vec<u64> {
+        let span = |rig: &mut Rig| {
+            let begin = rig.now + 1;
+            let read = rig.read(0, begin);
+            rig.run();
+            rig.end(read) - begin
+        };
+        (0..count).map(|_| span(rig)).collect()
+    };
+    let mut rig = Rig::new(&config);
+    let all = spans(&mut rig, 2000);
+    let mean = all.iter().sum::<u64>() as f64 / all.len() as f64 - (READ - SENSE) as f64;
+    assert!((mean - SENSE as f64).abs() < 1.0, "{mean}");
+    let (mut saved, mut loaded) = (Rig::new(&config), Rig::new(&config));
+    assert_eq!(spans(&mut saved, 1000), all[..1000], "one seed, one history");
+    loaded.flash.restore_random_times(saved.flash.random_times().cloned());
+    assert_eq!(spans(&mut loaded, 1000), all[1000..]);
+    // A drive with constant times has no stream, and takes none over.
+    let mut constant = Rig::new(&small(1, "read_first"));
+    constant.flash.restore_random_times(saved.flash.random_times().cloned());
+    assert_eq!(spans(&mut constant, 3), [READ; 3]);
+    loaded.flash.restore_random_times(None);
+    assert!(loaded.flash.random_times().is_some(), "it keeps its own");
+}
