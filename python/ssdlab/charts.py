@@ -40,7 +40,12 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Axis of a chart."""
+    """Axis of a chart.
+
+    Examples:
+        >>> ssdlab.charts.Axis("latency [us]", log=True).counts
+        False
+    """
 
     title: str
     log: bool = False
@@ -54,7 +59,13 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Curve, or in a chart of stacked bars the share of one name in each bar. Points that are not numbers are gaps."""
+    """Curve, or in a chart of stacked bars the share of one name in each bar. Points that are not numbers are gaps.
+
+    Examples:
+        >>> curve = ssdlab.charts.Series("reads", x=[1, 8, 32], y=[14, 90, 320])
+        >>> curve.dashed
+        False
+    """
 
     name: str
     x: Sequence[float | str]
@@ -70,7 +81,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Line across the chart at one value of an axis."""
+    """Line across the chart at one value of an axis.
+
+    Examples:
+        >>> ssdlab.charts.Mark(3000, "rated").on
+        'y'
+    """
 
     at: float
     text: str
@@ -124,7 +140,15 @@ class Chart:
         return target
 
     def looks(self) -> list[tuple[str, tuple[str, str]]]:
-        """Returns for each series its colour and the marker of its points (names in plotly and in matplotlib)."""
+        """Returns for each series its colour and the marker of its points (names in plotly and in matplotlib).
+
+        Examples:
+            >>> curve = ssdlab.charts.Series("reads", x=[1, 8, 32], y=[14, 90, 320])
+            >>> depth, rate = ssdlab.charts.Axis("depth", log=True), ssdlab.charts.Axis("kIOPS")
+            >>> chart = ssdlab.charts.Chart(title="Random reads", x=depth, y=rate, series=(curve,))
+            >>> [marker for colour, marker in chart.looks()]
+            [('circle', 'o')]
+        """
         places = [at if one.colour is None else one.colour for at, one in enumerate(self.series)]
         last = max((place for place in places if isinstance(place, int)), default=0)
         return [
@@ -138,17 +162,40 @@ class Chart:
         return _ramp(place / max(last, 1)) if self.ordered else style.run_colour(place)
 
     def has_legend(self) -> bool:
-        """Returns True if the chart needs a legend to tell its series apart."""
+        """Returns True if the chart needs a legend to tell its series apart.
+
+        Examples:
+            >>> curve = ssdlab.charts.Series("reads", x=[1, 8, 32], y=[14, 90, 320])
+            >>> depth, rate = ssdlab.charts.Axis("depth", log=True), ssdlab.charts.Axis("kIOPS")
+            >>> chart = ssdlab.charts.Chart(title="Random reads", x=depth, y=rate, series=(curve,))
+            >>> chart.has_legend()
+            False
+        """
         return len(self.series) > 1 and not self.labelled
 
     def cases_named(self) -> list[str]:
-        """Returns the names of the cases or bars along the x axis; none for other charts."""
+        """Returns the names of the cases or bars along the x axis; none for other charts.
+
+        Examples:
+            >>> curve = ssdlab.charts.Series("reads", x=[1, 8, 32], y=[14, 90, 320])
+            >>> depth, rate = ssdlab.charts.Axis("depth", log=True), ssdlab.charts.Axis("kIOPS")
+            >>> chart = ssdlab.charts.Chart(title="Random reads", x=depth, y=rate, series=(curve,))
+            >>> chart.cases_named()
+            []
+        """
         return [str(name) for name in self.series[0].x] if self.series and (self.cases or self.stacked) else []
 
     def labels(self, which: str) -> tuple[tuple[float, str], ...]:
         """Returns positions and texts of the tick labels of axis ``x`` or ``y``; empty: the plotting library chooses.
 
         A logarithmic axis of less than two decades gets plain numbers, because the libraries label whole decades only.
+
+        Examples:
+            >>> curve = ssdlab.charts.Series("reads", x=[1, 8, 32], y=[14, 90, 320])
+            >>> depth, rate = ssdlab.charts.Axis("depth", log=True), ssdlab.charts.Axis("kIOPS")
+            >>> chart = ssdlab.charts.Chart(title="Random reads", x=depth, y=rate, series=(curve,))
+            >>> [text for at, text in chart.labels("x")]
+            ['1', '2', '5', '10', '20']
         """
         axis = self.x if which == "x" else self.y
         if axis.ticks or not axis.log:
@@ -183,6 +230,11 @@ def check_chart_file(path: Path, force: bool) -> Path:
 
     Raises:
         InputError: the name has an unknown ending, matplotlib is missing, or no file can be written there.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> ssdlab.charts.check_chart_file(Path("reads.html"), force=False).name
+        'reads.html'
     """
     if path.suffix not in _BACK_ENDS:
         raise InputError(f"{path}: expected a name in {', '.join(_BACK_ENDS)}")
@@ -192,7 +244,12 @@ def check_chart_file(path: Path, force: bool) -> Path:
 
 
 def has_matplotlib() -> bool:
-    """Returns True if matplotlib, which pictures need, is installed."""
+    """Returns True if matplotlib, which pictures need, is installed.
+
+    Examples:
+        >>> ssdlab.charts.has_matplotlib() in (True, False)
+        True
+    """
     from importlib.util import find_spec
 
     return find_spec("matplotlib") is not None
