@@ -106,8 +106,8 @@ mod tests {
     }
 
     /// Every sequence of four requests, against queues that are worked off nanosecond by nanosecond: an encoder works
-    /// while data waits for it, takes it in order of arrival, and does not delay the other encoders. The time of several
-    /// units is rounded up once.
+    /// while data waits for it, takes it in order of arrival, and does not delay the other encoders. The time of
+    /// several units is rounded up once.
     #[test]
     fn every_short_sequence_is_encoded_in_order() {
         // Time since the request before, mode, units, and time in the encoder.

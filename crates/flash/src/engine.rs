@@ -641,8 +641,8 @@ mod tests {
     const SUSPEND: u64 = 3 + 2;
     const RESUME: u64 = 3 + 4;
 
-    /// Returns a flash of dies on one channel. A cycle takes 1 ns, a unit 2 ns on the channel and 12 ns in the encoder of
-    /// write mode 1; the interface has no other times.
+    /// Returns a flash of dies on one channel. A cycle takes 1 ns, a unit 2 ns on the channel and 12 ns in the encoder
+    /// of write mode 1; the interface has no other times.
     fn small(dies: u32, scheduler: &str) -> FlashConfig {
         let none = Nanos::ZERO;
         let mut config = example();
@@ -830,7 +830,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of reads that a free die would start: host reads are held back while a policy holds other work.
+    /// Returns the number of reads that a free die would start: host reads are held back while a policy holds other
+    /// work.
     fn die_reads(die: &Die, hold: bool, reads: u32) -> u32 {
         if hold { u32::from(die.relocation_reads.head != NONE) } else { reads }
     }
@@ -921,9 +922,9 @@ mod tests {
         [&reads[..], &[program]].concat().into_iter().for_each(|slot| rig.out.operations.release(slot));
     }
 
-    /// A program and up to three reads at every later instant, against the model: the program is suspended at once if at least
-    /// `least_remaining` of its array phase is left, and not one nanosecond later, and at most so many times; reads that
-    /// arrive until the die would resume are served in the same suspension.
+    /// A program and up to three reads at every later instant, against the model: the program is suspended at once if
+    /// at least `least_remaining` of its array phase is left, and not one nanosecond later, and at most `most` times;
+    /// reads that arrive until the die would resume are served in the same suspension.
     #[test]
     fn a_program_is_suspended_exactly_while_that_is_allowed() {
         let all = |rig: &mut Rig, last: u64, step: usize, may_suspend: Option<(u64, u32)>| {
@@ -976,9 +977,9 @@ mod tests {
         }
     }
 
-    /// A program on die 0 at 0, a read for it at every instant, and a program on die 1 whose transfer occupies the channel
-    /// from every instant on: the suspend command waits for the channel, and is withdrawn if the array phase ends first,
-    /// even at the very instant at which the channel becomes free.
+    /// A program on die 0 at 0, a read for it at every instant, and a program on die 1 whose transfer occupies the
+    /// channel from every instant on: the suspend command waits for the channel, and is withdrawn if the array phase
+    /// ends first, even at the very instant at which the channel becomes free.
     #[test]
     fn a_suspend_command_that_gets_the_channel_too_late_is_withdrawn() {
         let mut config = small(3, "read_first");
@@ -1006,8 +1007,8 @@ mod tests {
         }
     }
 
-    /// A program whose data takes 12 ns to encode, and two reads at every instant: the die serves reads until the data is
-    /// encoded, and then the program goes before any read.
+    /// A program whose data takes 12 ns to encode, and two reads at every instant: the die serves reads until the data
+    /// is encoded, and then the program goes before any read.
     #[test]
     fn a_die_serves_reads_until_its_program_is_encoded() {
         const ENCODE: u64 = 12;
@@ -1089,8 +1090,8 @@ mod tests {
         }
     }
 
-    /// While a policy holds other work back, relocations go on, and a host read starts only for the sake of a block that
-    /// must be erased.
+    /// While a policy holds other work back, relocations go on, and a host read starts only for the sake of a block
+    /// that must be erased.
     #[test]
     fn host_reads_wait_while_a_policy_holds_them() {
         let mut config = small(1, "read_first");
@@ -1120,9 +1121,9 @@ mod tests {
     type Arrival = (OperationKind, Reason, u32, u64);
 
     /// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
-    /// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
-    /// each channel carries one transfer at a time; and that a die serves its host reads, and its relocation reads, in
-    /// the order of their arrival.
+    /// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause;
+    /// that each channel carries one transfer at a time; and that a die serves its host reads, and its relocation
+    /// reads, in the order of their arrival.
     fn check_load(rig: &mut Rig, load: &[Arrival]) {
         rig.ended.clear();
         rig.out.journal.enable(true);
@@ -1204,9 +1205,9 @@ mod tests {
         }
     }
 
-    /// Two reads on die 0 and one on die 1, whose data waits for the data of the first. When the first ends, the command
-    /// of the next read on its die is there before the channel is granted again, and goes first if the scheduler ranks it
-    /// higher.
+    /// Two reads on die 0 and one on die 1, whose data waits for the data of the first. When the first ends, the
+    /// command of the next read on its die is there before the channel is granted again, and goes first if the
+    /// scheduler ranks it higher.
     #[test]
     fn a_channel_is_granted_after_the_dispatches_of_its_instant() {
         for (scheduler, waits_until) in [("read_first", 36 + 6), ("fifo", 36)] {

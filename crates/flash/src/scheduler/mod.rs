@@ -91,14 +91,14 @@ pub(crate) mod tests {
             .collect()
     }
 
-    /// Conformance, over every small choice: a member chooses only a read that waits, chooses the same when asked again,
-    /// and goes by waiting times, not by the time of day.
+    /// Conformance, over every small choice: a member chooses only a read that waits, chooses the same when asked
+    /// again, and goes by waiting times, not by the time of day.
     #[test]
     fn every_member_chooses_what_waits_and_only_by_waiting_times() {
         for name in SchedulerConfig::NAMES {
             let build = || SchedulerConfig::named(name).expect("listed").build(());
             let scheduler = build();
-            // The second list reaches beyond the default patience of `out_of_order`.
+            // The second choice has waits of milliseconds, about as long as the default parameters of the members.
             let scaled = |choice: Choice| {
                 let older = |since: Option<SimTime>| since.map(|since| SimTime(20_000_000 - 3_000_000 * (1000 - since.0)));
                 Choice {

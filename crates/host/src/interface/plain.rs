@@ -78,8 +78,8 @@ mod tests {
         build(&Params { queue_depth: 3, command_time: Nanos(COMMAND), bandwidth: Rate(1_000_000_000), full_duplex }, ())
     }
 
-    /// Returns the instants of arrival of a sequence, by a model that moves on nanosecond by nanosecond: a wire for each
-    /// direction, or one for both, with a queue of transfers and the time that each still needs on the wire.
+    /// Returns the instants of arrival of a sequence, by a model that moves on nanosecond by nanosecond: a wire for
+    /// each direction, or one for both, with a queue of transfers and the time that each still needs on the wire.
     fn model(sequence: &[Transfer], full_duplex: bool) -> Vec<u64> {
         let mut wires = [VecDeque::new(), VecDeque::new()];
         let mut arrivals = vec![0; sequence.len()];
@@ -105,8 +105,8 @@ mod tests {
         arrivals
     }
 
-    /// Every sequence of five transfers, against the model: a wire is idle only when nothing waits for it, serves in the
-    /// order of the calls, and an instant that was returned is not changed by a later call.
+    /// Every sequence of five transfers, against the model: a wire is idle only when nothing waits for it, serves in
+    /// the order of the calls, and an instant that was returned is not changed by a later call.
     #[test]
     fn every_short_sequence_arrives_when_a_wire_has_carried_it() {
         for full_duplex in [false, true] {
