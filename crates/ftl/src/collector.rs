@@ -142,3 +142,99 @@ impl Collector {
         self.victim.map(|block| Collection { block, reason, background, valid })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(block: u32, erase_count: u32, urgent: bool) -> RelocationRequest {
+        RelocationRequest { block: BlockId(block), erase_count, reason: Reason::Wear, urgent }
+    }
+
+    /// Every sequence of five steps with requests for three blocks, each before or after an erase, urgent or not; or
+    /// the next request is taken. The plain list keeps the position of a block and the newest request that matters.
+    #[test]
+    fn the_oldest_urgent_request_comes_first_and_each_block_once() {
+        let steps: Vec<Option<(u32, u32, bool)>> =
+            (0..12).map(|number| Some((number % 3, number / 3 % 2, number >= 6))).chain([None]).collect();
+        for sequence in 0..steps.len().pow(5) {
+            let (mut collector, mut model, mut any_urgent) = (Collector::new(1), Vec::<(u32, u32, bool)>::new(), false);
+            for place in 0..5 {
+                match steps[sequence / steps.len().pow(place) % steps.len()] {
+                    Some((block, erase_count, urgent)) => {
+                        collector.want(request(block, erase_count, urgent));
+                        any_urgent |= urgent;
+                        match model.iter_mut().find(|known| known.0 == block) {
+                            None => model.push((block, erase_count, urgent)),
+                            // A request for a block that has been erased since is stale; an urgent one goes for both.
+                            Some(known) if known.1 != erase_count => *known = (block, erase_count, urgent),
+                            Some(known) => known.2 |= urgent,
+                        }
+                    }
+                    None => {
+                        let first = model.iter().position(|known| known.2).unwrap_or(0);
+                        let expected = (!model.is_empty()).then(|| model.remove(first));
+                        let next = collector.next_request();
+                        assert_eq!(next.map(|next| (next.block.0, next.erase_count, next.urgent)), expected);
+                    }
+                }
+                assert_eq!((collector.request_count(), collector.urgent), (model.len(), any_urgent));
+                assert_eq!(collector.has_urgent_request(), model.iter().any(|known| known.2));
+            }
+        }
+    }
+
+    /// A collection is urgent if its own request is, or one that waits.
+    #[test]
+    fn a_collection_is_urgent_for_the_sake_of_those_that_wait() {
+        for (own, waiting) in [(false, None), (true, None), (false, Some(false)), (false, Some(true))] {
+            let mut collector = Collector::new(2);
+            waiting.into_iter().for_each(|urgent| collector.want(request(7, 0, urgent)));
+            let taken = Collection { block: BlockId(3), reason: Reason::Gc, background: true, valid: 5 };
+            collector.begin(&taken, Ppn(12), own);
+            assert_eq!(collector.urgent, own || waiting == Some(true));
+            assert_eq!((collector.victim, collector.cursor, collector.prefetched_until), (Some(BlockId(3)), Ppn(12), Ppn(12)));
+            let seen = collector.collection().expect("it has begun");
+            assert_eq!((seen.block, seen.reason, seen.background, seen.valid), (BlockId(3), Reason::Gc, true, 5));
+        }
+        assert!(Collector::new(2).collection().is_none());
+    }
+
+    /// Units are gathered, encoded with one of two codes, and programmed, in every order of six steps. Each unit of a
+    /// plain list knows the code that it has; another code makes all of them lose theirs.
+    #[test]
+    fn a_unit_is_encoded_once_for_its_code() {
+        for sequence in 0..4u32.pow(6) {
+            let (mut collector, mut model) = (Collector::new(2), Vec::<u8>::new());
+            for place in 0..6 {
+                match sequence / 4u32.pow(place) % 4 {
+                    0 => {
+                        collector.gathered.push(Ppn(place));
+                        model.push(0);
+                    }
+                    code @ 1..=2 => {
+                        let count = model.len().min(2);
+                        let code = code as u8;
+                        if model.iter().any(|known| ![0, code].contains(known)) {
+                            model.fill(0);
+                        }
+                        let missing = model[..count].iter().filter(|known| **known != code).count();
+                        assert_eq!(collector.encode(code, count), missing, "{sequence}: {model:?}");
+                        assert_eq!(collector.encoding.is_some(), missing > 0);
+                        if missing > 0 {
+                            collector.is_encoded();
+                        }
+                        model[..count].fill(code);
+                    }
+                    _ => {
+                        let count = model.len().min(2);
+                        collector.programs(count);
+                        model.drain(..count);
+                    }
+                }
+                let encoded = model.iter().filter(|known| **known != 0).count();
+                assert_eq!((collector.gathered.len(), collector.encoded), (model.len(), encoded), "{sequence}: {model:?}");
+            }
+        }
+    }
+}

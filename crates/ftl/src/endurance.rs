@@ -119,3 +119,111 @@ impl Ftl {
         self.space.free_blocks(die) > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::BlockState;
+    use crate::ftl::tests::small;
+    use crate::map::tests::{empty, geometry};
+    use kit::Rng;
+
+    const DIE: DieId = DieId(0);
+
+    /// Returns an FTL of one die of 20 blocks, of which user data, free blocks and frontiers need 17.
+    fn ftl(retire_at: u32) -> Ftl {
+        small(geometry(1, 1, 20, 4, 1), |_, parameters| parameters.retire_at = Some(retire_at))
+    }
+
+    /// Writes the next free block and erases it. Returns its state afterwards.
+    fn cycle(ftl: &mut Ftl) -> (BlockId, BlockState) {
+        let target = crate::space::Target {
+            die: DIE,
+            stream: 0,
+            mode: ModeId(0),
+            class: crate::space::AllocationClass::Relocation,
+            plane: None,
+            level: 0,
+        };
+        let place = ftl.space.advance(&mut ftl.store, &target, 4, kit::SimTime(0)).expect("a block is free");
+        let block = ftl.store.geometry.block_of(place);
+        ftl.space.close_full(&mut ftl.store, DIE, 0);
+        ftl.store.take_victim(block);
+        ftl.store.begin_erase(block);
+        ftl.end_timed_erase(block, ModeId(0));
+        (block, ftl.store.block(block).state())
+    }
+
+    /// A block is retired by the erase that brings its wear to the limit, and by none before; three blocks can be
+    /// spared. Then the die is worn out, and goes on with the blocks it has.
+    #[test]
+    fn worn_blocks_are_retired_while_the_die_can_spare_them() {
+        for limit in [2000, 2001] {
+            let mut ftl = ftl(limit);
+            let erases = limit.div_ceil(1000);
+            let (mut retired, mut worn_out) = (0, false);
+            for number in 0..4 * erases * 20 {
+                let (block, state) = cycle(&mut ftl);
+                let worn = ftl.store.wear_thousandths(block) >= limit;
+                assert_eq!(worn, ftl.store.erase_count(block) >= erases);
+                assert_eq!(state == BlockState::Retired, worn && retired < 3, "limit {limit}, erase {number}");
+                worn_out |= worn && retired == 3;
+                assert_eq!(ftl.worn_out_die().is_some(), worn_out, "limit {limit}, erase {number}");
+                retired += u32::from(state == BlockState::Retired);
+                assert_eq!((ftl.retired_blocks(DIE), ftl.space.free_blocks(DIE)), (retired, 20 - retired));
+            }
+            assert_eq!((retired, ftl.worn_out_die()), (3, Some(DIE)));
+            assert_eq!(ftl.store.erase_total(), u64::from(4 * erases * 20));
+        }
+    }
+
+    /// Without another free block a collection could not begin: the block is used once more, and its die is not worn
+    /// out.
+    #[test]
+    fn the_last_free_block_is_not_retired() {
+        let mut ftl = ftl(1000);
+        let blocks: Vec<Option<BlockId>> = (0..19).map(|_| ftl.space.take_for_lazy_erase(DIE, 0)).collect();
+        // Blocks that are taken for a lazy erase still count as free: they are counted out by a restored state.
+        let image = ftl.space.image();
+        ftl.space.restore(image).expect("it is of the same shape");
+        assert_eq!((blocks.len(), ftl.space.free_blocks(DIE)), (19, 1));
+        assert_eq!(cycle(&mut ftl), (BlockId(19), BlockState::Free));
+        assert_eq!((ftl.retired_blocks(DIE), ftl.worn_out_die()), (0, None));
+        ftl.space.put_free(&ftl.store, BlockId(0), &*ftl.wear_rule);
+        assert_eq!(cycle(&mut ftl), (BlockId(19), BlockState::Retired));
+    }
+
+    /// Totals that are kept up to date are those of the blocks. Wear saturates, and then counts no further.
+    #[test]
+    fn wear_totals_are_those_of_the_blocks() {
+        let (mut store, mut rng) = (empty(geometry(1, 1, 5, 1, 1), 1), Rng::stream(1, "wear"));
+        for step in 0..500 {
+            let more = if step % 50 == 0 { u32::MAX / 3 } else { rng.below(3000) as u32 };
+            store.add_wear(BlockId(rng.below(5) as u32), more);
+            let (total, most) = (store.wear_total(), store.wear_most());
+            assert_eq!(total, store.wear.iter().map(|&wear| u64::from(wear)).sum::<u64>());
+            assert_eq!(Some(most), store.wear.iter().copied().max());
+            store.recount_wear();
+            assert_eq!((store.wear_total(), store.wear_most()), (total, most));
+        }
+        assert_eq!(store.wear_most(), u32::MAX, "some block has saturated");
+    }
+
+    /// The means become those requested, and differences between blocks are kept, but no value falls below zero.
+    #[test]
+    fn shifted_wear_keeps_the_differences() {
+        let mut ftl = ftl(u32::MAX);
+        for block in 0..20 {
+            (ftl.store.wear[block], ftl.store.erase_counts[block]) = (block as u32 * 100 + 50, block as u32);
+        }
+        ftl.shift_wear(3.0, 29.5);
+        assert_eq!(
+            (0..20).map(|block| ftl.store.wear[block]).collect::<Vec<_>>(),
+            (0..20).map(|b| 2050 + 100 * b).collect::<Vec<_>>()
+        );
+        assert_eq!((ftl.store.erase_counts[0], ftl.store.erase_counts[19]), (20, 39));
+        assert_eq!((ftl.store.wear_total(), ftl.store.wear_most(), ftl.store.erase_total()), (60_000, 3950, 590));
+        ftl.shift_wear(0.5, 0.0);
+        assert_eq!((ftl.store.wear[0], ftl.store.wear[19], ftl.store.erase_counts[0]), (0, 1450, 0));
+    }
+}

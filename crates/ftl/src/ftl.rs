@@ -454,3 +454,54 @@ impl Ftl {
         if self.config.write_allocation == WriteAllocation::Pull { 0 } else { die.index() }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::config::AllocationOrder;
+    use crate::policy::PolicyConfig;
+    use crate::{VictimConfig, WearConfig};
+
+    /// Returns an FTL with `baseline` as its policy: half of the flash is user capacity, one free block of a die is
+    /// reserved, and an erase adds a nominal erase to the wear of a block. `change` adjusts the description.
+    pub(crate) fn small(geometry: Geometry, change: impl FnOnce(&mut FtlConfig, &mut Parameters)) -> Ftl {
+        let mut config = FtlConfig {
+            overprovisioning: 1.0,
+            user_capacity: None,
+            victim: VictimConfig::named("greedy").expect("listed"),
+            wear_leveling: WearConfig::named("none").expect("listed"),
+            write_allocation: WriteAllocation::Pull,
+            allocation_order: AllocationOrder::Cwd,
+            separate_relocations: false,
+            superblock_blocks: 1,
+            reserve_blocks: 1,
+            gc_critical_blocks: 2,
+            gc_low_blocks: 3,
+            gc_spare_fraction: 0.0,
+            gc_preemptible: true,
+            gc_idle_after: None,
+            gc_idle_target_blocks: 4,
+            unmapped_read: UnmappedRead::Zero,
+            read_in_flight: ReadInFlight::Buffer,
+            partial_write: PartialWrite::Whole,
+            retention_margin: Nanos::ZERO,
+            retire_at_cycles: None,
+        };
+        let policy = PolicyConfig { kind: "baseline".to_owned(), ..PolicyConfig::default() };
+        let mut parameters = Parameters {
+            geometry,
+            policy: policy.kind.clone(),
+            facts: Facts { block_units: vec![geometry.units_per_block; 2], ..Facts::example() },
+            retention_limits: vec![Vec::new(); 2],
+            erase_wear: vec![vec![1000]],
+            rated_pe_cycles: 100,
+            retire_at: None,
+            copyback: false,
+            buffer_flush_after: None,
+            seed: 1,
+        };
+        change(&mut config, &mut parameters);
+        let policy = policy.build(&parameters.facts).expect("listed");
+        Ftl::new(&config, policy, parameters).expect("a small drive fits into memory")
+    }
+}

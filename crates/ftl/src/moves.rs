@@ -77,3 +77,114 @@ impl PageMoves {
         self.in_flight -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::{Lpn, ModeId, Ppn, Reason, Rng};
+
+    /// A move as a plain list knows it.
+    #[derive(Clone, Copy, Debug)]
+    struct Known {
+        slot: u32,
+        urgent: bool,
+        deadline: Option<SimTime>,
+        overdue: bool,
+        /// Number of reads before its own, once it has been read.
+        read: Option<usize>,
+    }
+
+    fn begin(moves: &mut PageMoves, model: &mut Vec<Known>, urgent: bool, deadline: Option<SimTime>) {
+        let page = PageMove { lpn: Lpn(1), from: Ppn(2), reason: Reason::Rewrite, mode: ModeId(0), deadline };
+        let slot = moves.begin(page, urgent);
+        assert!(model.iter().all(|known| known.slot != slot), "slot {slot} is in use");
+        model.push(Known { slot, urgent, deadline, overdue: false, read: None });
+    }
+
+    /// Asserts that the counts are those of the list, and that moves that have been read are ready: the overdue ones
+    /// first, and the others in the order in which they were read.
+    fn check(moves: &PageMoves, model: &[Known]) {
+        let count = |of: fn(&Known) -> bool| model.iter().filter(|known| of(known)).count() as u64;
+        let counts = (moves.in_flight, moves.urgent, moves.overdue);
+        assert_eq!(counts, (count(|_| true), count(|known| known.urgent), count(|known| known.overdue)), "{model:?}");
+        let mut ready: Vec<&Known> = model.iter().filter(|known| known.read.is_some()).collect();
+        ready.sort_by_key(|known| (!known.overdue, known.read));
+        let overdue = ready.iter().filter(|known| known.overdue).count();
+        let mut slots: Vec<u32> = moves.ready.iter().copied().collect();
+        let mut expected: Vec<u32> = ready.iter().map(|known| known.slot).collect();
+        // No order is promised among overdue moves.
+        slots[..overdue].sort_unstable();
+        expected[..overdue].sort_unstable();
+        assert_eq!(slots, expected, "{model:?}");
+        for known in model {
+            let Move { urgent, overdue, .. } = moves.get(known.slot);
+            assert_eq!((urgent, overdue), (known.urgent, known.overdue), "{model:?}");
+        }
+    }
+
+    /// Takes one of six steps; `choice` selects the move that it concerns. Timers also fire for slots whose move has
+    /// ended.
+    fn step(kind: u64, choice: usize, now: u64, moves: &mut PageMoves, model: &mut Vec<Known>) {
+        match kind {
+            0 => begin(moves, model, false, None),
+            1 => begin(moves, model, true, Some(SimTime(now + 2))),
+            2 => begin(moves, model, false, Some(SimTime(now))),
+            3 => {
+                let reads = model.iter().filter_map(|known| known.read).max().map_or(0, |last| last + 1);
+                let unread = model.iter_mut().filter(|known| known.read.is_none()).nth(choice % 2);
+                if let Some(known) = unread {
+                    known.read = Some(reads);
+                    moves.is_read(known.slot);
+                }
+            }
+            4 => {
+                let slot = choice as u32 % 4;
+                let due = |known: &&mut Known| known.slot == slot && known.deadline.is_some_and(|at| at.0 <= now);
+                let known = model.iter_mut().find(due).filter(|known| !known.overdue);
+                let expected = known.map(|known| known.overdue = true).is_some();
+                // A slot that was never used has no timer.
+                if (slot as usize) < moves.slots.len() {
+                    assert_eq!(moves.mark_overdue(slot, SimTime(now)), expected, "slot {slot} at {now}: {model:?}");
+                }
+            }
+            _ => {
+                if let Some(slot) = moves.ready.pop_front() {
+                    moves.end(slot);
+                    model.retain(|known| known.slot != slot);
+                }
+            }
+        }
+    }
+
+    /// Every sequence of six steps, and long random ones.
+    #[test]
+    fn overdue_moves_go_first_and_others_in_order() {
+        for sequence in 0..6u64.pow(6) {
+            let (mut moves, mut model) =
+                (PageMoves { slots: Slab::default(), ready: VecDeque::new(), ..PageMoves::new() }, Vec::new());
+            for place in 0..6 {
+                step(sequence / 6u64.pow(place) % 6, place as usize, u64::from(place), &mut moves, &mut model);
+                check(&moves, &model);
+            }
+        }
+        let (mut moves, mut model, mut rng) = (PageMoves::new(), Vec::new(), Rng::stream(1, "moves"));
+        for now in 0..20_000 {
+            let kind = if model.len() > 6 { 3 + rng.below(3) } else { rng.below(6) };
+            step(kind, rng.below(8) as usize, now / 3, &mut moves, &mut model);
+            check(&moves, &model);
+        }
+    }
+
+    /// A deadline is missed at its instant and not one nanosecond before, and only once.
+    #[test]
+    fn a_move_is_overdue_at_its_deadline() {
+        let (mut moves, mut model) = (PageMoves::new(), Vec::new());
+        begin(&mut moves, &mut model, false, Some(SimTime(100)));
+        assert_eq!([99, 100, 101].map(|now| moves.mark_overdue(0, SimTime(now))), [false, true, false]);
+        moves.end(0);
+        assert!(!moves.mark_overdue(0, SimTime(102)), "it has ended");
+        model.clear();
+        begin(&mut moves, &mut model, false, Some(SimTime(200)));
+        assert!(!moves.mark_overdue(0, SimTime(103)), "another move has its slot");
+    }
+}

@@ -224,3 +224,150 @@ impl WriteQueue {
         Some(head)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::encode;
+    use crate::map::tests::{empty, geometry};
+    use kit::{Rng, Work};
+    use std::collections::VecDeque;
+
+    /// A step with two lists.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Push(usize),
+        Pop(usize),
+        HandOver(usize, usize),
+    }
+
+    const STEPS: [Step; 6] =
+        [Step::Push(0), Step::Push(1), Step::Pop(0), Step::Pop(1), Step::HandOver(0, 1), Step::HandOver(1, 0)];
+
+    /// Takes a step with the queue and with two plain lists of slots and instants. Asserts that they agree.
+    fn apply(step: Step, now: u64, queue: &mut WriteQueue, model: &mut [VecDeque<(u32, u64)>; 2]) {
+        match step {
+            Step::Push(list) => {
+                let slot = queue.accept(Lpn(now as u32), Writer::Buffer, false);
+                assert!(model.iter().flatten().all(|(known, _)| *known != slot), "slot {slot} is in use");
+                queue.push(list, slot, SimTime(now), &WorkClock::default());
+                model[list].push_back((slot, now));
+            }
+            Step::Pop(list) => {
+                let popped = queue.pop(list);
+                assert_eq!(popped, model[list].pop_front().map(|(slot, _)| slot));
+                popped.into_iter().for_each(|slot| queue.units.release(slot));
+            }
+            Step::HandOver(from, to) => {
+                queue.hand_over(from, to);
+                let moved = std::mem::take(&mut model[from]);
+                model[to].extend(moved);
+            }
+        }
+        for (list, model) in model.iter().enumerate() {
+            let slots = std::iter::successors(queue.head(list), |&slot| queue.after(slot));
+            assert!(slots.eq(model.iter().map(|(slot, _)| *slot)), "list {list} differs from {model:?}");
+            assert_eq!(queue.oldest(list).map(|since| since.0), model.front().map(|(_, since)| *since));
+            assert_eq!(queue.len(list), model.len() as u64);
+        }
+    }
+
+    /// Every sequence of six steps, one after another in a queue whose slots are used again.
+    #[test]
+    fn every_short_sequence_keeps_the_order_of_the_lists() {
+        let (mut queue, mut accepted) = (WriteQueue::new(2), 0);
+        for sequence in 0..STEPS.len().pow(6) {
+            let mut model = [VecDeque::new(), VecDeque::new()];
+            for place in 0..6 {
+                let step = STEPS[sequence / STEPS.len().pow(place) % STEPS.len()];
+                accepted += u64::from(matches!(step, Step::Push(_)));
+                apply(step, u64::from(place), &mut queue, &mut model);
+            }
+            [0, 1].into_iter().for_each(|list| {
+                while !model[list].is_empty() {
+                    apply(Step::Pop(list), 6, &mut queue, &mut model);
+                }
+            });
+        }
+        assert_eq!((queue.units.in_use(), queue.accepted()), (0, accepted));
+        assert!(queue.units.len() <= 6, "slots are used again");
+    }
+
+    /// A slot that is used again holds nothing of the unit before, and its number in the order of acceptance is the
+    /// next.
+    #[test]
+    fn an_accepted_unit_begins_anew() {
+        let mut queue = WriteQueue::new(1);
+        let slot = queue.accept(Lpn(3), Writer::Command(CommandId(4)), true);
+        let unit = &mut queue.units[slot];
+        (unit.plane, unit.prior, unit.dropped, unit.filled_in) = (Some(1), 9, true, Nanos(5));
+        queue.units.release(slot);
+        let again = queue.accept(Lpn(7), Writer::Buffer, false);
+        let Pending { lpn, writer, last, plane, prior, dropped, filled_in, accepted, .. } = queue.units[again];
+        assert_eq!((again, lpn, writer, last), (slot, Lpn(7), Writer::Buffer, false));
+        assert_eq!((plane, prior, dropped, filled_in, accepted), (None, 0, false, Nanos::ZERO, 2));
+    }
+
+    /// A unit that waits carries the reading of the clock at the instant at which it joined the queue.
+    #[test]
+    fn a_waiting_unit_knows_the_clock_of_its_arrival() {
+        let (mut queue, mut clock) = (WriteQueue::new(1), WorkClock::default());
+        clock.set(Work::Erase, SimTime(10));
+        let slot = queue.accept(Lpn(0), Writer::Buffer, true);
+        queue.push(0, slot, SimTime(25), &clock);
+        assert_eq!(queue.units[slot].reading, clock.read(SimTime(25)));
+        assert_eq!(queue.units[slot].reading[Work::Erase as usize], 15);
+    }
+
+    #[test]
+    fn the_copy_on_flash_of_a_buffered_unit_is_the_older_one() {
+        let mut store = empty(geometry(1, 1, 4, 2, 1), 1);
+        let mut queue = WriteQueue::new(1);
+        let [new, old] = [0u32, encode(Ppn(5))].map(|prior| {
+            let slot = queue.accept(Lpn(0), Writer::Buffer, true);
+            queue.units[slot].prior = prior;
+            slot
+        });
+        let codes = [0, encode(Ppn(3)), crate::map::SLOT_BASE + new, crate::map::SLOT_BASE + old];
+        let copies = codes.map(|code| {
+            store.l2p.set(0, code);
+            queue.copy_on_flash(&store, Lpn(0))
+        });
+        assert_eq!(copies, [None, Some(Ppn(3)), None, Some(Ppn(5))]);
+    }
+
+    /// Saved queues, with gaps between the slots in use, are restored with all fields, and their slots are not given
+    /// out again.
+    #[test]
+    fn a_saved_queue_is_restored() {
+        let mut rng = Rng::stream(1, "queues");
+        for _ in 0..200 {
+            let (mut queue, mut model) = (WriteQueue::new(2), [VecDeque::new(), VecDeque::new()]);
+            (0..20).for_each(|now| apply(STEPS[rng.below(6) as usize], now, &mut queue, &mut model));
+            for (slot, since) in model.iter().flatten() {
+                let unit = &mut queue.units[*slot];
+                (unit.plane, unit.prior, unit.dropped, unit.last) = (Some(*slot), *slot + 9, since % 2 == 0, since % 3 == 0);
+            }
+            let image = queue.image();
+            let mut restored = WriteQueue::new(2);
+            assert_eq!(restored.restore(&image), Ok(()));
+            assert_eq!(format!("{:?}", restored.image()), format!("{image:?}"));
+            (20..40).for_each(|now| apply(STEPS[rng.below(6) as usize], now, &mut restored, &mut model));
+        }
+        let image = WriteQueue::new(2).image();
+        assert!(WriteQueue::new(1).restore(&image).is_err(), "it has another number of lists");
+        let mut queue = WriteQueue::new(1);
+        let slot = queue.accept(Lpn(0), Writer::Buffer, true);
+        queue.push(0, slot, SimTime(0), &WorkClock::default());
+        assert!(WriteQueue::new(1).restore(&WritesImage { slots: 0, ..queue.image() }).is_err(), "a slot is out of range");
+    }
+
+    #[test]
+    #[should_panic(expected = "no command waits")]
+    fn a_queue_in_which_a_command_waits_is_not_saved() {
+        let mut queue = WriteQueue::new(1);
+        let slot = queue.accept(Lpn(0), Writer::Command(CommandId(0)), true);
+        queue.push(0, slot, SimTime(0), &WorkClock::default());
+        queue.image();
+    }
+}

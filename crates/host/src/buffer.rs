@@ -132,3 +132,75 @@ impl Buffer {
         self.used -= u64::from(units);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(units: u64) -> Buffer {
+        let capacity = Some(Bytes(units * UNIT_BYTES));
+        Buffer::new(&BufferConfig { policy: BufferPolicy::WriteBack, capacity, flush_after: Some(Nanos(1)) })
+    }
+
+    /// Every sequence of eight steps, for buffers of one to three units, against a list of the units that wait: a
+    /// command of one or two units arrives, a unit is taken, or the space of a unit is freed. Units are taken in the
+    /// order of arrival, each once, and never more than there is space for.
+    #[test]
+    fn every_short_sequence_keeps_space_and_order() {
+        for (capacity, sequence) in (1..=3).flat_map(|capacity| (0..4u32.pow(8)).map(move |sequence| (capacity, sequence))) {
+            let (mut buffer, mut used) = (buffer(capacity), 0);
+            // Command, number of the unit, and true for the last unit of its command.
+            let mut waiting = VecDeque::new();
+            for step in 0..8 {
+                match sequence / 4u32.pow(step) % 4 {
+                    last @ 0..=1 => {
+                        buffer.arrive(CommandId(step), SimTime(u64::from(step) + 50));
+                        waiting.extend((0..=last).map(|unit| (step, unit, unit == last)));
+                    }
+                    2 => {
+                        let next = if used < capacity { waiting.pop_front() } else { None };
+                        assert_eq!(buffer.take_unit(), next.map(|(command, unit, _)| (CommandId(command), unit)));
+                        used += u64::from(next.is_some());
+                        if let Some((command, _, true)) = next {
+                            assert_eq!(buffer.front_done(), SimTime(u64::from(command) + 50));
+                        }
+                    }
+                    _ => {
+                        buffer.release(u32::from(used > 0));
+                        used -= u64::from(used > 0);
+                    }
+                }
+                let state = (buffer.used(), buffer.capacity(), buffer.has_waiting(), buffer.is_present());
+                assert_eq!(state, (used, capacity, !waiting.is_empty(), true), "capacity {capacity}, sequence {sequence}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_restored_buffer_is_as_full_as_it_was() {
+        let mut buffer = buffer(3);
+        buffer.restore(2);
+        buffer.arrive(CommandId(7), SimTime(9));
+        assert_eq!([buffer.take_unit(), buffer.take_unit()], [Some((CommandId(7), 0)), None]);
+        let without = Buffer::new(&BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None });
+        assert!(!without.is_present());
+    }
+
+    /// The problems of a section, for programs of four units: a buffer holds one program at least, and 32 GiB at most.
+    #[test]
+    fn a_buffer_holds_a_program_at_least() {
+        let problems = |policy, capacity: Option<u64>, flush_after| {
+            let mut problems = Problems::default();
+            BufferConfig { policy, capacity: capacity.map(Bytes), flush_after }.problems(4, &mut problems);
+            problems.0.iter().map(|problem| problem.place.clone()).collect::<Vec<_>>().join(" ")
+        };
+        let write_back = |capacity| problems(BufferPolicy::WriteBack, Some(capacity), Some(Nanos(1)));
+        let most = 32 << 30;
+        assert_eq!(
+            [4 * UNIT_BYTES - 1, 4 * UNIT_BYTES, most, most + UNIT_BYTES].map(write_back),
+            ["buffer.capacity", "", "", "buffer.capacity"]
+        );
+        assert_eq!(problems(BufferPolicy::WriteBack, None, None), "buffer.capacity buffer.flush_after");
+        assert_eq!(problems(BufferPolicy::None, None, None), "");
+    }
+}

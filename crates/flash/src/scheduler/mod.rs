@@ -98,7 +98,7 @@ pub(crate) mod tests {
         for name in SchedulerConfig::NAMES {
             let build = || SchedulerConfig::named(name).expect("listed").build(());
             let scheduler = build();
-            // The second list reaches beyond the default patience of `out_of_order`.
+            // The second choice has waits of milliseconds, about as long as the default parameters of the members.
             let scaled = |choice: Choice| {
                 let older = |since: Option<SimTime>| since.map(|since| SimTime(20_000_000 - 3_000_000 * (1000 - since.0)));
                 Choice {

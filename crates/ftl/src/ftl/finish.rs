@@ -266,3 +266,44 @@ impl Ftl {
         call(&mut *self.policy, &mut view)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::WearConfig;
+    use crate::ftl::tests::small;
+    use crate::map::tests::{geometry, write};
+    use crate::wear::static_cold;
+    use kit::{BlockId, DieId, Reason};
+
+    /// Every wear of three blocks of a die, of which one has been erased and the others are closed, open or free: the
+    /// least worn closed block is moved, the one with the lower number among equals, if it is more than one erase
+    /// behind. Blocks of the other die do not matter.
+    #[test]
+    fn the_least_worn_closed_block_is_moved() {
+        for number in 0..4u32.pow(3) * 9 {
+            let mut ftl = small(geometry(2, 1, 3, 2, 1), |config, _| {
+                config.wear_leveling = WearConfig::StaticCold(static_cold::Params { spread: 1 });
+            });
+            write(&mut ftl.store, BlockId(1), 0, 1);
+            ftl.store.close(BlockId(1));
+            let wears = [0, 1, 2].map(|block| [1000, 1001, 2001, 3001][(number / 4u32.pow(block) % 4) as usize]);
+            let states = [number / 64 % 3, number / 192];
+            for (block, state) in (4..).zip(states) {
+                if state > 0 {
+                    write(&mut ftl.store, BlockId(block), 0, 1);
+                }
+                if state == 2 {
+                    ftl.store.close(BlockId(block));
+                }
+            }
+            (3..6).zip(wears).for_each(|(block, wear)| ftl.store.wear[block] = wear);
+            ftl.level_wear(DieId(1), BlockId(3));
+            let closed = [4, 5].into_iter().filter(|&block| states[block - 4] == 2);
+            let coldest = closed.min_by_key(|&block| (wears[block - 3], block));
+            let expected = coldest.filter(|&block| wears[0] > wears[block - 3] + 1000);
+            let request = ftl.collectors[1].next_request().map(|request| (request.block.index(), request.reason, request.urgent));
+            assert_eq!(request, expected.map(|block| (block, Reason::Wear, false)), "{wears:?}, {states:?}");
+            assert_eq!((ftl.collectors[0].request_count(), ftl.collectors[1].request_count()), (0, 0));
+        }
+    }
+}

@@ -37,3 +37,34 @@ impl Victim for CostBenefit {
         Some(best.1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::victim::tests::{Closed, MOST_VALID, every_die};
+
+    /// The ratio age x (1 - u) / 2u of a block of four units as a fraction of integers, so that ties are exact. A block
+    /// without valid units has the denominator 0, and precedes all others.
+    fn ratio(block: &Closed) -> (u64, u64) {
+        let valid = u64::from(block.valid);
+        (block.age.max(1) * (4 - valid), 2 * valid)
+    }
+
+    #[test]
+    fn the_block_with_the_greatest_ratio_is_taken() {
+        let (store, cases) = every_die();
+        let mut rng = kit::Rng::stream(1, "unused");
+        for case in &cases {
+            let mut best: Option<&Closed> = None;
+            for block in case.closed.iter().filter(|block| block.valid <= MOST_VALID) {
+                let better = best.is_none_or(|best| {
+                    let ((a, b), (c, d)) = (ratio(block), ratio(best));
+                    a * d > c * b || a * d == c * b && block.block < best.block
+                });
+                best = if better { Some(block) } else { best };
+            }
+            let victim = case.choose(&mut CostBenefit, &store, &mut rng);
+            assert_eq!(victim, best.map(|block| block.block), "{:?}", case.closed);
+        }
+    }
+}

@@ -41,3 +41,36 @@ impl Victim for DChoices {
         best.map(|(_, block)| block).filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::victim::tests::{MOST_VALID, every_die, greedy};
+    use kit::Rng;
+
+    /// The block with the fewest valid units of those that the same random numbers draw; the best block of the die if
+    /// none of them would free space.
+    #[test]
+    fn the_best_of_the_drawn_blocks_is_taken() {
+        let (store, cases) = every_die();
+        let mut rng = Rng::stream(1, "draws");
+        for (d, case) in (1..=4).flat_map(|d| cases.iter().map(move |case| (d, case))) {
+            let mut same = rng.clone();
+            let drawn: Vec<BlockId> = (0..d).filter_map(|_| case.candidates(&store, &mut same).any()).collect();
+            let drawn: Vec<_> = case.closed.iter().filter(|block| drawn.contains(&block.block)).copied().collect();
+            let frees_space = drawn.iter().any(|block| block.valid <= MOST_VALID);
+            let expected = greedy(if frees_space { &drawn } else { &case.closed });
+            let victim = case.choose(&mut DChoices(d), &store, &mut rng);
+            assert_eq!(victim, expected, "d = {d}: {drawn:?} of {:?}", case.closed);
+        }
+    }
+
+    #[test]
+    fn many_draws_are_greedy() {
+        let (store, cases) = every_die();
+        let mut rng = Rng::stream(1, "draws");
+        for case in &cases {
+            assert_eq!(case.choose(&mut DChoices(150), &store, &mut rng), greedy(&case.closed), "{:?}", case.closed);
+        }
+    }
+}

@@ -26,3 +26,19 @@ impl Victim for Fifo {
         candidates.store.closed_blocks(candidates.die).next()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::victim::tests::{every_die, greedy};
+
+    #[test]
+    fn the_block_closed_first_is_taken_while_some_block_would_free_space() {
+        let (store, cases) = every_die();
+        let mut rng = kit::Rng::stream(1, "unused");
+        for case in &cases {
+            let expected = greedy(&case.closed).and(case.closed.first()).map(|block| block.block);
+            assert_eq!(case.choose(&mut Fifo, &store, &mut rng), expected, "{:?}", case.closed);
+        }
+    }
+}

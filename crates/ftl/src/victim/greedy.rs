@@ -23,3 +23,18 @@ impl Victim for Greedy {
         candidates.least_valid().filter(|&block| candidates.would_free_space(block))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::victim::tests::{every_die, greedy};
+
+    #[test]
+    fn the_block_with_the_fewest_valid_units_is_taken() {
+        let (store, cases) = every_die();
+        let mut rng = kit::Rng::stream(1, "unused");
+        for case in &cases {
+            assert_eq!(case.choose(&mut Greedy, &store, &mut rng), greedy(&case.closed), "{:?}", case.closed);
+        }
+    }
+}

@@ -78,3 +78,164 @@ kit::family! {
         Random = random,
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::block::BlockState;
+    use crate::map::tests::{empty, geometry, write};
+    use kit::Ppn;
+
+    pub(crate) const NOW: u64 = 100;
+    /// Collecting a block with more valid units than this frees no space: a block has four, of which a program writes
+    /// two.
+    pub(crate) const MOST_VALID: u32 = 2;
+
+    /// A closed block.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Closed {
+        pub block: BlockId,
+        pub valid: u32,
+        /// Age at [`NOW`].
+        pub age: u64,
+    }
+
+    /// A die in a state of its four blocks, and its closed blocks in the order of closing.
+    pub(crate) struct Case {
+        pub die: DieId,
+        pub closed: Vec<Closed>,
+    }
+
+    impl Case {
+        /// Returns the choice of a rule among the blocks of the die.
+        pub(crate) fn choose(&self, rule: &mut dyn Victim, store: &Store, rng: &mut Rng) -> Option<BlockId> {
+            rule.choose(&mut self.candidates(store, rng))
+        }
+
+        pub(crate) fn candidates<'a>(&self, store: &'a Store, rng: &'a mut Rng) -> Candidates<'a> {
+            Candidates { store, die: self.die, now: SimTime(NOW), mode_count: 2, rng }
+        }
+    }
+
+    /// Fills a die: each of its four blocks is closed with a number of valid units, or free or open (`None`).
+    fn fill_die(store: &mut Store, die: DieId, fill: [Option<u32>; 4], order: [u32; 4], ages: [u64; 4]) -> Case {
+        let mut closed = Vec::new();
+        for place in order {
+            let block = BlockId(store.geometry.blocks_of(die).start + place);
+            let (valid, age) = (fill[place as usize], ages[place as usize]);
+            if valid.is_none() && place % 2 == 0 {
+                continue;
+            }
+            // Two units are written at least; those that are not valid become invalid before or after the block is
+            // closed.
+            write(store, block, (place % 2) as u8, valid.unwrap_or(0).max(2));
+            store.note_first_program(block, SimTime(NOW - age));
+            let first = store.geometry.first_of(block).0;
+            let surplus = || (first + valid.unwrap_or(0)..first + 2).map(Ppn);
+            if place % 2 == 0 {
+                surplus().for_each(|ppn| store.invalidate(ppn));
+            }
+            if let Some(valid) = valid {
+                store.close(block);
+                closed.push(Closed { block, valid, age });
+            }
+            if place % 2 == 1 {
+                surplus().for_each(|ppn| store.invalidate(ppn));
+            }
+        }
+        Case { die, closed }
+    }
+
+    /// Returns a drive with a die for every filling of four blocks, under three orders of closing with other ages; and
+    /// the dies.
+    pub(crate) fn every_die() -> (Store, Vec<Case>) {
+        let orders = [([0, 1, 2, 3], [7, 7, 7, 7]), ([3, 2, 1, 0], [0, 2, 10, 40]), ([2, 0, 3, 1], [30, 90, 5, 10])];
+        let mut store = empty(geometry(3 * 6u32.pow(4), 1, 4, 2, 2), 2);
+        let cases = (0..store.geometry.die_count).map(|die| {
+            let (order, ages) = orders[die as usize % 3];
+            let fill = [0, 1, 2, 3].map(|place| (die / 3 / 6u32.pow(place) % 6).checked_sub(1));
+            fill_die(&mut store, DieId(die), fill, order, ages)
+        });
+        let cases = cases.collect();
+        (store, cases)
+    }
+
+    /// Returns the block with the fewest valid units that would free space; among equals, that with the lowest number.
+    pub(crate) fn greedy(closed: &[Closed]) -> Option<BlockId> {
+        let free = closed.iter().filter(|block| block.valid <= MOST_VALID);
+        free.min_by_key(|block| (block.valid, block.block)).map(|block| block.block)
+    }
+
+    /// Conformance, over every small die: a member finds a victim exactly if some closed block of the die would free
+    /// space. The victim is closed and of that die; it would free space, or must make way because it was closed first.
+    /// One seed gives one choice.
+    #[test]
+    fn every_member_finds_a_victim_exactly_if_space_can_be_gained() {
+        let (store, cases) = every_die();
+        for name in VictimConfig::NAMES {
+            let build = || VictimConfig::named(name).expect("listed").build(());
+            let mut rng = Rng::stream(1, name);
+            for case in &cases {
+                let (closed, mut again) = (&case.closed, rng.clone());
+                let victim = case.choose(&mut *build(), &store, &mut rng);
+                assert_eq!(victim.is_some(), closed.iter().any(|block| block.valid <= MOST_VALID), "{name}: {closed:?}");
+                if let Some(victim) = victim {
+                    let chosen = closed.iter().position(|block| block.block == victim);
+                    let chosen = chosen.unwrap_or_else(|| panic!("{name} takes {victim:?} of {closed:?}"));
+                    assert!(closed[chosen].valid <= MOST_VALID || chosen == 0, "{name} takes {victim:?} of {closed:?}");
+                }
+                assert_eq!(case.choose(&mut *build(), &store, &mut again), victim, "{name}: {closed:?}");
+                assert_eq!(again.next_u64(), rng.clone().next_u64(), "{name} draws the same numbers");
+            }
+        }
+    }
+
+    /// Conformance: taking one victim after another ends, and leaves no block that would free space.
+    #[test]
+    fn every_member_comes_to_an_end() {
+        for name in VictimConfig::NAMES {
+            let (mut store, cases) = every_die();
+            let (mut rule, mut rng) = (VictimConfig::named(name).expect("listed").build(()), Rng::stream(1, name));
+            for Case { die, closed } in &cases {
+                let case = Case { die: *die, closed: Vec::new() };
+                for _ in closed {
+                    let Some(victim) = case.choose(&mut *rule, &store, &mut rng) else { break };
+                    store.take_victim(victim);
+                }
+                assert_eq!(case.choose(&mut *rule, &store, &mut rng), None, "{name}: {closed:?}");
+                let left = closed.iter().filter(|block| store.block(block.block).state() == BlockState::Closed);
+                assert!(left.map(|block| block.valid).all(|valid| valid > MOST_VALID), "{name}: {closed:?}");
+            }
+        }
+    }
+
+    /// Every closed block has the same probability, and blocks that are not closed are never drawn. With one closed
+    /// block among many, most searches exhaust their draws and go on block by block.
+    #[test]
+    fn a_drawn_block_is_closed() {
+        let mut rng = Rng::stream(1, "draws");
+        let (store, cases) = every_die();
+        for case in &cases {
+            match case.candidates(&store, &mut rng).any() {
+                Some(drawn) => assert!(case.closed.iter().any(|block| block.block == drawn), "{drawn:?} of {:?}", case.closed),
+                None => assert!(case.closed.is_empty(), "{:?}", case.closed),
+            }
+        }
+        let three = cases.iter().find(|case| case.closed.len() == 3).expect("there are many");
+        let mut drawn = [0i32; 3];
+        for _ in 0..30_000 {
+            let block = three.candidates(&store, &mut rng).any();
+            drawn[three.closed.iter().position(|closed| Some(closed.block) == block).expect("it is closed")] += 1;
+        }
+        // Five standard deviations are 408.
+        assert!(drawn.iter().all(|count| (count - 10_000).abs() < 408), "{drawn:?}");
+        let mut lonely = empty(geometry(2, 1, 1000, 2, 2), 2);
+        let die = Case { die: DieId(1), closed: Vec::new() };
+        for block in [1000, 1500, 1999].map(BlockId) {
+            write(&mut lonely, block, 0, 0);
+            lonely.close(block);
+            (0..20).for_each(|_| assert_eq!(die.candidates(&lonely, &mut rng).any(), Some(block)));
+            lonely.take_victim(block);
+        }
+    }
+}

@@ -30,3 +30,34 @@ impl Victim for Random {
         Some(fallback)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::victim::tests::{MOST_VALID, every_die};
+    use kit::Rng;
+
+    /// In eighty draws every block that would free space is taken, and no other block ever is. Of two such blocks, each
+    /// is taken equally often.
+    #[test]
+    fn every_block_that_would_free_space_is_equally_likely() {
+        let (store, cases) = every_die();
+        let mut rng = Rng::stream(1, "draws");
+        let (mut first, mut second) = (0i32, 0i32);
+        for case in &cases {
+            let frees_space = case.closed.iter().filter(|block| block.valid <= MOST_VALID);
+            let mut expected: Vec<BlockId> = frees_space.map(|block| block.block).collect();
+            expected.sort_unstable();
+            let mut drawn: Vec<BlockId> = (0..80).filter_map(|_| case.choose(&mut Random, &store, &mut rng)).collect();
+            if let [a, b] = expected[..] {
+                first += drawn.iter().filter(|&&block| block == a).count() as i32;
+                second += drawn.iter().filter(|&&block| block == b).count() as i32;
+            }
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn, expected, "{:?}", case.closed);
+        }
+        // Of n draws between two blocks, the difference has a standard deviation of the root of n.
+        assert!(f64::from(first - second).abs() < 5.0 * f64::from(first + second).sqrt(), "{first} and {second}");
+    }
+}

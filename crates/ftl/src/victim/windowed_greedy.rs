@@ -36,3 +36,24 @@ impl Victim for WindowedGreedy {
         best.filter(|&block| candidates.would_free_space(block)).or(Some(fallback))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::victim::tests::{MOST_VALID, every_die, greedy};
+
+    /// Every window up to the whole die and beyond. Of blocks with equally few valid units, the one closed first is
+    /// taken.
+    #[test]
+    fn the_best_block_of_the_window_is_taken() {
+        let (store, cases) = every_die();
+        let mut rng = kit::Rng::stream(1, "unused");
+        for (window, case) in (1..=5).flat_map(|window| cases.iter().map(move |case| (window, case))) {
+            let oldest = &case.closed[..window.min(case.closed.len())];
+            let fewest = oldest.iter().map(|block| block.valid).min().filter(|&valid| valid <= MOST_VALID);
+            let of_window = oldest.iter().find(|block| Some(block.valid) == fewest).map(|block| block.block);
+            let victim = case.choose(&mut WindowedGreedy(window), &store, &mut rng);
+            assert_eq!(victim, of_window.or(greedy(&case.closed)), "window {window}: {:?}", case.closed);
+        }
+    }
+}

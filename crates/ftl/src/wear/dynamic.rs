@@ -30,3 +30,15 @@ impl WearLeveling for Dynamic {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_worn_block_is_used_first_and_of_equals_the_one_freed_first() {
+        let mut blocks: Vec<(u64, u32)> = (0..6).map(|turn| (turn, [7, 0, u32::MAX, 3, 3, 1][turn as usize])).rev().collect();
+        blocks.sort_by_key(|&(turn, wear)| Dynamic.free_order(wear, turn));
+        assert_eq!(blocks.iter().map(|block| block.0).collect::<Vec<_>>(), [1, 5, 3, 4, 0, 2]);
+    }
+}

@@ -45,16 +45,46 @@ kit::family! {
 mod tests {
     use super::*;
 
-    /// Conformance: every wear value has a rank, and only static members move data.
+    const WEARS: [u32; 9] = [0, 1, 999, 1000, 20_000, 20_001, 1_000_000, u32::MAX - 1, u32::MAX];
+
+    /// Conformance, over pairs of free blocks: the ranks of different blocks differ; of two blocks, the one that is
+    /// neither more worn nor freed later goes first.
     #[test]
-    fn members_keep_their_word() {
+    fn no_member_prefers_a_more_worn_block_that_was_freed_later() {
         for name in WearConfig::NAMES {
             let rule = WearConfig::named(name).expect("listed").build(());
-            assert!(rule.free_order(3, 10) <= rule.free_order(4, 11), "{name}: neither newer nor more worn goes first");
-            assert!(rule.free_order(u32::MAX - 1, 10) <= rule.free_order(u32::MAX, 11), "{name}: no wear is too much");
-            let worn = Wear { thousandths: 10_000_000, die_mean: 100.0 };
-            let fresh = Wear { thousandths: 0, die_mean: 100.0 };
-            assert_eq!(rule.moves_cold(worn, fresh), rule.moves_data(), "{name}");
+            for (wear, turn) in WEARS.iter().flat_map(|&wear| [0, 1, 2, 1 << 40].map(|turn| (wear, turn))) {
+                for (other_wear, other_turn) in WEARS.iter().flat_map(|&wear| [0, 1, 2, 1 << 40].map(|turn| (wear, turn))) {
+                    let (rank, other) = (rule.free_order(wear, turn), rule.free_order(other_wear, other_turn));
+                    assert_eq!(rank, rule.free_order(wear, turn), "{name}");
+                    // Each block is freed at a turn of its own.
+                    assert!(turn == other_turn || rank != other, "{name}: {wear} at {turn}, {other_wear} at {other_turn}");
+                    if wear <= other_wear && turn < other_turn {
+                        assert!(rank < other, "{name}: {wear} at {turn}, {other_wear} at {other_turn}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Conformance, over pairs of blocks: data is moved only by members that say so, only if the erased block is the
+    /// more worn one, and all the more if the difference is greater.
+    #[test]
+    fn members_move_cold_data_only_for_a_more_worn_block() {
+        for name in WearConfig::NAMES {
+            let rule = WearConfig::named(name).expect("listed").build(());
+            let wear = |thousandths| Wear { thousandths, die_mean: 10.0 };
+            let moves = |erased: u32, least: u32| rule.moves_cold(wear(erased), wear(least));
+            assert_eq!(moves(u32::MAX, 0), rule.moves_data(), "{name}");
+            for (index, &erased) in WEARS.iter().enumerate() {
+                for (below, &least) in WEARS.iter().enumerate() {
+                    assert!(!moves(erased, least) || erased > least, "{name}: {erased} and {least}");
+                    let further = WEARS[index..].iter().flat_map(|&more| WEARS[..=below].iter().map(move |&less| (more, less)));
+                    if moves(erased, least) {
+                        further.for_each(|(more, less)| assert!(moves(more, less), "{name}: {more} and {less}"));
+                    }
+                }
+            }
         }
     }
 }

@@ -29,3 +29,15 @@ impl WearLeveling for Nothing {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_used_in_the_order_in_which_they_were_freed() {
+        let mut blocks: Vec<(u64, u32)> = (0..6).map(|turn| (turn, [7, 0, u32::MAX, 3, 3, 1][turn as usize])).rev().collect();
+        blocks.sort_by_key(|&(turn, wear)| Nothing.free_order(wear, turn));
+        assert_eq!(blocks.iter().map(|block| block.0).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    }
+}

@@ -42,3 +42,30 @@ impl WearLeveling for StaticCold {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Data is moved if the difference exceeds the spread, and not at the spread.
+    #[test]
+    fn cold_data_is_moved_beyond_the_spread() {
+        for spread in [1, 2, 20, 1_000_000] {
+            let rule = StaticCold(spread);
+            let wear = |thousandths| Wear { thousandths, die_mean: 0.0 };
+            for least in [0, 1, 999, 1000, 123_456, 3_000_000_000] {
+                let at =
+                    |beyond: u64| wear(u32::try_from(u64::from(least) + 1000 * u64::from(spread) + beyond).unwrap_or(u32::MAX));
+                assert!(!rule.moves_cold(at(0), wear(least)), "{spread} above {least}");
+                assert!(rule.moves_cold(at(1), wear(least)), "{spread} above {least}");
+                assert!(!rule.moves_cold(wear(least), at(1)), "{spread} below {least}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_least_worn_block_is_used_first() {
+        let rule = StaticCold(1);
+        assert!(rule.free_order(3, 9) < rule.free_order(4, 1) && rule.free_order(3, 1) < rule.free_order(3, 9));
+    }
+}
