@@ -187,7 +187,7 @@ def call_engine(
     failed: FailedFiles,
     progress: ProgressHook | None,
 ) -> Outcome:
-    """What `call` of the engine makes of a request and what every run takes: a drive, a workload, files, a hook.
+    """Calls the engine with a request and the inputs of every run: a drive, a workload, files, a progress hook.
 
     `failed` gets the file of a drive that could not be saved.
     """

@@ -188,7 +188,7 @@ impl Statistics {
             return;
         }
         let (completion, offset) = (command.completion(now), command.command().offset);
-        if command.came_late() {
+        if command.was_delayed() {
             let mut whole = *ledger;
             command.charge_arrival(&mut whole);
             self.record(&completion, offset, &whole);

@@ -118,7 +118,7 @@ mod tests {
         for sequence in 0..requests.len().pow(4) {
             let sequence: Vec<_> = (0..4).map(|step| requests[sequence / requests.len().pow(step) % requests.len()]).collect();
             let (mut encoders, mut now) = (three_encoders(), 0);
-            // What each encoder still has to do, and what it has done [ns].
+            // Outstanding and completed work of each encoder [ns].
             let (mut left, mut done) = ([0u64; 3], [0u64; 3]);
             for &(gap, mode, units, time) in &sequence {
                 for _ in 0..gap {

@@ -46,7 +46,7 @@ impl Command {
 
     /// Returns true if the command spent time before it was in the device.
     #[inline]
-    pub fn came_late(&self) -> bool {
+    pub fn was_delayed(&self) -> bool {
         (self.queued.0 | self.linked.0) != 0
     }
 
@@ -219,19 +219,19 @@ mod tests {
         let mut commands = Commands::default();
         let command = HostCommand { op: Op::Read, tag: 7, offset: Bytes(0), length: Bytes(8192) };
         let id = commands.submit(command, SimTime(100), true);
-        assert!(!commands[id].came_late());
+        assert!(!commands[id].was_delayed());
         commands.dequeued(id, SimTime(130));
         commands.crosses_link(id, Nanos(5));
         commands.expect_parts(id, 2);
         assert!(!commands.part_done(id) && commands.part_done(id));
         let mut ledger = Ledger::default();
         commands[id].charge_arrival(&mut ledger);
-        assert!(commands[id].came_late() && commands[id].is_recorded());
+        assert!(commands[id].was_delayed() && commands[id].is_recorded());
         assert_eq!((ledger.get(Cause::HostQueue), ledger.get(Cause::Link)), (Nanos(30), Nanos(5)));
         assert_eq!(commands[id].completion(SimTime(250)).latency(), Nanos(150));
         // A slot that is used again keeps nothing of the command before.
         commands.release(id);
         let again = commands.submit(command, SimTime(300), false);
-        assert!(again == id && !commands[again].came_late() && !commands[again].is_recorded());
+        assert!(again == id && !commands[again].was_delayed() && !commands[again].is_recorded());
     }
 }

@@ -5,7 +5,7 @@ use crate::Violation;
 use crate::commands::{Commands, Mix};
 use crate::describe::describe;
 use crate::oracle::Counts;
-use crate::rig::{CustomPolicy, Rig, Tamper};
+use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
 use kit::history::Digest;
 use kit::{Bytes, HostCommand, Op, Rng};
@@ -54,7 +54,7 @@ pub fn run(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Optio
 }
 
 /// Runs the case of a seed under a guest policy; `None` if its description is refused, or cannot be run by that policy.
-pub fn run_by(seed: u64, commands: u32, guest: CustomPolicy<'_>) -> Result<Option<Passed>, Violation> {
+pub fn run_by(seed: u64, commands: u32, guest: MakePolicy<'_>) -> Result<Option<Passed>, Violation> {
     let Some(mut description) = description(seed) else { return Ok(None) };
     // The oracle checks the declared state of `ofwar`; it must not mistake the guest's declared state for it.
     description.policy = ftl::PolicyConfig::default();

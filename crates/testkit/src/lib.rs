@@ -22,4 +22,4 @@ pub use describe::describe;
 pub use difference::{Difference, differences};
 pub use oracle::{Counts, Oracle, Violation};
 pub use random_policy::RandomPolicy;
-pub use rig::{CustomPolicy, Rig, Tamper};
+pub use rig::{MakePolicy, Rig, Tamper};

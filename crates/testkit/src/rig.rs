@@ -17,7 +17,7 @@ const SHUTDOWN: u32 = 4;
 /// Callback that changes records on their way from the drive to the oracle.
 pub type Tamper<'a> = &'a mut dyn FnMut(Record, &mut Vec<Record>);
 /// Callback that makes a guest policy for the drive of a description.
-pub type CustomPolicy<'a> = &'a dyn Fn(&Description) -> Box<dyn ModePolicy>;
+pub type MakePolicy<'a> = &'a dyn Fn(&Description) -> Box<dyn ModePolicy>;
 
 /// A drive that is operated through its public interface, and the oracle that follows its journal.
 pub struct Rig<'a> {
@@ -26,7 +26,7 @@ pub struct Rig<'a> {
     /// Shadow of the drive's data.
     pub oracle: Oracle,
     tamper: Option<Tamper<'a>>,
-    guest: Option<CustomPolicy<'a>>,
+    guest: Option<MakePolicy<'a>>,
     done: Vec<Completion>,
     records: Vec<Record>,
     history: u64,
@@ -45,7 +45,7 @@ pub fn prepare(drive: &mut Drive, description: &Description) {
 }
 
 /// Creates the drive of a description, under its own policy or under a guest policy.
-fn built(description: &Description, seed: u64, guest: Option<CustomPolicy<'_>>) -> Drive {
+fn built(description: &Description, seed: u64, guest: Option<MakePolicy<'_>>) -> Drive {
     let Some(guest) = guest else { return Drive::new(description, seed).expect("a small drive fits into memory") };
     let ftl = description.build_ftl_with("guest", guest(description), seed).expect("a small drive fits into memory");
     Drive::with_ftl(description, ftl, seed)
@@ -62,7 +62,7 @@ impl<'a> Rig<'a> {
         description: &Description,
         seed: u64,
         tamper: Option<Tamper<'a>>,
-        guest: Option<CustomPolicy<'a>>,
+        guest: Option<MakePolicy<'a>>,
     ) -> Result<Rig<'a>, Violation> {
         let mut drive = built(description, seed, guest);
         prepare(&mut drive, description);

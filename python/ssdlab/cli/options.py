@@ -287,7 +287,7 @@ class Targets:
     history: Path | None = None
     #: The drive of ``--load``, which may be saved in its own place.
     load: str | None = None
-    #: What else the run reads: its drive, workload and policies, which may be names that are no file's.
+    #: Inputs of the run: drive, workload and policies. Some are names of presets or members, not files.
     reads: tuple[str | None, ...] = ()
 
     def streamed(self) -> list[Path]:
