@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab._engine import InputError, PolicyError
 
 if TYPE_CHECKING:
-    from ssdlab.cell.codes import CodeMeasurement
+    from ssdlab.cell.measurement import CodeMeasurement
     from ssdlab.comparison import Comparison
     from ssdlab.lifetimes import Lifetime
     from ssdlab.results import Result

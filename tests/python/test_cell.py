@@ -233,6 +233,10 @@ def test_ctrl_c_keeps_what_was_counted(tmp_path):
     running = subprocess.Popen(
         [*command, "--frames", "100000000", "--out", out, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    # The file is locked when the measurement begins: an interrupt before that ends the process without a result.
+    deadline = time.monotonic() + 60
+    while not (tmp_path / ".code.json.lock").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     time.sleep(2.5)
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=60)

@@ -1,10 +1,8 @@
 //! Random drives, as texts of descriptions.
 
+use geometry::Geometry;
 use kit::{Rng, UNIT_BYTES};
 use std::fmt::Write as _;
-
-/// Largest number of mapping units of flash in a random drive, unless its blocks already have only two wordlines.
-const MOST_UNITS: u64 = 12_000;
 
 /// Numbers on which later choices depend.
 struct Numbers {
@@ -70,6 +68,9 @@ macro_rules! line {
     };
 }
 
+// After the macro, which it uses.
+mod geometry;
+
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some
 /// contain values that do not fit together.
 pub fn describe(rng: &mut Rng) -> String {
@@ -89,50 +90,26 @@ pub fn describe(rng: &mut Rng) -> String {
     text
 }
 
+/// Appends the geometry, the cell and the times of the flash.
 fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
-    let (channels, chips, dies_per_chip) = (pick(rng, &[1, 1, 2, 3]), pick(rng, &[1, 1, 2]), pick(rng, &[1, 1, 2]));
-    let concurrent = if chance(rng, 0.7) { dies_per_chip } else { 1 };
-    let planes = pick(rng, &[1, 1, 1, 2, 2, 4]);
-    let multi_plane = chance(rng, 0.6);
-    let (cell, bits) = pick(rng, &[("slc", 1), ("slc", 1), ("slc", 1), ("mlc", 2), ("tlc", 3), ("qlc", 4)]);
-    let one_shot = chance(rng, 0.5);
-    let page_units = pick(rng, &[1, 1, 1, 2, 4]);
-    let superblock = if chance(rng, 0.15) { 2 } else { 1 };
-    let mut wordlines = pick(rng, &[2, 3, 4, 4, 6, 8, 12, 16]);
-    let planes_per_program = if multi_plane { planes } else { 1 };
-    let serving = if concurrent == 1 { planes * dies_per_chip } else { planes };
-    let groups: u64 = serving / planes_per_program;
-    let blocks_per_plane = (10 + rng.below(26)).div_ceil(groups).max(4) * superblock;
-    let blocks_per_die = blocks_per_plane / superblock * groups;
-    let dies = channels * chips * concurrent;
-    let units_per_program = page_units * planes_per_program * if one_shot { bits } else { 1 };
-    let units_per_block = |wordlines: u64| page_units * planes_per_program * wordlines * bits * superblock;
-    while wordlines > 2 && dies * blocks_per_die * units_per_block(wordlines) > MOST_UNITS {
-        wordlines -= 1;
-    }
-    let units_per_block = units_per_block(wordlines);
+    let geometry = Geometry::draw(rng);
+    let bits = geometry.bits;
     let (interface, rates) = pick(
         rng,
         &[("sdr", [10, 50]), ("nv_ddr", [66, 200]), ("nv_ddr2", [200, 533]), ("nv_ddr3", [667, 2400]), ("nv_ddr3", [1200, 4800])],
     );
     let rate = pick(rng, &rates);
-    let transfer_ns = units_per_program * UNIT_BYTES * 1000 / rate * chips * concurrent;
+    let (units_per_block, units_per_program) = (geometry.units_per_block(), geometry.units_per_program());
+    let transfer_ns = units_per_program * UNIT_BYTES * 1000 / rate * geometry.chips * geometry.concurrent;
     let (read_us, program_us, erase_us) = (pick(rng, &[20, 50]), pick(rng, &[100, 600]), pick(rng, &[500, 3000]));
-    line!(text, "[flash]\nchannels = {channels}\nchips_per_channel = {chips}\ndies_per_chip = {dies_per_chip}");
-    line!(text, "concurrent_dies_per_chip = {concurrent}\nplanes_per_die = {planes}\nmulti_plane = {multi_plane}");
-    line!(
-        text,
-        "blocks_per_plane = {blocks_per_plane}\npages_per_block = {}\npage_size = \"{}KiB\"",
-        wordlines * bits,
-        page_units * 4
-    );
+    geometry.write(text);
     let model = ["", "volt-slc", "ofwar-mlc", "volt-tlc", "volt-qlc"][bits as usize];
     line!(text, "cell_model = \"{model}\"");
-    line!(text, "cell = \"{cell}\"\none_shot = {one_shot}\ncopyback = {}", chance(rng, 0.3));
+    line!(text, "cell = \"{}\"\none_shot = {}\ncopyback = {}", geometry.cell, geometry.one_shot, chance(rng, 0.3));
     line!(text, "read_time = \"{read_us}us\"\nprogram_time = \"{program_us}us\"\nerase_time = \"{erase_us}us\"");
     line!(text, "interface = \"{interface}\"\ntransfer_rate = \"{rate}MT/s\"");
     line!(text, "rated_pe_cycles = {}", pick(rng, &[2, 20, 10_000]));
-    line!(text, "# superblock {superblock}");
+    line!(text, "# superblock {}", geometry.superblock);
     let modes = if chance(rng, 0.4) { 3 } else { 2 };
     let policy = policy_name(rng, modes);
     let members: &[&str] = if policy == "combine" { pick(rng, &MEMBERS) } else { &[] };
@@ -142,9 +119,9 @@ fn shape(rng: &mut Rng, text: &mut String) -> Numbers {
         _ => modes,
     };
     Numbers {
-        dies,
-        blocks_per_die,
-        groups,
+        dies: geometry.dies(),
+        blocks_per_die: geometry.blocks_per_die(),
+        groups: geometry.groups,
         units_per_block,
         units_per_program,
         programs_per_block: units_per_block / units_per_program,

@@ -46,8 +46,9 @@ from ssdlab.cell.answers import (
     Rber,
     Vth,
 )
-from ssdlab.cell.codes import CodeLevel, CodeMeasurement, CodePoint, code, load_code
+from ssdlab.cell.codes import code
 from ssdlab.cell.laboratory import budget, endurance, limits, modes, part, parts, program, rber, vth
+from ssdlab.cell.measurement import CodeLevel, CodeMeasurement, CodePoint, load_code
 from ssdlab.cell.montecarlo import MonteCarlo, monte_carlo
 from ssdlab.cell.question import ask
 

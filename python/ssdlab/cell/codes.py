@@ -5,29 +5,21 @@ A measurement takes long: it is distributed over all cores, kept in a file, and 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ssdlab.cell.facts import rated_pe_cycles
+from ssdlab.cell.measurement import CodeLevel, CodeMeasurement, CodePoint, load_code, summed_up, to_point
 from ssdlab.cell.pool import ProgressHook, share_out
 from ssdlab.cell.question import CellLike, CodeLike, Numbers, array, ask, listed
 from ssdlab.errors import InputError, Interrupted
-from ssdlab.files import check_new_file, existing_file, new_file
+from ssdlab.files import check_new_file
 from ssdlab.locks import locked
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ssdlab.charts import Chart
-
-#: Identification of the file, and version of its fields.
-WHAT, VERSION = "ssdlab code measurement", 1
 #: Number of chunks in the first round of a point and in the longest; each round is twice as long as the one before, up
 #: to the longest. Ctrl-C loses at most one round.
 FIRST_ROUND, LONGEST_ROUND = 8, 128
@@ -39,193 +31,6 @@ SOFT_SWEEP = (0.60, 0.80, 0.95, 1.05, 1.15, 1.25, 1.35, 1.45, 1.60)
 #: Raw error rates of a sweep for BCH codes: distance of the expected number of errors below the correctable number, in
 #: standard deviations.
 BCH_SWEEP = (4.5, 4.0, 3.5, 3.0, 2.5, 2.0, 1.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class CodePoint:
-    """Channel over which codewords were sent.
-
-    Examples:
-        >>> measured = ssdlab.cell.code("bch-4/128B", rber=1e-3, frames=5000)
-        >>> point = measured.soft[0].points[0]
-        >>> point.frames, point.failed
-        (5056, 26)
-        >>> point.low < point.failure < point.high
-        True
-    """
-
-    #: Value that varies from point to point: the raw error rate, or the wear of a cell.
-    at: float
-    #: Raw error rate.
-    rber: float
-    #: Capacity of the channel in bits per bit sent.
-    capacity: float
-    #: Distance of neighbouring soft references.
-    spacing: float
-    #: For each region that a read can return, the probabilities of a zero and of a one.
-    regions: tuple[tuple[float, float], ...] = field(repr=False)
-    frames: int = 0
-    #: Number of codewords that were not decoded to the codeword sent; `undetected` of them gave another codeword.
-    failed: int = 0
-    undetected: int = 0
-    #: Iterations of the decoder, summed over all codewords.
-    iterations: int = 0
-    #: Number of wrong bits before decoding.
-    errors: int = 0
-    #: Share of codewords that failed, and the bounds of its confidence interval; not a number before any codeword was
-    #: sent.
-    failure: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLevel:
-    """Measurement with one number of soft levels.
-
-    Examples:
-        >>> measured = ssdlab.cell.code("ldpc-256B/1KiB", rber=2.2e-2, soft_levels=1, frames=128)
-        >>> for level in measured.soft:
-        ...     print(f"{level.soft_levels} soft levels: {level.points[0].failed} of {level.points[0].frames} failed")
-        0 soft levels: 113 of 128 failed
-        1 soft levels: 0 of 128 failed
-    """
-
-    soft_levels: int
-    #: Points in the order of rising raw error rate.
-    points: tuple[CodePoint, ...]
-    #: Raw error rate at which one codeword in a thousand fails, if the failure rate of each point is the upper bound of
-    #: its interval; not a number if the points do not bracket it.
-    limit: float = math.nan
-
-    def column(self, name: str) -> NDArray[np.float64]:
-        """Returns one field of all points.
-
-        Examples:
-            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
-            >>> measured.soft[0].column("failed")
-            array([ 0.,  1., 97.])
-        """
-        return array([getattr(point, name) for point in self.points])
-
-
-@dataclass(frozen=True, slots=True)
-class CodeMeasurement:
-    """Measurement of the error rates that a decoder corrects.
-
-    Examples:
-        >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
-        >>> measured.status, measured.data_bits, measured.codeword_bits
-        ('complete', 1024, 1068)
-        >>> measured.limit()
-        0.0004033
-    """
-
-    code: str
-    data_bits: int
-    codeword_bits: int
-    seed: int
-    #: Number of failed codewords, and number of sent codewords, at either of which a point is done.
-    failures: int
-    frames: int
-    #: Number of codewords in one piece of the work.
-    chunk_frames: int
-    #: Kind of the channels: ``varies`` is ``rber`` (two normal levels) or ``pe`` (a cell, named with its condition).
-    channel: dict[str, Any]
-    #: ``complete``, or ``partial`` if it was stopped.
-    status: str
-    soft: tuple[CodeLevel, ...]
-
-    def limit(self, soft_levels: int = 0) -> float:
-        """Returns the raw error rate that is corrected with `soft_levels` soft levels; not a number if unknown.
-
-        Examples:
-            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
-            >>> measured.limit()
-            0.0004033
-            >>> measured.limit(soft_levels=1)
-            nan
-        """
-        return next((level.limit for level in self.soft if level.soft_levels == soft_levels), math.nan)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the measurement as ``ssdlab cell code --json`` prints it and :meth:`save` writes it.
-
-        Examples:
-            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
-            >>> document = measured.to_dict()
-            >>> document["code"], document["stop"], document["channel"]
-            ('bch-4/128B', {'failures': 50, 'frames': 5000}, {'varies': 'rber'})
-        """
-        return {
-            "what": WHAT,
-            "version": VERSION,
-            "status": self.status,
-            "code": self.code,
-            "data_bits": self.data_bits,
-            "codeword_bits": self.codeword_bits,
-            "seed": self.seed,
-            "stop": {"failures": self.failures, "frames": self.frames},
-            "chunk_frames": self.chunk_frames,
-            "channel": self.channel,
-            "soft": [_level_dict(level) for level in self.soft],
-        }
-
-    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Writes the measurement to a file, which ``--code FILE.json`` and descriptions of drives may name.
-
-        Raises:
-            InputError: the file exists (unless `force`), or cannot be made.
-
-        Examples:
-            >>> measured = ssdlab.cell.code("ldpc-128B/512B", rber=[8e-3, 2.4e-2], frames=4000)
-            >>> measured.save("ldpc.json")
-            PosixPath('ldpc.json')
-            >>> ssdlab.cell.rber("ofwar-mlc", code="ldpc.json").limit
-            0.003716
-        """
-        target = check_new_file(Path(path), force)
-        with new_file(target) as beside:
-            beside.write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return target
-
-    def chart(self) -> Chart:
-        """Returns a chart of failure rate by raw error rate, with a curve for each number of soft levels.
-
-        Examples:
-            >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
-            >>> measured.chart().save("code.html")
-            PosixPath('code.html')
-        """
-        from ssdlab.cell import pictures
-
-        return pictures.code(self)
-
-
-def load_code(path: str | PathLike[str]) -> CodeMeasurement:
-    """Reads a measurement that :meth:`CodeMeasurement.save` wrote.
-
-    Raises:
-        InputError: the file cannot be read, or is not a measurement.
-
-    Examples:
-        >>> measured = ssdlab.cell.code("bch-4/128B", rber=[2e-4, 5e-4, 2e-3], frames=5000)
-        >>> path = measured.save("bch.json")
-        >>> ssdlab.cell.load_code(path) == measured
-        True
-    """
-    name = existing_file(path)
-    try:
-        kept = json.loads(Path(name).read_text(encoding="utf-8"))
-        if (kept["what"], kept["version"]) != (WHAT, VERSION):
-            raise InputError(f"{name}: {kept['what']}, version {kept['version']}: expected {WHAT}, version {VERSION}")
-        head = {name: kept[name] for name in ("code", "data_bits", "codeword_bits", "seed", "chunk_frames", "channel", "status")}
-        soft = tuple(CodeLevel(level["soft_levels"], tuple(map(_point, level["points"]))) for level in kept["soft"])
-        return _summed_up(CodeMeasurement(**head, **kept["stop"], soft=soft))
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{name}: not a measurement of a code, as `ssdlab cell code --out` writes it") from None
 
 
 def code(
@@ -285,17 +90,38 @@ def code(
         >>> measured.limit()
         0.0004033
     """
-    if code is None and cell is None:
-        raise InputError("code: expected one, such as ldpc-448B/4KiB, or a cell whose own is measured")
-    if rber is not None and not (pe is None and age is None and step is None):
-        raise InputError("rber: error rates are those of two normal levels, not of a cell: leave pe, age and step away")
+    question = _question(code, cell, rber, {"pe": pe, "age": age, "step": step}) | more
     if min(failures, frames) < 1:
         raise InputError(f"failures, frames: {failures}, {frames}: expected at least 1 of each")
+    fresh = _uncounted(question, soft_levels, seed=seed, failures=failures, frames=frames)
+    if out is None:
+        measured, interrupted = _measured(fresh, threads, progress)
+    else:
+        measured, interrupted = _resumed(fresh, check_new_file(Path(out), force=True), force, threads, progress)
+    if interrupted:
+        raise Interrupted(measured)
+    return measured
+
+
+def _question(code: CodeLike | None, cell: CellLike | None, rber: Numbers | None, condition: dict[str, Any]) -> dict[str, Any]:
+    """Returns the engine's question: error rates of two normal levels, or the condition of a cell.
+
+    Raises:
+        InputError: neither a code nor a cell was given, or both error rates and a condition.
+    """
+    if code is None and cell is None:
+        raise InputError("code: expected one, such as ldpc-448B/4KiB, or a cell whose own is measured")
+    if rber is not None and any(value is not None for value in condition.values()):
+        raise InputError("rber: error rates are those of two normal levels, not of a cell: leave pe, age and step away")
+    over = condition if rber is None and cell is not None else {"rber": rber}
     # With error rates the channel is not that of a cell, but the engine requires the name of one all the same.
-    over = {"pe": pe, "age": age, "step": step} if rber is None and cell is not None else {"rber": rber}
-    question = {"cell": cell or ask("parts")["parts"][0]["name"], "code": code, **over, **more}
+    return {"cell": cell or ask("parts")["parts"][0]["name"], "code": code, **over}
+
+
+def _uncounted(question: dict[str, Any], soft_levels: int, *, seed: int, failures: int, frames: int) -> CodeMeasurement:
+    """Returns the measurement of all planned channels before any codeword was sent."""
     plan = _plan(question, soft_levels)
-    fresh = CodeMeasurement(
+    return CodeMeasurement(
         code=plan[0]["code"],
         data_bits=plan[0]["data_bits"],
         codeword_bits=plan[0]["codeword_bits"],
@@ -305,21 +131,8 @@ def code(
         chunk_frames=plan[0]["chunk_frames"],
         channel=_channel(plan[0]["varies"], question),
         status="partial",
-        soft=tuple(CodeLevel(level["soft_levels"], tuple(map(_point, level["points"]))) for level in plan),
+        soft=tuple(CodeLevel(level["soft_levels"], tuple(map(to_point, level["points"]))) for level in plan),
     )
-    target = None if out is None else Path(out)
-    if target is not None:
-        check_new_file(target, force=True)
-    # Two processes that resume one file would each save their own counts and lose those of the other.
-    with nullcontext() if target is None else locked(target):
-        if target is not None and target.exists() and not force:
-            fresh = _taken_up(fresh, target)
-        measured, interrupted = _measured(fresh, threads, progress)
-        if target is not None:
-            measured.save(target, force=True)
-    if interrupted:
-        raise Interrupted(measured)
-    return measured
 
 
 def _plan(question: dict[str, Any], soft_levels: int) -> list[dict[str, Any]]:
@@ -366,8 +179,6 @@ def _wears(question: dict[str, Any], rates: Sequence[float]) -> list[float]:
     """
     import numpy as np
 
-    from ssdlab.cell.laboratory import rated_pe_cycles
-
     wears = np.linspace(0.0, 3.0, 61) * rated_pe_cycles(question["cell"])
     asked = {name: value for name, value in question.items() if name not in ("code", "page")}
     found = ask("rber", **{"age": "0", **asked, "pe": wears})
@@ -387,6 +198,23 @@ def _channel(varies: str, question: dict[str, Any]) -> dict[str, Any]:
         return {"varies": varies}
     given = {name: value for name, value in question.items() if name not in ("code", "pe", "rber") and value is not None}
     return {"varies": varies, **given, "cell": fspath(given["cell"])}
+
+
+def _resumed(
+    fresh: CodeMeasurement, path: Path, force: bool, threads: int | None, progress: ProgressHook | None
+) -> tuple[CodeMeasurement, bool]:
+    """Completes a measurement that is kept in a file, as :func:`_measured` does, from the counts that the file has.
+
+    Raises:
+        InputError: the file holds another measurement, and is not to be replaced (`force`).
+    """
+    # Two processes that resume one file would each save their own counts and lose those of the other.
+    with locked(path):
+        if path.exists() and not force:
+            fresh = _taken_up(fresh, path)
+        measured, interrupted = _measured(fresh, threads, progress)
+        measured.save(path, force=True)
+    return measured, interrupted
 
 
 def _taken_up(fresh: CodeMeasurement, path: Path) -> CodeMeasurement:
@@ -427,7 +255,7 @@ def _measured(fresh: CodeMeasurement, threads: int | None, progress: ProgressHoo
         CodeLevel(level.soft_levels, tuple(points[level.soft_levels, at] for at in range(len(level.points))))
         for level in fresh.soft
     )
-    return _summed_up(replace(fresh, soft=soft, status="partial" if interrupted else "complete")), interrupted
+    return summed_up(replace(fresh, soft=soft, status="partial" if interrupted else "complete")), interrupted
 
 
 #: Piece of work: a point (number of soft levels, index), and the number of a chunk of it.
@@ -472,38 +300,6 @@ def _counted(
         point = added.get(key, points[key])
         added[key] = replace(point, **{name: getattr(point, name) + number for name, number in found.items()})
     return added
-
-
-def _summed_up(measured: CodeMeasurement) -> CodeMeasurement:
-    """Returns the measurement with failure rates, confidence intervals and limits, as computed by the engine."""
-    summary = ask("code_summary", measured_code=json.dumps(measured.to_dict()))
-    soft = []
-    for level, found in zip(measured.soft, summary["soft"], strict=True):
-        points = [
-            replace(point, **row) if point.frames else point for point, row in zip(level.points, found["points"], strict=True)
-        ]
-        limit = math.nan if found["limit"] is None else found["limit"]
-        soft.append(replace(level, points=tuple(points), limit=limit))
-    return replace(measured, soft=tuple(soft))
-
-
-def _point(row: dict[str, Any]) -> CodePoint:
-    known: dict[str, Any] = {name: row[name] for name in CodePoint.__dataclass_fields__ if row.get(name) is not None}
-    known["regions"] = tuple((zero, one) for zero, one in row["regions"])
-    return CodePoint(**known)
-
-
-def _level_dict(level: CodeLevel) -> dict[str, Any]:
-    points = [
-        {name: _number(value) for name, value in asdict(point).items()} | {"regions": [list(one) for one in point.regions]}
-        for point in level.points
-    ]
-    return {"soft_levels": level.soft_levels, "points": points, "limit": _number(level.limit)}
-
-
-def _number(value: Any) -> Any:
-    """Returns `value` as JSON holds it: None instead of not a number."""
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _rounded(rate: float) -> float:

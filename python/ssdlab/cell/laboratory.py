@@ -19,6 +19,7 @@ from ssdlab.cell.answers import (
     Rber,
     Vth,
 )
+from ssdlab.cell.facts import rated_pe_cycles
 from ssdlab.cell.question import CellLike, Numbers, Times, array, ask, axis, listed, many, table
 from ssdlab.errors import InputError
 
@@ -315,20 +316,6 @@ def budget(
         asked=tuple(one["asked"] for one in found),
         unknown=tuple(one.get("unknown") for one in found),
     )
-
-
-def step_unit(cell: CellLike) -> str:
-    """Returns the unit of a part's steps; empty for measurements, which have no step."""
-    return next((row.step_unit for row in parts() if row.name == fspath(cell)), "")
-
-
-def rated_pe_cycles(cell: CellLike) -> float:
-    """Returns the rated cycles of a part; for measurements the largest number of cycles that was measured."""
-    for row in parts():
-        if row.name == fspath(cell):
-            return float(row.rated_pe_cycles)
-    rated: float = ask("endurance", cell=cell, retention="1d")["rated_pe_cycles"]
-    return rated
 
 
 def _warnings(found: dict[str, Any]) -> tuple[str, ...]:

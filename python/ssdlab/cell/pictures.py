@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.cell.laboratory import step_unit
+from ssdlab.cell.facts import step_unit
 from ssdlab.cell.words import rate, span, step_text
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.errors import InputError
 
 if TYPE_CHECKING:
     from ssdlab.cell.answers import Budget, Endurance, Limits, Modes, Rber, Vth
-    from ssdlab.cell.codes import CodeMeasurement
+    from ssdlab.cell.measurement import CodeMeasurement
 
 #: Positions [s] and texts of the labels on an axis of ages or retentions.
 _SPANS = tuple(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ssdlab.cell import laboratory
+from ssdlab.cell.facts import rated_pe_cycles
 from ssdlab.cell.question import CellLike, ask, many
 from ssdlab.charts import Chart, Mark
 
@@ -90,7 +91,7 @@ SWEEPS: dict[str, Callable[..., Chart]] = {
 
 
 def _wears(cell: CellLike, shares: Sequence[float]) -> list[float]:
-    rated = laboratory.rated_pe_cycles(cell)
+    rated = rated_pe_cycles(cell)
     return [float(round(share * rated)) for share in shares]
 
 

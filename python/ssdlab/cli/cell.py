@@ -226,7 +226,6 @@ def code(
         "out": out,
         "force": force,
     }
-    interrupted = False
     try:
         with work_bar("decoding", quiet) as progress:
             found = laboratory.code(
@@ -239,21 +238,25 @@ def code(
                 progress=progress,
             )
     except Interrupted as stopped:
-        found, interrupted = cast(laboratory.CodeMeasurement, stopped.result), True
+        _show_code(cast(laboratory.CodeMeasurement, stopped.result), out, plot, force, json)
+        remark("interrupted: the measurement is partial")
+        raise typer.Exit(INTERRUPTED) from None
+    _show_code(found, out, plot, force, json)
+
+
+def _show_code(found: laboratory.CodeMeasurement, out: Path | None, plot: Path | None, force: bool, json: bool) -> None:
+    """Shows a measurement as a chart, and as a table or as JSON."""
     if plot is not None:
         found.chart().save(plot, force=force)
     if json:
         print_json(found.to_dict())
-    else:
-        from ssdlab.cli import cell_views
+        return
+    from ssdlab.cli import cell_views
 
-        cell_views.show_code(standard_output(), found)
-        for path in (out, plot):
-            if path is not None:
-                remark(f"wrote {path}")
-    if interrupted:
-        remark("interrupted: the measurement is partial")
-        raise typer.Exit(INTERRUPTED)
+    cell_views.show_code(standard_output(), found)
+    for path in (out, plot):
+        if path is not None:
+            remark(f"wrote {path}")
 
 
 def _condition(**texts: str | None) -> dict[str, Any]:

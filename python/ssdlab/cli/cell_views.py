@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from ssdlab.cell.laboratory import step_unit
+from ssdlab.cell.facts import step_unit
 from ssdlab.cell.words import rate, span, step_text
 from ssdlab.cli.views import new_table
 from ssdlab.units import count, duration, percent, significant

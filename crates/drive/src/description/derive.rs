@@ -112,107 +112,156 @@ fn write_mode(mode: &WriteModeConfig, derive: &DeriveWrite, part: &Part, rated: 
     if mode.program_scale != 1.0 || mode.retention.is_some() {
         return Err(MODE_GIVEN_TWICE.to_owned());
     }
-    let celsius = derive.temperature.unwrap_or(part.device.reference_celsius);
-    if derive.corrects.is_some() && derive.soft_levels > 0 {
-        return Err("corrects and soft_levels are given: expected one or the other".to_owned());
-    }
-    if derive.by_wear && derive.levels == Levels::Moved {
-        return Err("by_wear: levels are moved for one wear; expected levels = \"fixed\", or one limit".to_owned());
-    }
-    let limit = derive.corrects.unwrap_or_else(|| part.limit(derive.soft_levels));
-    let moves = derive.levels == Levels::Moved;
-    let at =
-        |pe_cycles: f64, age: Nanos, step: f64| Condition { step, erase_shift: derive.erase_shift, pe_cycles, age, reads: 0.0 };
-    let wear = f64::from(derive.at_pe_cycles);
-    check_erase_shift(derive.erase_shift, part)?;
-    let real = |age: Nanos| part.device.age_kept_at(age, celsius);
+    let solver = WriteSolver::new(derive, part)?;
     let (step, retention) = match (derive.retention, derive.step) {
-        (Some(retention), None) => {
-            let step = if part.device.technology.widest_step().is_some() {
-                let condition = at(wear, part.device.age_at(retention, celsius), 0.0);
-                if moves {
-                    close(&part.device, &Budget { condition, limit }, Unknown::Step).map(|found| found.condition.step)
-                } else {
-                    widest_step(&part.device, &condition, limit)
-                }
-            } else {
-                return Err(format!(
-                    "{} gives error rates at one program step only: expected a model of threshold voltages, or the mode in numbers",
-                    part.name
-                ));
-            };
-            let step = step.ok_or_else(|| {
-                format!(
-                    "no program step keeps data correctable for {retention} after {} cycles ({} corrects {limit:.3e}): expected less of either, or a \
-                     stronger code",
-                    derive.at_pe_cycles,
-                    if derive.corrects.is_some() { "its code" } else { &part.name }
-                )
-            })?;
-            (step, retention)
-        }
-        (None, Some(step)) => {
-            let widest = part.device.technology.widest_step().ok_or_else(|| format!("{} has no program step", part.name))?;
-            if step > widest {
-                return Err(format!("step {step}: expected at most {widest} {}", part.device.technology.step_unit()));
-            }
-            let condition = at(wear, Nanos::ZERO, step);
-            let found = if moves {
-                close(&part.device, &Budget { condition, limit }, Unknown::Retention).map(|found| found.condition.age)
-            } else {
-                longest_retention(&part.device, &condition, limit)
-            };
-            let found = found.ok_or_else(|| {
-                format!("not even fresh data is correctable with a step of {step} after {} cycles", derive.at_pe_cycles)
-            })?;
-            (step, real(found))
-        }
+        (Some(retention), None) => (solver.widest_step(retention)?, retention),
+        (None, Some(step)) => (step, solver.longest_retention(step)?),
         _ => return Err("expected either `retention` (the step is derived) or `step` (the retention is derived)".to_owned()),
     };
-    let estimate = part.device.estimate(&at(wear, part.device.age_at(retention, celsius), step));
-    let mut outside = estimate.outside.clone();
-    // With moved levels, the error rate is the limit of the weakest code that would suffice.
-    let condition = at(wear, part.device.age_at(retention, celsius), step);
-    let weakest = moves.then(|| close(&part.device, &Budget { condition, limit }, Unknown::Code)).flatten();
-    let error_rate = weakest.map_or_else(|| estimate.worst(), |found| found.limit);
-    if derive.at_pe_cycles < rated && !derive.by_wear {
-        outside.push(format!("the promise is for up to {} cycles, blocks are rated for {rated}", derive.at_pe_cycles));
-    }
     let nominal = part.program_time(part.device.nominal_step);
     let scale = part.program_time(step).zip(nominal).map_or(1.0, |(time, nominal)| time.0 as f64 / nominal.0 as f64);
-    let limits = if derive.by_wear {
-        let edge = |class: u32| f64::from(rated) * f64::from(class + 1) / f64::from(WEAR_CLASSES);
-        let of = |class: u32| {
-            let found = longest_retention(&part.device, &at(edge(class), Nanos::ZERO, step), limit);
-            // Up to the wear of the derivation, the promised retention holds regardless of rounding in the solver.
-            let least = if edge(class) <= wear { retention } else { Nanos::ZERO };
-            found.map(|age| real(age.min(LONGEST)).max(least)).ok_or_else(|| {
-                format!("a step of {step:.4} leaves no fresh data correctable at {:.0} of {rated} rated cycles", edge(class))
-            })
-        };
-        PerPageType::Each((0..WEAR_CLASSES).map(of).collect::<Result<_, _>>()?)
-    } else {
-        PerPageType::One(retention)
-    };
+    let limits = if derive.by_wear { solver.limits_by_wear(step, retention, rated)? } else { PerPageType::One(retention) };
     Ok(WriteModeConfig {
         program_scale: scale,
         retention: Some(limits),
         derive: None,
-        derivation: Some(WriteDerivation {
-            cell: part.name.clone(),
+        derivation: Some(solver.derivation(step, retention, rated)),
+        ..mode.clone()
+    })
+}
+
+/// Solver for the program step or the retention of one write mode.
+struct WriteSolver<'a> {
+    derive: &'a DeriveWrite,
+    part: &'a Part,
+    /// Temperature at which data is kept \[degrees Celsius\].
+    celsius: f64,
+    /// Largest error rate that the code corrects.
+    limit: f64,
+}
+
+impl<'a> WriteSolver<'a> {
+    /// Checks that the fields of the request can stand together and fit the part.
+    fn new(derive: &'a DeriveWrite, part: &'a Part) -> Result<Self, String> {
+        if derive.corrects.is_some() && derive.soft_levels > 0 {
+            return Err("corrects and soft_levels are given: expected one or the other".to_owned());
+        }
+        if derive.by_wear && derive.levels == Levels::Moved {
+            return Err("by_wear: levels are moved for one wear; expected levels = \"fixed\", or one limit".to_owned());
+        }
+        check_erase_shift(derive.erase_shift, part)?;
+        Ok(Self {
+            derive,
+            part,
+            celsius: derive.temperature.unwrap_or(part.device.reference_celsius),
+            limit: derive.corrects.unwrap_or_else(|| part.limit(derive.soft_levels)),
+        })
+    }
+
+    fn condition(&self, pe_cycles: f64, age: Nanos, step: f64) -> Condition {
+        Condition { step, erase_shift: self.derive.erase_shift, pe_cycles, age, reads: 0.0 }
+    }
+
+    /// Returns the wear for which the mode is derived.
+    fn wear(&self) -> f64 {
+        f64::from(self.derive.at_pe_cycles)
+    }
+
+    /// Returns true if the levels may be moved for the mode.
+    fn moves_levels(&self) -> bool {
+        self.derive.levels == Levels::Moved
+    }
+
+    /// Returns the age at the model's reference temperature that equals `age` at the temperature of the mode.
+    fn age_at_reference(&self, age: Nanos) -> Nanos {
+        self.part.device.age_at(age, self.celsius)
+    }
+
+    /// Returns the widest program step that keeps data correctable for `retention`.
+    fn widest_step(&self, retention: Nanos) -> Result<f64, String> {
+        let (device, limit) = (&self.part.device, self.limit);
+        if device.technology.widest_step().is_none() {
+            return Err(format!(
+                "{} gives error rates at one program step only: expected a model of threshold voltages, or the mode in numbers",
+                self.part.name
+            ));
+        }
+        let condition = self.condition(self.wear(), self.age_at_reference(retention), 0.0);
+        let step = if self.moves_levels() {
+            close(device, &Budget { condition, limit }, Unknown::Step).map(|found| found.condition.step)
+        } else {
+            widest_step(device, &condition, limit)
+        };
+        step.ok_or_else(|| {
+            format!(
+                "no program step keeps data correctable for {retention} after {} cycles ({} corrects {limit:.3e}): expected less of either, or a \
+                 stronger code",
+                self.derive.at_pe_cycles,
+                if self.derive.corrects.is_some() { "its code" } else { &self.part.name }
+            )
+        })
+    }
+
+    /// Returns the longest time for which data programmed with `step` stays correctable at the temperature of the mode.
+    fn longest_retention(&self, step: f64) -> Result<Nanos, String> {
+        let (device, limit) = (&self.part.device, self.limit);
+        let widest = device.technology.widest_step().ok_or_else(|| format!("{} has no program step", self.part.name))?;
+        if step > widest {
+            return Err(format!("step {step}: expected at most {widest} {}", device.technology.step_unit()));
+        }
+        let condition = self.condition(self.wear(), Nanos::ZERO, step);
+        let found = if self.moves_levels() {
+            close(device, &Budget { condition, limit }, Unknown::Retention).map(|found| found.condition.age)
+        } else {
+            longest_retention(device, &condition, limit)
+        };
+        found.map(|age| device.age_kept_at(age, self.celsius)).ok_or_else(|| {
+            format!("not even fresh data is correctable with a step of {step} after {} cycles", self.derive.at_pe_cycles)
+        })
+    }
+
+    /// Returns the retention limit of each wear class.
+    fn limits_by_wear(&self, step: f64, retention: Nanos, rated: u32) -> Result<PerPageType, String> {
+        let device = &self.part.device;
+        let of = |class: u32| {
+            let edge = f64::from(rated) * f64::from(class + 1) / f64::from(WEAR_CLASSES);
+            let found = longest_retention(device, &self.condition(edge, Nanos::ZERO, step), self.limit);
+            // Up to the wear of the derivation, the promised retention holds regardless of rounding in the solver.
+            let least = if edge <= self.wear() { retention } else { Nanos::ZERO };
+            found.map(|age| device.age_kept_at(age.min(LONGEST), self.celsius).max(least)).ok_or_else(|| {
+                format!("a step of {step:.4} leaves no fresh data correctable at {edge:.0} of {rated} rated cycles")
+            })
+        };
+        Ok(PerPageType::Each((0..WEAR_CLASSES).map(of).collect::<Result<_, _>>()?))
+    }
+
+    /// Returns the record of the derivation, with the error rate at the end of the retention.
+    fn derivation(&self, step: f64, retention: Nanos, rated: u32) -> WriteDerivation {
+        let (derive, device) = (self.derive, &self.part.device);
+        let condition = self.condition(self.wear(), self.age_at_reference(retention), step);
+        let estimate = device.estimate(&condition);
+        // With moved levels, the error rate is the limit of the weakest code that would suffice.
+        let budget = Budget { condition, limit: self.limit };
+        let weakest = self.moves_levels().then(|| close(device, &budget, Unknown::Code)).flatten();
+        let error_rate = weakest.map_or_else(|| estimate.worst(), |found| found.limit);
+        let mut outside = estimate.outside;
+        if derive.at_pe_cycles < rated && !derive.by_wear {
+            outside.push(format!("the promise is for up to {} cycles, blocks are rated for {rated}", derive.at_pe_cycles));
+        }
+        WriteDerivation {
+            cell: self.part.name.clone(),
             step,
-            nominal_step: part.device.nominal_step,
+            nominal_step: device.nominal_step,
             retention,
             at_pe_cycles: derive.at_pe_cycles,
             erase_shift: derive.erase_shift,
             levels: derive.levels,
-            temperature: celsius,
-            limit,
+            temperature: self.celsius,
+            limit: self.limit,
             error_rate,
             outside,
-        }),
-        ..mode.clone()
-    })
+        }
+    }
 }
 
 fn check_erase_shift(erase_shift: f64, part: &Part) -> Result<(), String> {

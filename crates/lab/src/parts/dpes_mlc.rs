@@ -1,6 +1,6 @@
 //! 20 nm MLC flash of dynamic program and erase scaling.
 
-use crate::parameter::{Standing::*, parameter};
+use crate::parameter::{Parameter, Standing::*, parameter};
 use crate::part::{Part, Target};
 use cell::dpes::{ScaledCell, Scaling};
 use cell::ispp::{Ispp, Pass};
@@ -27,54 +27,7 @@ pub(super) fn part() -> Part {
     Part {
         name: "dpes-mlc".to_owned(),
         summary: "20 nm MLC of autoFTL: erase and program scaling, 3,000 cycles",
-        parameters: vec![
-            parameter("MAX_P/E", "rated cycles", "3000", Stated, "autoFTL 3.1"),
-            parameter("T_PROG, T_ERASE", "nominal times", "1.3 ms, 5 ms", Stated, "autoFTL 5.1"),
-            parameter("", "slow erase", "+300 % time", Stated, "autoFTL 3.3"),
-            parameter("", "lazy erase", "20 % of the erase time", Stated, "autoFTL 3.4"),
-            parameter("r", "largest reduction of the erase voltage", "0.14, for 1.06 V of window", Stated, "autoFTL 3.5"),
-            parameter("w", "wear of a fast erase", "1 - 3.857 r", Derived, "FACTS 4.1: 0.46 at r = 0.14"),
-            parameter(
-                "w",
-                "wear of a slow erase",
-                "0.81 - 2.571 r",
-                Derived,
-                "FACTS 4.1; the paper's 0.46 x 0.81 is not its 0.45",
-            ),
-            parameter(
-                "V_ISPP",
-                "program step by write mode",
-                "1, 0.875, 0.75, 0.625, 0.5",
-                Assumed,
-                "FACTS 4.2; the end is stated",
-            ),
-            parameter("", "shares of the window", "0.636 V by the step, 0.424 V by fresh cells", Assumed, "FACTS 4.2: 60 / 40"),
-            parameter("dVpp", "nominal program step", "0.424 V", Derived, "three levels narrowed by half save 0.636 V"),
-            parameter(
-                "",
-                "error rate at the rated wear, a year old",
-                "the limit of the code",
-                Assumed,
-                "the paper gives ratios only",
-            ),
-            parameter("", "code", "BCH 24 bits in 1080 B, UBER 1e-16", Assumed, "not given; typical of the period"),
-            parameter(
-                "",
-                "growth with wear and age",
-                "linear; ln(1 + t / 1 h)",
-                Assumed,
-                "autoFTL 3.1 sums wear; time law of OFWAR",
-            ),
-            parameter("", "error rate of fresh data", "2 % of the limit", Assumed, "as for rr-mlc"),
-            parameter(
-                "",
-                "heat, reads, variation",
-                "1.1 eV at 55 C; 1.0e-9 a read at 2,000 cycles; sigma 0.25, 0.1",
-                Assumed,
-                "as for ofwar-mlc; 55 C: the bake of 3.1 is 1.07 years there",
-            ),
-            parameter("t_R", "read time", "75 us", Assumed, "typical of the period"),
-        ],
+        parameters: parameters(),
         device: Device {
             technology: Technology::Scaled(model),
             references: References::Fixed,
@@ -94,4 +47,38 @@ pub(super) fn part() -> Part {
         program_time: None,
         erase_time: Some(Nanos(5_000_000)),
     }
+}
+
+/// Returns the numbers of the part with their standing and source.
+fn parameters() -> Vec<Parameter> {
+    vec![
+        parameter("MAX_P/E", "rated cycles", "3000", Stated, "autoFTL 3.1"),
+        parameter("T_PROG, T_ERASE", "nominal times", "1.3 ms, 5 ms", Stated, "autoFTL 5.1"),
+        parameter("", "slow erase", "+300 % time", Stated, "autoFTL 3.3"),
+        parameter("", "lazy erase", "20 % of the erase time", Stated, "autoFTL 3.4"),
+        parameter("r", "largest reduction of the erase voltage", "0.14, for 1.06 V of window", Stated, "autoFTL 3.5"),
+        parameter("w", "wear of a fast erase", "1 - 3.857 r", Derived, "FACTS 4.1: 0.46 at r = 0.14"),
+        parameter("w", "wear of a slow erase", "0.81 - 2.571 r", Derived, "FACTS 4.1; the paper's 0.46 x 0.81 is not its 0.45"),
+        parameter("V_ISPP", "program step by write mode", "1, 0.875, 0.75, 0.625, 0.5", Assumed, "FACTS 4.2; the end is stated"),
+        parameter("", "shares of the window", "0.636 V by the step, 0.424 V by fresh cells", Assumed, "FACTS 4.2: 60 / 40"),
+        parameter("dVpp", "nominal program step", "0.424 V", Derived, "three levels narrowed by half save 0.636 V"),
+        parameter(
+            "",
+            "error rate at the rated wear, a year old",
+            "the limit of the code",
+            Assumed,
+            "the paper gives ratios only",
+        ),
+        parameter("", "code", "BCH 24 bits in 1080 B, UBER 1e-16", Assumed, "not given; typical of the period"),
+        parameter("", "growth with wear and age", "linear; ln(1 + t / 1 h)", Assumed, "autoFTL 3.1 sums wear; time law of OFWAR"),
+        parameter("", "error rate of fresh data", "2 % of the limit", Assumed, "as for rr-mlc"),
+        parameter(
+            "",
+            "heat, reads, variation",
+            "1.1 eV at 55 C; 1.0e-9 a read at 2,000 cycles; sigma 0.25, 0.1",
+            Assumed,
+            "as for ofwar-mlc; 55 C: the bake of 3.1 is 1.07 years there",
+        ),
+        parameter("t_R", "read time", "75 us", Assumed, "typical of the period"),
+    ]
 }
