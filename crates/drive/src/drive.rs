@@ -160,7 +160,7 @@ impl Drive {
         assert!(at >= self.now, "a command cannot arrive in the past");
         let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;
         assert!(command.op == Op::Flush || in_range, "{command:?} is not in a drive of {} bytes", self.user_bytes);
-        self.host.submit(command, at, self.recording, self.now, &mut self.out)
+        self.host.submit(command, at, self.recording, self.now, &mut self.out.events)
     }
 
     /// Returns the instant of the next event: now, if a command was submitted for now or a die is ready.

@@ -11,8 +11,8 @@ use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, Demand, DieId, Encoding, Event, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox, Reason, Record,
-    Rng, SimTime, Work,
+    Cause, ChannelId, Demand, DieId, Encoding, Event, Events, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox,
+    ReadyDies, Reason, Record, Rng, Signals, SimTime, Work,
 };
 
 /// State of an operation within the flash.
@@ -150,7 +150,7 @@ impl Flash {
         list.tail = slot;
         out.signals.die_reads[die_id.index()] += 1;
         if die.running == NONE {
-            out.mark_ready(die_id);
+            out.ready.mark(die_id);
         } else if for_host && self.suspension.is_some() {
             self.request_suspension(die_id, now, out);
         }
@@ -238,19 +238,19 @@ impl Flash {
 
     /// Sends units of a collection to the encoder and schedules [`Event::CollectionEncoded`] for the end of the
     /// encoding. The die is free meanwhile.
-    pub fn encode(&mut self, encoding: &Encoding, now: SimTime, out: &mut Outbox) {
+    pub fn encode(&mut self, encoding: &Encoding, now: SimTime, events: &mut Events) {
         let at = self.encoders.accept(encoding.mode, encoding.units, now).unwrap_or(now);
-        out.events.push(at, Class::Done, Event::CollectionEncoded(encoding.die));
+        events.push(at, Class::Done, Event::CollectionEncoded(encoding.die));
     }
 
     /// Handles the end of the encoding of the program that was pulled for a die.
-    pub fn encoded(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+    pub fn encoded(&mut self, die_id: DieId, now: SimTime, ready: &mut ReadyDies) {
         let die = &mut self.dies[die_id.index()];
         let progress = &mut self.progress[die.pending_program as usize];
         progress.ledger.charge(Cause::EccWait, now.since(progress.enqueued));
         die.clock.read_into(&mut progress.reading, now);
         die.encoded = true;
-        out.mark_ready(die_id);
+        ready.mark(die_id);
     }
 
     /// Dispatches to a free die with a pending program. The die serves reads while the program is being encoded; an
@@ -290,7 +290,7 @@ impl Flash {
             Phase::Suspending => {
                 die.running = NONE;
                 die.phase = Phase::Rest;
-                out.mark_ready(die_id);
+                out.ready.mark(die_id);
             }
             Phase::Resuming => self.resumed(die_id, now, out),
             Phase::Rest | Phase::Command => unreachable!("a die in {:?} expects no event", die.phase),
@@ -304,12 +304,12 @@ impl Flash {
         if channel.free_at() > now {
             // The dies that waited have withdrawn, and another die took the channel at this instant before new ones
             // queued: the wake-up moves to the end of that transfer.
-            self.arm(channel_id, out);
+            self.arm(channel_id, &mut out.events);
             return;
         }
         let Some(waiting) = channel.next() else { return };
         channel.take(now, waiting.hold);
-        self.arm(channel_id, out);
+        self.arm(channel_id, &mut out.events);
         let asked = waiting.since;
         self.granted(waiting.die, asked, waiting.hold, now, out);
     }
@@ -383,7 +383,7 @@ impl Flash {
             OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => (BusPhase::Command, command),
         };
         let work = operation.work();
-        turn(die, work, now, out);
+        turn(die, work, now, &mut out.signals);
         self.request_channel(die_id, phase, hold, now, out);
     }
 
@@ -398,7 +398,7 @@ impl Flash {
             return;
         }
         channel.wait(die_id, now, hold, self.bus_ranks[phase as usize]);
-        self.arm(ChannelId(channel_index), out);
+        self.arm(ChannelId(channel_index), &mut out.events);
     }
 
     /// Schedules the wake-up of a channel for which dies wait, at the instant it becomes free. The wake-up comes after
@@ -407,11 +407,11 @@ impl Flash {
     /// while its array is idle; the dies would fall into step, and sharing the channel would cost up to a third of the
     /// throughput.
     #[inline]
-    fn arm(&mut self, channel_id: ChannelId, out: &mut Outbox) {
+    fn arm(&mut self, channel_id: ChannelId, events: &mut Events) {
         let channel = &mut self.channels[channel_id.index()];
         if channel.has_waiting() && !channel.armed {
             channel.armed = true;
-            out.events.push(channel.free_at(), Class::Dispatch, Event::ChannelFree(channel_id));
+            events.push(channel.free_at(), Class::Dispatch, Event::ChannelFree(channel_id));
         }
     }
 
@@ -450,7 +450,7 @@ impl Flash {
                 let remaining = die.array_end.since(now);
                 die.suspended = Some(Suspended { op: slot, remaining, since: die.clock.read(now) });
                 die.phase = Phase::Suspending;
-                turn(die, Work::Held, now, out);
+                turn(die, Work::Held, now, &mut out.signals);
                 self.counters.suspensions += 1;
                 end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.suspend_time)
             }
@@ -459,7 +459,7 @@ impl Flash {
                 unreachable!("a die in {:?} asks for no channel", die.phase)
             }
         };
-        schedule(die, die_id, until, out);
+        schedule(die, die_id, until, &mut out.events);
         let (channel, name) = (ChannelId(die.channel), bus_name(die.phase));
         out.journal.note(|| Record::BusSpan { channel, die: die_id, name, begin: now, end });
     }
@@ -479,13 +479,13 @@ impl Flash {
             out.signals.channel_idle_since[die.channel as usize] = now;
         }
         let begin = die.started;
-        turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, out);
+        turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, &mut out.signals);
         let operation = &out.operations[slot];
         out.history.note(|| Entry::operation(now, EntryKind::Ended(operation.kind), operation));
         let (name, reason) = (operation.kind.name(), operation.reason);
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
-        out.done.push(slot);
-        out.mark_ready(die_id);
+        out.tray.done.push(slot);
+        out.ready.mark(die_id);
     }
 
     /// Requests suspension of the operation in progress on a die for which a host read waits, if the configuration
@@ -517,7 +517,7 @@ impl Flash {
         let die = &mut self.dies[die_id.index()];
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
         die.phase = Phase::Resuming;
-        turn(die, Work::Held, now, out);
+        turn(die, Work::Held, now, &mut out.signals);
         self.request_channel(die_id, BusPhase::Command, hold, now, out);
     }
 
@@ -528,7 +528,7 @@ impl Flash {
         die.clock.charge_since(&suspended.since, now, ledger);
         die.array_end = now + suspended.remaining;
         let work = out.operations[suspended.op].work();
-        turn(die, work, now, out);
+        turn(die, work, now, &mut out.signals);
         self.array_begins(die_id, now, out);
     }
 
@@ -536,7 +536,7 @@ impl Flash {
     fn array_begins(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         die.phase = Phase::Array;
-        schedule(die, die_id, die.array_end, out);
+        schedule(die, die_id, die.array_end, &mut out.events);
         if die.host_reads.head != NONE {
             self.request_suspension(die_id, now, out);
         }
@@ -575,16 +575,16 @@ fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {
 
 /// Switches a die to another kind of work, and updates the drive-wide clock.
 #[inline]
-fn turn(die: &mut Die, work: Work, now: SimTime, out: &mut Outbox) {
-    out.signals.turn(die.clock.work(), work, now);
+fn turn(die: &mut Die, work: Work, now: SimTime, signals: &mut Signals) {
+    signals.turn(die.clock.work(), work, now);
     die.clock.set(work, now);
 }
 
 /// Schedules the end of a die's phase; events scheduled for the die before become stale.
 #[inline]
-fn schedule(die: &mut Die, die_id: DieId, at: SimTime, out: &mut Outbox) {
+fn schedule(die: &mut Die, die_id: DieId, at: SimTime, events: &mut Events) {
     die.generation = die.generation.wrapping_add(1);
-    out.events.push(at, Class::Done, Event::Die { die: die_id, generation: die.generation });
+    events.push(at, Class::Done, Event::Die { die: die_id, generation: die.generation });
 }
 
 #[inline]

@@ -27,8 +27,9 @@ use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
-    BlockId, Cause, CommandId, Demand, DieId, Encoding, Event, Geometry, HostUnit, IdleDelay, Ledger, Lpn, ModeId, Nanos,
-    Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, Reason, Record, Rng, SimTime, Timer,
+    BlockId, Cause, CommandId, Demand, DieId, Encoding, Event, Events, Geometry, HostUnit, IdleDelay, Ledger, Lpn, ModeId, Nanos,
+    Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime, Timer,
+    Tray,
 };
 
 pub use save::Loaded;

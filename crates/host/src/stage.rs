@@ -8,7 +8,8 @@ use crate::queue::DeviceQueue;
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, HostCommand, HostUnit, Ledger, Op, Outbox, Part, SimTime, Slab, UNIT_BYTES,
+    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Op, Outbox, Part, SimTime, Slab,
+    UNIT_BYTES,
 };
 use std::collections::VecDeque;
 
@@ -60,12 +61,12 @@ impl Host {
 
     /// Enters a command that arrives `at`. It is counted in the statistics if `recorded` is true.
     #[inline]
-    pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool, now: SimTime, out: &mut Outbox) -> CommandId {
+    pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool, now: SimTime, events: &mut Events) -> CommandId {
         let id = self.commands.submit(command, at, recorded);
         if at == now {
             self.arrivals.push_back(id);
         } else {
-            out.events.push(at, Class::Arrival, Event::Arrival(id));
+            events.push(at, Class::Arrival, Event::Arrival(id));
         }
         id
     }
@@ -88,18 +89,18 @@ impl Host {
     pub fn arrive(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
         out.signals.commands_in_flight += 1;
         out.signals.last_host_activity = now;
-        self.link_is_free || self.queue.try_acquire(command) && self.admit(command, now, out)
+        self.link_is_free || self.queue.try_acquire(command) && self.admit(command, now, &mut out.events)
     }
 
     /// Sends a command that has a queue slot over the link. Returns true if the command is in the device at once;
     /// otherwise [`Event::Admitted`] follows.
-    pub fn admit(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
+    pub fn admit(&mut self, command: CommandId, now: SimTime, events: &mut Events) -> bool {
         self.commands.dequeued(command, now);
         let HostCommand { op, length, .. } = *self.commands[command].command();
         let at = self.link.admit(if op == Op::Write { length } else { Bytes(0) }, now);
         self.commands.crosses_link(command, at.since(now));
         if at > now {
-            out.events.push(at, Class::Arrival, Event::Admitted(command));
+            events.push(at, Class::Arrival, Event::Admitted(command));
         }
         at == now
     }
@@ -154,21 +155,21 @@ impl Host {
     /// Frees the buffer space of units that have been programmed or replaced.
     #[inline]
     pub fn release_buffer_units(&mut self, out: &mut Outbox) {
-        self.buffer.release(std::mem::take(&mut out.buffer_released));
+        self.buffer.release(std::mem::take(&mut out.tray.buffer_released));
         out.signals.buffered_pages = self.buffer.used();
     }
 
     /// Sends the data of a part that is ready, if it has any, over the link to the host. Returns true if that was the
     /// last part of its command, and is with the host at once.
     #[inline]
-    pub fn part_ready(&mut self, command: CommandId, units: u32, ledger: &Ledger, now: SimTime, out: &mut Outbox) -> bool {
+    pub fn part_ready(&mut self, command: CommandId, units: u32, ledger: &Ledger, now: SimTime, events: &mut Events) -> bool {
         if units == 0 || self.link_is_free {
             return self.commands.part_done(command);
         }
         let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), now);
         let slot = self.delivering.put(Part { command, ledger: *ledger, units });
         self.delivering[slot].ledger.charge(Cause::Link, at.since(now));
-        out.events.push(at, Class::Done, Event::Delivered(slot));
+        events.push(at, Class::Done, Event::Delivered(slot));
         false
     }
 

@@ -1,6 +1,7 @@
 //! The events of a run, in one small enumeration.
 
 use crate::ids::{ChannelId, CommandId, DieId};
+use crate::queue::EventQueue;
 use serde::{Deserialize, Serialize};
 
 /// Something that happens at an instant.
@@ -20,7 +21,8 @@ pub enum Event {
     Arrival(CommandId),
     /// A command, and for a write its data, has crossed the host link.
     Admitted(CommandId),
-    /// The data of a part of a read has crossed the host link; the number is the part's slot in the router.
+    /// The data of a part of a read has crossed the host link; the number is the part's slot in the host
+    /// stage.
     Delivered(u32),
     /// The data of the program that was pulled for this die is encoded.
     Encoded(DieId),
@@ -35,6 +37,9 @@ impl Default for Event {
         Event::Timer(Timer::Policy)
     }
 }
+
+/// The pending events of a drive.
+pub type Events = EventQueue<Event>;
 
 /// Timers of the FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Types and machinery shared by all stages of the simulator.
 //!
-//! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the event queue ([`queue`]), the
-//! [`slab`], the [`histogram`], named random streams ([`rng`]), tables on huge pages ([`table`]), saved state
-//! ([`archive`]), the [`journal`] that tests and the timeline export read, the [`history`] by which runs are compared,
-//! and the [`family!`] macro that registers policies. The crate reads no clock, opens no file, starts no thread and
-//! prints nothing.
+//! Values: [`units`], [`ids`], [`command`], [`cause`], [`reason`]. Machinery: the [`outbox`] and its parts, the event
+//! queue ([`queue`]), the [`slab`], the [`histogram`], named random streams ([`rng`]), tables on huge pages
+//! ([`table`]), saved state ([`archive`]), the [`journal`] that tests and the timeline export read, the [`history`] by
+//! which runs are compared, and the [`family!`] macro that registers policies. The crate reads no clock, opens no file,
+//! starts no thread and prints nothing.
 
 pub mod archive;
 pub mod bisect;
@@ -20,16 +20,19 @@ pub mod history;
 pub mod ids;
 pub mod journal;
 pub mod operation;
+pub mod operations;
 pub mod outbox;
 pub mod permutation;
 pub mod problem;
 pub mod queue;
+pub mod ready;
 pub mod reason;
 pub mod rng;
 pub mod signals;
 pub mod slab;
 pub mod sums;
 pub mod table;
+pub mod tray;
 pub mod units;
 pub mod wear;
 
@@ -38,23 +41,26 @@ pub use cause::{Cause, Ledger};
 pub use clock::{Work, WorkClock};
 pub use command::{Completion, HostCommand, HostUnit, Op, ReadSource};
 pub use divisor::Divisor;
-pub use event::{Event, IdleDelay, Timer};
+pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};
 pub use histogram::Histogram;
 pub use history::History;
 pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn};
 pub use journal::{Journal, Record};
 pub use operation::{Demand, Encoding, Operation, OperationKind, Owner};
-pub use outbox::{Outbox, Part};
+pub use operations::Operations;
+pub use outbox::Outbox;
 pub use permutation::Permutation;
 pub use problem::{Problem, Problems};
 pub use queue::{Class, EventQueue};
+pub use ready::ReadyDies;
 pub use reason::Reason;
 pub use rng::Rng;
 pub use signals::Signals;
 pub use slab::Slab;
 pub use sums::Sums;
 pub use table::Table;
+pub use tray::{Part, Tray};
 pub use units::{Bytes, Nanos, Rate, SimTime, TransferRate};
 pub use wear::{effective_wear_class, wear_class};
 

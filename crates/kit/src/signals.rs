@@ -14,9 +14,9 @@ pub struct Signals {
     pub buffered_pages: u64,
     /// Capacity of the write-back buffer in mapping units; 0 without a buffer. Owner: `host`.
     pub buffer_capacity_pages: u64,
-    /// Host commands submitted and not completed. Owner: the router.
+    /// Host commands arrived and not completed. Owner: `host`.
     pub commands_in_flight: u64,
-    /// Latest instant at which a host command arrived or completed. Owner: the router.
+    /// Latest instant at which a host command arrived or completed. Owner: `host`.
     pub last_host_activity: SimTime,
     /// Reads waiting at each die; a read in progress is not counted. Owner: `flash`.
     pub die_reads: Vec<u32>,

@@ -34,10 +34,10 @@ impl Drive {
         self.recording = recording;
         self.quiesce();
         let failed = self.now;
-        let backup = self.ftl.power_fails(failed, &self.out);
+        let backup = self.ftl.power_fails(failed, &self.out.signals);
         self.sleep_until(failed + down);
         self.statistics.exclude(down);
-        self.ftl.power_is_back(self.now, &mut self.out);
+        self.ftl.power_is_back(self.now, &mut self.out.ready);
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }
 

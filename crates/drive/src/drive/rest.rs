@@ -34,7 +34,7 @@ impl Drive {
     /// Shuts down gracefully: programs the data in the write buffer, lets the policy move the pages it must, and brings
     /// the drive to rest. `go_on` is asked every 65,536 steps; if it returns false, the shutdown is cut short.
     pub fn shut_down(&mut self, go_on: &mut dyn FnMut(SimTime) -> bool) {
-        self.ftl.begin_shutdown(&mut self.out);
+        self.ftl.begin_shutdown(&mut self.out.ready);
         let mut steps = 0u64;
         while let Some(at) = self.next_event() {
             if self.ftl.has_shut_down(self.now, &mut self.out) {
@@ -83,6 +83,6 @@ impl Drive {
 
     /// Continues after a rest: marks every die as ready to look for work.
     pub fn go_on(&mut self) {
-        (0..self.ftl.store.geometry.die_count).for_each(|die| self.out.mark_ready(kit::DieId(die)));
+        self.out.ready.mark_all();
     }
 }

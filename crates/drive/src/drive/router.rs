@@ -37,8 +37,8 @@ impl Drive {
     pub(super) fn handle(&mut self, event: Event) {
         match event {
             Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
-            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
-            Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out),
+            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out.ready),
+            Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.serve(command),
@@ -55,10 +55,8 @@ impl Drive {
     /// Dispatches every die that is marked as ready: each may have work.
     fn dispatch_ready(&mut self) {
         let mut index = 0;
-        while index < self.out.ready.len() {
-            let die = self.out.ready[index];
+        while let Some(die) = self.out.ready.take(index) {
             index += 1;
-            self.out.unmark_ready(die);
             self.dispatch(die);
             self.route();
         }
@@ -72,7 +70,7 @@ impl Drive {
         let reads_wait = loop {
             match self.flash.dispatch(die, &demand, self.now, &mut self.out) {
                 Dispatch::Busy => return,
-                Dispatch::Started => return self.ftl.die_started(die, self.now, &mut self.out),
+                Dispatch::Started => return self.ftl.die_started(die, self.now, &mut self.out.ready),
                 Dispatch::Pull { reads_wait } => break reads_wait,
                 Dispatch::PullUrgent => {
                     if self.pull(die) {
@@ -87,9 +85,9 @@ impl Drive {
         }
         let despite_hold = reads_wait && self.ftl.waits_for_reads(die);
         if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
-            self.ftl.die_started(die, self.now, &mut self.out);
+            self.ftl.die_started(die, self.now, &mut self.out.ready);
         } else {
-            self.ftl.set_idle(die, self.now, &mut self.out);
+            self.ftl.set_idle(die, self.now, &mut self.out.events);
         }
     }
 
@@ -107,15 +105,15 @@ impl Drive {
     #[inline]
     pub(super) fn route(&mut self) {
         loop {
-            if !self.out.done.is_empty() {
+            if !self.out.tray.done.is_empty() {
                 self.route_done();
-            } else if !self.out.reads.is_empty() {
+            } else if !self.out.tray.reads.is_empty() {
                 self.route_reads();
-            } else if !self.out.parts.is_empty() {
+            } else if !self.out.tray.parts.is_empty() {
                 self.route_parts();
-            } else if let Some(encoding) = self.out.encodings.pop() {
-                self.flash.encode(&encoding, self.now, &mut self.out);
-            } else if self.out.buffer_released > 0 {
+            } else if let Some(encoding) = self.out.tray.encodings.pop() {
+                self.flash.encode(&encoding, self.now, &mut self.out.events);
+            } else if self.out.tray.buffer_released > 0 {
                 self.host.release_buffer_units(&mut self.out);
                 self.fill_buffer();
             } else {
@@ -127,39 +125,39 @@ impl Drive {
     #[inline]
     fn route_reads(&mut self) {
         let mut index = 0;
-        while index < self.out.reads.len() {
-            let slot = self.out.reads[index];
+        while index < self.out.tray.reads.len() {
+            let slot = self.out.tray.reads[index];
             self.flash.push_read(slot, self.now, &mut self.out);
             index += 1;
         }
-        self.out.reads.clear();
+        self.out.tray.reads.clear();
     }
 
     #[inline]
     fn route_done(&mut self) {
         let mut index = 0;
-        while index < self.out.done.len() {
-            let slot = self.out.done[index];
+        while index < self.out.tray.done.len() {
+            let slot = self.out.tray.done[index];
             index += 1;
             let operation = self.out.operations[slot];
             let ledger = self.flash.ledger(slot);
             self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
             self.out.operations.release(slot);
             let Owner::Command(command) = operation.owner else { continue };
-            if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out) {
+            if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
                 // The ledger is used in place: copying it costs as much as adding it up.
                 self.statistics.record_command(self.host.command(command), self.now, ledger);
                 self.end(command);
             }
         }
-        self.out.done.clear();
+        self.out.tray.done.clear();
     }
 
     #[inline]
     fn route_parts(&mut self) {
-        let mut parts = std::mem::replace(&mut self.out.parts, std::mem::take(&mut self.spare_parts));
+        let mut parts = std::mem::replace(&mut self.out.tray.parts, std::mem::take(&mut self.spare_parts));
         for part in &parts {
-            if self.host.part_ready(part.command, part.units, &part.ledger, self.now, &mut self.out) {
+            if self.host.part_ready(part.command, part.units, &part.ledger, self.now, &mut self.out.events) {
                 self.complete(part.command, &part.ledger);
             }
         }
@@ -224,7 +222,7 @@ impl Drive {
             self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
         if let Some(next) = self.host.complete(command, self.now, &mut self.out)
-            && self.host.admit(next, self.now, &mut self.out)
+            && self.host.admit(next, self.now, &mut self.out.events)
         {
             self.serve(next);
             self.route();

@@ -85,7 +85,7 @@ impl Rig {
     /// Adds an operation on one unit that arrives at an instant. Returns its slot.
     fn arrive(&mut self, kind: OperationKind, reason: Reason, die: u32, at: u64) -> u32 {
         let units = u32::from(matches!(kind, OperationKind::Read | OperationKind::Program));
-        let slot = self.out.add(Operation { kind, reason, die: DieId(die), units, pages: 1, ..Operation::default() });
+        let slot = self.out.operations.add(Operation { kind, reason, die: DieId(die), units, pages: 1, ..Operation::default() });
         self.out.events.push(SimTime(at), Class::Arrival, Event::Arrival(CommandId(slot)));
         slot
     }
@@ -103,7 +103,7 @@ impl Rig {
         match event {
             Event::Die { die, generation } => self.flash.die_event(die, generation, now, &mut self.out),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
-            Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out),
+            Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out.ready),
             Event::Arrival(CommandId(slot)) => {
                 let Operation { kind, die, .. } = self.out.operations[slot];
                 if kind == OperationKind::Read {
@@ -111,13 +111,13 @@ impl Rig {
                 } else {
                     self.offered[die.index()].push_back(slot);
                     if self.flash.dies[die.index()].is_free() {
-                        self.out.mark_ready(die);
+                        self.out.ready.mark(die);
                     }
                 }
             }
             other => unreachable!("{other:?}"),
         }
-        self.ended.extend(self.out.done.drain(..).map(|slot| (slot, now.0)));
+        self.ended.extend(self.out.tray.done.drain(..).map(|slot| (slot, now.0)));
     }
 
     fn pull(&mut self, die: DieId) -> bool {
@@ -151,9 +151,12 @@ impl Rig {
                 self.handle(event);
             }
             if !self.out.ready.is_empty() {
-                let die = self.out.ready.remove(0);
-                self.out.unmark_ready(die);
-                self.dispatch(die);
+                let mut index = 0;
+                while let Some(die) = self.out.ready.take(index) {
+                    index += 1;
+                    self.dispatch(die);
+                }
+                self.out.ready.clear();
             } else if let Some(event) = self.out.events.pop_at(SimTime(at), Class::Timer) {
                 self.handle(event);
             } else {
@@ -422,7 +425,7 @@ fn units_of_a_collection_are_encoded_while_their_die_is_free() {
     let mut rig = Rig::new(&small(1, "read_first"));
     for (mode, encoded_at) in [(1, 112), (1, 124), (0, 100)] {
         let encoding = Encoding { die: DieId(0), mode: kit::ModeId(mode), units: 1 };
-        rig.flash.encode(&encoding, SimTime(100), &mut rig.out);
+        rig.flash.encode(&encoding, SimTime(100), &mut rig.out.events);
         assert!(rig.flash.dies[0].is_free());
         let pending = rig.out.events.in_order();
         assert!(pending.contains(&(SimTime(encoded_at), Class::Done, Event::CollectionEncoded(DieId(0)))), "{pending:?}");
@@ -487,7 +490,7 @@ fn host_reads_wait_while_a_policy_holds_them() {
     rig.run_until(now.0 + READ);
     assert_eq!((rig.ended.len(), rig.end(host[0])), (3, now.0 + READ));
     rig.out.signals.hold = false;
-    rig.out.mark_ready(DieId(0));
+    rig.out.ready.mark(DieId(0));
     rig.instant(rig.now);
     rig.run();
     assert_eq!((rig.ended.len(), rig.end(host[1])), (5, now.0 + 2 * READ));

@@ -9,7 +9,7 @@ impl Ftl {
         // The policy may choose any of the host frontiers: if one of them cannot take the units, it is not asked, and
         // the write stays in the queue.
         if !self.space.has_space(die) {
-            self.update_no_space(now, out);
+            self.update_no_space(now, &mut out.signals);
             return None;
         }
         let units_per_program = self.store.geometry.units_per_program as usize;
@@ -48,7 +48,7 @@ impl Ftl {
             return Some(lazy_erase);
         }
         let Some(place) = self.space.advance(&mut self.store, &target, units_per_program as u32, now) else {
-            self.update_no_space(now, out);
+            self.update_no_space(now, &mut out.signals);
             return None;
         };
         self.begin_program(die, place, answer.mode, Reason::Host);
@@ -60,7 +60,7 @@ impl Ftl {
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
             if self.writes.units[slot].dropped {
-                self.release_dropped(slot, now, out);
+                self.release_dropped(slot, now, &mut out.tray);
                 continue;
             }
             self.bind_host(die, slot, Ppn(place.0 + bound), now, out);
@@ -71,7 +71,7 @@ impl Ftl {
     }
 
     /// Returns the number of dies that could take the next write now, without the one that takes this one.
-    fn others_idle(&self, signals: &kit::Signals) -> u32 {
+    fn others_idle(&self, signals: &Signals) -> u32 {
         match self.config.write_allocation {
             WriteAllocation::Pull => self.store.geometry.die_count.saturating_sub(signals.busy_dies + 1),
             WriteAllocation::Static | WriteAllocation::RoundRobin => 0,
@@ -87,14 +87,14 @@ impl Ftl {
             self.writes.pop(list);
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            self.release_dropped(slot, now, out);
+            self.release_dropped(slot, now, &mut out.tray);
         }
     }
 
-    pub(super) fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+    pub(super) fn release_dropped(&mut self, slot: u32, now: SimTime, tray: &mut Tray) {
         let accepted = self.writes.units[slot].accepted;
         self.writes.units.release(slot);
-        self.buffer_unit_done(accepted, now, out);
+        self.buffer_unit_done(accepted, now, tray);
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
@@ -174,7 +174,7 @@ impl Ftl {
         let block = self.space.take_for_lazy_erase(target.die, level)?;
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.lazy_erase(block, wanted, view));
         let shape = &self.store.geometry.shape;
-        Some(out.add(Operation {
+        Some(out.operations.add(Operation {
             kind: OperationKind::LazyErase,
             reason: Reason::Host,
             die: target.die,
@@ -219,12 +219,12 @@ impl Ftl {
             if self.needs.blocks {
                 self.call_policy(now, &out.signals, |policy, view| policy.opened(block, view));
             }
-            self.arm_retention(now, out);
+            self.arm_retention(now, &mut out.events);
         }
         self.space.close_full(&mut self.store, die, stream);
-        self.update_no_space(now, out);
+        self.update_no_space(now, &mut out.signals);
         let (_, unit) = geometry.split(first);
-        out.add(Operation {
+        out.operations.add(Operation {
             kind: OperationKind::Program,
             reason,
             die,
@@ -240,11 +240,11 @@ impl Ftl {
 
     /// Updates the drive-wide clock if dies with space for host data have appeared, or none is left.
     #[inline]
-    pub(super) fn update_no_space(&mut self, now: SimTime, out: &mut Outbox) {
+    pub(super) fn update_no_space(&mut self, now: SimTime, signals: &mut Signals) {
         let none = self.space.dies_with_space() == 0;
-        if none != out.signals.no_space {
-            out.signals.no_space = none;
-            out.signals.update_work(now);
+        if none != signals.no_space {
+            signals.no_space = none;
+            signals.update_work(now);
         }
     }
 }

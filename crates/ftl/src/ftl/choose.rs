@@ -38,7 +38,7 @@ impl Ftl {
             && let Some(program) = self.program_host(die, list, now, out)
         {
             if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
-                self.wake_one(out);
+                self.wake_one(&mut out.ready);
             }
             return Some(program);
         }
@@ -54,7 +54,7 @@ impl Ftl {
             return Some(step);
         }
         if self.config.write_allocation != WriteAllocation::Pull {
-            self.hand_over_if_full(die, list, out);
+            self.hand_over_if_full(die, list, &mut out.ready);
         }
         if self.needs.moves && !self.draining {
             self.offer_idle(die, now, out);
@@ -65,14 +65,14 @@ impl Ftl {
     /// Hands the waiting writes of a die over to the die with the most free blocks, if the die has no space and its
     /// collection can free none. Where the die of a write is chosen on arrival, a die may come to hold more than its
     /// share of the data, because overwrites and moved pages may go to other dies.
-    fn hand_over_if_full(&mut self, die: DieId, list: usize, out: &mut Outbox) {
+    fn hand_over_if_full(&mut self, die: DieId, list: usize, ready: &mut ReadyDies) {
         if self.writes.len(list) == 0 || self.space.has_space(die) || self.collectors[die.index()].victim.is_some() {
             return;
         }
         let others = (0..self.store.geometry.die_count).map(DieId).filter(|&other| self.space.has_space(other));
         let Some(other) = others.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))) else { return };
         self.writes.hand_over(list, other.index());
-        out.mark_ready(other);
+        ready.mark(other);
     }
 
     /// Begins the urgent and forced moves that the policy requires. Returns `None` if the die may choose its next
@@ -86,7 +86,7 @@ impl Ftl {
                 BeforeDispatch::Nothing(wake_at) => break wake_at,
             }
         };
-        self.arm_policy(wake_at, now, out);
+        self.arm_policy(wake_at, now, &mut out.events);
         self.update_hold(now, out);
         if self.moves.urgent == 0 {
             return None;
@@ -113,24 +113,24 @@ impl Ftl {
         out.signals.hold = hold;
         out.signals.update_work(now);
         if !hold {
-            (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+            out.ready.mark_all();
         }
     }
 
     /// Arms the policy's timer for `wake_at`, unless an earlier one is armed.
     #[inline]
-    fn arm_policy(&mut self, wake_at: Option<SimTime>, now: SimTime, out: &mut Outbox) {
+    fn arm_policy(&mut self, wake_at: Option<SimTime>, now: SimTime, events: &mut Events) {
         let Some(at) = wake_at else { return };
         if at > now && at < SimTime::FOREVER && self.policy_armed.is_none_or(|armed| armed > at || armed <= now) {
             self.policy_armed = Some(at);
-            out.events.push(at, Class::Timer, Event::Timer(Timer::Policy));
+            events.push(at, Class::Timer, Event::Timer(Timer::Policy));
         }
     }
 
     /// Asks the policy for the instant of its next call, and arms its timer.
     pub(super) fn ask_when_to_wake(&mut self, now: SimTime, out: &mut Outbox) {
         let wake_at = self.call_policy(now, &out.signals, |policy, view| policy.wake_at(view));
-        self.arm_policy(wake_at, now, out);
+        self.arm_policy(wake_at, now, &mut out.events);
     }
 
     /// Offers the policy the idle time of a die, in which it may have a page or a block moved.
@@ -153,7 +153,7 @@ impl Ftl {
         };
         match self.call_policy(now, &out.signals, |policy, view| policy.idle(&idle, view)) {
             Some(Relocation::Page(page_move)) => self.begin_move(page_move, false, now, out),
-            Some(Relocation::Block { block, reason }) => self.want_block(block, reason, out),
+            Some(Relocation::Block { block, reason }) => self.want_block(block, reason, &mut out.ready),
             None => {}
         }
         if !self.needs.idle_only {
@@ -164,7 +164,7 @@ impl Ftl {
     /// Queues a block for relocation at a policy's request; its die empties it when it has no work of higher priority.
     /// The request is dropped if the block holds no data or the die already has a block to empty: the policy is asked
     /// again later.
-    fn want_block(&mut self, block: BlockId, reason: Reason, out: &mut Outbox) {
+    fn want_block(&mut self, block: BlockId, reason: Reason, ready: &mut ReadyDies) {
         let die = self.store.geometry.die_of(block);
         let collector = &self.collectors[die.index()];
         let holds_data = matches!(self.store.block(block).state(), BlockState::Open | BlockState::Closed);
@@ -173,7 +173,7 @@ impl Ftl {
         }
         let erase_count = self.store.erase_count(block);
         self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason, urgent: false });
-        out.mark_ready(die);
+        ready.mark(die);
     }
 
     /// Begins a page move by reading the page where it is.
@@ -190,24 +190,24 @@ impl Ftl {
         let (block, unit) = self.store.geometry.split(page_move.from);
         if self.store.geometry.program_of(unit) >= u32::from(self.store.block(block).programmed) {
             // Its program has not completed: the controller still holds the data.
-            self.page_move_read(slot, out);
+            self.page_move_read(slot, &mut out.ready);
             return;
         }
-        let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot), now, out);
+        let operation = self.read_operation(page_move.from, page_move.reason, Owner::Page(slot), now, &out.signals);
         out.read(operation);
     }
 
     /// Makes a page move ready when its page is in the controller. The source stays pinned until the move is bound, so
     /// that its block cannot be erased and later data be mistaken for it.
-    pub(super) fn page_move_read(&mut self, slot: u32, out: &mut Outbox) {
+    pub(super) fn page_move_read(&mut self, slot: u32, ready: &mut ReadyDies) {
         self.moves.is_read(slot);
-        self.wake_one(out);
+        self.wake_one(ready);
     }
 
     /// Handles the deadline of a page move, which from now on takes precedence over host writes.
-    pub(super) fn page_move_due(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+    pub(super) fn page_move_due(&mut self, slot: u32, now: SimTime, ready: &mut ReadyDies) {
         if self.moves.mark_overdue(slot, now) {
-            self.wake_one(out);
+            self.wake_one(ready);
         }
     }
 
@@ -233,7 +233,7 @@ impl Ftl {
                     return Some(lazy_erase);
                 }
                 let Some(place) = self.space.advance(&mut self.store, &target, units_per_program, now) else {
-                    self.drop_stale_moves(out);
+                    self.drop_stale_moves(&mut out.ready);
                     return None;
                 };
                 self.begin_program(die, place, written_in, first.reason);
@@ -251,7 +251,7 @@ impl Ftl {
                     } else {
                         self.counters.relocation_skipped += 1;
                     }
-                    self.finish_move(slot, out);
+                    self.finish_move(slot, &mut out.ready);
                 }
                 if written_in != first.mode {
                     self.counters.retention_refusals += u64::from(bound);
@@ -259,7 +259,7 @@ impl Ftl {
                 return Some(self.finish_program(die, target.stream, bound, now, out));
             }
             self.moves.ready.pop_front();
-            self.finish_move(slot, out);
+            self.finish_move(slot, &mut out.ready);
             self.counters.relocation_skipped += 1;
         }
         None
@@ -267,20 +267,20 @@ impl Ftl {
 
     /// Ends waiting moves whose page was overwritten in the meantime. Waiting moves pin their source blocks, and the
     /// block whose erase would provide the space may be one of them.
-    fn drop_stale_moves(&mut self, out: &mut Outbox) {
+    fn drop_stale_moves(&mut self, ready: &mut ReadyDies) {
         for _ in 0..self.moves.ready.len() {
             let Some(slot) = self.moves.ready.pop_front() else { break };
             if self.still_valid(&self.moves.get(slot).page) {
                 self.moves.ready.push_back(slot);
             } else {
                 self.counters.relocation_skipped += 1;
-                self.finish_move(slot, out);
+                self.finish_move(slot, ready);
             }
         }
     }
 
-    pub(super) fn finish_move(&mut self, slot: u32, out: &mut Outbox) {
-        self.unpin(self.moves.get(slot).page.from, out);
+    pub(super) fn finish_move(&mut self, slot: u32, ready: &mut ReadyDies) {
+        self.unpin(self.moves.get(slot).page.from, ready);
         self.moves.end(slot);
     }
 

@@ -15,7 +15,7 @@ impl Ftl {
             }
             Owner::Page(slot) => {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
-                self.page_move_read(slot, out);
+                self.page_move_read(slot, &mut out.ready);
             }
             Owner::ProgramUnit => self.program_done(operation, ledger, now, out),
             Owner::FreeBlock => self.lazy_erase_done(operation),
@@ -44,13 +44,13 @@ impl Ftl {
     #[inline]
     pub(super) fn sensed(&mut self, ppn: Ppn, owner: Owner, out: &mut Outbox) {
         out.journal.note(|| Record::ReadSensed { ppn, owner });
-        self.unpin(ppn, out);
+        self.unpin(ppn, &mut out.ready);
     }
 
     #[inline]
-    pub(super) fn unpin(&mut self, ppn: Ppn, out: &mut Outbox) {
+    pub(super) fn unpin(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
         if let Some(block) = self.store.unpin(ppn) {
-            out.mark_ready(self.store.geometry.die_of(block));
+            ready.mark(self.store.geometry.die_of(block));
         }
     }
 
@@ -67,9 +67,9 @@ impl Ftl {
     }
 
     /// Handles the completion of an encoder job for a die's collection: the gathered units may be programmed.
-    pub fn collection_encoded(&mut self, die: DieId, out: &mut Outbox) {
+    pub fn collection_encoded(&mut self, die: DieId, ready: &mut ReadyDies) {
         self.collectors[die.index()].is_encoded();
-        out.mark_ready(die);
+        ready.mark(die);
     }
 
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
@@ -86,16 +86,16 @@ impl Ftl {
         let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
         for unit in &units[..bound] {
             if unit.superseded != NO_PLACE {
-                self.unpin(Ppn(unit.superseded), out);
+                self.unpin(Ppn(unit.superseded), &mut out.ready);
             }
             match unit.kind {
                 UnitKind::Host(command) => {
-                    out.parts.push(Part { command, ledger: *ledger, units: 0 });
-                    let part = out.parts.last_mut().expect("it was just added");
+                    out.tray.parts.push(Part { command, ledger: *ledger, units: 0 });
+                    let part = out.tray.parts.last_mut().expect("it was just added");
                     charge_wait(&mut part.ledger, &unit.waited);
                     part.ledger.charge(Cause::Rmw, unit.filled_in);
                 }
-                UnitKind::Buffered => self.buffer_unit_done(unit.accepted, now, out),
+                UnitKind::Buffered => self.buffer_unit_done(unit.accepted, now, &mut out.tray),
                 UnitKind::Moved => {}
             }
         }
@@ -103,9 +103,9 @@ impl Ftl {
     }
 
     /// Releases a unit of the write buffer, and completes flushes that waited for it last.
-    pub(super) fn buffer_unit_done(&mut self, accepted: u64, now: SimTime, out: &mut Outbox) {
+    pub(super) fn buffer_unit_done(&mut self, accepted: u64, now: SimTime, tray: &mut Tray) {
         self.unfinished -= 1;
-        out.buffer_released += 1;
+        tray.buffer_released += 1;
         for flush in &mut self.flushes {
             flush.outstanding -= u64::from(accepted <= flush.accepted);
         }
@@ -118,7 +118,7 @@ impl Ftl {
             let flush = self.flushes.swap_remove(index);
             let mut ledger = Ledger::default();
             ledger.charge(Cause::Order, now.since(flush.since));
-            out.parts.push(Part { command: flush.command, ledger, units: 0 });
+            tray.parts.push(Part { command: flush.command, ledger, units: 0 });
         }
     }
 
@@ -135,7 +135,7 @@ impl Ftl {
         if self.needs.blocks {
             self.call_policy(now, &out.signals, |policy, view| policy.erased(block, view));
         }
-        self.update_no_space(now, out);
+        self.update_no_space(now, &mut out.signals);
         if self.wear_rule.moves_data() && operation.reason != Reason::Wear {
             self.level_wear(die, block);
         }
@@ -167,13 +167,13 @@ impl Ftl {
         match timer {
             Timer::Retention => self.retention_due(now, out),
             Timer::Idle { die, delay } => self.idle_timer_fired(die, delay, now, out),
-            Timer::Move(slot) => self.page_move_due(slot, now, out),
+            Timer::Move(slot) => self.page_move_due(slot, now, &mut out.ready),
             // A timer that was armed before the policy requested an earlier call is obsolete. It is ignored, or each
             // obsolete timer would leave another one behind.
             Timer::Policy if self.policy_armed.is_some_and(|armed| armed > now) => {}
             Timer::Policy => {
                 self.policy_armed = None;
-                (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+                out.ready.mark_all();
             }
             Timer::Flush => self.buffer_idle(now, out),
         }
@@ -189,7 +189,7 @@ impl Ftl {
         }
         let due = self.last_write + after;
         if now >= due {
-            self.program_accepted(out);
+            self.program_accepted(&mut out.ready);
         } else {
             self.flush_armed = true;
             out.events.push(due, Class::Timer, Event::Timer(Timer::Flush));
@@ -204,23 +204,23 @@ impl Ftl {
             let die = self.store.geometry.die_of(block);
             let erase_count = self.store.erase_count(block);
             self.collectors[die.index()].want(RelocationRequest { block, erase_count, reason: Reason::Reprogram, urgent });
-            out.mark_ready(die);
+            out.ready.mark(die);
         }
-        self.arm_retention(now, out);
+        self.arm_retention(now, &mut out.events);
     }
 
-    pub(crate) fn arm_retention(&mut self, now: SimTime, out: &mut Outbox) {
+    pub(crate) fn arm_retention(&mut self, now: SimTime, events: &mut Events) {
         let Some(at) = self.retention.next_due(&self.store) else { return };
         if self.retention.must_arm(at) {
-            out.events.push(at.max(now), Class::Timer, Event::Timer(Timer::Retention));
+            events.push(at.max(now), Class::Timer, Event::Timer(Timer::Retention));
         }
     }
 
     /// Begins a shutdown: all waiting writes are programmed, and the policy may have its pages moved.
-    pub fn begin_shutdown(&mut self, out: &mut Outbox) {
+    pub fn begin_shutdown(&mut self, ready: &mut ReadyDies) {
         self.draining = true;
-        self.program_accepted(out);
-        (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+        self.program_accepted(ready);
+        ready.mark_all();
     }
 
     /// Advances a shutdown: begins the next page move that the policy requires, if a die is available. Returns true
@@ -237,11 +237,10 @@ impl Ftl {
 
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.
     pub fn adopt(&mut self, now: SimTime, out: &mut Outbox) {
-        let signals = out.signals.clone();
-        self.call_policy(now, &signals, |policy, view| policy.adopt(view));
+        self.call_policy(now, &out.signals, |policy, view| policy.adopt(view));
         self.retention.adopt(&self.store);
-        self.arm_retention(now, out);
-        self.update_no_space(now, out);
+        self.arm_retention(now, &mut out.events);
+        self.update_no_space(now, &mut out.signals);
         if self.needs.moves {
             self.ask_when_to_wake(now, out);
         }
@@ -251,7 +250,7 @@ impl Ftl {
     pub(crate) fn call_policy<T>(
         &mut self,
         now: SimTime,
-        signals: &kit::Signals,
+        signals: &Signals,
         call: impl FnOnce(&mut dyn ModePolicy, &mut View<'_>) -> T,
     ) -> T {
         let mut view = View {

@@ -6,15 +6,15 @@ use crate::policy::Backup;
 impl Ftl {
     /// Handles a power failure of a drive at rest: the policy loses the volatile state that it cannot save. The map and
     /// the state that the policy declared are assumed to be saved \[A\].
-    pub fn power_fails(&mut self, now: SimTime, out: &Outbox) -> Option<Backup> {
-        self.call_policy(now, &out.signals, |policy, view| policy.power_fails(view))
+    pub fn power_fails(&mut self, now: SimTime, signals: &Signals) -> Option<Backup> {
+        self.call_policy(now, signals, |policy, view| policy.power_fails(view))
     }
 
     /// Handles the return of power: all dies look for work. Blocks whose limit has passed in the meantime are moved
     /// like all others that are due; their lateness does not count as a miss.
-    pub fn power_is_back(&mut self, now: SimTime, out: &mut Outbox) {
+    pub fn power_is_back(&mut self, now: SimTime, ready: &mut ReadyDies) {
         self.retention.power_is_back(now);
-        (0..self.store.geometry.die_count).for_each(|die| out.mark_ready(DieId(die)));
+        ready.mark_all();
     }
 
     /// Returns the blocks with data that has been kept beyond its retention limit.

@@ -13,7 +13,7 @@ impl Ftl {
     /// Returns the slot of the next operation of this die's collection. `for_space`: if no block is being emptied, a
     /// victim may be chosen to gain space.
     pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<u32> {
-        if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, out) {
+        if self.collectors[die.index()].victim.is_none() && !self.begin_collection(die, for_space, now, &out.signals) {
             return None;
         }
         let units_per_program = self.store.geometry.units_per_program as usize;
@@ -42,7 +42,7 @@ impl Ftl {
 
     /// Begins to empty a block: one whose relocation was requested, or, for space, the choice of the victim rule or the
     /// policy. Returns false if there is none.
-    pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> bool {
+    pub(super) fn begin_collection(&mut self, die: DieId, for_space: bool, now: SimTime, signals: &Signals) -> bool {
         while let Some(RelocationRequest { block, erase_count, reason, urgent }) = self.collectors[die.index()].next_request() {
             if self.store.erase_count(block) != erase_count {
                 continue;
@@ -51,7 +51,7 @@ impl Ftl {
                 self.space.close(&mut self.store, die, block);
             }
             if self.store.block(block).state() == BlockState::Closed {
-                self.begin_taken(die, &self.collection_of(block, reason, false), urgent, now, out);
+                self.begin_taken(die, &self.collection_of(block, reason, false), urgent, now, signals);
                 return true;
             }
         }
@@ -59,10 +59,10 @@ impl Ftl {
         if !for_space {
             return false;
         }
-        let Some(block) = self.choose_victim(die, now, out) else { return false };
+        let Some(block) = self.choose_victim(die, now, signals) else { return false };
         self.counters.collections += 1;
-        let background = self.collectors[die.index()].in_background && out.signals.queued_write_pages == 0;
-        self.begin_taken(die, &self.collection_of(block, Reason::Gc, background), false, now, out);
+        let background = self.collectors[die.index()].in_background && signals.queued_write_pages == 0;
+        self.begin_taken(die, &self.collection_of(block, Reason::Gc, background), false, now, signals);
         true
     }
 
@@ -71,9 +71,9 @@ impl Ftl {
         Collection { block, reason, background, valid: u32::from(self.store.block(block).valid) }
     }
 
-    fn begin_taken(&mut self, die: DieId, taken: &Collection, urgent: bool, now: SimTime, out: &Outbox) {
+    fn begin_taken(&mut self, die: DieId, taken: &Collection, urgent: bool, now: SimTime, signals: &Signals) {
         self.take_victim(die, taken, urgent);
-        self.call_policy(now, &out.signals, |policy, view| policy.collecting(taken, view));
+        self.call_policy(now, signals, |policy, view| policy.collecting(taken, view));
     }
 
     pub(crate) fn take_victim(&mut self, die: DieId, taken: &Collection, urgent: bool) {
@@ -81,7 +81,7 @@ impl Ftl {
         self.collectors[die.index()].begin(taken, self.store.geometry.first_of(taken.block), urgent);
     }
 
-    pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<BlockId> {
+    pub(super) fn choose_victim(&mut self, die: DieId, now: SimTime, signals: &Signals) -> Option<BlockId> {
         let mode_count = self.parameters.facts.write_modes.len() as u8;
         if !self.needs.scores {
             let mut candidates = Candidates { store: &self.store, die, now, mode_count, rng: &mut self.rng };
@@ -96,7 +96,7 @@ impl Ftl {
             .collect();
         let scored: Vec<(f64, BlockId)> = candidates
             .iter()
-            .map(|candidate| (self.call_policy(now, &out.signals, |policy, view| policy.score(candidate, view)), candidate.block))
+            .map(|candidate| (self.call_policy(now, signals, |policy, view| policy.score(candidate, view)), candidate.block))
             .collect();
         scored.into_iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, block)| block)
     }
@@ -133,7 +133,7 @@ impl Ftl {
             self.store.pin(ppn);
             self.collectors[die.index()].in_read.push(ppn);
             if self.needs.page_scope {
-                let of_page = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, out);
+                let of_page = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, &out.signals);
                 mode = self.slower(mode, of_page);
             }
             at = Ppn(ppn.0 + 1);
@@ -141,7 +141,7 @@ impl Ftl {
         let collector = &mut self.collectors[die.index()];
         collector.cursor = row_end;
         collector.reading = true;
-        out.add(Operation {
+        out.operations.add(Operation {
             kind: OperationKind::Read,
             reason,
             die,
@@ -159,7 +159,7 @@ impl Ftl {
     /// no new code.
     pub(super) fn copy_back(&mut self, die: DieId, from: Ppn, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let reason = self.collectors[die.index()].reason;
-        let written_in = self.relocation_mode(die, &[from], now, out)?;
+        let written_in = self.relocation_mode(die, &[from], now, &out.signals)?;
         let geometry = self.store.geometry;
         let group = geometry.group_of(geometry.block_of(from));
         if self.lacks_code(geometry.block_of(from), written_in) {
@@ -202,11 +202,11 @@ impl Ftl {
         let reason = self.collectors[die.index()].reason;
         let units_per_program = self.store.geometry.units_per_program;
         let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);
-        let wanted = self.relocation_mode(die, &gathered[..gathered.len().min(units_per_program as usize)], now, out);
+        let wanted = self.relocation_mode(die, &gathered[..gathered.len().min(units_per_program as usize)], now, &out.signals);
         self.collectors[die.index()].gathered = gathered;
         let wanted = wanted?;
         let count = self.collectors[die.index()].gathered.len().min(units_per_program as usize) as u32;
-        if self.submit_for_encoding(die, wanted, count, out) {
+        if self.submit_for_encoding(die, wanted, count, &mut out.tray) {
             return None;
         }
         let mode = self.block_mode(wanted);
@@ -262,21 +262,21 @@ impl Ftl {
     /// Returns true if the first `count` gathered units must pass an encoder before they can be programmed in a mode,
     /// and submits to it those that it has not encoded yet. The die remains free for other work: a code that takes time
     /// does not delay host writes (slide *Retention-Aware Architecture*).
-    fn submit_for_encoding(&mut self, die: DieId, mode: ModeId, count: u32, out: &mut Outbox) -> bool {
+    fn submit_for_encoding(&mut self, die: DieId, mode: ModeId, count: u32, tray: &mut Tray) -> bool {
         let Some(victim) = self.collectors[die.index()].victim else { return false };
         if self.parameters.facts.encode_times[mode.index()] == Nanos::ZERO || !self.lacks_code(victim, mode) {
             return false;
         }
         let missing = self.collectors[die.index()].encode(self.parameters.facts.codes[mode.index()], count as usize);
         if missing > 0 {
-            out.encodings.push(Encoding { die, mode, units: missing as u32 });
+            tray.encodings.push(Encoding { die, mode, units: missing as u32 });
         }
         missing > 0
     }
 
     /// Returns the mode in which the policy has gathered units moved, or that of old data if the policy's mode cannot
     /// be granted.
-    fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, out: &Outbox) -> Option<ModeId> {
+    fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, signals: &Signals) -> Option<ModeId> {
         let collection = self.collectors[die.index()].collection()?;
         let mut units = std::mem::take(&mut self.scratch);
         units.clear();
@@ -284,7 +284,7 @@ impl Ftl {
             units.extend(gathered.iter().map(|&ppn| self.store.lpn_at(ppn)));
         }
         let moving = Moving { collection, units: &units };
-        let mode = self.call_policy(now, &out.signals, |policy, view| policy.relocate(&moving, view));
+        let mode = self.call_policy(now, signals, |policy, view| policy.relocate(&moving, view));
         self.scratch = units;
         let granted = self.granted(mode);
         if granted != mode {
@@ -340,7 +340,7 @@ impl Ftl {
         let mode = self.call_policy(now, &out.signals, |policy, view| policy.erase(&collection, view));
         self.store.begin_erase(victim);
         let shape = &self.store.geometry.shape;
-        Some(out.add(Operation {
+        Some(out.operations.add(Operation {
             kind: OperationKind::Erase,
             reason: self.collectors[die.index()].reason,
             die,

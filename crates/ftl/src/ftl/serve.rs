@@ -29,7 +29,7 @@ impl Ftl {
                 continue;
             };
             self.store.pin(ppn);
-            let mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, out);
+            let mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, &out.signals);
             let (block, unit) = geometry.split(ppn);
             let row = geometry.row_of(unit);
             if let Some(operation) = &mut open {
@@ -65,7 +65,7 @@ impl Ftl {
         }
         if at_once > 0 {
             parts += 1;
-            out.parts.push(Part { command, ledger: Ledger::default(), units: at_once });
+            out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once });
         }
         parts
     }
@@ -85,7 +85,7 @@ impl Ftl {
         let mut mode = self.read_modes[usize::from(record.mode()) % 16];
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
         if self.needs.reads {
-            mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, out);
+            mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, &out.signals);
         }
         let owner = Owner::Command(command);
         out.read(Operation {
@@ -106,9 +106,9 @@ impl Ftl {
     /// Returns the mode in which a unit on flash is read: the policy's answer, or the one that the block's write mode
     /// requires.
     #[inline]
-    pub(super) fn read_mode(&mut self, read: &UnitRead, now: SimTime, out: &Outbox) -> ModeId {
+    pub(super) fn read_mode(&mut self, read: &UnitRead, now: SimTime, signals: &Signals) -> ModeId {
         let answer = if self.needs.reads {
-            self.call_policy(now, &out.signals, |policy, view| policy.read_issued(read, view)).mode
+            self.call_policy(now, signals, |policy, view| policy.read_issued(read, view)).mode
         } else {
             None
         };
@@ -173,7 +173,7 @@ impl Ftl {
         let code = self.store.l2p.get(lpn.index());
         if let (true, Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
-            out.buffer_released += 1;
+            out.tray.buffer_released += 1;
             out.journal.note(|| Record::Buffered { command, lpn, slot });
             return;
         }
@@ -201,12 +201,19 @@ impl Ftl {
     /// Issues the read that supplies the part of a unit that the host did not write.
     pub(super) fn push_fill(&mut self, slot: u32, ppn: Ppn, now: SimTime, out: &mut Outbox) {
         self.store.pin(ppn);
-        let operation = self.read_operation(ppn, Reason::Rmw, Owner::PartialRead(slot), now, out);
+        let operation = self.read_operation(ppn, Reason::Rmw, Owner::PartialRead(slot), now, &out.signals);
         out.read(operation);
     }
 
-    pub(super) fn read_operation(&mut self, ppn: Ppn, reason: Reason, owner: Owner, now: SimTime, out: &Outbox) -> Operation {
-        let mode = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, out);
+    pub(super) fn read_operation(
+        &mut self,
+        ppn: Ppn,
+        reason: Reason,
+        owner: Owner,
+        now: SimTime,
+        signals: &Signals,
+    ) -> Operation {
+        let mode = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, signals);
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(ppn);
         Operation {
@@ -238,9 +245,9 @@ impl Ftl {
         self.writes.push(list, slot, now, &out.signals.clock);
         if self.may_pull(list, now) {
             if self.config.write_allocation == WriteAllocation::Pull {
-                self.wake_one(out);
+                self.wake_one(&mut out.ready);
             } else if self.is_idle(DieId(list as u32)) {
-                out.mark_ready(DieId(list as u32));
+                out.ready.mark(DieId(list as u32));
             }
         }
         // The timer is armed even if a program can be made now: units left over from it would otherwise wait for a
@@ -278,7 +285,7 @@ impl Ftl {
     /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
     /// all of them, so that they gain some.
     #[inline]
-    pub(super) fn wake_one(&mut self, out: &mut Outbox) {
+    pub(super) fn wake_one(&mut self, ready: &mut ReadyDies) {
         let count = self.rank_of.len() as u32;
         let mut rank = self.next_rank;
         let mut left = count;
@@ -303,7 +310,7 @@ impl Ftl {
                 self.next_rank = next;
                 // Marked busy, so that the next write wakes another die.
                 self.set_busy(die);
-                out.mark_ready(die);
+                ready.mark(die);
                 return;
             }
             without_room = true;
@@ -311,17 +318,17 @@ impl Ftl {
             left -= 1;
         }
         if without_room {
-            (0..count).map(DieId).filter(|&die| self.is_idle(die)).for_each(|die| out.mark_ready(die));
+            (0..count).map(DieId).filter(|&die| self.is_idle(die)).for_each(|die| ready.mark(die));
         }
     }
 
     /// Handles the start of an operation that was not pulled: the die is busy, and another idle die is woken for the
     /// waiting writes that this one may have been woken for.
     #[inline]
-    pub fn die_started(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+    pub fn die_started(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
         self.set_busy(die);
         if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
-            self.wake_one(out);
+            self.wake_one(ready);
         }
     }
 
@@ -340,7 +347,7 @@ impl Ftl {
 
     /// Marks a die as idle: it may be woken for the next write, and for background work later.
     #[inline]
-    pub fn set_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
+    pub fn set_idle(&mut self, die: DieId, now: SimTime, events: &mut Events) {
         let rank = self.rank_of[die.index()] as usize;
         let word = &mut self.idle_ranks[rank / 64];
         if *word >> (rank % 64) & 1 == 1 {
@@ -348,7 +355,7 @@ impl Ftl {
         }
         *word |= 1 << (rank % 64);
         self.idle_since[die.index()] = now;
-        IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, out));
+        IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, events));
     }
 
     /// Returns the idle time after which a die is asked for background work; `None` if it need not be asked.
@@ -364,14 +371,14 @@ impl Ftl {
 
     /// Ensures that a timer is pending for the end of an idle die's delay or for an earlier instant; an early timer
     /// arms the next one. A die has at most one timer for each delay, however often it becomes idle.
-    fn arm_idle(&mut self, die: DieId, delay: IdleDelay, out: &mut Outbox) {
+    fn arm_idle(&mut self, die: DieId, delay: IdleDelay, events: &mut Events) {
         if self.idle_armed[delay as usize][die.index()] {
             return;
         }
         let Some(after) = self.idle_delay(die, delay) else { return };
         self.idle_armed[delay as usize][die.index()] = true;
         let at = self.idle_since[die.index()] + after;
-        out.events.push(at, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
+        events.push(at, Class::Timer, Event::Timer(Timer::Idle { die, delay }));
     }
 
     /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
@@ -380,11 +387,11 @@ impl Ftl {
         let Some(after) = self.idle_delay(die, delay).filter(|_| self.is_idle(die)) else { return };
         let idle_for = now.since(self.idle_since[die.index()]);
         if idle_for < after {
-            self.arm_idle(die, delay, out);
+            self.arm_idle(die, delay, &mut out.events);
             return;
         }
         self.collectors[die.index()].in_background |= self.config.gc_idle_after.is_some_and(|after| idle_for >= after);
-        out.mark_ready(die);
+        out.ready.mark(die);
     }
 
     /// Deallocates whole units.
@@ -407,7 +414,7 @@ impl Ftl {
             };
             if let Some(ppn) = place {
                 self.store.invalidate(ppn);
-                self.wake_if_emptied(ppn, out);
+                self.wake_if_emptied(ppn, &mut out.ready);
             }
             out.journal.note(|| Record::Trimmed { lpn });
             if self.needs.dropped {
@@ -417,10 +424,10 @@ impl Ftl {
     }
 
     /// Wakes the die of a victim that has lost a valid unit: it may be ready to be erased.
-    pub(super) fn wake_if_emptied(&mut self, ppn: Ppn, out: &mut Outbox) {
+    pub(super) fn wake_if_emptied(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
         let block = self.store.geometry.block_of(ppn);
         if self.store.block(block).state() == BlockState::Victim {
-            out.mark_ready(self.store.geometry.die_of(block));
+            ready.mark(self.store.geometry.die_of(block));
         }
     }
 
@@ -428,25 +435,25 @@ impl Ftl {
     /// have completed.
     pub fn flush(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) {
         if self.unfinished == 0 {
-            out.parts.push(Part { command, ..Part::default() });
+            out.tray.parts.push(Part { command, ..Part::default() });
             return;
         }
         let accepted = self.writes.accepted();
         self.flushes.push(PendingFlush { command, accepted, outstanding: self.unfinished, since: now });
-        self.program_accepted(out);
+        self.program_accepted(&mut out.ready);
     }
 
     /// Allows incomplete program units for everything accepted so far, and wakes dies for it.
-    pub(super) fn program_accepted(&mut self, out: &mut Outbox) {
+    pub(super) fn program_accepted(&mut self, ready: &mut ReadyDies) {
         self.flush_until = self.writes.accepted();
         for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {
             if self.writes.len(list) == 0 {
                 continue;
             }
             if self.config.write_allocation == WriteAllocation::Pull {
-                self.wake_one(out);
+                self.wake_one(ready);
             } else {
-                out.mark_ready(DieId(list as u32));
+                ready.mark(DieId(list as u32));
             }
         }
     }
@@ -493,15 +500,15 @@ mod tests {
     fn check(ftl: &mut Ftl, idle: &[DieId], out: &mut Outbox) {
         let count = ftl.die_at.len();
         (0..count).for_each(|die| ftl.set_busy(DieId(die as u32)));
-        idle.iter().for_each(|&die| ftl.set_idle(die, SimTime(0), out));
+        idle.iter().for_each(|&die| ftl.set_idle(die, SimTime(0), &mut out.events));
         let mut idle = idle.to_vec();
         for _ in 0..3 {
             let start = ftl.next_rank as usize;
             let mut ranks = (start..start + count).map(|rank| ftl.die_at[rank % count]);
             let next = ranks.find(|die| idle.contains(die) && ftl.space.has_space(*die));
-            ftl.wake_one(out);
-            let mut woken: Vec<DieId> = out.ready.drain(..).collect();
-            woken.iter().for_each(|&die| out.unmark_ready(die));
+            ftl.wake_one(&mut out.ready);
+            let mut woken: Vec<DieId> = (0..).map_while(|index| out.ready.take(index)).collect();
+            out.ready.clear();
             woken.sort_unstable();
             if let Some(next) = next {
                 idle.retain(|die| *die != next);

@@ -1,0 +1,38 @@
+//! The tray: results and requests of one stage that the router passes on to another stage at once.
+
+use crate::cause::Ledger;
+use crate::ids::CommandId;
+use crate::operation::Encoding;
+
+/// A completed part of a host command, with its latency by cause since the command was admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The command.
+    pub command: CommandId,
+    /// Time of the part by cause.
+    pub ledger: Ledger,
+    /// Mapping units of data that the part transfers to the host; 0 if none.
+    pub units: u32,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Part { command: CommandId(0), ledger: Ledger::default(), units: 0 }
+    }
+}
+
+/// Items on their way from one stage to another. The router empties the tray after each call of a stage. Vectors are
+/// reused; nothing is allocated once they have grown to the size that a run needs.
+#[derive(Clone, Debug, Default)]
+pub struct Tray {
+    /// From `flash` to `ftl`: slots of completed flash operations.
+    pub done: Vec<u32>,
+    /// From `ftl` to `flash`: slots of flash reads to push to their dies.
+    pub reads: Vec<u32>,
+    /// From `ftl` to `host`: completed parts of commands.
+    pub parts: Vec<Part>,
+    /// From `ftl` to `flash`: units of collections that must be encoded before they are programmed.
+    pub encodings: Vec<Encoding>,
+    /// From `ftl` to `host`: number of mapping units that left the write buffer.
+    pub buffer_released: u32,
+}
