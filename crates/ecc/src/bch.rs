@@ -1,6 +1,6 @@
 //! BCH codes: the errors that they correct and the parity that they need.
 
-use crate::code::BlockCode;
+use crate::block_code::BlockCode;
 use crate::units::bits_as_bytes;
 use kit::{Bytes, Problems};
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ impl BlockCode for Bch {
 mod tests {
     use super::*;
     use crate::binomial::{any_of, ln_tail, rate_for_tail};
-    use crate::code::Layout;
+    use crate::block_code::Layout;
 
     fn code(data_bytes: u64, t: u64) -> Bch {
         Bch { data_bits: data_bytes * 8, t }

@@ -1,6 +1,6 @@
 //! Decoders that work in parallel, and codewords that share the stages of a decoder.
 
-use crate::code::BlockCode;
+use crate::block_code::BlockCode;
 use crate::latency::{Decoder, STAGES, StageTimes};
 use kit::{Nanos, Problems, SimTime};
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! Time of encoding and decoding, from the cycles of the stages of a machine.
 
-use crate::code::BlockCode;
+use crate::block_code::BlockCode;
 use kit::{Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

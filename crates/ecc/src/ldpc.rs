@@ -1,7 +1,7 @@
 //! LDPC codes, described by the error rates that they correct.
 
 use crate::binomial::errors_for_tail;
-use crate::code::BlockCode;
+use crate::block_code::BlockCode;
 use crate::units::bits_as_bytes;
 use kit::{Bytes, Problems};
 use schemars::JsonSchema;
@@ -72,7 +72,7 @@ impl BlockCode for Ldpc {
     }
 
     /// Returns the equivalent number of errors, which may be fractional. Each call finds it by bisection;
-    /// [`crate::code::Prepared`] stores it.
+    /// [`crate::block_code::Prepared`] stores it.
     fn correctable(&self, levels: u32) -> f64 {
         errors_for_tail(self.codeword_bits(), self.rated(levels), self.failure_at_limit)
     }

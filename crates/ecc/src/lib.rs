@@ -1,13 +1,14 @@
 //! Error correction as a pure model: the errors that a code corrects, and its cost in spare area and time.
 //!
-//! [`binomial`] has exact tails of the number of errors in a codeword, and [`sample`] draws that number. [`code`] is
-//! the interface of every code; [`bch`] and [`ldpc`] are the codes, and [`codec`] has real encoders and decoders of
-//! them. [`latency`] is the time of encoding and decoding, [`engine`] the sharing of decoders by the codewords of a
-//! page. [`plan`] is the recovery of a read whose decoding fails, with its cost; [`regulator`] is the cost of finer
-//! sensing and finer programming.
+//! [`binomial`] has exact tails of the number of errors in a codeword, and [`sample`] draws that number. [`block_code`]
+//! is the contract of every code, [`bch`] and [`ldpc`] are the codes, and [`code`] is the one that a description names;
+//! [`codec`] has real encoders and decoders of them. [`latency`] is the time of encoding and decoding, [`engine`] the
+//! sharing of decoders by the codewords of a page. [`plan`] is the recovery of a read whose decoding fails, with its
+//! cost; [`regulator`] is the cost of finer sensing and finer programming.
 
 pub mod bch;
 pub mod binomial;
+pub mod block_code;
 pub mod code;
 pub mod codec;
 pub mod engine;
@@ -19,7 +20,8 @@ pub mod sample;
 mod units;
 
 pub use bch::Bch;
-pub use code::{BlockCode, Code, Layout, Prepared};
+pub use block_code::{BlockCode, Layout, Prepared};
+pub use code::Code;
 pub use engine::{Engine, Pipeline};
 pub use latency::{BchDecoder, Decoder, Encoder, LdpcDecoder, StageTimes};
 pub use ldpc::Ldpc;

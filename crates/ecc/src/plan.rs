@@ -1,6 +1,6 @@
 //! Recovery of a read whose decoding fails, and its average cost.
 
-use crate::code::BlockCode;
+use crate::block_code::BlockCode;
 use crate::regulator::{Regulator, transfers};
 use kit::{Nanos, Problems};
 use schemars::JsonSchema;

@@ -1,8 +1,9 @@
 //! The `[flash]` section of a drive's description.
 
+use crate::interface::{Interface, Phases};
 use crate::modes::{EncoderConfig, EraseModeConfig, ReadModeConfig, WriteModeConfig};
+use crate::per_page_type::PerPageType;
 use crate::scheduler::SchedulerConfig;
-use crate::timing::Phases;
 use kit::{Bytes, Geometry, Nanos, Problems, Shape, TransferRate, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,64 +26,6 @@ impl CellType {
     /// Returns the bits per cell, which is the number of page types.
     pub fn bits(self) -> u32 {
         self as u32 + 1
-    }
-}
-
-/// Electrical interface of the channel, which determines command, address and turn-around times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Interface {
-    /// Asynchronous single data rate, ONFI 1.0 timing mode 5, up to 50 MT/s.
-    Sdr,
-    /// Source-synchronous, ONFI 2.x, up to 200 MT/s.
-    NvDdr,
-    /// ONFI 3.x, up to 533 MT/s.
-    NvDdr2,
-    /// ONFI 4.x and later (NV-DDR3, NV-LPDDR4), up to 4800 MT/s; rates above 2400 MT/s are recalled, not checked.
-    NvDdr3,
-}
-
-impl Interface {
-    /// Returns the highest transfer rate of the interface.
-    pub fn fastest(self) -> TransferRate {
-        TransferRate(
-            1_000_000
-                * match self {
-                    Interface::Sdr => 50,
-                    Interface::NvDdr => 200,
-                    Interface::NvDdr2 => 533,
-                    Interface::NvDdr3 => 4800,
-                },
-        )
-    }
-}
-
-/// One time for all page types of a cell, or one for each (LSB first). The retention limit of a write mode has the same
-/// form, with one time for each wear class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum PerPageType {
-    /// One time for all page types.
-    One(Nanos),
-    /// One time for each page type.
-    Each(Vec<Nanos>),
-}
-
-impl PerPageType {
-    /// Returns the time of a page type.
-    pub fn of(&self, page_type: u32) -> Nanos {
-        match self {
-            PerPageType::One(time) => *time,
-            PerPageType::Each(times) => times[page_type as usize % times.len()],
-        }
-    }
-
-    /// Returns all times given.
-    pub fn all(&self) -> &[Nanos] {
-        match self {
-            PerPageType::One(time) => std::slice::from_ref(time),
-            PerPageType::Each(times) => times,
-        }
     }
 }
 

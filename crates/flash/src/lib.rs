@@ -11,18 +11,22 @@ mod counters;
 mod die;
 mod encoder;
 mod engine;
+mod interface;
 mod modes;
+mod per_page_type;
 mod per_wear;
 pub mod scheduler;
 mod timing;
 
-pub use config::{CellType, FlashConfig, Interface, PerPageType, Suspension, TimeDistribution};
+pub use config::{CellType, FlashConfig, Suspension, TimeDistribution};
 pub use counters::{Counters, Utilisation};
 pub use engine::{Dispatch, Flash, Snapshot};
+pub use interface::{Interface, Phases};
 pub use modes::{
     DeriveErase, DeriveRead, DeriveWrite, DpesMode, EncoderConfig, EraseModeConfig, Levels, ReadModeConfig, WriteDerivation,
     WriteModeConfig,
 };
+pub use per_page_type::PerPageType;
 pub use per_wear::{EraseWear, PerWear};
 pub use scheduler::SchedulerConfig;
-pub use timing::{Phases, Timing};
+pub use timing::Timing;

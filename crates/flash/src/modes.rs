@@ -1,7 +1,7 @@
 //! The tables of write, erase and read modes in a drive's description. A mode is given in numbers, or derived from the
 //! model of the cell.
 
-use crate::config::PerPageType;
+use crate::per_page_type::PerPageType;
 use crate::per_wear::PerWear;
 use kit::{Nanos, Rate, wear_class};
 use schemars::JsonSchema;

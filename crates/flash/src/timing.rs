@@ -11,73 +11,9 @@
 //! The channel is held through tWB and tRR as well. Known error: the preamble of a data burst (tRPRE + tDQSRE, 30 ns)
 //! is assumed to pass within tRR and is not added.
 
-use crate::config::{FlashConfig, Interface};
+use crate::config::FlashConfig;
+use crate::interface::Phases;
 use kit::{Bytes, Nanos, Operation, OperationKind, UNIT_BYTES};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Times of the interface's phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Phases {
-    /// tCS: chip select before the first cycle.
-    pub t_cs: Nanos,
-    /// One command or address cycle: tWC (SDR, NV-DDR2 and later) or tCAD (NV-DDR).
-    pub t_cycle: Nanos,
-    /// tADL: last address cycle to first data.
-    pub t_adl: Nanos,
-    /// tWB: last cycle to busy.
-    pub t_wb: Nanos,
-    /// tRR: ready to first data out.
-    pub t_rr: Nanos,
-    /// tCCS: change of column to data, once for each further plane of a transfer.
-    pub t_ccs: Nanos,
-    /// tWPST + tWPSTH: end of a data-in burst.
-    pub t_wpst: Nanos,
-    /// tDBSY: dummy busy between the planes of a multi-plane operation.
-    pub t_dbsy: Nanos,
-}
-
-impl Phases {
-    /// Returns the times of an interface (FACTS 5.5).
-    pub fn of(interface: Interface) -> Phases {
-        let ns = Nanos;
-        match interface {
-            // ONFI SDR timing mode 5.
-            Interface::Sdr => Phases {
-                t_cs: ns(15),
-                t_cycle: ns(20),
-                t_adl: ns(400),
-                t_wb: ns(100),
-                t_rr: ns(20),
-                t_ccs: ns(500),
-                t_wpst: ns(0),
-                t_dbsy: ns(500),
-            },
-            // ONFI NV-DDR, all modes: command and address cycles take tCAD; the end of a burst is taken as tWRCK.
-            Interface::NvDdr => Phases {
-                t_cs: ns(20),
-                t_cycle: ns(45),
-                t_adl: ns(400),
-                t_wb: ns(100),
-                t_rr: ns(20),
-                t_ccs: ns(500),
-                t_wpst: ns(20),
-                t_dbsy: ns(500),
-            },
-            Interface::NvDdr2 | Interface::NvDdr3 => Phases {
-                t_cs: ns(20),
-                t_cycle: ns(25),
-                t_adl: ns(70),
-                t_wb: ns(100),
-                t_rr: ns(20),
-                t_ccs: ns(300),
-                t_wpst: ns(21),
-                t_dbsy: ns(500),
-            },
-        }
-    }
-}
 
 /// All durations of operations, computed once.
 #[derive(Clone, Debug)]

@@ -5,6 +5,9 @@
 //! known. [`question`] defines the questions, in JSON, and [`answer`] has one file for each question.
 
 pub mod answer;
+mod code_file;
+mod measurements;
+mod notation;
 pub mod parameter;
 pub mod part;
 pub mod parts;
@@ -12,5 +15,5 @@ pub mod question;
 pub mod reference;
 
 pub use answer::ask;
-pub use answer::code::limits_of as measured_code;
+pub use code_file::limits_of as measured_code;
 pub use part::Part;

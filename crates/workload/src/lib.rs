@@ -3,12 +3,14 @@
 pub mod analysis;
 pub mod fio;
 pub mod generator;
+mod input;
 pub mod lookalike;
 pub mod open;
 pub mod request;
 pub mod synthetic;
 pub mod trace;
 
-pub use open::{Input, Opener, Options, open};
+pub use input::{Input, Opener};
+pub use open::{Options, open};
 pub use request::{Job, Limits, Pacing, Request, Source, Workload};
 pub use trace::lines::decompressed;

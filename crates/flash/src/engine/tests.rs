@@ -1,11 +1,11 @@
 //! Dies and channels by themselves, event by event.
 
 use super::*;
-use crate::config::PerPageType;
 use crate::config::tests::example;
+use crate::interface::Phases;
 use crate::modes::EncoderConfig;
+use crate::per_page_type::PerPageType;
 use crate::scheduler::SchedulerConfig;
-use crate::timing::Phases;
 use kit::{CommandId, Rate, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 

@@ -4,20 +4,19 @@
 //! piece of the work, and the caller distributes the pieces. [`summary`] turns counts into failure rates with their
 //! intervals and into the error rates that the code corrects.
 
-use crate::question::{Question, ResolvedQuestion, parse_code};
+use crate::code_file::{self, TARGET};
+use crate::notation::{parse_code, written};
+use crate::question::{Question, ResolvedQuestion};
 use cell::Density;
 use cell::read::{differs, intervals, page_of};
 use ecc::codec::channel::Region;
 use ecc::codec::limit::{CONFIDENCE, correctable};
 use ecc::codec::measure::interval;
 use ecc::codec::{BchCodec, Channel, Codec, Counted, LdpcCodec, LdpcShape, measure};
-use ecc::{Bch, BlockCode, Code, Ldpc};
+use ecc::{Bch, BlockCode, Code};
 use kit::{Nanos, Problem, Problems};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Failure rate at which the limit of a measured code is taken: one that can be counted in a minute.
-const TARGET: f64 = 1e-3;
 /// Largest number of soft levels: seven references for each boundary.
 const MOST_LEVELS: u32 = 3;
 /// Number of spacings of soft references that are tried, and the widest one for a cell \[V\].
@@ -89,44 +88,11 @@ pub(super) fn count(question: &Question) -> Result<Value, Problems> {
     }))
 }
 
-/// A measurement as stored in a file.
-#[derive(Clone, Debug, Deserialize)]
-struct Kept {
-    version: Option<u64>,
-    code: String,
-    /// Points by number of soft levels: 0, 1, 2, ...
-    soft: Vec<KeptLevel>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct KeptLevel {
-    soft_levels: u32,
-    points: Vec<KeptPoint>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct KeptPoint {
-    rber: f64,
-    frames: u64,
-    failed: u64,
-    undetected: Option<u64>,
-}
-
-impl KeptLevel {
-    fn counts(&self) -> Vec<(f64, Counted)> {
-        self.points
-            .iter()
-            .filter(|point| point.frames > 0 && point.rber > 0.0)
-            .map(|point| (point.rber, Counted { frames: point.frames, failed: point.failed, ..Counted::default() }))
-            .collect()
-    }
-}
-
 /// Returns failure rates with their intervals and, for each number of soft levels, the error rate that is corrected at
 /// a failure rate of one in a thousand; null if the points do not bracket that failure rate.
 pub(super) fn summary(question: &Question) -> Result<Value, Problems> {
-    let kept =
-        kept(question.measured_code.as_deref().unwrap_or_default()).map_err(|complaint| Problems::one("code", complaint))?;
+    let text = question.measured_code.as_deref().unwrap_or_default();
+    let kept = code_file::read(text).map_err(|complaint| Problems::one("code", complaint))?;
     let soft: Vec<Value> = kept
         .soft
         .iter()
@@ -147,56 +113,6 @@ pub(super) fn summary(question: &Question) -> Result<Value, Problems> {
         })
         .collect();
     Ok(json!({ "confidence": CONFIDENCE, "target": TARGET, "soft": soft }))
-}
-
-fn kept(text: &str) -> Result<Kept, String> {
-    let wrong = |why: String| format!("not a measurement of a code, as `ssdlab cell code --out` writes it: {why}");
-    let kept: Kept = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
-    if let Some(version) = kept.version.filter(|version| *version != 1) {
-        return Err(wrong(format!("version {version}: expected 1")));
-    }
-    for level in &kept.soft {
-        for (index, point) in level.points.iter().enumerate() {
-            let place = format!("soft levels {}, point {}", level.soft_levels, index + 1);
-            let undetected = point.undetected.unwrap_or(0);
-            if point.failed > point.frames || undetected > point.failed {
-                return Err(wrong(format!(
-                    "{place}: {} frames, {} failed, {undetected} of them undetected: expected no more of each than of the one before",
-                    point.frames, point.failed
-                )));
-            }
-            if !(point.rber > 0.0 && point.rber < 0.5) {
-                return Err(wrong(format!("{place}: rber {}: expected an error rate above 0, below 0.5", point.rber)));
-            }
-        }
-    }
-    Ok(kept)
-}
-
-/// Returns the measured code: its limits with each number of soft levels, at the failure rate that could be counted.
-///
-/// # Errors
-/// An error if `text` is no such measurement, or if its points do not bracket that failure rate.
-pub fn limits_of(text: &str) -> Result<Code, String> {
-    let kept = kept(text)?;
-    let code = parse_code(&kept.code)?;
-    let Code::Ldpc(ldpc) = code else {
-        return Ok(code);
-    };
-    let mut limits = Vec::new();
-    for (levels, level) in kept.soft.iter().enumerate() {
-        if level.soft_levels as usize != levels {
-            return Err(format!("soft levels {} where {levels} should stand: expected 0, 1, 2, ... in turn", level.soft_levels));
-        }
-        let limit = correctable(&level.counts(), TARGET);
-        limits.push(limit.ok_or_else(|| {
-            format!("with {levels} soft levels no two error rates enclose a failure rate of {TARGET}: measure more of them")
-        })?);
-    }
-    if limits.is_empty() {
-        return Err("no measurements".to_owned());
-    }
-    Ok(Code::Ldpc(Ldpc { limits, failure_at_limit: TARGET, ..ldpc }))
 }
 
 /// Returns the requested code, or the cell's own if none is requested.
@@ -221,15 +137,6 @@ fn codec(code: &Code) -> Result<Codec, Problems> {
         }
     };
     built.map_err(|complaint| Problems::one("code", complaint))
-}
-
-/// Returns a code in the notation of questions.
-pub(super) fn written(code: &Code) -> String {
-    let size = |bits: u64| kit::Bytes(bits / 8).to_string();
-    match code {
-        Code::Bch(bch) => format!("bch-{}/{}", bch.t, size(bch.data_bits)),
-        Code::Ldpc(ldpc) => format!("ldpc-{}/{}", size(ldpc.parity_bits), size(ldpc.data_bits)),
-    }
 }
 
 /// Returns the point for two normal levels of equal width whose middle reference has an error rate of `rate`.

@@ -13,7 +13,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
         return Ok(json!({
             "name": part.name,
             "summary": part.summary,
-            "code": super::code::written(&part.code),
+            "code": crate::notation::written(&part.code),
             "step_unit": part.device.technology.step_unit(),
             "limit": part.limit(question.soft_levels),
             "codeword_bits": part.code.codeword_bits(),
@@ -32,7 +32,7 @@ pub(super) fn answer(question: &Question) -> Result<Value, Problems> {
             "nominal_step": part.device.technology.widest_step().map(|_| part.device.nominal_step),
             "step_unit": part.device.technology.step_unit(),
             "program_time_ns": part.program_time(part.device.nominal_step).map(|time| time.0),
-            "code": super::code::written(&part.code),
+            "code": crate::notation::written(&part.code),
             "limit": part.limit(0),
         }));
     }

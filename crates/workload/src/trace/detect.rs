@@ -113,7 +113,7 @@ fn unknown(input: &Input, head: &Head) -> Problems {
     if head.lines.iter().any(|line| line.contains(&0)) {
         return Problems::one(place, "binary data: expected text, plain or compressed with gzip or Zstandard");
     }
-    if let Some(other) = crate::open::other_than_trace(&head.lines) {
+    if let Some(other) = crate::input::other_than_trace(&head.lines) {
         return Problems::one(place, format!("{other}: expected a trace"));
     }
     let names: Vec<&str> = format::all().map(Format::name).collect();
