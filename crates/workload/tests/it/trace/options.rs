@@ -1,0 +1,137 @@
+//! Options.
+
+use super::*;
+use workload::{Pacing, trace};
+
+const TEN: &str = "0 0 0 8 0\n1000000 0 8 8 0\n2000000 0 16 8 1\n3000000 0 24 8 0\n4000000 0 32 8 0\n\
+                   5000000 0 40 8 0\n6000000 0 48 8 1\n7000000 0 56 8 0\n8000000 0 64 8 0\n9000000 0 72 8 0\n";
+
+fn times_and_units(text: &str, options: &Options) -> Vec<(u64, u64)> {
+    let requests = replay(text, options).unwrap_or_else(|problems| panic!("{problems}"));
+    requests.iter().map(|request| (request.at.0 / 1000, request.offset.0 / 4096)).collect()
+}
+
+#[test]
+fn slices_and_limits_start_at_zero() {
+    let slice = |text: &str| with(|options| options.slice = Some(text.into()));
+    assert_eq!(times_and_units(TEN, &slice("3..5")), [(0, 3), (1000, 4)]);
+    assert_eq!(times_and_units(TEN, &slice("2ms..4ms")), [(0, 2), (1000, 3)]);
+    assert_eq!(times_and_units(TEN, &slice("8..")), [(0, 8), (1000, 9)]);
+    let both = with(|options| (options.slice, options.max_requests) = (Some("4ms..".into()), Some(2)));
+    assert_eq!(times_and_units(TEN, &both), [(0, 4), (1000, 5)]);
+    assert!(complaint(replay(TEN, &slice("10..20"))).contains("the slice selects no requests"));
+    let info = trace::info(&Input::text("f", TEN), &slice("5..8")).expect("reads");
+    assert_eq!((info.requests, info.reads, info.span_ns, info.lines), (3, 1, 2_000_000, 10));
+    let bad = format!("{TEN}junk\n");
+    assert!(complaint(replay(&bad, &slice("0..2"))).starts_with("t:11: "), "lines outside the slice are checked too");
+}
+
+#[test]
+fn repetitions_follow_after_one_mean_gap_and_time_scales_afterwards() {
+    let options = with(|options| (options.slice, options.repeat) = (Some("0..2".into()), 3));
+    assert_eq!(times_and_units(TEN, &options), [(0, 0), (1000, 1), (2000, 0), (3000, 1), (4000, 0), (5000, 1)]);
+    let fast = Options { time_scale: 2.0, ..options };
+    assert_eq!(times_and_units(TEN, &fast), [(0, 0), (500, 1), (1000, 0), (1500, 1), (2000, 0), (2500, 1)]);
+    let long = with(|options| (options.repeat, options.time_scale) = (u32::MAX, 1e-9));
+    assert!(complaint(replay(TEN, &long)).contains("do not fit"));
+}
+
+const STREAMS: &str = "0 3 0 8 0\n1000000 7 2048 8 0\n2000000 3 8 8 0\n3000000 9 0 8 1\n";
+
+#[test]
+fn streams_are_stacked_overlaid_or_filtered() {
+    let stack = with(|_| ());
+    // Stream 3 ends at 8 KiB, stream 7 at 1 MiB + 4 KiB: each starts at the next multiple of 1 MiB.
+    assert_eq!(times_and_units(STREAMS, &stack), [(0, 0), (1000, 512), (2000, 1), (3000, 768)]);
+    assert_eq!(times_and_units(STREAMS, &with(|o| o.layout = "overlay".into())), [(0, 0), (1000, 256), (2000, 1), (3000, 0)]);
+    let only = with(|options| options.streams = vec!["7".into(), "9".into()]);
+    assert_eq!(times_and_units(STREAMS, &only), [(0, 256), (2000, 512)]);
+    let info = trace::info(&Input::text("f", STREAMS), &stack).expect("reads");
+    assert_eq!((info.streams, info.max_address_bytes, info.extent_bytes), (3, MIB + 4096, 3 * MIB + 4096));
+    assert_eq!(info.by_stream[1].stream, "7");
+    let unknown = with(|options| options.streams = vec!["8".into()]);
+    assert!(complaint(replay(STREAMS, &unknown)).contains("unknown stream `8`: expected one of 3, 7, 9"));
+}
+
+#[test]
+fn addresses_past_the_end_are_refused_or_cured() {
+    // The trace ends at 100 MiB, the drive has 10 MiB.
+    let text = "0 0 0 8 0\n1000000 0 204792 8 0\n2000000 0 20476 8 1\n3000000 0 102400 16 0\n";
+    let on = |address: &str, user_bytes: u64| {
+        let options = with(|options| options.address = address.into());
+        open(&Input::text("f", text), user_bytes, &options)
+            .map(|mut workload| (shape(&all(&mut workload)), workload.notes.clone()))
+    };
+    let message = complaint(on("error", 10 * MIB));
+    for part in ["largest address is byte 104857599", "--address wrap", "--address scale", "--address compact", "10485760"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert_eq!(on("error", 100 * MIB).expect("fits exactly").0[1].2, 100 * MIB - 4096);
+    let (wrapped, notes) = on("wrap", 10 * MIB).expect("wraps");
+    let places: Vec<_> = wrapped.iter().map(|request| (request.0 / 1_000_000, request.2, request.3)).collect();
+    assert_eq!(places, [(0, 0, 4096), (1, 10 * MIB - 4096, 4096), (2, 10 * MIB - 6144, 4096), (3, 0, 8192)]);
+    assert!(notes.iter().any(|note| note.contains("wrap")), "{notes:?}");
+    let (scaled, _) = on("scale", 10 * MIB).expect("scales");
+    let places: Vec<_> = scaled.iter().map(|request| (request.2, request.3)).collect();
+    assert_eq!(places, [(0, 4096), (10 * MIB - 4096, 4096), (MIB - 4096 + 2048, 4096), (5 * MIB, 8192)]);
+    let (compacted, _) = on("compact", 10 * MIB).expect("compacts");
+    let places: Vec<_> = compacted.iter().map(|request| (request.2, request.3)).collect();
+    assert_eq!(places, [(0, 4096), (2 * MIB - 4096, 4096), (3 * MIB - 2048, 4096), (4 * MIB, 8192)], "a request stays whole");
+    let message = complaint(on("compact", 4 * MIB));
+    assert!(message.contains("5 regions of 1 MiB"), "{message}");
+}
+
+#[test]
+fn traces_without_times_run_closed() {
+    let text = "fio version 2 iolog\n/dev/sda add\n/dev/sda write 0 4096\n/dev/sda sync 0 0\n/dev/sda close\n";
+    let workload = open(&Input::text("f", text), GIB, &Options::default()).expect("reads");
+    assert_eq!(workload.jobs[0].pacing, Pacing::Closed { depth: 1 });
+    assert!(workload.notes.iter().any(|note| note.contains("closed:1")), "{:?}", workload.notes);
+    let pacing = |replay: &str, text: &str| {
+        let options = Options { replay: Some(replay.into()), ..Options::default() };
+        open(&Input::text("f", text), GIB, &options).map(|workload| workload.jobs[0].pacing)
+    };
+    assert_eq!(pacing("closed:32", text), Ok(Pacing::Closed { depth: 32 }));
+    assert!(complaint(pacing("open", text)).contains("no times"));
+    assert_eq!(pacing("gaps", TEN), Ok(Pacing::Gaps));
+    assert_eq!(pacing("open", TEN), Ok(Pacing::Open));
+}
+
+#[test]
+fn a_described_table_is_a_trace() {
+    let text = "when;what;where;how much\n1.5;put;10;1\n2.5;get;11;2\n";
+    let columns = "sep=;,header=yes,time=1:ms,op=2:get=read,put=write,offset=3:page,size=4:page";
+    let options = Options { columns: Some(columns.into()), ..Options::default() };
+    let requests = replay(text, &options).expect("reads");
+    assert_eq!(shape(&requests), [(0, Op::Write, 40_960, 4096), (1_000_000, Op::Read, 45_056, 8192)]);
+}
+
+#[test]
+fn the_resolved_text_is_toml_and_always_the_same() {
+    let resolved = || open(&Input::text("dir/f", STREAMS), GIB, &with(|options| options.repeat = 2)).expect("reads").resolved;
+    let text = resolved();
+    assert_eq!(text, resolved());
+    let table: toml::Table = toml::from_str(&text).expect("TOML");
+    assert_eq!(table["kind"].as_str(), Some("trace"));
+    assert_eq!(table["repeat"].as_integer(), Some(2));
+    assert_eq!(table["scan"]["requests"].as_integer(), Some(4));
+    assert_eq!(table["streams"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_file_that_changes_after_the_scan_is_noticed() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let opened = std::sync::Arc::new(AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&opened);
+    let input = Input {
+        name: "f".into(),
+        open: std::sync::Arc::new(move || {
+            let text = if count.fetch_add(1, Ordering::Relaxed) < 3 { TEN.to_owned() } else { TEN.replace("72 8 0", "720 8 0") };
+            Ok(Box::new(std::io::Cursor::new(text)))
+        }),
+    };
+    let mut workload = open(&input, GIB, &Options::default()).expect("scans");
+    assert_eq!(opened.load(Ordering::Relaxed), 3, "kind, format, scan");
+    let message = complaint(workload.jobs[0].source.fill(&mut Vec::new(), 100));
+    assert!(message.starts_with("f:10: the file has changed"), "{message}");
+}
