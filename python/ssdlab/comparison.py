@@ -86,7 +86,7 @@ class Comparison:
             >>> sorted(path.name for path in folder.iterdir())
             ['all_fast', 'baseline', 'compare.json', 'manifest.json', 'report.html']
         """
-        from ssdlab.folder import save_comparison
+        from ssdlab.saving import save_comparison
 
         return save_comparison(self, folder, force=force)
 

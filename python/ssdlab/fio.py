@@ -5,10 +5,8 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.results import Latency
-
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import Latency, Result
 
 _PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 _SECOND = 1_000_000_000

@@ -410,7 +410,7 @@ class Result:
             timeline.parquet
             workload.toml
         """
-        from ssdlab.folder import save_result
+        from ssdlab.saving import save_result
 
         return save_result(self, folder, force=force)
 

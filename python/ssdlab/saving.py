@@ -1,0 +1,76 @@
+"""Result folders, written byte for byte the same for equal runs."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.files import write_folder
+from ssdlab.manifest import write_manifest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ssdlab.comparison import Comparison
+    from ssdlab.results import Result
+
+#: The kind of a result folder in its manifest.
+_RESULT = "result"
+
+
+def save_result(result: Result, folder: str | PathLike[str], *, force: bool = False) -> Path:
+    """Writes a result folder and returns its path.
+
+    Raises:
+        InputError: the folder exists and is not empty (unless `force` is set and ssdlab wrote everything in it), or
+            cannot be made.
+    """
+    return write_folder(Path(folder), _RESULT, lambda path: _write_result(result, path), force=force)
+
+
+def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, force: bool = False) -> Path:
+    """Writes a comparison (``compare.json``, ``report.html``, a result folder per run) and returns the folder's path.
+
+    Raises:
+        InputError: the folder exists and is not empty (unless `force` is set and ssdlab wrote everything in it), or
+            cannot be made.
+    """
+
+    def write(path: Path) -> None:
+        names = _folder_names(comparison)
+        for name, run in zip(names, comparison.runs, strict=True):
+            (path / name).mkdir()
+            _write_result(run, path / name)
+            write_manifest(path / name, _RESULT)
+        text = json.dumps({**comparison.to_dict(), "folders": names}, indent=2)
+        (path / "compare.json").write_text(text + "\n", encoding="utf-8")
+        (path / "report.html").write_text(comparison.report(), encoding="utf-8")
+
+    return write_folder(Path(folder), "comparison", write, force=force)
+
+
+def _write_result(result: Result, path: Path) -> None:
+    (path / "drive.toml").write_text(result.drive_toml, encoding="utf-8")
+    (path / "workload.toml").write_text(result.workload_toml, encoding="utf-8")
+    (path / "summary.json").write_text(result.summary_json, encoding="utf-8")
+    write_parquet(result.latency_table(), path / "latency.parquet")
+    write_parquet(result.timeline_table(), path / "timeline.parquet")
+    (path / "report.html").write_text(result.report(), encoding="utf-8")
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Writes `table`, with every setting stated that affects the bytes of the file."""
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(table, path, version="2.6", compression="zstd", compression_level=3, row_group_size=1 << 20)
+
+
+def _folder_names(comparison: Comparison) -> list[str]:
+    """Returns the names of the runs' folders: the policy, with a number where it occurs again."""
+    names: list[str] = []
+    for run in comparison.runs:
+        repeats = sum(run.policy == earlier.policy for earlier in comparison.runs[: len(names)])
+        names.append(f"{run.policy}-{repeats + 1}" if repeats else run.policy)
+    return names
