@@ -218,7 +218,7 @@ def _needed(
     rival_needs = f"{most} MB/s" if most else f"above {throughputs[-1]} MB/s"
     we_need = f"{'at most ' if least == throughputs[0] else ''}{least} MB/s" if least else f"above {throughputs[-1]} MB/s"
     reason = (
-        "its own load leaves retention relaxation's encoder idle: what is reprogrammed presses where writes have no pause, and "
+        "its own load leaves retention relaxation's encoder idle: reprogrammed data loads it where writes have no pause, and "
         "where weeks are compressed"
         if compressed == 1.0
         else "as above"
@@ -383,6 +383,6 @@ def _compressed_entry(
         f"{ideal.bytes_per_s / 1e6:.1f} MB/s, {percent(ideal.overhead)} of it is reprogrammed)",
         low=0.0,
         high=max(rival, 1.0),
-        note="as if the trace wrote so many times as much: its own load leaves encoders idle. What is reprogrammed must pass the "
-        "encoder on average; what the rival's host writes, at its fastest",
+        note="with the trace's writes multiplied: its own load leaves encoders idle. Reprogrammed data must pass the encoder on "
+        "average; the rival's host writes, at their fastest",
     )

@@ -140,7 +140,7 @@ def budget(
     retention: asking.Retention = None,
     solve: Annotated[
         str | None,
-        typer.Option("--solve", metavar="WHAT", help="How far one may go: step, erase, retention, code or wear."),
+        typer.Option("--solve", metavar="WHAT", help="Quantity to solve the budget for: step, erase, retention, code or wear."),
     ] = None,
     cell: asking.CodedCell,
     plot: options.Plot = None,
@@ -156,7 +156,7 @@ def budget(
 @spread()
 def monte_carlo(
     *,
-    cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, max=10**12, help="How many cells to draw.")] = 100_000_000,
+    cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, max=10**12, help="Number of cells to draw.")] = 100_000_000,
     seed: Annotated[int, _Seed] = 1,
     pe: asking.Pe = None,
     age: asking.Age = None,
@@ -197,16 +197,18 @@ def code(
     page: Annotated[str | None, typer.Option("--page", metavar="NAME", help="Page type of --cell; the worst one.")] = None,
     cell: asking.MeasuredCell,
     failures: Annotated[
-        int, typer.Option("--failures", metavar="N", min=1, help="A point is done when so many codewords failed.")
+        int, typer.Option("--failures", metavar="N", min=1, help="Failed codewords after which a point is done.")
     ] = 50,
-    frames: Annotated[int, typer.Option("--frames", metavar="N", min=1, help="Or when so many were sent.")] = 20_000,
+    frames: Annotated[
+        int, typer.Option("--frames", metavar="N", min=1, help="Sent codewords after which a point is done.")
+    ] = 20_000,
     seed: Annotated[int, _Seed] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="FILE.json",
-            help="Keep the measurement; what is there of the same is taken up.",
+            help="Keep the measurement; one that is already there is resumed.",
             rich_help_panel="Output",
         ),
     ] = None,

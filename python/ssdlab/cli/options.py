@@ -54,7 +54,7 @@ Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progre
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """How a drive is set up and brought to its starting state."""
+    """Settings of a drive and its starting state."""
 
     settings: Set = None
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")] = 1
@@ -139,7 +139,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a workload is read: the options of a :class:`ssdlab.Workload`, under its names."""
+    """Options of a :class:`ssdlab.Workload`, under its names: the reading and replaying of a workload."""
 
     format: Annotated[
         str | None,
@@ -246,7 +246,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReading(Reading):
-    """How ``run`` reads a workload: ``fio`` is a format too, that of its result."""
+    """Options of a workload for ``run``, whose ``--format`` also takes ``fio``, the format of the result."""
 
     format: Annotated[
         str | None,
@@ -260,7 +260,7 @@ class RunReading(Reading):
 
 
 def check_chart(plot: Path | None, force: bool, out: Path | None = None) -> None:
-    """Whether a chart, and what else is kept, can be written, before long work for them begins.
+    """Checks that the chart and the other output can be written, before the long work for them begins.
 
     Raises:
         InputError: they cannot, or there is nothing that `force` could replace.
@@ -277,7 +277,7 @@ def check_chart(plot: Path | None, force: bool, out: Path | None = None) -> None
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The files that a run shall write, checked before it starts."""
+    """Output files of a run, checked before it starts."""
 
     out: Path | None
     force: bool
@@ -291,7 +291,7 @@ class Targets:
     reads: tuple[str | None, ...] = ()
 
     def streamed(self) -> list[Path]:
-        """The files that grow while the run goes on."""
+        """Returns the files that grow during the run."""
         return [path for path in (self.log_commands, self.timeline, self.history) if path is not None]
 
     @contextmanager
@@ -304,7 +304,7 @@ class Targets:
         self.check()
         files = self._files()
         with locked(*files) if self.out is None else locked(self.out, *files):
-            # What another command wrote just before it gave its lock back counts as well.
+            # Another command may have written a file just before it released its lock.
             self.check()
             yield
 
@@ -312,7 +312,7 @@ class Targets:
         return [*([] if self.save is None else [self.save]), *self.streamed()]
 
     def check(self) -> None:
-        """Whether each can be written.
+        """Checks that each file can be written.
 
         Raises:
             InputError: one that cannot, two that are the same, or one that the run reads; but the drive of --load may
