@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+
+import tomli_w
 
 from ssdlab.errors import InputError
 
 
 def document(fields: Mapping[str, object]) -> str:
-    """Returns a TOML document with these fields; tables get headings, values nested in a table are inline."""
-    plain = [f"{key(name)} = {value(item)}" for name, item in fields.items() if not isinstance(item, Mapping)]
-    lines = list(plain)
-    for name, item in fields.items():
-        if isinstance(item, Mapping):
-            lines += [
-                "",
-                f"[{key(name)}]",
-                *(f"{key(field)} = {value(entry)}" for field, entry in item.items()),
-            ]
-    return "\n".join(lines).lstrip("\n") + "\n"
+    """Returns a TOML document with these fields.
 
-
-def key(name: str) -> str:
-    """Returns a TOML key, quoted where necessary."""
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else _string(name)
+    Raises:
+        InputError: TOML has no such value.
+    """
+    try:
+        return tomli_w.dumps(fields)
+    except TypeError as error:
+        raise InputError(f"a description cannot hold this: {error}") from None
 
 
 def value(item: object) -> str:
@@ -34,20 +27,6 @@ def value(item: object) -> str:
     Raises:
         InputError: TOML has no such value.
     """
-    match item:
-        case bool():
-            return "true" if item else "false"
-        case str():
-            return _string(item)
-        case int() | float():
-            return repr(item)
-        case Mapping():
-            return "{ " + ", ".join(f"{key(str(name))} = {value(entry)}" for name, entry in item.items()) + " }"
-        case Sequence():
-            return "[" + ", ".join(value(entry) for entry in item) + "]"
-    raise InputError(f"a description cannot hold a {type(item).__name__}: {item!r}")
-
-
-def _string(text: str) -> str:
-    """Returns a TOML basic string: as in JSON, except that DEL is escaped too."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # In an array of arrays a table has no heading, and a string has no line break: every line break is layout.
+    lines = document({"_": [[item]]}).split("\n")
+    return " ".join(line.strip() for line in lines).removeprefix("_ = [ [ ").removesuffix(", ], ] ")

@@ -176,3 +176,12 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_any_dictionary_survives_the_way_through_toml(fields):
     assert tomllib.loads(toml.document(fields)) == fields
+    line = toml.value(fields)
+    assert "\n" not in line
+    assert tomllib.loads(f"value = {line}")["value"] == fields
+
+
+@pytest.mark.parametrize("value", [None, [None], {"a": {1: 2}}, object()])
+def test_a_value_that_toml_does_not_have_is_refused(value):
+    with pytest.raises(ssdlab.InputError, match="a description cannot hold this"):
+        ssdlab.Drive.from_dict({"base": "tiny", "title": value})
