@@ -9,6 +9,9 @@ use crate::scheduler::SchedulerConfig;
 use kit::{CommandId, Rate, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
+mod loads;
+mod suspension;
+
 // Times of the phases \[ns\], in which an operation is short enough to try every instant.
 const SENSE: u64 = 10;
 const READ: u64 = 6 + SENSE + 2;
@@ -253,139 +256,6 @@ fn every_operation_passes_its_phases_on_time() {
     }
 }
 
-/// Returns the end of a program that starts at 0 and the ends of the reads that arrive meanwhile, and the number of
-/// suspensions. `may_suspend`: least remaining array time and largest number of suspensions; `None`: none at all.
-fn program_and_reads(arrivals: &[u64], may_suspend: Option<(u64, u32)>) -> (u64, Vec<u64>, u32) {
-    let (least, most) = may_suspend.unwrap_or((u64::MAX, 0));
-    let (mut begin, mut remaining, mut suspensions, mut ends) = (LOAD, PROGRAM, 0, Vec::new());
-    let program_end = loop {
-        let end = begin + remaining;
-        let request = arrivals.get(ends.len()).map(|&arrival| arrival.max(begin));
-        let Some(at) = request.filter(|&at| at < end && end - at >= least && suspensions < most) else { break end };
-        suspensions += 1;
-        remaining = end - at;
-        let mut now = at + SUSPEND;
-        while arrivals.get(ends.len()).is_some_and(|&arrival| arrival <= now) {
-            now += READ;
-            ends.push(now);
-        }
-        begin = now + RESUME;
-    };
-    let mut now = program_end;
-    for &arrival in &arrivals[ends.len()..] {
-        now = now.max(arrival) + READ;
-        ends.push(now);
-    }
-    (program_end, ends, suspensions)
-}
-
-/// Runs a program and reads on a die, from an instant at which it is at rest, and compares with the model.
-fn check_program_and_reads(rig: &mut Rig, arrivals: &[u64], may_suspend: Option<(u64, u32)>) {
-    let (start, suspended_before) = (rig.now + 1, rig.flash.counters.suspensions);
-    rig.ended.clear();
-    let program = rig.program(0, start);
-    let reads: Vec<u32> = arrivals.iter().map(|&arrival| rig.read(0, start + arrival)).collect();
-    rig.run();
-    let (end, ends, suspensions) = program_and_reads(arrivals, may_suspend);
-    let case = format!("reads at {arrivals:?}, {may_suspend:?}");
-    assert_eq!(rig.flash.counters.suspensions - suspended_before, u64::from(suspensions), "{case}");
-    assert_eq!(rig.end(program) - start, end, "{case}");
-    assert_eq!(reads.iter().map(|&read| rig.end(read) - start).collect::<Vec<_>>(), ends, "{case}");
-    // Every nanosecond is charged once, and only the time in the array as programming.
-    assert_eq!((rig.flash.ledger(program).total().0, rig.charged(program, Cause::Program)), (end, PROGRAM), "{case}");
-    assert_eq!(rig.charged(program, Cause::DieHeld), u64::from(suspensions) * (SUSPEND + RESUME), "{case}");
-    for ((&read, arrival), end) in reads.iter().zip(arrivals).zip(ends) {
-        assert_eq!(rig.flash.ledger(read).total().0, end - arrival, "{case}");
-    }
-    [&reads[..], &[program]].concat().into_iter().for_each(|slot| rig.out.operations.release(slot));
-}
-
-/// A program and up to three reads at every later instant, against the model: the program is suspended at once if at
-/// least
-/// `least_remaining` of its array phase is left, and not one nanosecond later, and at most so many times; reads that
-/// arrive until the die would resume are served in the same suspension.
-#[test]
-fn a_program_is_suspended_exactly_while_that_is_allowed() {
-    let all = |rig: &mut Rig, last: u64, step: usize, may_suspend: Option<(u64, u32)>| {
-        for first in 1..=last {
-            check_program_and_reads(rig, &[first], may_suspend);
-            for second in (first..=last).step_by(step) {
-                check_program_and_reads(rig, &[first, second], may_suspend);
-                for third in (second..=last).step_by(step) {
-                    check_program_and_reads(rig, &[first, second, third], may_suspend);
-                }
-            }
-        }
-    };
-    let mut config = small(1, "read_first");
-    config.suspension = suspension(5, 2);
-    all(&mut Rig::new(&config), 60, 1, Some((5, 2)));
-    for (least, most) in [(0, 1), (1, 3), (PROGRAM, 2), (PROGRAM + 1, 2), (5, 0)] {
-        config.suspension = suspension(least, most);
-        all(&mut Rig::new(&config), 60, 7, Some((least, most)));
-    }
-    // Neither without the configuration nor under a scheduler that suspends nothing.
-    config.suspension = None;
-    all(&mut Rig::new(&config), 60, 7, None);
-    config = FlashConfig { suspension: suspension(5, 2), ..small(1, "fifo") };
-    all(&mut Rig::new(&config), 60, 7, None);
-}
-
-/// Which operations may be suspended follows the configuration and the kind of the operation.
-#[test]
-fn only_the_configured_kinds_of_operation_are_suspended() {
-    for (program, erase) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut config = small(1, "read_first");
-        config.suspension = suspension(1, 9).map(|rule| Suspension { program, erase, ..rule });
-        for kind in OperationKind::ALL {
-            // Both a read for the host and a relocation's read arrive while the array works.
-            for (reason, gives_way) in [(Reason::Host, true), (Reason::Rmw, true), (Reason::Gc, false)] {
-                let mut rig = Rig::new(&config);
-                rig.arrive(kind, Reason::Gc, 0, 0);
-                rig.arrive(OperationKind::Read, reason, 0, 11);
-                rig.run();
-                let allowed = match kind {
-                    OperationKind::Program => program,
-                    OperationKind::Erase | OperationKind::LazyErase => erase,
-                    OperationKind::Read | OperationKind::Copyback => false,
-                };
-                let expected = u64::from(allowed && gives_way);
-                assert_eq!(rig.flash.counters.suspensions, expected, "{kind:?} for {reason:?}, {:?}", config.suspension);
-            }
-        }
-    }
-}
-
-/// A program on die 0 at 0, a read for it at every instant, and a program on die 1 whose transfer occupies the channel
-/// from every instant on: the suspend command waits for the channel, and is withdrawn if the array phase ends first,
-/// even at the very instant at which the channel becomes free.
-#[test]
-fn a_suspend_command_that_gets_the_channel_too_late_is_withdrawn() {
-    let mut config = small(3, "read_first");
-    config.suspension = suspension(1, 1);
-    let array_end = LOAD + PROGRAM;
-    for (read_at, other_at) in (LOAD..array_end).flat_map(|read| (0..=array_end).map(move |other| (read, other))) {
-        let mut rig = Rig::new(&config);
-        let program = rig.program(0, 0);
-        rig.program(1, other_at);
-        let read = rig.read(0, read_at);
-        // A third die, which asks for the channel at the instant at which the array phase ends.
-        rig.read(2, array_end);
-        rig.run();
-        // The other transfer may itself wait for the transfer of the first program. At one instant, the read asks
-        // for the channel on its arrival and the other program when it is dispatched.
-        let transfer = other_at.max(LOAD)..other_at.max(LOAD) + LOAD;
-        let behind = other_at < read_at && transfer.contains(&read_at);
-        let granted = if behind { transfer.end } else { read_at };
-        let suspended = granted < array_end;
-        assert_eq!(rig.flash.counters.suspensions, u64::from(suspended), "read at {read_at}, program at {other_at}");
-        assert!(suspended || rig.end(program) == array_end, "read at {read_at}, program at {other_at}");
-        assert_eq!(rig.flash.ledger(program).total().0, rig.end(program));
-        assert_eq!(rig.charged(program, Cause::Program), PROGRAM);
-        assert_eq!(rig.flash.ledger(read).total().0, rig.end(read) - read_at);
-    }
-}
-
 /// A program whose data takes 12 ns to encode, and two reads at every instant: the die serves reads until the data is
 /// encoded, and then the program goes before any read.
 #[test]
@@ -494,84 +364,6 @@ fn host_reads_wait_while_a_policy_holds_them() {
     rig.instant(rig.now);
     rig.run();
     assert_eq!((rig.ended.len(), rig.end(host[1])), (5, now.0 + 2 * READ));
-}
-
-/// An operation of a load: kind, reason, die, and time since the operation before.
-type Arrival = (OperationKind, Reason, u32, u64);
-
-/// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
-/// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
-/// each channel carries one transfer at a time; and that a die serves its host reads, and its relocation reads, in
-/// the order of their arrival.
-fn check_load(rig: &mut Rig, load: &[Arrival]) {
-    rig.ended.clear();
-    rig.out.journal.enable(true);
-    let mut at = rig.now;
-    let mut arrivals = Vec::new();
-    for &(kind, reason, die, gap) in load {
-        at += gap;
-        arrivals.push((rig.arrive(kind, reason, die, at), at));
-    }
-    rig.run();
-    assert_eq!(rig.ended.len(), load.len(), "{load:?}");
-    let mut last_end = [[0; 2]; 4];
-    for (&(slot, arrived), &(kind, reason, die, _)) in arrivals.iter().zip(load) {
-        let end = rig.end(slot);
-        // Operations that are pulled wait in the FTL, which charges that wait; the ledger of an erase is not used.
-        if kind == OperationKind::Read {
-            assert_eq!(rig.flash.ledger(slot).total().0, end - arrived, "{load:?}");
-            let last = &mut last_end[die as usize][usize::from(reason == Reason::Host)];
-            assert!(end > std::mem::replace(last, end), "reads overtake: {load:?}");
-        }
-        rig.out.operations.release(slot);
-    }
-    let mut free_at = [SimTime::ZERO; 2];
-    for record in rig.out.journal.records.drain(..) {
-        if let Record::BusSpan { channel, begin, end, .. } = record {
-            assert!(free_at[channel.index()] <= begin && begin < end, "two transfers at once: {load:?}");
-            free_at[channel.index()] = end;
-        }
-    }
-}
-
-const KINDS: [(OperationKind, Reason); 4] = [
-    (OperationKind::Read, Reason::Host),
-    (OperationKind::Read, Reason::Gc),
-    (OperationKind::Program, Reason::Host),
-    (OperationKind::Erase, Reason::Gc),
-];
-
-/// Conformance of the schedulers within the flash: every load of three operations on two dies of one channel.
-#[test]
-fn every_scheduler_serves_every_small_load() {
-    let choices: Vec<Arrival> = KINDS
-        .iter()
-        .flat_map(|&(kind, reason)| [0, 1].map(move |die| (kind, reason, die)))
-        .flat_map(|(kind, reason, die)| [0, 3, 17].map(move |gap| (kind, reason, die, gap)))
-        .collect();
-    for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 1))]) {
-        let mut rig = Rig::new(&FlashConfig { suspension, ..small(2, name) });
-        for number in 0..choices.len().pow(3) {
-            let load = [0, 1, 2].map(|place| choices[number / choices.len().pow(place) % choices.len()]);
-            check_load(&mut rig, &load);
-        }
-    }
-}
-
-/// Long loads on four dies of two channels, from calm to more than the flash can serve at once.
-#[test]
-fn every_scheduler_serves_long_loads() {
-    let mut rng = Rng::stream(1, "flash.loads");
-    for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 2))]) {
-        let mut rig = Rig::new(&FlashConfig { suspension, channels: 2, ..small(2, name) });
-        for most_gap in [1, 5, 10, 20, 40] {
-            let mut arrival = || {
-                let (kind, reason) = KINDS[rng.below(4) as usize];
-                (kind, reason, rng.below(4) as u32, rng.below(most_gap))
-            };
-            check_load(&mut rig, &(0..300).map(|_| arrival()).collect::<Vec<_>>());
-        }
-    }
 }
 
 #[test]

@@ -1,0 +1,81 @@
+//! Every small load, and random long ones, under every scheduler.
+
+use super::*;
+
+/// An operation of a load: kind, reason, die, and time since the operation before.
+type Arrival = (OperationKind, Reason, u32, u64);
+
+/// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
+/// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
+/// each channel carries one transfer at a time; and that a die serves its host reads, and its relocation reads, in
+/// the order of their arrival.
+fn check_load(rig: &mut Rig, load: &[Arrival]) {
+    rig.ended.clear();
+    rig.out.journal.enable(true);
+    let mut at = rig.now;
+    let mut arrivals = Vec::new();
+    for &(kind, reason, die, gap) in load {
+        at += gap;
+        arrivals.push((rig.arrive(kind, reason, die, at), at));
+    }
+    rig.run();
+    assert_eq!(rig.ended.len(), load.len(), "{load:?}");
+    let mut last_end = [[0; 2]; 4];
+    for (&(slot, arrived), &(kind, reason, die, _)) in arrivals.iter().zip(load) {
+        let end = rig.end(slot);
+        // Operations that are pulled wait in the FTL, which charges that wait; the ledger of an erase is not used.
+        if kind == OperationKind::Read {
+            assert_eq!(rig.flash.ledger(slot).total().0, end - arrived, "{load:?}");
+            let last = &mut last_end[die as usize][usize::from(reason == Reason::Host)];
+            assert!(end > std::mem::replace(last, end), "reads overtake: {load:?}");
+        }
+        rig.out.operations.release(slot);
+    }
+    let mut free_at = [SimTime::ZERO; 2];
+    for record in rig.out.journal.records.drain(..) {
+        if let Record::BusSpan { channel, begin, end, .. } = record {
+            assert!(free_at[channel.index()] <= begin && begin < end, "two transfers at once: {load:?}");
+            free_at[channel.index()] = end;
+        }
+    }
+}
+
+const KINDS: [(OperationKind, Reason); 4] = [
+    (OperationKind::Read, Reason::Host),
+    (OperationKind::Read, Reason::Gc),
+    (OperationKind::Program, Reason::Host),
+    (OperationKind::Erase, Reason::Gc),
+];
+
+/// Conformance of the schedulers within the flash: every load of three operations on two dies of one channel.
+#[test]
+fn every_scheduler_serves_every_small_load() {
+    let choices: Vec<Arrival> = KINDS
+        .iter()
+        .flat_map(|&(kind, reason)| [0, 1].map(move |die| (kind, reason, die)))
+        .flat_map(|(kind, reason, die)| [0, 3, 17].map(move |gap| (kind, reason, die, gap)))
+        .collect();
+    for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 1))]) {
+        let mut rig = Rig::new(&FlashConfig { suspension, ..small(2, name) });
+        for number in 0..choices.len().pow(3) {
+            let load = [0, 1, 2].map(|place| choices[number / choices.len().pow(place) % choices.len()]);
+            check_load(&mut rig, &load);
+        }
+    }
+}
+
+/// Long loads on four dies of two channels, from calm to more than the flash can serve at once.
+#[test]
+fn every_scheduler_serves_long_loads() {
+    let mut rng = Rng::stream(1, "flash.loads");
+    for (name, suspension) in SchedulerConfig::NAMES.iter().flat_map(|name| [(name, None), (name, suspension(2, 2))]) {
+        let mut rig = Rig::new(&FlashConfig { suspension, channels: 2, ..small(2, name) });
+        for most_gap in [1, 5, 10, 20, 40] {
+            let mut arrival = || {
+                let (kind, reason) = KINDS[rng.below(4) as usize];
+                (kind, reason, rng.below(4) as u32, rng.below(most_gap))
+            };
+            check_load(&mut rig, &(0..300).map(|_| arrival()).collect::<Vec<_>>());
+        }
+    }
+}
