@@ -1,6 +1,7 @@
 //! Problems of an input. Each states its place, what was found there and what is accepted.
 
 use std::fmt;
+use strsim::osa_distance;
 
 /// One problem of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,39 +88,16 @@ impl From<Problem> for Problems {
     }
 }
 
-/// Returns the name in `valid` that is closest to `name`, if their edit distance is at most a third of the characters
-/// of `name` (or 2, if that is more).
+/// Returns the name in `valid` that is closest to `name`, if their edit distance (insertions, deletions, replacements
+/// and swaps of neighbours) is at most a third of the characters of `name` (or 2, if that is more).
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(2);
     valid
         .into_iter()
-        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .map(|candidate| (osa_distance(name, candidate), candidate))
         .filter(|(d, _)| *d <= limit)
         .min()
         .map(|(_, c)| c)
-}
-
-/// Returns the least number of edits (insert, delete, replace, swap of neighbours) that turn one word into the other.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    let width = right.len() + 1;
-    let mut cost = vec![0usize; (left.len() + 1) * width];
-    for i in 0..=left.len() {
-        for j in 0..width {
-            cost[i * width + j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replace = usize::from(left[i - 1] != right[j - 1]);
-                let mut best = (cost[(i - 1) * width + j] + 1).min(cost[i * width + j - 1] + 1);
-                best = best.min(cost[(i - 1) * width + j - 1] + replace);
-                if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
-                    best = best.min(cost[(i - 2) * width + j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    cost[cost.len() - 1]
 }
 
 #[cfg(test)]
