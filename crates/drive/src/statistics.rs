@@ -85,9 +85,14 @@ impl Timeline {
         }
         let fresh = index >= self.rows.len();
         if fresh {
-            self.rows.resize(index + 1, TimelineRow::default());
+            self.grow(index);
         }
         (&mut self.rows[index], fresh)
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        self.rows.resize(index + 1, TimelineRow::default());
     }
 
     /// Merges pairs of rows. A last row without a partner stays as it is.
@@ -187,13 +192,12 @@ impl Statistics {
         if !command.is_recorded() {
             return;
         }
-        let (completion, offset) = (command.completion(now), command.command().offset);
         if command.was_delayed() {
             let mut whole = *ledger;
             command.charge_arrival(&mut whole);
-            self.record(&completion, offset, &whole);
+            self.record(&command.completion(now), command.command().offset, &whole);
         } else {
-            self.record(&completion, offset, ledger);
+            self.record(&command.completion(now), command.command().offset, ledger);
         }
     }
 
@@ -221,6 +225,13 @@ impl Statistics {
             Op::Trim | Op::Flush => {}
         }
         self.sample_due |= fresh;
+        if self.log.is_some() {
+            self.log_command(completion, offset, causes);
+        }
+    }
+
+    #[cold]
+    fn log_command(&mut self, completion: &Completion, offset: Bytes, causes: &Ledger) {
         if let Some(log) = &mut self.log {
             log.push(CommandRow {
                 op: completion.op,

@@ -11,6 +11,14 @@ pub(crate) struct Waiting {
     rank: u8,
 }
 
+impl Waiting {
+    /// Returns the request of a die that needs the channel for `hold`. Lower ranks are served first.
+    #[inline]
+    pub fn new(die: DieId, since: SimTime, hold: Nanos, rank: u8) -> Waiting {
+        Waiting { die, since, hold, rank }
+    }
+}
+
 /// A channel and the dies that wait for it, in the order of their requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Channel {
@@ -48,8 +56,8 @@ impl Channel {
 
     /// Adds a die to the dies that wait for the channel.
     #[inline]
-    pub fn wait(&mut self, die: DieId, since: SimTime, hold: Nanos, rank: u8) {
-        self.waiting.push(Waiting { die, since, hold, rank });
+    pub fn wait(&mut self, waiting: Waiting) {
+        self.waiting.push(waiting);
     }
 
     /// Removes a die from the dies that wait, before it was served.
@@ -98,7 +106,8 @@ mod tests {
     fn apply(step: Step, number: u32, channel: &mut Channel, model: &mut Vec<(u8, u32)>) {
         match step {
             Step::Wait(rank) => {
-                channel.wait(DieId(number), SimTime(u64::from(number) + 100), Nanos(u64::from(number) + 200), rank);
+                let (since, hold) = (SimTime(u64::from(number) + 100), Nanos(u64::from(number) + 200));
+                channel.wait(Waiting::new(DieId(number), since, hold, rank));
                 model.push((rank, number));
             }
             Step::Withdraw(place) => {
@@ -135,7 +144,7 @@ mod tests {
         let mut channel = Channel::default();
         channel.take(SimTime(5), Nanos(10));
         assert_eq!((channel.free_at(), channel.is_free(SimTime(14)), channel.is_free(SimTime(15))), (SimTime(15), false, true));
-        channel.wait(DieId(1), SimTime(15), Nanos(1), 0);
+        channel.wait(Waiting::new(DieId(1), SimTime(15), Nanos(1), 0));
         assert!(!channel.is_free(SimTime(15)), "a die waits");
         channel.withdraw(DieId(1));
         channel.take(SimTime(15), Nanos(3));

@@ -1,6 +1,6 @@
 //! The flash as a state machine of operations on dies and channels.
 
-use crate::channel::Channel;
+use crate::channel::{Channel, Waiting};
 use crate::config::{FlashConfig, Suspension, TimeDistribution};
 use crate::counters::{Counters, Utilisation};
 use crate::die::{Die, NONE, Phase, Suspended};
@@ -11,7 +11,7 @@ use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, Demand, DieId, Encoding, Event, Events, Geometry, Ledger, Nanos, Operation, OperationKind, Outbox,
+    Cause, ChannelId, Demand, DieId, Encoding, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Outbox,
     ReadyDies, Reason, Record, Rng, Signals, SimTime, Work,
 };
 
@@ -278,7 +278,9 @@ impl Flash {
             Phase::Array if out.operations[slot].kind == OperationKind::Read => {
                 die.phase = Phase::Data;
                 let hold = self.timing.data(&out.operations[slot]);
-                self.request_channel(die_id, BusPhase::ReadData, hold, now, out);
+                if self.acquire_channel(die_id, BusPhase::ReadData, hold, now, &mut out.events) {
+                    self.data_granted(die_id, now, hold, now, out);
+                }
             }
             Phase::SuspendRequested => {
                 // The array finished before its suspend command got the channel.
@@ -384,21 +386,28 @@ impl Flash {
         };
         let work = operation.work();
         turn(die, work, now, &mut out.signals);
-        self.request_channel(die_id, phase, hold, now, out);
+        if self.acquire_channel(die_id, phase, hold, now, &mut out.events) {
+            self.command_granted(die_id, now, hold, now, out);
+        }
     }
 
-    /// Requests the channel for a die: takes it if it is free, and queues otherwise.
-    #[inline]
-    fn request_channel(&mut self, die_id: DieId, phase: BusPhase, hold: Nanos, now: SimTime, out: &mut Outbox) {
-        let channel_index = self.dies[die_id.index()].channel;
-        let channel = &mut self.channels[channel_index as usize];
-        if channel.is_free(now) {
+    /// Requests the channel for a die. Returns true if the die has it from now on; otherwise the die waits for it.
+    #[inline(always)]
+    fn acquire_channel(&mut self, die_id: DieId, phase: BusPhase, hold: Nanos, now: SimTime, events: &mut Events) -> bool {
+        let channel_id = ChannelId(self.dies[die_id.index()].channel);
+        let channel = &mut self.channels[channel_id.index()];
+        let is_free = channel.is_free(now);
+        if is_free {
             channel.take(now, hold);
-            self.granted(die_id, now, hold, now, out);
-            return;
+        } else {
+            self.wait_for_channel(channel_id, Waiting::new(die_id, now, hold, self.bus_ranks[phase as usize]), events);
         }
-        channel.wait(die_id, now, hold, self.bus_ranks[phase as usize]);
-        self.arm(ChannelId(channel_index), &mut out.events);
+        is_free
+    }
+
+    fn wait_for_channel(&mut self, channel_id: ChannelId, waiting: Waiting, events: &mut Events) {
+        self.channels[channel_id.index()].wait(waiting);
+        self.arm(channel_id, events);
     }
 
     /// Schedules the wake-up of a channel for which dies wait, at the instant it becomes free. The wake-up comes after
@@ -415,53 +424,76 @@ impl Flash {
         }
     }
 
-    /// Continues the operation of a die that has the channel from `now` for `hold`: sets the next phase and schedules
-    /// its end. `asked` is the instant of the request.
-    #[inline]
+    /// Continues the operation of a die that waited for the channel since `asked` and has it from `now` for `hold`.
     fn granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        match self.dies[die_id.index()].phase {
+            Phase::Command => self.command_granted(die_id, asked, hold, now, out),
+            Phase::Data => self.data_granted(die_id, asked, hold, now, out),
+            Phase::SuspendRequested => self.suspend_granted(die_id, hold, now, out),
+            Phase::Resuming => self.resume_granted(die_id, hold, now, out),
+            phase @ (Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending) => {
+                unreachable!("a die in {phase:?} asks for no channel")
+            }
+        }
+    }
+
+    /// Transfers the command of an operation, and a program's data; the array phase follows.
+    #[inline]
+    fn command_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
+        let operation = &out.operations[die.running];
+        let ledger = &mut self.progress[die.running as usize].ledger;
+        ledger.charge(Cause::BusWait, now.since(asked));
         let end = now + hold;
-        let slot = die.running;
-        let until = match die.phase {
-            Phase::Command => {
-                let operation = &out.operations[slot];
-                let ledger = &mut self.progress[slot as usize].ledger;
-                ledger.charge(Cause::BusWait, now.since(asked));
-                let data = if operation.kind == OperationKind::Program { self.timing.data(operation) } else { Nanos::ZERO };
-                ledger.charge(Cause::BusCommand, hold - data);
-                ledger.charge(Cause::Transfer, data);
-                let array = array_time(&self.timing, &mut self.random_times, operation);
-                charge_array(ledger, &self.timing, operation, array);
-                die.array_end = end + array;
-                // The start of an array phase is an event of its own only where a read may already be waiting to
-                // suspend it.
-                let is_read = operation.kind == OperationKind::Read;
-                let may_give_way = self.suspension.is_some() && !is_read;
-                die.phase = if may_give_way { Phase::Loading } else { Phase::Array };
-                if may_give_way { end } else { die.array_end }
-            }
-            Phase::Data => {
-                let ledger = &mut self.progress[slot as usize].ledger;
-                ledger.charge(Cause::BusWait, now.since(asked));
-                ledger.charge(Cause::Transfer, hold);
-                end
-            }
-            Phase::SuspendRequested => {
-                let remaining = die.array_end.since(now);
-                die.suspended = Some(Suspended { op: slot, remaining, since: die.clock.read(now) });
-                die.phase = Phase::Suspending;
-                turn(die, Work::Held, now, &mut out.signals);
-                self.counters.suspensions += 1;
-                end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.suspend_time)
-            }
-            Phase::Resuming => end + self.suspension.as_ref().map_or(Nanos::ZERO, |s| s.resume_time),
-            Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending => {
-                unreachable!("a die in {:?} asks for no channel", die.phase)
-            }
-        };
-        schedule(die, die_id, until, &mut out.events);
-        let (channel, name) = (ChannelId(die.channel), bus_name(die.phase));
-        out.journal.note(|| Record::BusSpan { channel, die: die_id, name, begin: now, end });
+        let array = array_time(&self.timing, &mut self.random_times, operation);
+        die.array_end = end + array;
+        // The start of an array phase is an event of its own only where a read may already be waiting to suspend it.
+        let mut gives_way = false;
+        if operation.kind == OperationKind::Read {
+            ledger.charge(Cause::BusCommand, hold);
+            ledger.charge(Cause::Sense, array);
+        } else {
+            let data = if operation.kind == OperationKind::Program { self.timing.data(operation) } else { Nanos::ZERO };
+            ledger.charge(Cause::BusCommand, hold - data);
+            ledger.charge(Cause::Transfer, data);
+            charge_array(ledger, &self.timing, operation, array);
+            gives_way = self.suspension.is_some();
+        }
+        die.phase = if gives_way { Phase::Loading } else { Phase::Array };
+        schedule(die, die_id, if gives_way { end } else { die.array_end }, &mut out.events);
+        note_transfer(die, die_id, "command", now, end, &mut out.journal);
+    }
+
+    /// Transfers the data of a read, which ends the read.
+    #[inline]
+    fn data_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let ledger = &mut self.progress[die.running as usize].ledger;
+        ledger.charge(Cause::BusWait, now.since(asked));
+        ledger.charge(Cause::Transfer, hold);
+        schedule(die, die_id, now + hold, &mut out.events);
+        note_transfer(die, die_id, "data out", now, now + hold, &mut out.journal);
+    }
+
+    /// Transfers the suspend command, and suspends.
+    fn suspend_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let suspend_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
+        let die = &mut self.dies[die_id.index()];
+        let remaining = die.array_end.since(now);
+        die.suspended = Some(Suspended { op: die.running, remaining, since: die.clock.read(now) });
+        die.phase = Phase::Suspending;
+        turn(die, Work::Held, now, &mut out.signals);
+        self.counters.suspensions += 1;
+        schedule(die, die_id, now + hold + suspend_time, &mut out.events);
+        note_transfer(die, die_id, "suspend", now, now + hold, &mut out.journal);
+    }
+
+    /// Transfers the resume command, and resumes.
+    fn resume_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let resume_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.resume_time);
+        let die = &mut self.dies[die_id.index()];
+        schedule(die, die_id, now + hold + resume_time, &mut out.events);
+        note_transfer(die, die_id, "resume", now, now + hold, &mut out.journal);
     }
 
     /// Completes the operation on a die.
@@ -508,7 +540,9 @@ impl Flash {
         progress.suspensions += 1;
         die.phase = Phase::SuspendRequested;
         let hold = self.timing.suspend_command();
-        self.request_channel(die_id, BusPhase::Command, hold, now, out);
+        if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
+            self.suspend_granted(die_id, hold, now, out);
+        }
     }
 
     /// Resumes the suspended operation of a die for which no host read waits any more.
@@ -518,7 +552,9 @@ impl Flash {
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
         die.phase = Phase::Resuming;
         turn(die, Work::Held, now, &mut out.signals);
-        self.request_channel(die_id, BusPhase::Command, hold, now, out);
+        if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
+            self.resume_granted(die_id, hold, now, out);
+        }
     }
 
     fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
@@ -612,14 +648,10 @@ fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, arr
     }
 }
 
-fn bus_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Array | Phase::Loading => "command",
-        Phase::Data => "data out",
-        Phase::Suspending => "suspend",
-        Phase::Resuming => "resume",
-        Phase::Rest | Phase::Command | Phase::SuspendRequested => "channel",
-    }
+/// Records a transfer of a die on its channel in the journal.
+#[inline]
+fn note_transfer(die: &Die, die_id: DieId, name: &'static str, begin: SimTime, end: SimTime, journal: &mut Journal) {
+    journal.note(|| Record::BusSpan { channel: ChannelId(die.channel), die: die_id, name, begin, end });
 }
 
 #[cfg(test)]

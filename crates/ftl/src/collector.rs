@@ -97,6 +97,12 @@ impl Collector {
         self.wanted.len()
     }
 
+    /// Returns true if there is no victim, no request, and no background collection.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.victim.is_none() && self.wanted.is_empty() && !self.urgent && !self.in_background
+    }
+
     /// Returns true if a waiting request is urgent (its retention limit is near).
     pub fn has_urgent_request(&self) -> bool {
         self.wanted.iter().any(|wanted| wanted.urgent)

@@ -143,6 +143,7 @@ pub struct UnitRange {
 
 impl UnitRange {
     /// Returns the units that a command touches.
+    #[inline]
     pub fn of(command: &HostCommand) -> UnitRange {
         let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
         let first = start / UNIT_BYTES;

@@ -48,6 +48,9 @@ impl<E> Node<E> {
 /// Time and order: smaller comes first.
 type Key = (u64, u64);
 
+/// Key that follows every other.
+const NEVER: Key = (u64::MAX, u64::MAX);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Far {
     key: Key,
@@ -57,8 +60,9 @@ struct Far {
 /// Pending events of type `E`.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// Instant of the earliest pending event; `u64::MAX` if there is none.
-    next_time: u64,
+    /// Key of the earliest pending event; [`NEVER`] if there is none. The calendar's events all come before the far
+    /// ones.
+    next: Key,
     /// Node of the earliest event in the calendar; `NONE` if the calendar is empty.
     first: u32,
     free: u32,
@@ -77,7 +81,7 @@ pub struct EventQueue<E> {
 impl<E: Copy + Default> Default for EventQueue<E> {
     fn default() -> Self {
         EventQueue {
-            next_time: u64::MAX,
+            next: NEVER,
             first: NONE,
             free: NONE,
             nodes: Vec::with_capacity(1024),
@@ -118,7 +122,7 @@ impl<E: Copy + Default> EventQueue<E> {
     /// Returns the instant of the next event, if one is pending.
     #[inline]
     pub fn next_time(&self) -> Option<SimTime> {
-        (self.next_time != u64::MAX).then_some(SimTime(self.next_time))
+        (self.next.0 != u64::MAX).then_some(SimTime(self.next.0))
     }
 
     /// Adds an event. `at` must not be earlier than the last event popped.
@@ -147,22 +151,27 @@ impl<E: Copy + Default> EventQueue<E> {
     }
 
     fn insert(&mut self, index: u32, time: u64, class: Class) {
-        let order = u64::from(class as u8) << CLASS_SHIFT | self.inserted;
+        let key = (time, u64::from(class as u8) << CLASS_SHIFT | self.inserted);
         self.inserted += 1;
-        self.nodes[index as usize].order = order;
-        self.next_time = self.next_time.min(time);
+        self.nodes[index as usize].order = key.1;
         if (time >> BUCKET_SHIFT) - self.base < BUCKETS as u64 {
-            self.link(index, (time, order));
+            self.link(index, key);
         } else {
-            self.far.push(Reverse(Far { key: (time, order), node: index }));
+            self.insert_far(index, key);
         }
+    }
+
+    #[cold]
+    fn insert_far(&mut self, index: u32, key: Key) {
+        self.next = self.next.min(key);
+        self.far.push(Reverse(Far { key, node: index }));
     }
 
     /// Takes the next event. Looking ahead with [`EventQueue::next_time`] does not advance the queue: until the next
     /// event is taken, earlier ones may still be added.
     pub fn pop(&mut self) -> Option<(SimTime, Class, E)> {
         self.reach()?;
-        let (time, order) = self.nodes[self.first as usize].key();
+        let (time, order) = self.next;
         Some((SimTime(time), class_of(order), self.take()))
     }
 
@@ -171,7 +180,7 @@ impl<E: Copy + Default> EventQueue<E> {
     #[inline]
     pub fn pop_at(&mut self, at: SimTime, class: Class) -> Option<E> {
         // Most calls find no further event at this instant.
-        if self.next_time != at.0 {
+        if self.next.0 != at.0 {
             return None;
         }
         self.pop_class(class)
@@ -179,7 +188,7 @@ impl<E: Copy + Default> EventQueue<E> {
 
     fn pop_class(&mut self, class: Class) -> Option<E> {
         self.reach()?;
-        (self.nodes[self.first as usize].order >> CLASS_SHIFT <= class as u64).then(|| self.take())
+        (self.next.1 >> CLASS_SHIFT <= class as u64).then(|| self.take())
     }
 
     /// Ensures that the next event is in the calendar; `None` if no event is pending. If only far events are pending,
@@ -220,9 +229,9 @@ impl<E: Copy + Default> EventQueue<E> {
         if next == NONE && self.near > 0 {
             self.first = self.heads[self.first_occupied()];
         }
-        self.next_time = match self.nodes.get(self.first as usize) {
-            Some(first) => first.time,
-            None => self.far.peek().map_or(u64::MAX, |Reverse(far)| far.key.0),
+        self.next = match self.nodes.get(self.first as usize) {
+            Some(first) => first.key(),
+            None => self.far.peek().map_or(NEVER, |Reverse(far)| far.key),
         };
         event
     }
@@ -249,24 +258,23 @@ impl<E: Copy + Default> EventQueue<E> {
     }
 
     /// Inserts a node into its bucket's list, in order.
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, index: u32, key: Key) {
         let slot = (key.0 >> BUCKET_SHIFT) as usize % BUCKETS;
         self.near += 1;
-        if self.nodes.get(self.first as usize).is_none_or(|first| key < first.key()) {
-            self.first = index;
-        }
         let head = self.heads[slot];
         if head == NONE {
             self.nodes[index as usize].next = NONE;
-            self.heads[slot] = index;
             self.occupied[slot / 64] |= 1 << (slot % 64);
             self.summary |= 1 << (slot / 64);
         } else if key < self.nodes[head as usize].key() {
             self.nodes[index as usize].next = head;
-            self.heads[slot] = index;
         } else {
-            self.link_after(head, index, key);
+            return self.link_after(head, index, key);
+        }
+        self.heads[slot] = index;
+        if key <= self.next {
+            (self.next, self.first) = (key, index);
         }
     }
 

@@ -8,9 +8,25 @@ impl Ftl {
     /// erase. Returns its slot, and counts the die as busy; `None` if the FTL has nothing for the die.
     #[inline]
     pub fn pull(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if self.has_nothing_for(die) {
+            return None;
+        }
         let slot = self.next(die, now, out)?;
         self.set_busy(die);
         Some(slot)
+    }
+
+    /// Returns true if it is certain that [`Ftl::next`] finds nothing for a die: nothing to write, to move, to collect
+    /// or to ask the policy.
+    #[inline]
+    fn has_nothing_for(&self, die: DieId) -> bool {
+        let free = self.space.free_blocks(die);
+        let enough_space = self.counters.host_units == 0 || free >= self.low && free >= self.critical;
+        enough_space
+            && !self.needs.moves
+            && self.collectors[die.index()].is_at_rest()
+            && self.moves.ready.is_empty()
+            && self.writes.len(self.list_of(die)) == 0
     }
 
     fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {

@@ -4,9 +4,19 @@ use super::*;
 
 impl Ftl {
     /// Handles the completion of a flash operation. `ledger` splits its time since it was pushed or pulled by cause.
+    #[inline]
     pub fn operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+        if let Owner::Command(_) = operation.owner {
+            self.host_read_done(operation, now, out);
+        } else {
+            self.own_operation_done(operation, ledger, now, out);
+        }
+    }
+
+    /// Handles the completion of an operation that belongs to no host read.
+    fn own_operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
         match operation.owner {
-            Owner::Command(_) => self.host_read_done(operation, now, out),
+            Owner::Command(_) => unreachable!("a host read"),
             Owner::PartialRead(slot) => {
                 self.sensed(operation.first, operation.owner, out);
                 let unit = &mut self.writes.units[slot];
@@ -28,6 +38,7 @@ impl Ftl {
         }
     }
 
+    #[inline]
     pub(super) fn host_read_done(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         if operation.first.0 == NO_PLACE {
             return;

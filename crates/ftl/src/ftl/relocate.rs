@@ -24,7 +24,8 @@ impl Ftl {
         let end = Ppn(self.store.geometry.first_of(victim).0 + self.store.geometry.units_per_block);
         loop {
             let collector = &self.collectors[die.index()];
-            let exhausted = self.store.next_valid(collector.cursor, end).is_none();
+            let next = self.store.next_valid(collector.cursor, end);
+            let exhausted = next.is_none();
             if collector.gathered.len() >= units_per_program || exhausted && !collector.gathered.is_empty() {
                 self.drop_overwritten(die);
                 let gathered = self.collectors[die.index()].gathered.len();
@@ -33,8 +34,8 @@ impl Ftl {
                 }
                 continue;
             }
-            if !exhausted {
-                return Some(self.read_row(die, end, now, out));
+            if let Some(first) = next {
+                return Some(self.read_row(die, first, end, now, out));
             }
             return self.erase_if_ready(die, victim, now, out);
         }
@@ -101,13 +102,11 @@ impl Ftl {
         scored.into_iter().max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, block)| block)
     }
 
-    /// Returns the slot of a read of all valid units in the next row of the victim, or of the copyback of one page
-    /// within its plane.
-    pub(super) fn read_row(&mut self, die: DieId, end: Ppn, now: SimTime, out: &mut Outbox) -> u32 {
+    /// Returns the slot of a read of all valid units in the row of `first`, the next valid unit of the victim, whose
+    /// places end at `end`; or of the copyback of one page within its plane.
+    pub(super) fn read_row(&mut self, die: DieId, first: Ppn, end: Ppn, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
-        let collector = &self.collectors[die.index()];
-        let first = self.store.next_valid(collector.cursor, end).expect("the caller saw one");
-        if first >= collector.prefetched_until {
+        if first >= self.collectors[die.index()].prefetched_until {
             let (until, loaded) = self.store.look_ahead_moves(&self.bits, first, end);
             self.collectors[die.index()].prefetched_until = until;
             self.sink ^= loaded;
@@ -124,9 +123,9 @@ impl Ftl {
         }
         let (mut units, mut planes) = (0, 0u64);
         let mut mode = self.read_modes[usize::from(self.store.block(block).mode())];
-        let mut at = first;
+        let mut next = Some(first);
         let reason = self.collectors[die.index()].reason;
-        while let Some(ppn) = self.store.next_valid(at, row_end) {
+        while let Some(ppn) = next {
             let (_, unit) = geometry.split(ppn);
             planes |= 1 << (geometry.page_of(unit) % geometry.shape.planes_per_program);
             units += 1;
@@ -136,7 +135,7 @@ impl Ftl {
                 let of_page = self.read_mode(&UnitRead { lpn: self.store.lpn_at(ppn), ppn, reason }, now, &out.signals);
                 mode = self.slower(mode, of_page);
             }
-            at = Ppn(ppn.0 + 1);
+            next = self.store.next_valid(Ppn(ppn.0 + 1), row_end);
         }
         let collector = &mut self.collectors[die.index()];
         collector.cursor = row_end;

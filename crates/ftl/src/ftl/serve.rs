@@ -5,6 +5,7 @@ use super::*;
 impl Ftl {
     /// Looks up the units of a host read, and places the flash reads that they need in the outbox. Returns the number
     /// of parts that will report: one for each flash read, and one for all units answered at once.
+    #[inline]
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         if count == 1
             && let Mapped::At(ppn) = decode(self.store.l2p.get(first.index()))
@@ -12,6 +13,10 @@ impl Ftl {
         {
             return 1;
         }
+        self.read_range(command, first, count, now, out)
+    }
+
+    fn read_range(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let (mut parts, mut at_once) = (0, 0);
         let mut open: Option<Operation> = None;
@@ -355,7 +360,9 @@ impl Ftl {
         }
         *word |= 1 << (rank % 64);
         self.idle_since[die.index()] = now;
-        IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, events));
+        if self.config.gc_idle_after.is_some() || self.needs.moves {
+            IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, events));
+        }
     }
 
     /// Returns the idle time after which a die is asked for background work; `None` if it need not be asked.
