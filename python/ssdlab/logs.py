@@ -20,8 +20,9 @@ __all__ = ["HistoryDifference", "compare_histories", "read_commands", "read_hist
 def read_commands(path: str | PathLike[str]) -> pa.Table:
     """Reads a command log written by ``--log-commands``.
 
-    Its columns are ``op, job, offset, length, submitted_ns, completed_ns``, and one for each cause of latency. For a
-    file larger than memory use ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or ``pyarrow.csv.open_csv(path)``.
+    Its columns are ``op, job, offset, length, submitted_ns, completed_ns``, one for each cause of latency, and
+    ``queue, stream, flags``. For a file larger than memory use ``pyarrow.parquet.ParquetFile(path).iter_batches()`` or
+    ``pyarrow.csv.open_csv(path)``.
 
     Raises:
         InputError: the file cannot be read, or is not a command log.

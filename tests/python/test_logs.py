@@ -58,9 +58,18 @@ def test_the_log_has_a_row_per_command(cli, job, tmp_path, name):
     assert table.num_rows == 20_000
     assert table.column_names[:6] == ["op", "job", "offset", "length", "submitted_ns", "completed_ns"]
     assert set(table.column("op").to_pylist()) == {"read", "write"}
-    causes = list(table.column_names[6:])
+    assert table.column_names[-3:] == ["queue", "stream", "flags"]
+    causes = list(table.column_names[6:-3])
     for row in table.slice(0, 100).to_pylist():
         assert sum(row[cause] for cause in causes) == row["completed_ns"] - row["submitted_ns"]
+
+
+def test_the_log_has_the_stream_of_each_command(tmp_path):
+    lines = [f"{1 + 10_000 * at},src,{disk},Write,4096,4096,100\n" for at, disk in enumerate([7, 7, 2, 7])]
+    ssdlab.run("tiny", ssdlab.Workload.from_text("".join(lines)), log_commands=tmp_path / "log.csv")
+    table = ssdlab.read_commands(tmp_path / "log.csv").sort_by("submitted_ns")
+    assert table.column("stream").to_pylist() == [0, 0, 1, 0]
+    assert set(table.column("queue").to_pylist()) == set(table.column("flags").to_pylist()) == {0}
 
 
 def test_a_log_of_several_batches_is_that_kept_in_memory(tmp_path):

@@ -504,7 +504,8 @@ impl RunLoop {
             self.backlog.note(at, in_flight);
         }
         self.most_in_flight = self.most_in_flight.max(in_flight + 1);
-        drive.submit(HostCommand { op: request.op, tag: index as u32, offset: request.offset, length: request.length }, at);
+        let command = HostCommand::new(request.op, index as u32, request.offset, request.length);
+        drive.submit(HostCommand { stream: request.stream, ..command }, at);
     }
 
     /// Returns the job's next request without taking it. Each new batch is first hinted to the drive, for prefetching.

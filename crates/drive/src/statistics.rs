@@ -3,7 +3,7 @@
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use host::Command;
-use kit::{Bytes, Completion, Histogram, Ledger, Nanos, Op, SimTime, Sums};
+use kit::{Bytes, CommandFlags, Completion, Histogram, Ledger, Nanos, Op, SimTime, Sums};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -125,6 +125,12 @@ impl Timeline {
 pub struct CommandRow {
     /// Operation.
     pub op: Op,
+    /// Modifiers.
+    pub flags: CommandFlags,
+    /// Submission queue.
+    pub queue: u16,
+    /// Stream of the workload: of a trace, the number of the stream in the trace; of a fio job, the number of the job.
+    pub stream: u16,
     /// Tag with which the command was submitted.
     pub tag: u32,
     /// Offset of the first byte.
@@ -235,6 +241,9 @@ impl Statistics {
         if let Some(log) = &mut self.log {
             log.push(CommandRow {
                 op: completion.op,
+                flags: completion.flags,
+                queue: completion.queue,
+                stream: completion.stream,
                 tag: completion.tag,
                 offset: offset.0,
                 length: completion.length.0,

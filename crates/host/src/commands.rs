@@ -1,6 +1,6 @@
 //! The table of commands: their ranges, their outstanding parts, and the times before they were in the device.
 
-use kit::{Bytes, Cause, CommandId, Completion, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op, SimTime, Slab, UNIT_BYTES};
+use kit::{Cause, CommandId, Completion, HostCommand, HostUnit, Ledger, Lpn, Nanos, SimTime, Slab, UNIT_BYTES};
 
 /// A command between its submission and its completion.
 #[derive(Clone, Debug)]
@@ -16,9 +16,12 @@ pub struct Command {
     recorded: bool,
 }
 
+// A cache line: the table is read and written by every command.
+const _: () = assert!(size_of::<Command>() <= 64);
+
 impl Default for Command {
     fn default() -> Self {
-        let command = HostCommand { op: Op::Flush, tag: 0, offset: Bytes(0), length: Bytes(0) };
+        let command = HostCommand::flush(0);
         let (queued, linked) = (Nanos::ZERO, Nanos::ZERO);
         Command { command, submitted: SimTime::ZERO, queued, linked, remaining: 0, recorded: false }
     }
@@ -40,8 +43,8 @@ impl Command {
     /// Returns the completion of the command at `now`.
     #[inline]
     pub fn completion(&self, now: SimTime) -> Completion {
-        let HostCommand { op, tag, length, .. } = self.command;
-        Completion { tag, op, submitted: self.submitted, completed: now, length }
+        let HostCommand { op, flags, queue, stream, tag, length, .. } = self.command;
+        Completion { tag, op, flags, queue, stream, submitted: self.submitted, completed: now, length }
     }
 
     /// Returns true if the command spent time before it was in the device.
@@ -73,9 +76,12 @@ impl Commands {
     pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool) -> CommandId {
         let slot = self.0.take();
         // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
-        let HostCommand { op, tag, offset, length } = command;
+        let HostCommand { op, flags, queue, stream, tag, offset, length } = command;
         let state = &mut self.0[slot];
         state.command.op = op;
+        state.command.flags = flags;
+        state.command.queue = queue;
+        state.command.stream = stream;
         state.command.tag = tag;
         state.command.offset = offset;
         state.command.length = length;
@@ -182,9 +188,10 @@ impl UnitRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kit::{Bytes, Op};
 
     fn units(offset: u64, length: u64) -> UnitRange {
-        UnitRange::of(&HostCommand { op: Op::Write, tag: 0, offset: Bytes(offset), length: Bytes(length) })
+        UnitRange::of(&HostCommand::new(Op::Write, 0, Bytes(offset), Bytes(length)))
     }
 
     /// Every range of sectors within six units, against a count sector by sector.
@@ -218,7 +225,7 @@ mod tests {
     #[test]
     fn a_command_is_done_with_its_last_part_and_charges_the_time_before_it_was_in_the_device() {
         let mut commands = Commands::default();
-        let command = HostCommand { op: Op::Read, tag: 7, offset: Bytes(0), length: Bytes(8192) };
+        let command = HostCommand { queue: 3, stream: 5, ..HostCommand::new(Op::Read, 7, Bytes(0), Bytes(8192)) };
         let id = commands.submit(command, SimTime(100), true);
         assert!(!commands[id].was_delayed());
         commands.dequeued(id, SimTime(130));
@@ -229,7 +236,9 @@ mod tests {
         commands[id].charge_arrival(&mut ledger);
         assert!(commands[id].was_delayed() && commands[id].is_recorded());
         assert_eq!((ledger.get(Cause::HostQueue), ledger.get(Cause::Link)), (Nanos(30), Nanos(5)));
-        assert_eq!(commands[id].completion(SimTime(250)).latency(), Nanos(150));
+        let completion = commands[id].completion(SimTime(250));
+        assert_eq!((completion.tag, completion.queue, completion.stream), (7, 3, 5));
+        assert_eq!((completion.flags.bits(), completion.latency()), (0, Nanos(150)));
         // A slot that is used again keeps nothing of the command before.
         commands.release(id);
         let again = commands.submit(command, SimTime(300), false);

@@ -31,17 +31,49 @@ impl Op {
     }
 }
 
+/// Modifiers of a host command, such as the FUA bit of a write. No modifier is modelled: the set is always empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandFlags(u8);
+
+impl CommandFlags {
+    /// No modifier.
+    pub const NONE: CommandFlags = CommandFlags(0);
+
+    /// Returns the modifiers as bits of a number.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+}
+
 /// A command as the host submits it. Ranges are in bytes, multiples of the 512-byte sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCommand {
     /// Operation.
     pub op: Op,
+    /// Modifiers.
+    pub flags: CommandFlags,
+    /// Submission queue; the completion returns it. All commands of a run come through queue 0.
+    pub queue: u16,
+    /// Stream of the workload that the command belongs to; the completion returns it.
+    pub stream: u16,
     /// Number chosen freely by the submitter; the completion returns it.
     pub tag: u32,
     /// First byte of the range.
     pub offset: Bytes,
     /// Length of the range; zero for a flush.
     pub length: Bytes,
+}
+
+impl HostCommand {
+    /// Returns a command without modifiers, of stream 0, through queue 0.
+    pub fn new(op: Op, tag: u32, offset: Bytes, length: Bytes) -> HostCommand {
+        HostCommand { op, flags: CommandFlags::NONE, queue: 0, stream: 0, tag, offset, length }
+    }
+
+    /// Returns a flush.
+    pub fn flush(tag: u32) -> HostCommand {
+        HostCommand::new(Op::Flush, tag, Bytes(0), Bytes(0))
+    }
 }
 
 /// A unit of a host write.
@@ -66,6 +98,12 @@ pub struct Completion {
     pub tag: u32,
     /// Operation performed.
     pub op: Op,
+    /// Modifiers: [`HostCommand::flags`].
+    pub flags: CommandFlags,
+    /// Submission queue: [`HostCommand::queue`].
+    pub queue: u16,
+    /// Stream of the workload: [`HostCommand::stream`].
+    pub stream: u16,
     /// Instant of submission.
     pub submitted: SimTime,
     /// Instant of completion.

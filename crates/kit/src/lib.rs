@@ -39,7 +39,7 @@ pub mod wear;
 pub use archive::{Archive, Archived};
 pub use cause::{Cause, Ledger};
 pub use clock::{Work, WorkClock};
-pub use command::{Completion, HostCommand, HostUnit, Op, ReadSource};
+pub use command::{CommandFlags, Completion, HostCommand, HostUnit, Op, ReadSource};
 pub use divisor::Divisor;
 pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};

@@ -397,6 +397,9 @@ fn command_columns(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> 
     for &cause in Cause::ALL {
         columns.u64(&format!("{}_ns", cause.name()), rows.iter().map(|row| row.causes.get(cause).0))?;
     }
+    columns.u64("queue", rows.iter().map(|row| u64::from(row.queue)))?;
+    columns.u64("stream", rows.iter().map(|row| u64::from(row.stream)))?;
+    columns.u64("flags", rows.iter().map(|row| u64::from(row.flags.bits())))?;
     Ok(columns.0.unbind())
 }
 

@@ -8,7 +8,7 @@ use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
 use kit::history::Digest;
-use kit::{Bytes, HostCommand, Op, Rng};
+use kit::{HostCommand, Rng};
 
 /// Tag of the flush that empties the buffer between two parts of a case. The tags of random commands never reach it.
 const LAST_TAG: u32 = u32::MAX;
@@ -152,7 +152,7 @@ fn between(rig: &mut Rig<'_>, description: &Description, rng: &mut Rng, seed: u6
     // A guest's drive is adopted rather than restored exactly: units of its buffer would get other slots, so the buffer
     // is emptied first.
     if choice == 3 || rig.is_run_by_guest() {
-        rig.submit(HostCommand { op: Op::Flush, tag: LAST_TAG, offset: Bytes(0), length: Bytes(0) }, rig.drive.now());
+        rig.submit(HostCommand::flush(LAST_TAG), rig.drive.now());
         rig.drain()?;
     }
     if choice == 3 {

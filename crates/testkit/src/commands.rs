@@ -82,7 +82,7 @@ impl Commands {
         let tag = self.tag;
         let kind = rng.unit();
         if kind < self.mix.flushes {
-            return HostCommand { op: Op::Flush, tag, offset: Bytes(0), length: Bytes(0) };
+            return HostCommand::flush(tag);
         }
         let kind = kind - self.mix.flushes;
         let op = if kind < self.mix.trims {
@@ -103,7 +103,7 @@ impl Commands {
             count = 1 + rng.below(count);
         }
         let count = count.min(self.sectors - first);
-        HostCommand { op, tag, offset: Bytes(first * SECTOR_BYTES), length: Bytes(count * SECTOR_BYTES) }
+        HostCommand::new(op, tag, Bytes(first * SECTOR_BYTES), Bytes(count * SECTOR_BYTES))
     }
 
     /// Returns the length of the idle gap before the next command \[ns\], if there is one.

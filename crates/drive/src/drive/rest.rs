@@ -1,7 +1,7 @@
 //! Bringing a drive to rest: quiescing, programming the write buffer, shutting down.
 
 use super::Drive;
-use kit::{Bytes, HostCommand, Op, SimTime};
+use kit::{HostCommand, Op, SimTime};
 
 impl Drive {
     /// Brings the drive to rest: starts no new programs, collections or rewrites, and finishes the operations in
@@ -22,7 +22,7 @@ impl Drive {
             return;
         }
         self.record(false);
-        self.submit(HostCommand { op: Op::Flush, tag: u32::MAX, offset: Bytes(0), length: Bytes(0) }, self.now);
+        self.submit(HostCommand::flush(u32::MAX), self.now);
         loop {
             let done = self.advance(SimTime::FOREVER);
             if done.is_empty() || done.iter().any(|completion| completion.op == Op::Flush && completion.tag == u32::MAX) {

@@ -112,7 +112,7 @@ impl Rig {
     pub fn submit_bytes(&mut self, op: Op, offset: u64, length: u64, at: SimTime) -> u32 {
         let tag = self.next_tag;
         self.next_tag += 1;
-        self.drive.submit(HostCommand { op, tag, offset: Bytes(offset), length: Bytes(length) }, at);
+        self.drive.submit(HostCommand::new(op, tag, Bytes(offset), Bytes(length)), at);
         tag
     }
 

@@ -3,7 +3,8 @@
 
 use crate::common::{adopt, load, saved, session};
 use drive::session::{Files, RunRequest};
-use drive::{Description, Drive};
+use drive::streams::Outputs;
+use drive::{CommandRow, Description, Drive};
 use kit::Lpn;
 use serde_json::Value;
 use testkit::case;
@@ -114,6 +115,26 @@ fn a_saved_file_that_was_cut_or_damaged_is_refused() {
     let old = load(b"ssdlab05 and so on").expect_err("another version");
     assert!(old.contains("version 05") && old.contains("expected version 06"), "{old}");
     assert_eq!(load(b"PK\x03\x04 and so on"), Err("not a saved drive".to_owned()));
+}
+
+/// The streams of a trace are numbered as they appear, whichever address space they are given.
+#[test]
+fn the_log_names_the_stream_of_each_command() {
+    let line = |at: u64, disk: u32| format!("{at},src,{disk},Write,4096,4096,100\n");
+    let trace: String = [7, 7, 2, 7, 5, 2].iter().zip(0u64..).map(|(disk, at)| line(1 + at * 10_000, *disk)).collect();
+    for layout in ["stack", "overlay"] {
+        let options = Options { layout: layout.to_owned(), ..Options::default() };
+        let request = RunRequest { workload: options, ..RunRequest::new("tiny.toml", "base = \"tiny\"") };
+        let mut rows = Vec::new();
+        let mut take = |batch: &[CommandRow]| rows.extend(batch.iter().map(|row| (row.submitted, row.stream, row.queue)));
+        let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
+        drive::session::run(&request, &Input::text("trace.csv", &*trace), files, &mut |_| true)
+            .unwrap_or_else(|why| panic!("{why}"));
+        rows.sort_unstable();
+        let streams: Vec<u16> = rows.iter().map(|row| row.1).collect();
+        assert_eq!(streams, [0, 0, 1, 0, 2, 1], "{layout}");
+        assert!(rows.iter().all(|row| row.2 == 0), "there is one submission queue");
+    }
 }
 
 #[test]

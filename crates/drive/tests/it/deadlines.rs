@@ -108,7 +108,7 @@ fn audited(description: &Description, limits: &Description, load: Load) -> Resul
             tag += 1;
             // Reads of data that is not on flash take no time, so the host waits 2 us between commands.
             let at = drive.now() + kit::Nanos(2_000);
-            drive.submit(HostCommand { op, tag, offset: Bytes(unit * UNIT_BYTES), length: Bytes(UNIT_BYTES) }, at);
+            drive.submit(HostCommand::new(op, tag, Bytes(unit * UNIT_BYTES), Bytes(UNIT_BYTES)), at);
         }
         let next = drive.next_event().unwrap_or(end).min(end);
         done += drive.advance(next).len() as u32;

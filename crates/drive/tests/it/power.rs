@@ -143,8 +143,7 @@ impl Watched {
                 let unit = if burst { self.rng.below(units) } else { self.rng.below(units / 4) };
                 self.tag += 1;
                 let at = self.drive.now() + Nanos(2_000);
-                self.drive
-                    .submit(HostCommand { op, tag: self.tag, offset: Bytes(unit * UNIT_BYTES), length: Bytes(UNIT_BYTES) }, at);
+                self.drive.submit(HostCommand::new(op, self.tag, Bytes(unit * UNIT_BYTES), Bytes(UNIT_BYTES)), at);
             }
             let next = self.drive.next_event().unwrap_or(until);
             self.done += self.drive.advance(next).len() as u32;
@@ -476,7 +475,7 @@ fn a_rig_under_the_oracle_survives_power_failures_at_any_time() {
         let units = rig.drive.user_bytes() / UNIT_BYTES;
         for tag in 0..60 {
             let op = [Op::Write, Op::Write, Op::Read, Op::Trim][rng.below(4) as usize];
-            let command = HostCommand { op, tag, offset: Bytes(rng.below(units) * UNIT_BYTES), length: Bytes(UNIT_BYTES) };
+            let command = HostCommand::new(op, tag, Bytes(rng.below(units) * UNIT_BYTES), Bytes(UNIT_BYTES));
             let now = rig.drive.now();
             rig.submit(command, now);
             if rng.chance(0.2) {
