@@ -26,7 +26,6 @@ LINES = 70
 TOO_LONG = {
     ("crates/ftl/src/ftl.rs", "new"),
     ("crates/drive/src/session/mod.rs", "run"),
-    ("crates/ftl/src/ftl/save.rs", "image"),
     ("python/ssdlab/cli/lifetime.py", "lifetime"),
     ("python/ssdlab/simulate.py", "run"),
     ("python/ssdlab/lifetimes.py", "lifetime"),

@@ -254,8 +254,7 @@ impl Description {
             rated_pe_cycles: self.flash.rated_pe_cycles,
             retire_at: self.ftl.retire_at_cycles.map(|cycles| cycles.saturating_mul(1000)),
             copyback: self.flash.copyback,
-            buffer_flush_after: (self.buffer.policy == BufferPolicy::WriteBack)
-                .then(|| self.buffer.flush_after.unwrap_or_default()),
+            has_buffer: self.buffer.policy == BufferPolicy::WriteBack,
             seed,
             policy: name.to_owned(),
             facts: self.facts(&geometry),

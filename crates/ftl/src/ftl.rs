@@ -58,9 +58,9 @@ pub struct Parameters {
     pub retire_at: Option<u32>,
     /// True if relocations may use copyback.
     pub copyback: bool,
-    /// With a write buffer, the time without a new write after which an incomplete program unit is programmed; host
-    /// writes are acknowledged when the buffer accepts them. `None`: no write buffer.
-    pub buffer_flush_after: Option<Nanos>,
+    /// True if there is a write buffer: host writes are acknowledged when it accepts them, and units that do not fill a
+    /// program wait for further ones until they are flushed.
+    pub has_buffer: bool,
     /// Seed of the run.
     pub seed: u64,
 }
@@ -137,9 +137,9 @@ struct ProgramUnit {
 struct BoundUnit {
     kind: UnitKind,
     superseded: u32,
-    /// For a buffered unit, its number in the order of acceptance; for a unit that its command waits for, the time in
-    /// the write queue by cause and the time for reading the part that the host did not write.
-    accepted: u64,
+    /// For a buffered unit, its number in the write buffer; for a unit that its command waits for, the time in the
+    /// write queue by cause and the time for reading the part that the host did not write.
+    number: u64,
     waited: Reading,
     filled_in: Nanos,
 }
@@ -166,15 +166,6 @@ impl ProgramUnit {
         unit.superseded = superseded;
         unit
     }
-}
-
-/// A flush that waits for the units accepted before it.
-#[derive(Clone, Copy, Debug)]
-struct PendingFlush {
-    command: CommandId,
-    accepted: u64,
-    outstanding: u64,
-    since: SimTime,
 }
 
 /// Returns the retention limits by write mode and wear class. With the page as the scope of a mode, blocks hold pages
@@ -234,13 +225,8 @@ pub struct Ftl {
     /// runs when no write waits.
     critical: u32,
     low: u32,
-    /// Units accepted up to this number are programmed even in an incomplete program unit.
+    /// Units of the write buffer up to this number are programmed even in an incomplete program unit.
     flush_until: u64,
-    flushes: Vec<PendingFlush>,
-    /// Units in the write buffer whose program has not completed.
-    unfinished: u64,
-    last_write: SimTime,
-    flush_armed: bool,
     policy_armed: Option<SimTime>,
     draining: bool,
     scratch: Vec<Lpn>,
@@ -330,10 +316,6 @@ impl Ftl {
             critical,
             low,
             flush_until: 0,
-            flushes: Vec::new(),
-            unfinished: 0,
-            last_write: SimTime::ZERO,
-            flush_armed: false,
             policy_armed: None,
             draining: false,
             scratch: Vec::with_capacity(geometry.units_per_program as usize),
@@ -498,7 +480,7 @@ pub(crate) mod tests {
             rated_pe_cycles: 100,
             retire_at: None,
             copyback: false,
-            buffer_flush_after: None,
+            has_buffer: false,
             seed: 1,
         };
         change(&mut config, &mut parameters);

@@ -36,8 +36,8 @@ pub(crate) struct Pending {
     pub reading: Reading,
     /// Time spent on reading the part of the unit that the host did not write.
     pub filled_in: Nanos,
-    /// Number of this unit in the order of acceptance; a flush waits for the units accepted before it.
-    pub accepted: u64,
+    /// Buffered units only: number of the unit in the write buffer.
+    pub number: u64,
     pub next: u32,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Waiting {
     pub prior: u32,
     pub dropped: bool,
     since: SimTime,
-    pub accepted: u64,
+    pub number: u64,
 }
 
 /// The write queue in the form in which it is saved.
@@ -59,7 +59,6 @@ pub(crate) struct Waiting {
 pub(crate) struct WritesImage {
     slots: usize,
     pub lists: Vec<Vec<Waiting>>,
-    accepted: u64,
 }
 
 /// First-in, first-out lists of waiting units: one list for the drive, or one for each die where the die is chosen on
@@ -69,7 +68,6 @@ pub(crate) struct WriteQueue {
     heads: Vec<u32>,
     tails: Vec<u32>,
     lengths: Vec<u64>,
-    accepted: u64,
 }
 
 impl WriteQueue {
@@ -79,7 +77,6 @@ impl WriteQueue {
             heads: vec![NONE; list_count],
             tails: vec![NONE; list_count],
             lengths: vec![0; list_count],
-            accepted: 0,
         }
     }
 
@@ -87,7 +84,6 @@ impl WriteQueue {
     #[inline]
     pub fn accept(&mut self, lpn: Lpn, writer: Writer, last: bool) -> u32 {
         let slot = self.units.take();
-        self.accepted += 1;
         // Written field by field, in place: copying a whole value would wait for its narrow stores to complete.
         let unit = &mut self.units[slot];
         unit.lpn = lpn;
@@ -97,7 +93,7 @@ impl WriteQueue {
         unit.prior = 0;
         unit.dropped = false;
         unit.filled_in = Nanos::ZERO;
-        unit.accepted = self.accepted;
+        unit.number = 0;
         slot
     }
 
@@ -121,14 +117,14 @@ impl WriteQueue {
             let slots = std::iter::successors(self.head(list), |&slot| self.after(slot));
             slots.map(|slot| self.waiting(slot)).collect()
         };
-        WritesImage { slots: self.units.len(), lists: (0..self.heads.len()).map(list).collect(), accepted: self.accepted }
+        WritesImage { slots: self.units.len(), lists: (0..self.heads.len()).map(list).collect() }
     }
 
     fn waiting(&self, slot: u32) -> Waiting {
-        let Pending { lpn, writer, last, plane, prior, dropped, since, reading: _, filled_in: _, accepted, next: _ } =
+        let Pending { lpn, writer, last, plane, prior, dropped, since, reading: _, filled_in: _, number, next: _ } =
             self.units[slot];
         assert!(writer == Writer::Buffer, "no command waits for a drive at rest");
-        Waiting { slot, lpn, last, plane, prior, dropped, since, accepted }
+        Waiting { slot, lpn, last, plane, prior, dropped, since, number }
     }
 
     /// Restores a saved queue; an error if it has another number of lists or a slot out of range.
@@ -142,20 +138,14 @@ impl WriteQueue {
         let clock = WorkClock::default();
         for (list, units) in image.lists.iter().enumerate() {
             for unit in units {
-                let &Waiting { slot, lpn, last, plane, prior, dropped, since, accepted } = unit;
-                self.units[slot] = Pending { lpn, last, plane, prior, dropped, accepted, ..Pending::default() };
+                let &Waiting { slot, lpn, last, plane, prior, dropped, since, number } = unit;
+                self.units[slot] = Pending { lpn, last, plane, prior, dropped, number, ..Pending::default() };
                 self.push(list, slot, since, &clock);
                 is_free[slot as usize] = false;
             }
         }
         (0..image.slots as u32).rev().filter(|&slot| is_free[slot as usize]).for_each(|slot| self.units.release(slot));
-        self.accepted = image.accepted;
         Ok(())
-    }
-
-    /// Returns the number of units accepted so far.
-    pub fn accepted(&self) -> u64 {
-        self.accepted
     }
 
     /// Appends a unit to a list.
@@ -275,12 +265,11 @@ mod tests {
     /// Every sequence of six steps, one after another in a queue whose slots are used again.
     #[test]
     fn every_short_sequence_keeps_the_order_of_the_lists() {
-        let (mut queue, mut accepted) = (WriteQueue::new(2), 0);
+        let mut queue = WriteQueue::new(2);
         for sequence in 0..STEPS.len().pow(6) {
             let mut model = [VecDeque::new(), VecDeque::new()];
             for place in 0..6 {
                 let step = STEPS[sequence / STEPS.len().pow(place) % STEPS.len()];
-                accepted += u64::from(matches!(step, Step::Push(_)));
                 apply(step, u64::from(place), &mut queue, &mut model);
             }
             [0, 1].into_iter().for_each(|list| {
@@ -289,23 +278,22 @@ mod tests {
                 }
             });
         }
-        assert_eq!((queue.units.in_use(), queue.accepted()), (0, accepted));
+        assert_eq!(queue.units.in_use(), 0);
         assert!(queue.units.len() <= 6, "slots are used again");
     }
 
-    /// A slot that is used again holds nothing of the unit before, and its number in the order of acceptance is the
-    /// next.
+    /// A slot that is used again holds nothing of the unit before.
     #[test]
     fn an_accepted_unit_begins_anew() {
         let mut queue = WriteQueue::new(1);
         let slot = queue.accept(Lpn(3), Writer::Command(CommandId(4)), true);
         let unit = &mut queue.units[slot];
-        (unit.plane, unit.prior, unit.dropped, unit.filled_in) = (Some(1), 9, true, Nanos(5));
+        (unit.plane, unit.prior, unit.dropped, unit.filled_in, unit.number) = (Some(1), 9, true, Nanos(5), 4);
         queue.units.release(slot);
         let again = queue.accept(Lpn(7), Writer::Buffer, false);
-        let Pending { lpn, writer, last, plane, prior, dropped, filled_in, accepted, .. } = queue.units[again];
+        let Pending { lpn, writer, last, plane, prior, dropped, filled_in, number, .. } = queue.units[again];
         assert_eq!((again, lpn, writer, last), (slot, Lpn(7), Writer::Buffer, false));
-        assert_eq!((plane, prior, dropped, filled_in, accepted), (None, 0, false, Nanos::ZERO, 2));
+        assert_eq!((plane, prior, dropped, filled_in, number), (None, 0, false, Nanos::ZERO, 0));
     }
 
     /// A unit that waits carries the reading of the clock at the instant at which it joined the queue.
@@ -347,6 +335,7 @@ mod tests {
             for (slot, since) in model.iter().flatten() {
                 let unit = &mut queue.units[*slot];
                 (unit.plane, unit.prior, unit.dropped, unit.last) = (Some(*slot), *slot + 9, since % 2 == 0, since % 3 == 0);
+                unit.number = u64::from(*slot) + 5;
             }
             let image = queue.image();
             let mut restored = WriteQueue::new(2);

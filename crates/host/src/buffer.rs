@@ -1,6 +1,7 @@
-//! The write buffer: its configuration, its space, and the commands that wait for space.
+//! The write buffer: its configuration, its space, the commands that wait for space, flushes, and the flush timer.
 
-use kit::{Bytes, CommandId, Nanos, Problems, SimTime, UNIT_BYTES};
+use kit::queue::Class;
+use kit::{Bytes, Cause, CommandId, Event, Events, Ledger, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -64,24 +65,81 @@ struct Waiting {
     since: SimTime,
 }
 
-/// Space in the write buffer, and the commands that wait for space in order of arrival.
+/// A flush that waits for the units that the buffer took before it.
+#[derive(Clone, Copy, Debug)]
+struct PendingFlush {
+    command: CommandId,
+    /// Number of the last unit that it waits for.
+    until: u64,
+    /// Number of units that it still waits for.
+    outstanding: u64,
+    since: SimTime,
+}
+
+/// A unit that a command brings into the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenUnit {
+    /// The command.
+    pub command: CommandId,
+    /// Index of the unit within the command's range.
+    pub index: u32,
+    /// Number of the unit in the order in which the buffer took units, from 1.
+    pub number: u64,
+}
+
+/// State of the write buffer of a drive at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferImage {
+    used: u64,
+    taken: u64,
+    last_write: SimTime,
+    timer_armed: bool,
+}
+
+/// The write buffer: its space, the commands that wait for space in order of arrival, the flushes that wait for its
+/// units, and the timer that flushes it. The contents are in the FTL's write queue, which names units by their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     capacity: u64,
     used: u64,
+    /// Units that have left the buffer and whose space is not free yet.
+    left: u64,
+    /// Number of units taken so far; the number of the last one.
+    taken: u64,
     waiting: VecDeque<Waiting>,
+    flushes: Vec<PendingFlush>,
+    flush_after: Nanos,
+    last_write: SimTime,
+    timer_armed: bool,
 }
 
 impl Buffer {
     /// Returns the buffer of a validated description. A buffer without capacity is never used.
     pub fn new(config: &BufferConfig) -> Buffer {
-        Buffer { capacity: config.units(), used: 0, waiting: VecDeque::with_capacity(64) }
+        Buffer {
+            capacity: config.units(),
+            waiting: VecDeque::with_capacity(64),
+            flush_after: config.flush_after.unwrap_or_default(),
+            ..Buffer::default()
+        }
     }
 
-    /// Restores the occupancy of a saved drive's buffer: `used` mapping units.
-    pub fn restore(&mut self, used: u64) {
-        assert!(self.waiting.is_empty() && used <= self.capacity, "a buffer is restored before any command comes");
-        self.used = used;
+    /// Returns the state of the buffer of a drive at rest.
+    pub fn image(&self) -> BufferImage {
+        let Buffer { capacity: _, used, left, taken, waiting, flushes, flush_after: _, last_write, timer_armed } = self;
+        assert!(*left == 0 && waiting.is_empty() && flushes.is_empty(), "the drive is at rest");
+        BufferImage { used: *used, taken: *taken, last_write: *last_write, timer_armed: *timer_armed }
+    }
+
+    /// Restores the state of a saved drive's buffer. Returns false if this buffer is smaller.
+    pub fn restore(&mut self, image: &BufferImage) -> bool {
+        assert!(self.waiting.is_empty(), "a buffer is restored before any command comes");
+        let BufferImage { used, taken, last_write, timer_armed } = *image;
+        if used > self.capacity {
+            return false;
+        }
+        (self.used, self.taken, self.last_write, self.timer_armed) = (used, taken, last_write, timer_armed);
+        true
     }
 
     /// Returns true if writes are acknowledged by the buffer.
@@ -89,7 +147,7 @@ impl Buffer {
         self.capacity > 0
     }
 
-    /// Returns the mapping units held.
+    /// Returns the mapping units whose space is not free.
     pub fn used(&self) -> u64 {
         self.used
     }
@@ -97,6 +155,16 @@ impl Buffer {
     /// Returns the capacity in mapping units.
     pub fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    /// Returns the number of the unit that was taken last.
+    pub fn last_number(&self) -> u64 {
+        self.taken
+    }
+
+    /// Returns true if the buffer holds no unit.
+    pub fn is_empty(&self) -> bool {
+        self.used == self.left
     }
 
     /// Returns true if commands wait for space.
@@ -109,16 +177,29 @@ impl Buffer {
         self.waiting.push_back(Waiting { command, taken: 0, since: now });
     }
 
-    /// Takes the next unit of the oldest command, if there is space. Returns the command and the number of the unit
-    /// within it.
-    pub fn take_unit(&mut self) -> Option<(CommandId, u32)> {
+    /// Takes the next unit of the oldest command, if there is space.
+    pub fn take_unit(&mut self, now: SimTime) -> Option<TakenUnit> {
         if self.used == self.capacity {
             return None;
         }
         let front = self.waiting.front_mut()?;
-        self.used += 1;
         front.taken += 1;
-        Some((front.command, front.taken - 1))
+        let (command, index) = (front.command, front.taken - 1);
+        Some(TakenUnit { command, index, number: self.take(now) })
+    }
+
+    /// Takes a unit that is written at `now` and returns its number.
+    fn take(&mut self, now: SimTime) -> u64 {
+        self.used += 1;
+        self.taken += 1;
+        self.last_write = now;
+        self.taken
+    }
+
+    /// Takes a unit of another drive's buffer, for which no command waits, and returns its number.
+    pub fn adopt_unit(&mut self, now: SimTime) -> u64 {
+        assert!(self.used < self.capacity, "the adopted units fit");
+        self.take(now)
     }
 
     /// Removes the oldest command, whose units have all been taken. Returns the instant at which it arrived at the
@@ -127,9 +208,76 @@ impl Buffer {
         self.waiting.pop_front().expect("a command whose unit was taken is at the front").since
     }
 
-    /// Frees the space of `units` mapping units that left the buffer.
-    pub fn release(&mut self, units: u32) {
-        self.used -= u64::from(units);
+    /// Receives the numbers of the units that left the buffer. Flushes that waited for them last are done: their parts
+    /// are left in the tray. The space becomes free with [`Buffer::free_space`].
+    pub fn settle(&mut self, now: SimTime, tray: &mut Tray) {
+        self.left += tray.released.len() as u64;
+        if self.flushes.is_empty() {
+            tray.released.clear();
+            return;
+        }
+        for number in tray.released.drain(..) {
+            self.flushes.iter_mut().for_each(|flush| flush.outstanding -= u64::from(number <= flush.until));
+            let mut index = 0;
+            while index < self.flushes.len() {
+                if self.flushes[index].outstanding > 0 {
+                    index += 1;
+                    continue;
+                }
+                let flush = self.flushes.swap_remove(index);
+                let mut ledger = Ledger::default();
+                ledger.charge(Cause::Order, now.since(flush.since));
+                tray.parts.push(Part { command: flush.command, ledger, units: 0 });
+            }
+        }
+    }
+
+    /// Returns true if the space of units that left the buffer is to be freed.
+    #[inline]
+    pub fn has_left(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Frees the space of the units that left the buffer.
+    pub fn free_space(&mut self) {
+        self.used -= std::mem::take(&mut self.left);
+    }
+
+    /// Lets a flush command wait for all units in the buffer. Returns the number up to which units must be programmed;
+    /// `None` if the buffer is empty and the flush is done.
+    pub fn flush(&mut self, command: CommandId, now: SimTime) -> Option<u64> {
+        if self.is_empty() {
+            return None;
+        }
+        let (until, outstanding) = (self.taken, self.used - self.left);
+        self.flushes.push(PendingFlush { command, until, outstanding, since: now });
+        Some(until)
+    }
+
+    /// Ensures that the flush timer is pending, after a unit of the buffer began to wait for a die. It is armed even if
+    /// a program can be made now: units left over from it would otherwise wait for a timer that is never armed.
+    #[inline]
+    pub fn arm_timer(&mut self, now: SimTime, events: &mut Events) {
+        if self.is_present() && !self.timer_armed {
+            self.timer_armed = true;
+            events.push(now + self.flush_after, Class::Timer, Event::Timer(Timer::Flush));
+        }
+    }
+
+    /// Handles the flush timer, while `queued` units wait for a die. If the flush delay has passed without a write,
+    /// returns the number up to which units are to be programmed; otherwise arms the timer again.
+    pub fn timer_fired(&mut self, queued: u64, now: SimTime, events: &mut Events) -> Option<u64> {
+        self.timer_armed = false;
+        if queued == 0 {
+            return None;
+        }
+        let due = self.last_write + self.flush_after;
+        if now >= due {
+            return Some(self.taken);
+        }
+        self.timer_armed = true;
+        events.push(due, Class::Timer, Event::Timer(Timer::Flush));
+        None
     }
 }
 
@@ -148,7 +296,7 @@ mod tests {
     #[test]
     fn every_short_sequence_keeps_space_and_order() {
         for (capacity, sequence) in (1..=3).flat_map(|capacity| (0..4u32.pow(8)).map(move |sequence| (capacity, sequence))) {
-            let (mut buffer, mut used) = (buffer(capacity), 0);
+            let (mut buffer, mut used, mut number) = (buffer(capacity), 0, 0);
             // Command, number of the unit, and true for the last unit of its command.
             let mut waiting = VecDeque::new();
             for step in 0..8 {
@@ -159,14 +307,20 @@ mod tests {
                     }
                     2 => {
                         let next = if used < capacity { waiting.pop_front() } else { None };
-                        assert_eq!(buffer.take_unit(), next.map(|(command, unit, _)| (CommandId(command), unit)));
+                        let taken = buffer.take_unit(SimTime(0));
                         used += u64::from(next.is_some());
+                        number += u64::from(next.is_some());
+                        let expected = next.map(|(command, index, _)| TakenUnit { command: CommandId(command), index, number });
+                        assert_eq!(taken, expected);
                         if let Some((command, _, true)) = next {
                             assert_eq!(buffer.front_done(), SimTime(u64::from(command) + 50));
                         }
                     }
                     _ => {
-                        buffer.release(u32::from(used > 0));
+                        let mut tray = Tray { released: if used > 0 { vec![number] } else { vec![] }, ..Tray::default() };
+                        buffer.settle(SimTime(0), &mut tray);
+                        assert_eq!((buffer.has_left(), tray.released.len(), tray.parts.len()), (used > 0, 0, 0));
+                        buffer.free_space();
                         used -= u64::from(used > 0);
                     }
                 }
@@ -178,12 +332,69 @@ mod tests {
 
     #[test]
     fn a_restored_buffer_is_as_full_as_it_was() {
+        let image = BufferImage { used: 2, taken: 8, last_write: SimTime(5), timer_armed: true };
+        assert!(!buffer(1).restore(&image), "it is too small");
         let mut buffer = buffer(3);
-        buffer.restore(2);
+        assert!(buffer.restore(&image));
+        assert_eq!(buffer.image(), image);
         buffer.arrive(CommandId(7), SimTime(9));
-        assert_eq!([buffer.take_unit(), buffer.take_unit()], [Some((CommandId(7), 0)), None]);
+        let taken = TakenUnit { command: CommandId(7), index: 0, number: 9 };
+        assert_eq!([buffer.take_unit(SimTime(9)), buffer.take_unit(SimTime(9))], [Some(taken), None]);
         let without = Buffer::new(&BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None });
         assert!(!without.is_present());
+    }
+
+    /// Every order in which four units leave the buffer, with a flush after each of them: a flush is done when the last
+    /// of the units before it has left, and charges the time that it waited.
+    #[test]
+    fn a_flush_is_done_when_the_last_unit_before_it_has_left() {
+        for order in 0..4u64.pow(4) {
+            let order: Vec<u64> = (0..4).map(|step| order / 4u64.pow(step) % 4 + 1).collect();
+            if (1..=4).any(|number| !order.contains(&number)) {
+                continue;
+            }
+            let mut buffer = buffer(4);
+            assert_eq!(buffer.flush(CommandId(0), SimTime(0)), None, "the buffer is empty");
+            for number in 1..=4u32 {
+                assert_eq!(buffer.adopt_unit(SimTime(1)), u64::from(number));
+                assert_eq!(buffer.flush(CommandId(number), SimTime(u64::from(number))), Some(u64::from(number)));
+            }
+            let mut gone = Vec::new();
+            for (step, number) in order.into_iter().enumerate() {
+                gone.push(number);
+                let mut tray = Tray { released: vec![number], ..Tray::default() };
+                buffer.settle(SimTime(10), &mut tray);
+                let mut done: Vec<u32> = tray.parts.iter().map(|part| part.command.0).collect();
+                assert!(tray.parts.iter().all(|part| part.ledger.get(Cause::Order) == Nanos(10 - u64::from(part.command.0))));
+                done.sort_unstable();
+                let all_gone = |until: u64, gone: &[u64]| (1..=until).all(|number| gone.contains(&number));
+                let expected = (1..=4).filter(|&until| all_gone(until, &gone) && !all_gone(until, &gone[..step]));
+                assert_eq!(done, expected.map(|until| until as u32).collect::<Vec<_>>(), "{gone:?}");
+                assert_eq!((buffer.is_empty(), buffer.used()), (step == 3, 4));
+            }
+            buffer.free_space();
+            assert_eq!((buffer.used(), buffer.flush(CommandId(9), SimTime(11))), (0, None));
+        }
+    }
+
+    /// The timer flushes the buffer one flush delay after the last write, and not while nothing waits for a die.
+    #[test]
+    fn the_timer_flushes_after_the_delay_without_a_write() {
+        let (mut buffer, mut events) = (buffer(4), Events::default());
+        buffer.flush_after = Nanos(100);
+        buffer.adopt_unit(SimTime(5));
+        buffer.arm_timer(SimTime(5), &mut events);
+        buffer.adopt_unit(SimTime(65));
+        buffer.arm_timer(SimTime(65), &mut events);
+        assert_eq!((events.len(), events.next_time()), (1, Some(SimTime(105))));
+        events.pop();
+        assert_eq!((buffer.timer_fired(2, SimTime(105), &mut events), events.next_time()), (None, Some(SimTime(165))));
+        events.pop();
+        assert_eq!((buffer.timer_fired(2, SimTime(165), &mut events), events.len()), (Some(2), 0));
+        buffer.arm_timer(SimTime(170), &mut events);
+        assert_eq!(events.next_time(), Some(SimTime(270)));
+        events.pop();
+        assert_eq!((buffer.timer_fired(0, SimTime(270), &mut events), events.len()), (None, 0));
     }
 
     /// The problems of a section, for programs of four units: a buffer holds one program at least, and 32 GiB at most.

@@ -168,9 +168,9 @@ impl UnitRange {
         (index > 0 || self.whole_first) && (index + 1 < self.count || self.whole_last)
     }
 
-    /// Returns the unit at position `index` of the range of a write.
+    /// Returns the unit at position `index` of the range of a write; `buffered` is its number in the write buffer.
     #[inline]
-    pub fn unit(&self, command: CommandId, index: u32, buffered: bool) -> HostUnit {
+    pub fn unit(&self, command: CommandId, index: u32, buffered: Option<u64>) -> HostUnit {
         let (whole, last) = (self.is_whole(index), index + 1 == self.count);
         HostUnit { command, lpn: Lpn(self.first.0 + index), whole, last, buffered }
     }
@@ -203,7 +203,7 @@ mod tests {
                 let range = units(start * kit::SECTOR_BYTES, (end - start) * kit::SECTOR_BYTES);
                 let covered = |unit: u64| (unit * SECTORS..(unit + 1) * SECTORS).filter(|at| (start..end).contains(at)).count();
                 let touched: Vec<u32> = (0..6).filter(|&unit| covered(unit) > 0).map(|unit| unit as u32).collect();
-                let of_range: Vec<HostUnit> = (0..range.count).map(|index| range.unit(CommandId(0), index, false)).collect();
+                let of_range: Vec<HostUnit> = (0..range.count).map(|index| range.unit(CommandId(0), index, None)).collect();
                 assert_eq!(of_range.iter().map(|unit| unit.lpn.0).collect::<Vec<_>>(), touched, "{start}..{end}");
                 let whole = |unit: u32| covered(u64::from(unit)) as u64 == SECTORS;
                 assert!(of_range.iter().all(|unit| unit.whole == whole(unit.lpn.0)), "{start}..{end}");

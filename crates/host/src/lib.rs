@@ -1,6 +1,7 @@
 //! The host stage: commands from their submission to their completion.
 //!
-//! [`Host`] holds the table of commands, the device queue, the host link (a family) and the space of the write buffer.
+//! [`Host`] holds the table of commands, the device queue, the host link (a family) and the write buffer without its
+//! contents, which wait in the FTL's write queue.
 //!
 //! Not modelled: the protocols of SATA and NVMe, controller DRAM, on-chip interconnect and firmware time. A detailed
 //! link would be a further member of [`interface`].
@@ -11,7 +12,7 @@ pub mod interface;
 mod queue;
 mod stage;
 
-pub use buffer::{Buffer, BufferConfig, BufferPolicy};
+pub use buffer::{Buffer, BufferConfig, BufferImage, BufferPolicy, TakenUnit};
 pub use commands::{Command, UnitRange};
 pub use interface::{HostInterface, InterfaceConfig};
 pub use stage::{Host, Request};

@@ -1,15 +1,15 @@
 //! The host stage: the path of a command to the device and of its data and its completion back.
 
 use crate::HostConfig;
-use crate::buffer::{Buffer, BufferConfig};
+use crate::buffer::{Buffer, BufferConfig, TakenUnit};
 use crate::commands::{Command, Commands, UnitRange};
 use crate::interface::HostInterface;
 use crate::queue::DeviceQueue;
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Op, Outbox, Part, SimTime, Slab,
-    UNIT_BYTES,
+    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Part, Signals, SimTime,
+    Slab, UNIT_BYTES,
 };
 use std::collections::VecDeque;
 
@@ -24,8 +24,10 @@ pub enum Request {
     BufferedWrite,
     /// Deallocate the units that the range covers completely; then the command is done.
     Trim(UnitRange),
-    /// Make every acknowledged write durable; the flush is one part.
-    Flush,
+    /// Program the units in the write buffer up to this number; then the command's part is done.
+    Flush(u64),
+    /// Nothing: the command is a flush, and every acknowledged write is durable.
+    Nothing,
 }
 
 /// Commands between host and FTL: their table, the device queue, the link and the write buffer.
@@ -124,10 +126,13 @@ impl Host {
                 Request::Write(units)
             }
             Op::Trim => Request::Trim(units),
-            Op::Flush => {
-                self.commands.expect_parts(command, 1);
-                Request::Flush
-            }
+            Op::Flush => match self.buffer.flush(command, now) {
+                Some(until) => {
+                    self.commands.expect_parts(command, 1);
+                    Request::Flush(until)
+                }
+                None => Request::Nothing,
+            },
         }
     }
 
@@ -139,9 +144,9 @@ impl Host {
 
     /// Takes the next unit that a write command brings into the buffer, if there is one and it has space.
     #[inline]
-    pub fn take_buffer_unit(&mut self) -> Option<HostUnit> {
-        let (command, index) = self.buffer.take_unit()?;
-        Some(UnitRange::of(self.commands[command].command()).unit(command, index, true))
+    pub fn take_buffer_unit(&mut self, now: SimTime) -> Option<HostUnit> {
+        let TakenUnit { command, index, number } = self.buffer.take_unit(now)?;
+        Some(UnitRange::of(self.commands[command].command()).unit(command, index, Some(number)))
     }
 
     /// Returns the ledger of the oldest command at the buffer, which has brought all its units: the time since it came
@@ -152,11 +157,11 @@ impl Host {
         ledger
     }
 
-    /// Frees the buffer space of units that have been programmed or replaced.
+    /// Frees the space of the units that left the write buffer.
     #[inline]
-    pub fn release_buffer_units(&mut self, out: &mut Outbox) {
-        self.buffer.release(std::mem::take(&mut out.tray.buffer_released));
-        out.signals.buffered_pages = self.buffer.used();
+    pub fn free_buffer_space(&mut self, signals: &mut Signals) {
+        self.buffer.free_space();
+        signals.buffered_pages = self.buffer.used();
     }
 
     /// Sends the data of a part that is ready, if it has any, over the link to the host. Returns true if that was the
@@ -226,9 +231,22 @@ impl Host {
         &self.buffer
     }
 
-    /// Restores the occupancy of the write buffer of a saved drive.
-    pub fn restore_buffer(&mut self, units: u64) {
-        self.buffer.restore(units);
+    /// Returns the write buffer for modification.
+    #[inline]
+    pub fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.buffer
+    }
+
+    /// Takes the units that waited in the write buffer of another drive into this one, as if they were written at
+    /// `now`. No command waits for them.
+    pub fn adopt_buffer_units(&mut self, units: &[Lpn], now: SimTime, signals: &mut Signals) -> Vec<HostUnit> {
+        let adopt = |lpn: &Lpn| {
+            let buffered = Some(self.buffer.adopt_unit(now));
+            HostUnit { command: CommandId(0), lpn: *lpn, whole: true, last: true, buffered }
+        };
+        let adopted = units.iter().map(adopt).collect();
+        signals.buffered_pages = self.buffer.used();
+        adopted
     }
 
     /// Returns true if commands wait at the host, because the device queue or the write buffer is full.

@@ -87,8 +87,9 @@ pub struct HostUnit {
     pub whole: bool,
     /// True for the last unit of its command.
     pub last: bool,
-    /// True if the command is acknowledged without waiting for the program.
-    pub buffered: bool,
+    /// Number of the unit in the order in which the write buffer took units; `None` without a write buffer: the command
+    /// waits for the program.
+    pub buffered: Option<u64>,
 }
 
 /// A completed command.

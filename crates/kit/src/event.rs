@@ -28,7 +28,7 @@ pub enum Event {
     Encoded(DieId),
     /// The units that this die's collection sent to the encoder are encoded.
     CollectionEncoded(DieId),
-    /// A timer of the FTL.
+    /// A timer of the FTL or of the write buffer.
     Timer(Timer),
 }
 
@@ -41,7 +41,7 @@ impl Default for Event {
 /// The pending events of a drive.
 pub type Events = EventQueue<Event>;
 
-/// Timers of the FTL.
+/// Timers of the FTL, and of the write buffer in the host stage. Those of a drive at rest are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timer {
     /// The earliest retention deadline is due.
@@ -57,7 +57,8 @@ pub enum Timer {
     Policy,
     /// The deadline of the page move in this slot is due; stale if the move has ended.
     Move(u32),
-    /// The write buffer may have been without a write for the flush delay. If so, all that it holds is programmed.
+    /// The write buffer may have been without a write for the flush delay. If so, all that it holds is programmed. The
+    /// only timer of the host stage.
     Flush,
 }
 

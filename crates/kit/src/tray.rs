@@ -33,16 +33,17 @@ pub struct Tray {
     pub parts: Vec<Part>,
     /// From `ftl` to `flash`: units of collections that must be encoded before they are programmed.
     pub encodings: Vec<Encoding>,
-    /// From `ftl` to `host`: number of mapping units that left the write buffer.
-    pub buffer_released: u32,
+    /// From `ftl` to `host`: numbers ([`HostUnit::buffered`](crate::HostUnit::buffered)) of the mapping units that left
+    /// the write buffer, because they were programmed, replaced or trimmed.
+    pub released: Vec<u64>,
 }
 
 impl Tray {
-    /// Returns true if it holds nothing that the router must pass on.
+    /// Returns true if it holds nothing that the router must pass on. Numbers in `released` are passed on at once,
+    /// where they come up.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         // One test for all lists: most calls find them empty.
-        let lists = self.done.len() | self.reads.len() | self.parts.len() | self.encodings.len();
-        lists as u64 | u64::from(self.buffer_released) == 0
+        self.done.len() | self.reads.len() | self.parts.len() | self.encodings.len() == 0
     }
 }

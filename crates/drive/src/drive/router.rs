@@ -4,7 +4,7 @@ use super::Drive;
 use flash::Dispatch;
 use host::Request;
 use kit::queue::Class;
-use kit::{CommandId, Demand, DieId, Event, Ledger, Owner, SimTime};
+use kit::{CommandId, Demand, DieId, Event, Ledger, Owner, SimTime, Timer};
 
 impl Drive {
     /// Handles everything that happens at one instant: completed operations, then arrivals, then the choices of idle
@@ -46,6 +46,12 @@ impl Drive {
             Event::Delivered(slot) => {
                 if let Some(part) = self.host.delivered(slot) {
                     self.complete(part.command, &part.ledger);
+                }
+            }
+            Event::Timer(Timer::Flush) => {
+                let queued = self.out.signals.queued_write_pages;
+                if let Some(until) = self.host.buffer_mut().timer_fired(queued, self.now, &mut self.out.events) {
+                    self.ftl.program_until(until, &mut self.out.ready);
                 }
             }
             Event::Timer(timer) => self.ftl.timer(timer, self.now, &mut self.out),
@@ -96,6 +102,8 @@ impl Drive {
     #[inline]
     fn pull(&mut self, die: DieId) -> bool {
         let pulled = if self.pulling { self.ftl.pull(die, self.now, &mut self.out) } else { None };
+        // Units that were trimmed while they waited leave the buffer here.
+        self.settle_buffer();
         if let Some(slot) = pulled {
             self.flash.start(slot, self.now, &mut self.out);
         }
@@ -106,7 +114,7 @@ impl Drive {
     // Most calls find nothing. One test for all of them is inlined; the loop is a function of its own.
     #[inline(always)]
     pub(super) fn route(&mut self) {
-        if !self.out.tray.is_empty() {
+        if !self.out.tray.is_empty() | self.host.buffer().has_left() {
             self.route_output();
         }
     }
@@ -121,8 +129,8 @@ impl Drive {
                 self.route_parts();
             } else if let Some(encoding) = self.out.tray.encodings.pop() {
                 self.flash.encode(&encoding, self.now, &mut self.out.events);
-            } else if self.out.tray.buffer_released > 0 {
-                self.host.release_buffer_units(&mut self.out);
+            } else if self.host.buffer().has_left() {
+                self.host.free_buffer_space(&mut self.out.signals);
                 self.fill_buffer();
             } else {
                 return;
@@ -151,11 +159,18 @@ impl Drive {
             let ledger = self.flash.ledger(slot);
             self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
             self.out.operations.release(slot);
-            let Owner::Command(command) = operation.owner else { continue };
-            if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
-                // The ledger is used in place: copying it costs as much as adding it up.
-                self.statistics.record_command(self.host.command(command), self.now, ledger);
-                self.end(command);
+            match operation.owner {
+                Owner::Command(command) => {
+                    if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
+                        // The ledger is used in place: copying it costs as much as adding it up.
+                        self.statistics.record_command(self.host.command(command), self.now, ledger);
+                        self.end(command);
+                    }
+                }
+                Owner::ProgramUnit => self.settle_buffer(),
+                // The unit is complete and waits for a die.
+                Owner::PartialRead(_) => self.host.buffer_mut().arm_timer(self.now, &mut self.out.events),
+                Owner::Collector | Owner::Page(_) | Owner::FreeBlock => {}
             }
         }
         self.out.tray.done.clear();
@@ -191,7 +206,7 @@ impl Drive {
             Request::BufferedWrite => self.fill_buffer(),
             Request::Write(units) => {
                 for index in 0..units.count {
-                    self.ftl.write(&units.unit(command, index, false), self.now, &mut self.out);
+                    self.ftl.write(&units.unit(command, index, None), self.now, &mut self.out);
                 }
             }
             Request::Trim(units) => {
@@ -199,21 +214,33 @@ impl Drive {
                 self.ftl.trim(first, count, self.now, &mut self.out);
                 self.complete(command, &Ledger::default());
             }
-            Request::Flush => self.ftl.flush(command, self.now, &mut self.out),
+            Request::Flush(until) => self.ftl.program_until(until, &mut self.out.ready),
+            Request::Nothing => self.complete(command, &Ledger::default()),
         }
     }
 
     /// Passes units of waiting writes on to the FTL while the write buffer has space for them. A write is acknowledged
     /// with its last unit.
     fn fill_buffer(&mut self) {
-        while let Some(unit) = self.host.take_buffer_unit() {
-            self.ftl.write(&unit, self.now, &mut self.out);
-            // A unit that replaced a buffered one in place has released its space at once.
-            self.host.release_buffer_units(&mut self.out);
+        while let Some(unit) = self.host.take_buffer_unit(self.now) {
+            if self.ftl.write(&unit, self.now, &mut self.out) {
+                self.host.buffer_mut().arm_timer(self.now, &mut self.out.events);
+            }
+            // A unit that replaced a buffered one in place leaves the buffer at once.
+            self.settle_buffer();
+            self.host.free_buffer_space(&mut self.out.signals);
             if unit.last {
                 let ledger = self.host.accepted(self.now);
                 self.complete(unit.command, &ledger);
             }
+        }
+    }
+
+    /// Passes the numbers of the units that left the write buffer on to it.
+    #[inline]
+    fn settle_buffer(&mut self) {
+        if !self.out.tray.released.is_empty() {
+            self.host.buffer_mut().settle(self.now, &mut self.out.tray);
         }
     }
 

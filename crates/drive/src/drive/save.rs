@@ -4,6 +4,7 @@ use super::Drive;
 use crate::build::BUILD;
 use crate::description::{Description, PreconditionMethod, StateConfig};
 use crc32fast::Hasher;
+use host::BufferImage;
 use kit::archive::{read_value, write_value};
 use kit::queue::Class;
 use kit::{Event, Lpn, Nanos, Rng, SimTime, Timer};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab06";
+const MAGIC: &[u8; 8] = b"ssdlab07";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -67,7 +68,7 @@ struct Header {
 struct Image {
     now: SimTime,
     last_turn_was_read: Vec<bool>,
-    buffered_units: u64,
+    buffer: BufferImage,
     queued_write_requests: u64,
     queued_write_pages: u64,
     last_host_activity: SimTime,
@@ -100,7 +101,7 @@ impl Drive {
             now,
             out,
             flash,
-            // Without commands in flight, only the occupancy of the write buffer.
+            // Without commands in flight, only the write buffer.
             host,
             // Saved in a section of its own.
             ftl: _,
@@ -122,7 +123,7 @@ impl Drive {
         Image {
             now: *now,
             last_turn_was_read: flash.turns().collect(),
-            buffered_units: host.buffer().used(),
+            buffer: host.buffer().image(),
             queued_write_requests: signals.queued_write_requests,
             queued_write_pages: signals.queued_write_pages,
             last_host_activity: signals.last_host_activity,
@@ -197,7 +198,7 @@ impl Drive {
         let signals = &mut self.out.signals;
         let fits = image.last_turn_was_read.len() == self.flash.turns().count()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
-            && image.buffered_units <= self.host.buffer().capacity();
+            && self.host.buffer_mut().restore(&image.buffer);
         if !fits {
             return Err("its dies or its write buffer are not those of this drive".to_owned());
         }
@@ -209,10 +210,9 @@ impl Drive {
         signals.channel_idle_since = image.channel_idle_since;
         signals.queued_write_requests = image.queued_write_requests;
         signals.queued_write_pages = image.queued_write_pages;
-        signals.buffered_pages = image.buffered_units;
+        signals.buffered_pages = self.host.buffer().used();
         (signals.no_space, signals.hold) = (image.no_space, image.hold);
         signals.update_work(image.now);
-        self.host.restore_buffer(image.buffered_units);
         self.flash.restore_turns(&image.last_turn_was_read);
         if same_seed {
             self.flash.restore_random_times(image.random_times);
@@ -230,9 +230,11 @@ impl Drive {
             self.ftl.program_untimed(waiting, self.now);
             return;
         }
-        self.host.restore_buffer(waiting.len() as u64);
-        self.out.signals.buffered_pages = waiting.len() as u64;
-        self.ftl.accept_adopted(waiting, self.now, &mut self.out);
+        let units = self.host.adopt_buffer_units(waiting, self.now, &mut self.out.signals);
+        self.ftl.accept_adopted(&units, self.now, &mut self.out);
+        if !units.is_empty() {
+            self.host.buffer_mut().arm_timer(self.now, &mut self.out.events);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ impl Ftl {
             next = self.writes.after(slot);
         }
         if self.scratch.is_empty() {
-            self.drop_trimmed(list, now, out);
+            self.drop_trimmed(list, out);
             return None;
         }
         let units = std::mem::take(&mut self.scratch);
@@ -60,7 +60,7 @@ impl Ftl {
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
             if self.writes.units[slot].dropped {
-                self.release_dropped(slot, now, &mut out.tray);
+                self.release_dropped(slot, &mut out.tray);
                 continue;
             }
             self.bind_host(die, slot, Ppn(place.0 + bound), now, out);
@@ -79,7 +79,7 @@ impl Ftl {
     }
 
     /// Removes units from the head of the queue that were trimmed while they waited; they are not programmed.
-    pub(super) fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
+    fn drop_trimmed(&mut self, list: usize, out: &mut Outbox) {
         while let Some(slot) = self.writes.head(list) {
             if !self.writes.units[slot].dropped {
                 break;
@@ -87,14 +87,13 @@ impl Ftl {
             self.writes.pop(list);
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            self.release_dropped(slot, now, &mut out.tray);
+            self.release_dropped(slot, &mut out.tray);
         }
     }
 
-    pub(super) fn release_dropped(&mut self, slot: u32, now: SimTime, tray: &mut Tray) {
-        let accepted = self.writes.units[slot].accepted;
+    fn release_dropped(&mut self, slot: u32, tray: &mut Tray) {
+        tray.released.push(self.writes.units[slot].number);
         self.writes.units.release(slot);
-        self.buffer_unit_done(accepted, now, tray);
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
@@ -125,7 +124,7 @@ impl Ftl {
             }
             Writer::Buffer => {
                 bound.kind = UnitKind::Buffered;
-                bound.accepted = unit.accepted;
+                bound.number = unit.number;
                 out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
             }
         }

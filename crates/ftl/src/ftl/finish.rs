@@ -27,7 +27,7 @@ impl Ftl {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
                 self.page_move_read(slot, &mut out.ready);
             }
-            Owner::ProgramUnit => self.program_done(operation, ledger, now, out),
+            Owner::ProgramUnit => self.program_done(operation, ledger, out),
             Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, out),
@@ -85,7 +85,7 @@ impl Ftl {
 
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
-    pub(super) fn program_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+    pub(super) fn program_done(&mut self, operation: &Operation, ledger: &Ledger, out: &mut Outbox) {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(operation.first);
         let (program, units_per_program) = (geometry.program_of(unit), geometry.units_per_program);
@@ -106,31 +106,11 @@ impl Ftl {
                     charge_wait(&mut part.ledger, &unit.waited);
                     part.ledger.charge(Cause::Rmw, unit.filled_in);
                 }
-                UnitKind::Buffered => self.buffer_unit_done(unit.accepted, now, &mut out.tray),
+                UnitKind::Buffered => out.tray.released.push(unit.number),
                 UnitKind::Moved => {}
             }
         }
         self.programs[operation.die.index()].units = units;
-    }
-
-    /// Releases a unit of the write buffer, and completes flushes that waited for it last.
-    pub(super) fn buffer_unit_done(&mut self, accepted: u64, now: SimTime, tray: &mut Tray) {
-        self.unfinished -= 1;
-        tray.buffer_released += 1;
-        for flush in &mut self.flushes {
-            flush.outstanding -= u64::from(accepted <= flush.accepted);
-        }
-        let mut index = 0;
-        while index < self.flushes.len() {
-            if self.flushes[index].outstanding > 0 {
-                index += 1;
-                continue;
-            }
-            let flush = self.flushes.swap_remove(index);
-            let mut ledger = Ledger::default();
-            ledger.charge(Cause::Order, now.since(flush.since));
-            tray.parts.push(Part { command: flush.command, ledger, units: 0 });
-        }
     }
 
     /// Handles the completion of an erase: the block is free or retired, and wear levelling may have a cold block
@@ -186,24 +166,7 @@ impl Ftl {
                 self.policy_armed = None;
                 out.ready.mark_all();
             }
-            Timer::Flush => self.buffer_idle(now, out),
-        }
-    }
-
-    /// Handles the flush timer of the write buffer: programs the waiting units if the flush delay has passed without a
-    /// write, and otherwise arms the timer again.
-    pub(super) fn buffer_idle(&mut self, now: SimTime, out: &mut Outbox) {
-        self.flush_armed = false;
-        let Some(after) = self.parameters.buffer_flush_after else { return };
-        if out.signals.queued_write_pages == 0 {
-            return;
-        }
-        let due = self.last_write + after;
-        if now >= due {
-            self.program_accepted(&mut out.ready);
-        } else {
-            self.flush_armed = true;
-            out.events.push(due, Class::Timer, Event::Timer(Timer::Flush));
+            Timer::Flush => unreachable!("the write buffer has a timer of its own"),
         }
     }
 
@@ -227,15 +190,17 @@ impl Ftl {
         }
     }
 
-    /// Begins a shutdown: all waiting writes are programmed, and the policy may have its pages moved.
-    pub fn begin_shutdown(&mut self, ready: &mut ReadyDies) {
+    /// Begins a shutdown: all waiting writes are programmed, `until` the last unit of the write buffer, and the policy
+    /// may have its pages moved.
+    pub fn begin_shutdown(&mut self, until: u64, ready: &mut ReadyDies) {
         self.draining = true;
-        self.program_accepted(ready);
+        self.program_until(until, ready);
         ready.mark_all();
     }
 
     /// Advances a shutdown: begins the next page move that the policy requires, if a die is available. Returns true
-    /// once nothing is left to be programmed or moved; pending collections and retention deadlines are not waited for.
+    /// once no write waits for a die and no page is being moved; pending collections and retention deadlines are not
+    /// waited for.
     pub fn has_shut_down(&mut self, now: SimTime, out: &mut Outbox) -> bool {
         if self.moves.in_flight < u64::from(self.store.geometry.die_count)
             && let Some(page_move) = self.call_policy(now, &out.signals, |policy, view| policy.drain(view))
@@ -243,7 +208,7 @@ impl Ftl {
             self.begin_move(page_move, false, now, out);
             return false;
         }
-        self.moves.in_flight == 0 && self.unfinished == 0 && out.signals.queued_write_pages == 0
+        self.moves.in_flight == 0 && out.signals.queued_write_pages == 0
     }
 
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.

@@ -17,7 +17,7 @@ use crate::retention::RetentionImage;
 use crate::space::{AllocationClass, SpaceImage, Target};
 use crate::writes::WritesImage;
 use kit::archive::{read_value, write_value};
-use kit::{Archive, BlockId, CommandId, DieId, HostUnit, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
+use kit::{Archive, BlockId, DieId, HostUnit, Lpn, ModeId, Outbox, Ppn, Reason, Rng, SimTime};
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
@@ -50,9 +50,6 @@ struct Image {
     next_rank: u32,
     arrivals: u32,
     flush_until: u64,
-    unfinished: u64,
-    last_write: SimTime,
-    flush_armed: bool,
     policy_armed: Option<SimTime>,
     worn_out: Option<DieId>,
 }
@@ -140,9 +137,6 @@ impl Ftl {
             next_rank,
             arrivals,
             flush_until,
-            unfinished,
-            last_write,
-            flush_armed,
             policy_armed,
             worn_out,
             // The policy and what it declared have an image of their own.
@@ -164,12 +158,11 @@ impl Ftl {
             low: _,
             // Empty at rest.
             programs,
-            flushes,
             draining,
             scratch: _,
             sink: _,
         } = self;
-        assert!(flushes.is_empty() && !draining && programs.iter().all(super::ProgramUnit::is_empty), "the drive is at rest");
+        assert!(!draining && programs.iter().all(super::ProgramUnit::is_empty), "the drive is at rest");
         let dies = (0..store.geometry.die_count).map(DieId);
         Image {
             counters: counters.clone(),
@@ -186,9 +179,6 @@ impl Ftl {
             next_rank: *next_rank,
             arrivals: *arrivals,
             flush_until: *flush_until,
-            unfinished: *unfinished,
-            last_write: *last_write,
-            flush_armed: *flush_armed,
             policy_armed: *policy_armed,
             worn_out: *worn_out,
         }
@@ -244,7 +234,6 @@ impl Ftl {
         (self.collectors, self.moves, self.counters) = (image.collectors, image.moves, image.counters);
         (self.idle_ranks, self.idle_since, self.idle_armed) = (image.idle_ranks, image.idle_since, image.idle_armed);
         (self.next_rank, self.arrivals, self.flush_until) = (image.next_rank, image.arrivals, image.flush_until);
-        (self.unfinished, self.last_write, self.flush_armed) = (image.unfinished, image.last_write, image.flush_armed);
         (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
     }
@@ -317,7 +306,7 @@ impl Ftl {
         self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
         self.next_rank = image.next_rank % self.rank_of.len() as u32;
         let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| !unit.dropped).collect();
-        waiting.sort_by_key(|unit| unit.accepted);
+        waiting.sort_by_key(|unit| unit.number);
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())
     }
 
@@ -354,13 +343,11 @@ impl Ftl {
         Ok(())
     }
 
-    /// Accepts into the write buffer the units that waited in the buffer of another drive. The counters do not change.
-    pub fn accept_adopted(&mut self, units: &[Lpn], now: SimTime, out: &mut Outbox) {
+    /// Accepts the units that waited in the buffer of another drive. The counters do not change.
+    pub fn accept_adopted(&mut self, units: &[HostUnit], now: SimTime, out: &mut Outbox) {
         let counters = self.counters.clone();
-        for &lpn in units {
-            // No command waits for the unit, so its number has no meaning.
-            let unit = HostUnit { command: CommandId(0), lpn, whole: true, last: true, buffered: true };
-            self.write(&unit, now, out);
+        for unit in units {
+            self.write(unit, now, out);
         }
         self.counters = counters;
     }

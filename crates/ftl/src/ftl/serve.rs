@@ -169,27 +169,27 @@ impl Ftl {
         }
     }
 
-    /// Accepts a unit of a host write whose data is in the controller.
-    pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) {
+    /// Accepts a unit of a host write whose data is in the controller. Returns true if it waits for a die now, and
+    /// false if it replaced a buffered unit or its other sectors must be read first.
+    pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
         let HostUnit { command, lpn, whole, last, buffered } = *unit;
         self.counters.host_units += 1;
-        self.last_write = now;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
         let code = self.store.l2p.get(lpn.index());
-        if let (true, Mapped::Slot(slot)) = (buffered, decode(code)) {
+        if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
-            out.tray.buffer_released += 1;
+            out.tray.released.push(number);
             out.journal.note(|| Record::Buffered { command, lpn, slot });
-            return;
+            return false;
         }
-        let writer = if buffered { Writer::Buffer } else { Writer::Command(command) };
+        let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
         let slot = self.writes.accept(lpn, writer, last);
         out.signals.queued_write_requests += u64::from(last);
-        if buffered {
+        if let Some(number) = buffered {
             assert!(slot < u32::MAX - SLOT_BASE, "the write buffer has more units than the map can name");
             self.writes.units[slot].prior = code;
+            self.writes.units[slot].number = number;
             self.store.l2p.set(lpn.index(), SLOT_BASE + slot);
-            self.unfinished += 1;
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
         if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
@@ -197,10 +197,11 @@ impl Ftl {
             if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
                 self.writes.units[slot].since = now;
                 self.push_fill(slot, ppn, now, out);
-                return;
+                return false;
             }
         }
         self.enqueue(slot, now, out);
+        true
     }
 
     /// Issues the read that supplies the part of a unit that the host did not write.
@@ -255,12 +256,6 @@ impl Ftl {
                 out.ready.mark(DieId(list as u32));
             }
         }
-        // The timer is armed even if a program can be made now: units left over from it would otherwise wait for a
-        // timer that is never armed.
-        if let (Some(after), false) = (self.parameters.buffer_flush_after, self.flush_armed) {
-            self.flush_armed = true;
-            out.events.push(now + after, Class::Timer, Event::Timer(Timer::Flush));
-        }
     }
 
     /// Assigns a waiting unit the die and group of planes at a position in the allocation order. Returns the list of
@@ -277,14 +272,11 @@ impl Ftl {
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
         let waiting = self.writes.len(list);
         waiting >= u64::from(self.store.geometry.units_per_program)
-            || waiting > 0
-                && (self.parameters.buffer_flush_after.is_none()
-                    || self.draining
-                    || self.oldest_accepted(list) <= self.flush_until)
+            || waiting > 0 && (!self.parameters.has_buffer || self.draining || self.oldest_number(list) <= self.flush_until)
     }
 
-    pub(super) fn oldest_accepted(&self, list: usize) -> u64 {
-        self.writes.head(list).map_or(u64::MAX, |slot| self.writes.units[slot].accepted)
+    pub(super) fn oldest_number(&self, list: usize) -> u64 {
+        self.writes.head(list).map_or(u64::MAX, |slot| self.writes.units[slot].number)
     }
 
     /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
@@ -438,21 +430,10 @@ impl Ftl {
         }
     }
 
-    /// Handles a flush: every unit accepted so far is programmed, and the command's part reports when these programs
-    /// have completed.
-    pub fn flush(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) {
-        if self.unfinished == 0 {
-            out.tray.parts.push(Part { command, ..Part::default() });
-            return;
-        }
-        let accepted = self.writes.accepted();
-        self.flushes.push(PendingFlush { command, accepted, outstanding: self.unfinished, since: now });
-        self.program_accepted(&mut out.ready);
-    }
-
-    /// Allows incomplete program units for everything accepted so far, and wakes dies for it.
-    pub(super) fn program_accepted(&mut self, ready: &mut ReadyDies) {
-        self.flush_until = self.writes.accepted();
+    /// Allows incomplete program units for the units of the write buffer up to the number `until`, and wakes dies for
+    /// them.
+    pub fn program_until(&mut self, until: u64, ready: &mut ReadyDies) {
+        self.flush_until = until;
         for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {
             if self.writes.len(list) == 0 {
                 continue;
