@@ -14,7 +14,7 @@ mod retention;
 
 pub(crate) use derive::cell_part;
 
-use flash::FlashConfig;
+use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::{Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
 use host::{BufferConfig, BufferPolicy, HostConfig};
@@ -249,7 +249,6 @@ impl Description {
         let geometry = self.geometry();
         let parameters = Parameters {
             geometry,
-            retention_limits: self.retention_limits(),
             erase_wear: self.erase_wear(),
             rated_pe_cycles: self.flash.rated_pe_cycles,
             retire_at: self.ftl.retire_at_cycles.map(|cycles| cycles.saturating_mul(1000)),
@@ -276,12 +275,6 @@ impl Description {
         self.facts(&self.geometry())
     }
 
-    /// Returns the retention limits of each write mode, by wear class.
-    fn retention_limits(&self) -> Vec<Vec<Nanos>> {
-        let limits = |mode: &flash::WriteModeConfig| mode.retention.as_ref().map_or(Vec::new(), |limits| limits.all().to_vec());
-        self.flash.write_modes.iter().map(limits).collect()
-    }
-
     fn facts(&self, geometry: &Geometry) -> Facts {
         let timing = flash::Timing::new(&self.flash, geometry.units_per_program);
         let read = kit::Operation { kind: OperationKind::Read, units: 1, pages: 1, ..kit::Operation::default() };
@@ -303,7 +296,7 @@ impl Description {
                 .iter()
                 .map(|mode| mode.retention_at(self.state.pe_cycles, self.flash.rated_pe_cycles))
                 .collect(),
-            retention_by_wear: self.retention_limits(),
+            retention_by_wear: self.flash.write_modes.iter().map(WriteModeConfig::retention_by_wear).collect(),
             program_scales: self.flash.write_modes.iter().map(|mode| mode.program_scale).collect(),
             encode_times: self.flash.write_modes.iter().map(|mode| self.flash.encode_time(mode)).collect(),
             write_levels: self.flash.write_modes.iter().map(|mode| mode.erase_level).collect(),

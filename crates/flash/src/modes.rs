@@ -165,6 +165,11 @@ impl WriteModeConfig {
         }
     }
 
+    /// Returns the retention limits by wear class; empty: without limit.
+    pub fn retention_by_wear(&self) -> Vec<Nanos> {
+        self.retention.as_ref().map_or(Vec::new(), |limits| limits.all().to_vec())
+    }
+
     /// Returns the retention limit of the wear class of `pe_cycles` of `rated` cycles; a boundary between two classes
     /// belongs to the more worn one.
     pub fn retention_at(&self, pe_cycles: u32, rated: u32) -> Option<Nanos> {

@@ -18,7 +18,7 @@ use crate::policy::future::Future;
 use crate::policy::{
     Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
-use crate::retention::{MoveTimes, Retention};
+use crate::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::space::{AllocationClass, Space, Streams, Target};
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
@@ -47,8 +47,6 @@ pub struct Parameters {
     pub policy: String,
     /// Facts for the policy.
     pub facts: Facts,
-    /// Retention limits by write mode and wear class; empty: without limit.
-    pub retention_limits: Vec<Vec<Nanos>>,
     /// Wear of one erase, by erase mode and wear class, in thousandths of a nominal erase.
     pub erase_wear: Vec<Vec<u32>>,
     /// Program and erase cycles for which a block is rated.
@@ -153,6 +151,19 @@ enum UnitKind {
 }
 
 impl ProgramUnit {
+    /// Returns the state of a die that is not programming; a program has `units_per_program` units.
+    fn new(units_per_program: u32) -> ProgramUnit {
+        ProgramUnit {
+            first: Ppn(0),
+            mode: ModeId(0),
+            units: vec![BoundUnit::default(); units_per_program as usize],
+            bound: 0,
+            reason: Reason::Host,
+            stream: None,
+            encode: 0,
+        }
+    }
+
     /// Returns true if the die is not programming.
     pub fn is_empty(&self) -> bool {
         self.bound == 0
@@ -168,17 +179,30 @@ impl ProgramUnit {
     }
 }
 
-/// Returns the retention limits by write mode and wear class. With the page as the scope of a mode, blocks hold pages
-/// of all modes, so that each mode has the shortest limit of all.
-fn retention_limits(parameters: &Parameters, page_scope: bool) -> Vec<Vec<Nanos>> {
-    let limits = &parameters.retention_limits;
-    if !page_scope {
-        return limits.clone();
+/// Returns the retention deadlines of an empty drive.
+fn retention(config: &FtlConfig, policy: &dyn ModePolicy, parameters: &Parameters, user_units: u64) -> Retention {
+    let Parameters { geometry, facts, rated_pe_cycles, .. } = parameters;
+    let moving = MoveTimes {
+        die_share: facts.move_time.0 as f64 / f64::from(geometry.units_per_program) / f64::from(geometry.die_count),
+        block: Nanos(facts.move_time.0 * u64::from(geometry.programs_per_block) + facts.erase_time.0),
+        encode: facts.encode_times[policy.mode_of_old_data().index()].0 as f64,
+        block_units: geometry.units_per_block,
+        user_units,
+        dies: geometry.die_count as usize,
+    };
+    let limits = limits_of_blocks(&facts.retention_by_wear, policy.needs().page_scope);
+    let move_after = (0..facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect();
+    Retention::new(limits, move_after, *rated_pe_cycles, config.retention_margin, &moving)
+}
+
+/// Returns the die of each rank in the allocation order, and the rank of each die.
+fn ranks(places: &[(DieId, Option<u32>)]) -> (Vec<DieId>, Vec<u32>) {
+    let die_at: Vec<DieId> = places.iter().filter(|(_, plane)| plane.unwrap_or(0) == 0).map(|(die, _)| *die).collect();
+    let mut rank_of = vec![0; die_at.len()];
+    for (rank, die) in die_at.iter().enumerate() {
+        rank_of[die.index()] = rank as u32;
     }
-    let classes = limits.iter().map(Vec::len).max().unwrap_or(0);
-    let at = |limits: &Vec<Nanos>, class: usize| limits.get(class * limits.len() / classes.max(1)).copied();
-    let shortest = (0..classes).filter_map(|class| limits.iter().filter_map(|mode| at(mode, class)).min()).collect();
-    vec![shortest; limits.len()]
+    (die_at, rank_of)
 }
 
 /// The flash translation layer.
@@ -241,40 +265,16 @@ impl Ftl {
     pub fn new(config: &FtlConfig, policy: Box<dyn ModePolicy>, parameters: Parameters) -> std::io::Result<Ftl> {
         let geometry = parameters.geometry;
         let needs = policy.needs();
-        let mode_count = parameters.facts.write_modes.len();
         let old_mode = policy.mode_of_old_data();
         // Streams: the host streams, then one for relocations in each write mode.
         let host_streams = usize::from(needs.host_streams);
-        let streams = host_streams + mode_count;
+        let streams = host_streams + parameters.facts.write_modes.len();
         let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
-        let moving = MoveTimes {
-            die_share: parameters.facts.move_time.0 as f64
-                / f64::from(geometry.units_per_program)
-                / f64::from(geometry.die_count),
-            block: Nanos(parameters.facts.move_time.0 * u64::from(geometry.programs_per_block) + parameters.facts.erase_time.0),
-            encode: parameters.facts.encode_times[old_mode.index()].0 as f64,
-            block_units: geometry.units_per_block,
-            user_units: store.user_units,
-            dies: geometry.die_count as usize,
-        };
         let (critical, low) = config.thresholds(&geometry);
         let places = places(config.allocation_order, &geometry);
-        let die_at: Vec<DieId> = places.iter().filter(|(_, plane)| plane.unwrap_or(0) == 0).map(|(die, _)| *die).collect();
-        let mut rank_of = vec![0; die_at.len()];
-        for (rank, die) in die_at.iter().enumerate() {
-            rank_of[die.index()] = rank as u32;
-        }
+        let (die_at, rank_of) = ranks(&places);
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
-        let program = || ProgramUnit {
-            first: Ppn(0),
-            mode: ModeId(0),
-            units: vec![BoundUnit::default(); geometry.units_per_program as usize],
-            bound: 0,
-            reason: Reason::Host,
-            stream: None,
-            encode: 0,
-        };
         let mut idle_ranks = vec![0u64; dies.div_ceil(64)];
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
         Ok(Ftl {
@@ -293,16 +293,10 @@ impl Ftl {
             ),
             victim: config.victim.build(()),
             wear_rule: config.wear_leveling.build(()),
-            retention: Retention::new(
-                retention_limits(&parameters, needs.page_scope),
-                (0..parameters.facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect(),
-                parameters.rated_pe_cycles,
-                config.retention_margin,
-                &moving,
-            ),
+            retention: retention(config, &*policy, &parameters, store.user_units),
             rng: Rng::stream(parameters.seed, "ftl.gc"),
             collectors: (0..dies).map(|_| Collector::new(geometry.units_per_program)).collect(),
-            programs: (0..dies).map(|_| program()).collect(),
+            programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
             idle_ranks,
@@ -418,7 +412,7 @@ impl Ftl {
 
     /// Returns true if any write mode has a retention limit.
     pub fn has_retention_limits(&self) -> bool {
-        self.parameters.retention_limits.iter().any(|classes| !classes.is_empty())
+        self.parameters.facts.retention_by_wear.iter().any(|classes| !classes.is_empty())
     }
 
     /// Returns the number of units mapped to flash.
@@ -475,7 +469,6 @@ pub(crate) mod tests {
             geometry,
             policy: policy.kind.clone(),
             facts: Facts { block_units: vec![geometry.units_per_block; 2], ..Facts::example() },
-            retention_limits: vec![Vec::new(); 2],
             erase_wear: vec![vec![1000]],
             rated_pe_cycles: 100,
             retire_at: None,

@@ -60,6 +60,19 @@ impl MoveTimes {
     }
 }
 
+/// Returns the retention limits of blocks, by the write mode recorded for a block and by wear class, from the limits of
+/// data. With the page as the scope of a mode, blocks hold pages of all modes, so that each mode has the shortest limit
+/// of all.
+pub(crate) fn limits_of_blocks(limits: &[Vec<Nanos>], page_scope: bool) -> Vec<Vec<Nanos>> {
+    if !page_scope {
+        return limits.to_vec();
+    }
+    let classes = limits.iter().map(Vec::len).max().unwrap_or(0);
+    let at = |limits: &Vec<Nanos>, class: usize| limits.get(class * limits.len() / classes.max(1)).copied();
+    let shortest = (0..classes).filter_map(|class| limits.iter().filter_map(|mode| at(mode, class)).min()).collect();
+    vec![shortest; limits.len()]
+}
+
 /// Retention limits and the blocks to which they apply.
 pub(crate) struct Retention {
     /// Retention limit by write mode and wear class; no classes: without limit.
