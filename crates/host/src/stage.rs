@@ -1,7 +1,7 @@
 //! The host stage: the path of a command to the device and of its data and its completion back.
 
 use crate::HostConfig;
-use crate::buffer::{Buffer, BufferConfig, TakenUnit};
+use crate::buffer::{Buffer, BufferConfig, BufferImage, TakenUnit};
 use crate::commands::{Command, Commands, UnitRange};
 use crate::interface::HostInterface;
 use crate::queue::DeviceQueue;
@@ -9,7 +9,7 @@ use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
     Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Part, Signals, SimTime,
-    Slab, UNIT_BYTES,
+    Slab, Tray, UNIT_BYTES,
 };
 use std::collections::VecDeque;
 
@@ -149,12 +149,38 @@ impl Host {
         Some(UnitRange::of(self.commands[command].command()).unit(command, index, Some(number)))
     }
 
-    /// Returns the ledger of the oldest command at the buffer, which has brought all its units: the time since it came
-    /// to the buffer.
-    pub fn accepted(&mut self, now: SimTime) -> Ledger {
-        let mut ledger = Ledger::default();
-        ledger.charge(Cause::BufferFull, now.since(self.buffer.front_done()));
-        ledger
+    /// Handles the acceptance of a unit by the FTL; a unit that replaced a buffered one in place leaves the buffer at
+    /// once. If it was the last unit of its command, the command is done: returns its ledger, the time since it came to
+    /// the buffer.
+    pub fn unit_buffered(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> Option<Ledger> {
+        self.settle_buffer(now, &mut out.tray);
+        self.free_buffer_space(&mut out.signals);
+        unit.last.then(|| {
+            let mut ledger = Ledger::default();
+            ledger.charge(Cause::BufferFull, now.since(self.buffer.front_done()));
+            ledger
+        })
+    }
+
+    /// Handles the instant at which a complete unit of a write begins to wait for a die.
+    #[inline]
+    pub fn unit_waits(&mut self, now: SimTime, events: &mut Events) {
+        self.buffer.arm_timer(now, events);
+    }
+
+    /// Handles the flush timer ([`kit::Timer::Flush`]). Returns the number up to which units are to be programmed, if
+    /// the flush delay has passed without a write.
+    pub fn flush_timer_fired(&mut self, now: SimTime, out: &mut Outbox) -> Option<u64> {
+        self.buffer.timer_fired(out.signals.queued_write_pages, now, &mut out.events)
+    }
+
+    /// Takes the numbers of the units that left the write buffer out of the tray, and leaves there the parts of the
+    /// flushes that are done.
+    #[inline]
+    pub fn settle_buffer(&mut self, now: SimTime, tray: &mut Tray) {
+        if !tray.released.is_empty() {
+            self.buffer.settle(now, tray);
+        }
     }
 
     /// Frees the space of the units that left the write buffer.
@@ -231,10 +257,9 @@ impl Host {
         &self.buffer
     }
 
-    /// Returns the write buffer for modification.
-    #[inline]
-    pub fn buffer_mut(&mut self) -> &mut Buffer {
-        &mut self.buffer
+    /// Restores the state of a saved drive's write buffer. Returns false if this drive's buffer is smaller.
+    pub fn restore_buffer(&mut self, image: &BufferImage) -> bool {
+        self.buffer.restore(image)
     }
 
     /// Takes the units that waited in the write buffer of another drive into this one, as if they were written at

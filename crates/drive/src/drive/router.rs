@@ -49,8 +49,7 @@ impl Drive {
                 }
             }
             Event::Timer(Timer::Flush) => {
-                let queued = self.out.signals.queued_write_pages;
-                if let Some(until) = self.host.buffer_mut().timer_fired(queued, self.now, &mut self.out.events) {
+                if let Some(until) = self.host.flush_timer_fired(self.now, &mut self.out) {
                     self.ftl.program_until(until, &mut self.out.ready);
                 }
             }
@@ -102,8 +101,8 @@ impl Drive {
     #[inline]
     fn pull(&mut self, die: DieId) -> bool {
         let pulled = if self.pulling { self.ftl.pull(die, self.now, &mut self.out) } else { None };
-        // Units that were trimmed while they waited leave the buffer here.
-        self.settle_buffer();
+        // Units that were trimmed while they waited have left the buffer.
+        self.host.settle_buffer(self.now, &mut self.out.tray);
         if let Some(slot) = pulled {
             self.flash.start(slot, self.now, &mut self.out);
         }
@@ -159,21 +158,28 @@ impl Drive {
             let ledger = self.flash.ledger(slot);
             self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
             self.out.operations.release(slot);
-            match operation.owner {
-                Owner::Command(command) => {
-                    if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
-                        // The ledger is used in place: copying it costs as much as adding it up.
-                        self.statistics.record_command(self.host.command(command), self.now, ledger);
-                        self.end(command);
-                    }
-                }
-                Owner::ProgramUnit => self.settle_buffer(),
-                // The unit is complete and waits for a die.
-                Owner::PartialRead(_) => self.host.buffer_mut().arm_timer(self.now, &mut self.out.events),
-                Owner::Collector | Owner::Page(_) | Owner::FreeBlock => {}
+            let Owner::Command(command) = operation.owner else {
+                self.tell_buffer(operation.owner);
+                continue;
+            };
+            if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
+                // The ledger is used in place: copying it costs as much as adding it up.
+                self.statistics.record_command(self.host.command(command), self.now, ledger);
+                self.end(command);
             }
         }
         self.out.tray.done.clear();
+    }
+
+    /// Tells the write buffer that an operation of the FTL is done.
+    // Out of line: it keeps the path of a read short.
+    #[inline(never)]
+    fn tell_buffer(&mut self, owner: Owner) {
+        match owner {
+            Owner::ProgramUnit => self.host.settle_buffer(self.now, &mut self.out.tray),
+            Owner::PartialRead(_) => self.host.unit_waits(self.now, &mut self.out.events),
+            Owner::Command(_) | Owner::Collector | Owner::Page(_) | Owner::FreeBlock => {}
+        }
     }
 
     #[inline]
@@ -224,23 +230,11 @@ impl Drive {
     fn fill_buffer(&mut self) {
         while let Some(unit) = self.host.take_buffer_unit(self.now) {
             if self.ftl.write(&unit, self.now, &mut self.out) {
-                self.host.buffer_mut().arm_timer(self.now, &mut self.out.events);
+                self.host.unit_waits(self.now, &mut self.out.events);
             }
-            // A unit that replaced a buffered one in place leaves the buffer at once.
-            self.settle_buffer();
-            self.host.free_buffer_space(&mut self.out.signals);
-            if unit.last {
-                let ledger = self.host.accepted(self.now);
+            if let Some(ledger) = self.host.unit_buffered(&unit, self.now, &mut self.out) {
                 self.complete(unit.command, &ledger);
             }
-        }
-    }
-
-    /// Passes the numbers of the units that left the write buffer on to it.
-    #[inline]
-    fn settle_buffer(&mut self) {
-        if !self.out.tray.released.is_empty() {
-            self.host.buffer_mut().settle(self.now, &mut self.out.tray);
         }
     }
 

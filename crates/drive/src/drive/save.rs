@@ -198,7 +198,7 @@ impl Drive {
         let signals = &mut self.out.signals;
         let fits = image.last_turn_was_read.len() == self.flash.turns().count()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
-            && self.host.buffer_mut().restore(&image.buffer);
+            && self.host.restore_buffer(&image.buffer);
         if !fits {
             return Err("its dies or its write buffer are not those of this drive".to_owned());
         }
@@ -233,7 +233,7 @@ impl Drive {
         let units = self.host.adopt_buffer_units(waiting, self.now, &mut self.out.signals);
         self.ftl.accept_adopted(&units, self.now, &mut self.out);
         if !units.is_empty() {
-            self.host.buffer_mut().arm_timer(self.now, &mut self.out.events);
+            self.host.unit_waits(self.now, &mut self.out.events);
         }
     }
 }
