@@ -3,7 +3,7 @@
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use host::Command;
-use kit::{Bytes, CommandFlags, Completion, Histogram, Ledger, Nanos, Op, SimTime, Sums};
+use kit::{CommandFlags, Completion, Histogram, HostCommand, Ledger, Nanos, Op, SimTime, Sums};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -201,56 +201,48 @@ impl Statistics {
         if command.was_delayed() {
             let mut whole = *ledger;
             command.charge_arrival(&mut whole);
-            self.record(&command.completion(now), command.command().offset, &whole);
+            self.record(command, now, &whole);
         } else {
-            self.record(&command.completion(now), command.command().offset, ledger);
+            self.record(command, now, ledger);
         }
     }
 
-    /// Counts a completed command.
+    /// Counts a command that completes at `now`.
     #[inline]
-    fn record(&mut self, completion: &Completion, offset: Bytes, causes: &Ledger) {
-        let op = completion.op as usize;
-        let latency = completion.latency();
+    fn record(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
+        let HostCommand { op: kind, length, .. } = *command.command();
+        let (op, latency) = (kind as usize, command.latency(now));
         self.sums[op].record(latency, causes);
         self.histograms[op].record(latency.0);
-        self.bytes[op] += completion.length.0;
-        self.last_completion = completion.completed;
-        let (row, fresh) = self.timeline.row(completion.completed);
+        self.bytes[op] += length.0;
+        self.last_completion = now;
+        let (row, fresh) = self.timeline.row(now);
         row.latency_ns = row.latency_ns.saturating_add(latency.0);
         row.latency_ns_max = row.latency_ns_max.max(latency.0);
-        match completion.op {
+        match kind {
             Op::Read => {
                 row.reads += 1;
-                row.read_bytes += completion.length.0;
+                row.read_bytes += length.0;
             }
             Op::Write => {
                 row.writes += 1;
-                row.write_bytes += completion.length.0;
+                row.write_bytes += length.0;
             }
             Op::Trim | Op::Flush => {}
         }
         self.sample_due |= fresh;
         if self.log.is_some() {
-            self.log_command(completion, offset, causes);
+            self.log_command(command, now, causes);
         }
     }
 
     #[cold]
-    fn log_command(&mut self, completion: &Completion, offset: Bytes, causes: &Ledger) {
+    fn log_command(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         if let Some(log) = &mut self.log {
-            log.push(CommandRow {
-                op: completion.op,
-                flags: completion.flags,
-                queue: completion.queue,
-                stream: completion.stream,
-                tag: completion.tag,
-                offset: offset.0,
-                length: completion.length.0,
-                submitted: completion.submitted,
-                completed: completion.completed,
-                causes: *causes,
-            });
+            let Completion { op, flags, queue, stream, tag, length, submitted, completed } = command.completion(now);
+            let offset = command.command().offset.0;
+            let (length, causes) = (length.0, *causes);
+            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, causes });
         }
     }
 

@@ -47,6 +47,12 @@ impl Command {
         Completion { tag, op, flags, queue, stream, submitted: self.submitted, completed: now, length }
     }
 
+    /// Returns the time from the submission of the command to `now`.
+    #[inline]
+    pub fn latency(&self, now: SimTime) -> Nanos {
+        now.since(self.submitted)
+    }
+
     /// Returns true if the command spent time before it was in the device.
     #[inline]
     pub fn was_delayed(&self) -> bool {
