@@ -165,7 +165,9 @@ impl Drive {
             self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
             self.out.operations.release(slot);
             let Owner::Command(command) = operation.owner else {
-                self.tell_buffer(operation.owner);
+                if self.host.buffer().is_present() {
+                    self.tell_buffer(operation.owner);
+                }
                 continue;
             };
             if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
