@@ -22,16 +22,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 120
 LINES = 70
-#: Functions that are longer for now. A function that gets shorter leaves the list; none joins it.
-TOO_LONG = {
-    ("crates/drive/src/session/mod.rs", "run"),
-    ("python/ssdlab/cli/lifetime.py", "lifetime"),
-    ("python/ssdlab/simulate.py", "run"),
-    ("python/ssdlab/lifetimes.py", "lifetime"),
-    ("python/ssdlab/cli/run.py", "run"),
-}
-#: Python files with such comments for now. None joins the list.
-CLAUSES_LEFT = {"python/ssdlab/lifetimes.py", "python/ssdlab/simulate.py"}
 
 _FUNCTION = re.compile(r"( *)(?:pub(?:\([a-z ]+\))? )?(?:const )?fn (\w+)")
 _RUST_CLAUSE = re.compile(r" *(?:///|//!) (?:What|Whether|Who|Whose) ")
@@ -64,16 +54,11 @@ def problems(name: str, text: str) -> Iterator[str]:
     for at, line in enumerate(lines, 1):
         if is_rust and len(line) > COLUMNS and line.lstrip().startswith("//"):
             yield f"{name}:{at}: a comment line of {len(line)} columns: expected at most {COLUMNS}"
-        if clause.match(line) and name not in CLAUSES_LEFT:
+        if clause.match(line):
             yield f"{name}:{at}: a comment that begins with a noun clause: expected a verb or a noun"
-    seen = set()
     for at, function, length in rust_functions(lines) if is_rust else python_functions(text):
         if length > LINES:
-            seen.add((name, function))
-            if (name, function) not in TOO_LONG:
-                yield f"{name}:{at}: `{function}` has {length} lines: expected at most {LINES}"
-    for _, function in {entry for entry in TOO_LONG if entry[0] == name} - seen:
-        yield f"{name}: `{function}` is short enough now: take it off the list in {Path(__file__).name}"
+            yield f"{name}:{at}: `{function}` has {length} lines: expected at most {LINES}"
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
-"""The engine, written in Rust (``crates/py``). Everything checked is checked there."""
+"""The engine, written in Rust (``crates/py``), which checks the input. A test compares this stub with the module."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, final
 
 #: A column of a table: strings; or a type (``"u64"``, ``"f64"``, ...) and its values as little-endian bytes;
 #: or the same for codes, with the names that the codes stand for.
@@ -9,13 +9,14 @@ Column: TypeAlias = list[str] | tuple[str, bytes] | tuple[str, bytes, list[str]]
 Columns: TypeAlias = dict[str, Column]
 
 class InputError(ValueError):
-    """Something is wrong with the input: one line for each thing, with the place and what would be right."""
+    """Error in the input: one line for each problem, with its place and the expected value."""
 
 class PolicyError(InputError):
-    """What is wrong with a policy in Python: file and line of each thing; an exception that it raised is the cause."""
+    """Error in a policy in Python, with file and line; an exception that the policy raised is the cause."""
 
+@final
 class Outcome:
-    """What a run hands back."""
+    """Results of a run."""
 
     summary_json: str
     drive_toml: str
@@ -27,14 +28,16 @@ class Outcome:
     timeline: Columns
     #: Files that could not be written: the option, the system's number of the error, what it said.
     unwritten: list[tuple[str, int | None, str]]
-    #: Of the physical history the number of entries and a hash.
+    #: Number of entries and hash of the physical history.
     history: tuple[int, str] | None
 
+@final
 class Session:
-    """What several runs share."""
+    """State that runs share if they are given the same session: aged scale models of steady states."""
 
+@final
 class LifetimeOutcome:
-    """What a lifetime run hands back."""
+    """Results of a lifetime run."""
 
     report_json: str
     drive_toml: str
@@ -44,101 +47,111 @@ class LifetimeOutcome:
     setup_s: float
     unwritten: list[tuple[str, int | None, str]]
 
+@final
 class Dispatch:
-    """A program of host data that is about to be bound."""
+    """Host write that is about to be bound to one program."""
 
     @property
     def die(self) -> int:
-        """The die that takes it."""
+        """Die that takes the write."""
     @property
     def units(self) -> tuple[int, ...]:
-        """The logical units that it writes together (numbers, in units of 4 KiB), oldest first."""
+        """Logical units that the program writes together (numbers, in units of 4 KiB), oldest first."""
     @property
     def waiting(self) -> int:
-        """Units of host writes that this die could take after it: those of the whole drive where idle dies pull."""
+        """Units of host writes that this die could take after this one: those of the whole drive where idle dies
+        pull.
+        """
     @property
     def others_idle(self) -> int:
-        """Other dies that have nothing to do and could take those at once; 0 where each die has its own."""
+        """Number of other idle dies that could take those units at once; 0 where each die has its own queue."""
 
 class Collection:
-    """A block that is emptied."""
+    """Collection: a block that is being emptied."""
 
     @property
     def block(self) -> int:
         """The block."""
     @property
     def reason(self) -> str:
-        """Why: ``gc``, ``wear``, ``rewrite``, ``reprogram``, ``scrub`` or ``evacuate``."""
+        """Reason: `gc`, `wear`, `rewrite`, `reprogram`, `scrub` or `evacuate`."""
     @property
     def background(self) -> bool:
-        """It was begun because its die was idle, not because somebody needs its space."""
+        """True if it was begun because its die was idle, and not because its space is needed."""
     @property
     def valid(self) -> int:
         """Units that were valid when it began."""
 
+@final
 class Moving(Collection):
-    """Data that a collection is about to move with one program: the collection, and the data."""
+    """Data that a collection is about to move with one program."""
 
     @property
     def units(self) -> tuple[int, ...]:
-        """The logical units, oldest first; empty unless the policy declares `moving`."""
+        """Logical units, oldest first; empty unless the policy declares `moving`."""
 
+@final
 class Placed:
-    """Data that has found its place."""
+    """Unit that has been bound to a place."""
 
     @property
     def lpn(self) -> int:
-        """The logical unit."""
+        """Logical unit."""
     @property
     def ppn(self) -> int:
-        """Its place in flash."""
+        """Place in flash."""
     @property
     def mode(self) -> str:
-        """The write mode."""
+        """Write mode."""
     @property
     def reason(self) -> str:
-        """Why it was written: ``host``, or why it was moved."""
+        """Reason of the write: `host`, or the reason of the move."""
     @property
     def stream(self) -> int | None:
-        """The host stream it was written through; ``None`` for data that was moved."""
+        """Host stream of the write; `None` for data that was moved."""
     @property
     def superseded(self) -> int | None:
-        """The place whose data it replaces; ``None`` if the unit had none in flash."""
+        """Place whose data it replaces; `None` if the unit had none in flash."""
 
+@final
 class UnitRead:
-    """A read of a unit in flash."""
+    """Read of a unit in flash."""
 
     @property
     def lpn(self) -> int:
-        """The logical unit."""
+        """Logical unit."""
     @property
     def ppn(self) -> int:
-        """Its place in flash."""
+        """Place in flash."""
     @property
     def reason(self) -> str:
-        """Why: ``host``, or why something is moved or completed."""
+        """Reason of the read: `host`, or the reason for which data is moved or completed."""
 
+@final
 class Idle:
-    """Who is idle, and for how long."""
+    """An idle die, and the times for which it, its channel and the drive have been idle."""
 
     @property
     def die(self) -> int:
-        """The die that has nothing to do."""
+        """The die."""
     @property
     def die_for(self) -> int:
-        """For how long [ns]."""
+        """Idle time of the die [ns]."""
     @property
     def channel(self) -> int:
-        """Its channel."""
+        """Channel of the die."""
     @property
     def channel_for(self) -> int | None:
-        """For how long no die of the channel has worked [ns]; ``None`` while one does, or a host write waits."""
+        """Time for which no die of the channel has worked [ns]; `None` while one does, or a host write waits."""
     @property
     def drive_for(self) -> int | None:
-        """For how long no die has worked and no host command was in flight [ns]; ``None`` while there is either."""
+        """Time for which no die has worked and no host command was in flight [ns]; `None` while there is either."""
 
+@final
 class Candidate:
-    """A block that might be collected: the least valid of its write mode."""
+    """Candidate for collection: the block with the fewest valid units among the closed blocks of a write mode and
+    die.
+    """
 
     @property
     def block(self) -> int:
@@ -148,43 +161,49 @@ class Candidate:
         """Its valid units."""
     @property
     def invalid(self) -> int:
-        """What else it could hold in its mode [units]."""
+        """Other units that it could hold in its mode."""
     @property
     def mode(self) -> str:
-        """The write mode of its data."""
+        """Write mode of its data."""
 
+@final
 class UnitBits:
-    """Bits declared by a policy for each logical unit: numbers from 0 to 2**bits - 1, at first 0."""
+    """Bits that a policy declared for each logical unit, indexed by `lpn`: numbers from 0 to 2**bits - 1, initially
+    0.
+    """
 
     def __getitem__(self, lpn: int, /) -> int: ...
     def __setitem__(self, lpn: int, value: int, /) -> None: ...
     def __len__(self) -> int: ...
     def used(self) -> tuple[tuple[int, int], ...]:
-        """The units whose value is not zero, each with its value, in order."""
+        """Returns the units whose value is not zero, each with its value, in ascending order."""
 
+@final
 class BlockBytes:
-    """The bytes that a policy declared for each block, by its number: zeros at first. They outlast an erase."""
+    """Bytes that a policy declared for each block, indexed by block number: initially 0. They outlast an erase."""
 
     def __getitem__(self, block: int, /) -> bytes: ...
     def __setitem__(self, block: int, value: bytes, /) -> None: ...
     def __len__(self) -> int: ...
 
+@final
 class View:
-    """What a policy sees of the drive at the moment at which it is asked; at other times, a RuntimeError.
+    """Read access to the drive for a policy, valid only during a call of the policy; at other times, a
+    RuntimeError.
 
-    Logical units (`lpn`), places in flash (`ppn`), blocks, dies and channels go by their numbers, from 0. Times are in
+    Logical units (`lpn`), places in flash (`ppn`), blocks, dies and channels are numbered from 0. Times are in
     nanoseconds since the run began. A number that the drive does not have is an IndexError.
     """
 
     @property
     def bits(self) -> UnitBits:
-        """The bits that the policy declared for each logical unit."""
+        """Bits that the policy declared for each logical unit, indexed by `lpn`."""
     @property
     def block_bytes(self) -> BlockBytes:
-        """The bytes that the policy declared for each block."""
+        """Bytes that the policy declared for each block, indexed by block number."""
     @property
     def now(self) -> int:
-        """The time [ns]."""
+        """Time since the run began [ns]."""
     @property
     def queued_write_pages(self) -> int:
         """Units of host writes that wait for a die."""
@@ -196,67 +215,70 @@ class View:
         """Units in the write buffer."""
     @property
     def buffer_capacity_pages(self) -> int:
-        """Units that fit into the write buffer; 0 without one."""
+        """Capacity of the write buffer in units; 0 without a buffer."""
     @property
     def buffer_utilisation(self) -> float:
-        """How full the write buffer is, 0 to 1; 0 without one."""
+        """Occupied share of the write buffer, 0 to 1; 0 without a buffer."""
     @property
     def commands_in_flight(self) -> int:
         """Host commands that have arrived and are not done."""
     @property
     def last_host_activity(self) -> int:
-        """When a host command last arrived or was done [ns]."""
+        """Time of the last arrival or completion of a host command [ns]."""
     @property
     def busy_dies(self) -> int:
-        """Dies at work."""
+        """Number of dies at work."""
     def reads_of_die(self, die: int) -> int:
-        """Reads that wait for a die or are under way there."""
+        """Returns the number of reads that wait for a die or are in progress on it."""
     def busy_dies_of_channel(self, channel: int) -> int:
-        """Dies of a channel at work."""
+        """Returns the number of dies of a channel that are at work."""
     def free_blocks(self, die: int) -> int:
-        """Free blocks of a die."""
+        """Returns the number of free blocks of a die."""
     def free_blocks_by_level(self, die: int) -> tuple[int, ...]:
-        """Free blocks of a die by the level of their last erase."""
+        """Returns the numbers of free blocks of a die by the level of their last erase."""
     def closed_blocks(self, die: int) -> tuple[int, ...]:
-        """The blocks of a die that are full and hold data."""
+        """Returns the blocks of a die that are full and hold data."""
     def least_valid(self, die: int, mode: str | int) -> tuple[int, int] | None:
         """Returns the closed block of a die and write mode with the fewest valid units, and their number."""
     def channel_of(self, die: int) -> int:
-        """The channel of a die."""
+        """Returns the channel of a die."""
     def place_of(self, lpn: int) -> int | None:
-        """Where a unit's data is in flash (`ppn`); ``None`` if it is nowhere, or newer in the write buffer."""
+        """Returns the place of a unit's data in flash (`ppn`); `None` if it has none, or newer data in the write
+        buffer.
+        """
     def copy_on_flash(self, lpn: int) -> int | None:
-        """Where the copy of a unit on flash is (`ppn`), also while a newer one waits in the write buffer."""
+        """Returns the place of a unit's copy in flash (`ppn`), also while a newer one waits in the write buffer."""
     def unit_at(self, ppn: int) -> int | None:
-        """The unit whose current data a place holds; ``None`` if it holds none."""
+        """Returns the unit whose current data a place holds; `None` if it holds none."""
     def block_of(self, ppn: int) -> int:
-        """The block of a place."""
+        """Returns the block of a place."""
     def places_of(self, block: int) -> tuple[int, int]:
-        """The first place of a block, and the first behind it."""
+        """Returns the first place of a block, and the first place after it."""
     def die_of(self, block: int) -> int:
-        """The die of a block."""
+        """Returns the die of a block."""
     def block_state(self, block: int) -> str:
-        """``free``, ``open``, ``closed``, ``victim``, ``erasing`` or ``retired``."""
+        """Returns the state of a block: `free`, `open`, `closed`, `victim`, `erasing` or `retired`."""
     def block_mode(self, block: int) -> str:
-        """The write mode of a block's data."""
+        """Returns the write mode of a block's data."""
     def block_valid(self, block: int) -> int:
-        """Valid units of a block."""
+        """Returns the number of valid units of a block."""
     def block_age(self, block: int) -> int:
-        """The time since the first program of a block after its last erase [ns]."""
+        """Returns the time since the first program of a block after its last erase [ns]."""
     def block_wear(self, block: int) -> float:
-        """A block's wear, in nominal erases."""
+        """Returns the wear of a block, in nominal erases."""
     def block_erases(self, block: int) -> int:
-        """Erases that a block has behind it."""
+        """Returns the number of erases of a block."""
     def block_erase_mode(self, block: int) -> str:
-        """The erase mode of a block's last erase."""
+        """Returns the erase mode of a block's last erase."""
 
+@final
 class Stream:
-    """A stream of random numbers, the same on every machine for one seed."""
+    """Stream of random numbers; equal seeds give equal numbers on every machine."""
 
     def next_u64(self) -> int:
-        """64 random bits."""
+        """Returns a uniform 64-bit number."""
     def unit(self) -> float:
-        """A number from 0 up to 1."""
+        """Returns a uniform double in `[0, 1)`."""
 
 class _Guest(Protocol):
     """A policy in Python, as the engine takes it."""
@@ -267,6 +289,8 @@ def build() -> str: ...
 def presets() -> list[tuple[str, str, str]]: ...
 def policies() -> list[tuple[str, str]]: ...
 def schema() -> str: ...
+def options() -> str: ...
+def policy_contract() -> str: ...
 def reference() -> str: ...
 def lab(what: str, question_json: str) -> str: ...
 def check(name: str, text: str, sets: list[str]) -> str: ...

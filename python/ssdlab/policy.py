@@ -213,6 +213,8 @@ class Needs:
     moving: bool = False
     #: True if :meth:`Policy.erase` chooses among erase modes.
     erases: bool = False
+    #: True if the policy reads the age of the data that a host write replaces: see :attr:`Policy.ages`.
+    ages: bool = False
 
 
 class Random(random.Random):
@@ -329,6 +331,9 @@ class Policy:
     page_scope: bool = False
     #: True if the engine is to list the units in :attr:`Moving.units`.
     moving: bool = False
+    #: True if the policy reads the age of the data that a host write replaces (:meth:`View.block_age` of its block): it
+    #: is then loaded ahead. Results do not depend on it.
+    ages: bool = False
 
     #: Constant properties of the drive; known from :meth:`setup` on.
     facts: Facts
@@ -378,6 +383,7 @@ class Policy:
             relocations_apart=self.relocations_apart,
             page_scope=self.page_scope,
             moving=self.moving,
+            ages=self.ages,
             placed="placed" in given,
             dropped="dropped" in given,
             blocks=bool(given & {"opened", "erased"}),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from ssdlab import _engine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.comparison import Comparison
     from ssdlab.drives import DriveLike
-    from ssdlab.lifetimes import Lifetime
+    from ssdlab.lifetimes import Lifetime, LifetimeOptions
     from ssdlab.results import Result
-    from ssdlab.simulate import PolicyLike
+    from ssdlab.simulate import PolicyLike, ProgressHook, RunOptions
     from ssdlab.workloads import WorkloadLike
 
 __all__ = ["Session"]
@@ -38,7 +38,15 @@ class Session:
         #: Session of the engine.
         self.engine = _engine.Session()
 
-    def run(self, drive: DriveLike, workload: WorkloadLike, policy: PolicyLike | None = None, **options: Any) -> Result:
+    def run(
+        self,
+        drive: DriveLike,
+        workload: WorkloadLike,
+        policy: PolicyLike | None = None,
+        *,
+        progress: ProgressHook | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Result:
         """Runs a workload like :func:`ssdlab.run`, in this session.
 
         Examples:
@@ -48,9 +56,17 @@ class Session:
         """
         from ssdlab.simulate import run
 
-        return run(drive, workload, policy, session=self, **options)
+        return run(drive, workload, policy, session=self, progress=progress, **options)
 
-    def compare(self, drive: DriveLike, workload: WorkloadLike, policies: Sequence[PolicyLike], **options: Any) -> Comparison:
+    def compare(
+        self,
+        drive: DriveLike,
+        workload: WorkloadLike,
+        policies: Sequence[PolicyLike],
+        *,
+        progress: Callable[[str], ProgressHook | None] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Comparison:
         """Compares policies like :func:`ssdlab.compare`, in this session instead of one of its own.
 
         Examples:
@@ -60,9 +76,17 @@ class Session:
         """
         from ssdlab.simulate import compare
 
-        return compare(drive, workload, policies, session=self, **options)
+        return compare(drive, workload, policies, session=self, progress=progress, **options)
 
-    def lifetime(self, drive: DriveLike, workload: WorkloadLike, policy: str | None = None, **options: Any) -> Lifetime:
+    def lifetime(
+        self,
+        drive: DriveLike,
+        workload: WorkloadLike,
+        policy: str | None = None,
+        *,
+        progress: ProgressHook | None = None,
+        **options: Unpack[LifetimeOptions],
+    ) -> Lifetime:
         """Simulates a lifetime like :func:`ssdlab.lifetime`, in this session.
 
         Examples:
@@ -72,4 +96,4 @@ class Session:
         """
         from ssdlab.lifetimes import lifetime
 
-        return lifetime(drive, workload, policy, session=self, **options)
+        return lifetime(drive, workload, policy, session=self, progress=progress, **options)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import TypeAlias, Unpack
 
-from ssdlab import numbers, toml
+from ssdlab import toml
+from ssdlab._declared import WorkloadFields, WorkloadKeywords
+from ssdlab.declared import checked
 from ssdlab.errors import InputError
 from ssdlab.files import existing_file
 
@@ -16,8 +18,8 @@ __all__ = ["Workload", "WorkloadLike"]
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
-    """Workload that has not been read yet. Options that are left out take the engine's defaults.
+class Workload(WorkloadFields):
+    """Workload that has not been read yet. Options that are left out take the engine's defaults (docs/OPTIONS.md).
 
     Examples:
         >>> workload = ssdlab.Workload("examples/trace.csv.gz", replay="closed:4", max_requests=500)
@@ -29,45 +31,16 @@ class Workload:
     path: str | PathLike[str] | None = None
     #: Text of a fio job or of a workload TOML, instead of a file.
     text: str | None = None
-    #: Format of the trace; ``None``: recognised from its content.
-    format: str | None = None
-    #: Columns of a table of any format, such as ``"time=1:us,op=4,offset=5:B,size=6:B"``.
-    columns: str | None = None
-    #: Treatment of addresses beyond the drive's capacity: ``wrap``, ``scale`` or ``compact``; ``None``: an error.
-    address: str | None = None
-    #: Placement of the devices of one trace: ``stack`` (one after the other) or ``overlay`` (all from byte 0).
-    layout: str | None = None
-    #: Labels of the streams (devices, volumes) to keep; ``None``: all.
-    streams: Sequence[str] | None = None
-    #: Factor by which recorded times are divided: 2 replays twice as fast as recorded.
-    time_scale: float | None = None
-    #: Number of times the trace is played.
-    repeat: int | None = None
-    #: Part of the trace that is played: requests ``"1000..2000"`` or times ``"10s..20s"``, without the end.
-    slice: str | None = None
-    #: Pacing: ``open`` (at recorded times), ``gaps`` (at recorded gaps after the previous submission) or
-    #: ``closed:DEPTH``.
-    replay: str | None = None
-    #: True: any step back in time is an error.
-    strict_time: bool | None = None
-    #: Time from the start whose commands are left out of the statistics, such as ``"2w"``.
-    ramp_time: str | None = None
-    #: Maximum number of requests of one pass, after `streams` and `slice`.
-    max_requests: int | None = None
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.text is None):
             raise InputError("workload: give either a path or a text")
         if isinstance(self.streams, str):
             raise InputError(f"streams: expected a list of labels, got the string {self.streams!r}")
-        if self.time_scale is not None:
-            numbers.finite("time_scale", self.time_scale)
-        for name, count, bits in (("repeat", self.repeat, 32), ("max_requests", self.max_requests, 64)):
-            if count is not None:
-                numbers.whole(name, count, bits)
+        checked("workload", self.options(), lambda option: option.name)
 
     @classmethod
-    def from_text(cls, text: str, **options: Any) -> Workload:
+    def from_text(cls, text: str, **options: Unpack[WorkloadKeywords]) -> Workload:
         r"""Returns a workload from the text of a fio job or of a workload TOML.
 
         Examples:
@@ -78,7 +51,7 @@ class Workload:
         return cls(text=text, **options)
 
     @classmethod
-    def from_dict(cls, model: Mapping[str, object], **options: Any) -> Workload:
+    def from_dict(cls, model: Mapping[str, object], **options: Unpack[WorkloadKeywords]) -> Workload:
         """Returns a workload from a dictionary with the fields of a workload TOML.
 
         Examples:
@@ -138,7 +111,7 @@ class Workload:
             >>> ssdlab.Workload("examples/trace.csv.gz", address="wrap", repeat=2).options()
             {'address': 'wrap', 'repeat': 2}
         """
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("path", "text")}
+        given = {field.name: getattr(self, field.name) for field in fields(WorkloadFields)}
         return {name: value for name, value in given.items() if value is not None}
 
     def options_json(self) -> str:

@@ -42,8 +42,7 @@ def test_differences_are_found() -> None:
 def test_the_release_build_gives_the_blessed_results(run: dict[str, object]) -> None:
     request = {
         "drive": {"name": "golden", "text": 'base = "tiny"'},
-        "set": run["set"],
-        "seed": 1,
+        "setup": {"set": run["set"], "seed": 1},
         "history": True,
     }
     paths = {"workload": None, "text": run["workload"], "load": None, "save": None}

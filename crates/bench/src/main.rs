@@ -164,10 +164,7 @@ const SCENARIOS: &[Scenario] = &[
 
 fn measure(scenario: &Scenario) -> Result<Value, kit::Problems> {
     let preset = drive::presets::find(scenario.preset).expect("a preset of the list");
-    let request = RunRequest {
-        set: scenario.set.iter().map(|set| (*set).to_owned()).collect(),
-        ..RunRequest::new(scenario.preset, preset.text)
-    };
+    let request = RunRequest::new(scenario.preset, preset.text).sets(scenario.set);
     let input = Input::text(scenario.name, format!("[{}]\nbs=4k\n{}\n", scenario.name, scenario.job));
     let outcome = run(&request, &input, Files::default(), &mut |_| true)?;
     let summary = &outcome.summary;
@@ -206,13 +203,11 @@ fn measure_start_up(name: &str) -> Result<Value, kit::Problems> {
     let clock = std::time::SystemTime::now();
     let mut sum = 0u64;
     for turn in 0..STARTS {
-        let request = RunRequest {
-            set: vec!["flash.blocks_per_plane=64".to_owned(), "flash.channels=2".to_owned()],
-            precondition: Some("steady".to_owned()),
-            // As in a sweep: the same drive under two policies in turn.
-            policy: Some(if turn % 2 == 0 { "baseline" } else { "ofwar" }.to_owned()),
-            ..RunRequest::new(preset.name, preset.text)
-        };
+        // As in a sweep: the same drive under two policies in turn.
+        let request = RunRequest::new(preset.name, preset.text)
+            .sets(&["flash.blocks_per_plane=64", "flash.channels=2"])
+            .precondition("steady")
+            .policy(if turn % 2 == 0 { "baseline" } else { "ofwar" });
         let alone = Session::default();
         let session = if own { &alone } else { &shared };
         let outcome = session.run(&request, &input, Files::default(), None, &mut |_| true).map_err(kit::Problems::from)?;

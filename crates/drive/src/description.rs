@@ -172,7 +172,7 @@ impl Description {
         self.policy_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
-        if self.policy.kind == "combine" && (is_derived || policy.is_none()) {
+        if self.policy.members().is_some() && (is_derived || policy.is_none()) {
             self.combine_problems(&geometry, &mut problems);
         }
         if !problems.0.is_empty() {
@@ -213,7 +213,7 @@ impl Description {
             problems.add(field, what);
         }
         let names = || self.flash.write_modes.iter().map(|mode| mode.name.as_str());
-        let members = self.policy.combine.members.iter().filter(|_| self.policy.kind == "combine");
+        let members = self.policy.members().unwrap_or_default().iter();
         let asked = self.policy.modes().into_iter().chain(members.flat_map(|member| self.policy.modes_of(member)));
         for (field, name) in asked {
             if names().any(|known| known == name) {

@@ -13,6 +13,7 @@ pub mod export;
 mod facts;
 mod failure;
 pub mod lifetime;
+pub mod options;
 mod power_cut;
 pub mod presets;
 mod run_loop;

@@ -1,6 +1,7 @@
 //! The power failure that a request specifies.
 
 use crate::description::Description;
+use crate::options::RunOptions;
 use kit::{Nanos, Problems, SimTime};
 
 /// Longest time without power \[ns\]: a century. Ages are counted in 63 bits.
@@ -27,14 +28,9 @@ impl PowerCut {
         Ok(start + self.after)
     }
 
-    /// Returns the power failure that a request specifies, if any, or all errors in it. `cut` and `down` are the texts
-    /// of its time and length; `steady_state`: true if the run ends in a steady state.
-    pub fn of(
-        cut: Option<&str>,
-        down: Option<&str>,
-        steady_state: bool,
-        description: &Description,
-    ) -> Result<Option<PowerCut>, Problems> {
+    /// Returns the power failure that the options of a run specify, if any, or all errors in it.
+    pub fn of(run: &RunOptions, description: &Description) -> Result<Option<PowerCut>, Problems> {
+        let (cut, down) = (run.power_cut.as_deref(), run.power_down.as_deref());
         let mut problems = Problems::default();
         let time = span("--power-cut", cut, &mut problems);
         let length = span("--power-down", down, &mut problems);
@@ -46,17 +42,16 @@ impl PowerCut {
             }
             (Some(_), Some(_)) => {}
         }
-        if steady_state {
+        if run.steady_state {
             problems.add(
                 "--power-cut",
                 "a drive without power is in no steady state: expected only one of --power-cut, --steady-state",
             );
         }
-        if description.policy.kind == "clairvoyant" {
-            problems.add(
-                "--power-cut",
-                "the future that the policy `clairvoyant` knows has no power failure: expected another policy",
-            );
+        if description.policy.needs_future() {
+            let kind = &description.policy.kind;
+            let complaint = format!("the future that the policy `{kind}` knows has no power failure: expected another policy");
+            problems.add("--power-cut", complaint);
         }
         problems.or(time.zip(length).map(|(after, down)| PowerCut { after, down }))
     }

@@ -2,8 +2,11 @@
 
 use crate::errors::refuse;
 use drive::{Description, facts, presets as known};
+use ftl::policy;
 use kit::Problems;
 use pyo3::prelude::*;
+use schemars::schema_for;
+use serde_json::json;
 use std::path::Path;
 
 /// Returns the version of the engine and a hash of its sources.
@@ -21,7 +24,7 @@ pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
 /// Returns the name and summary of every mode policy.
 #[pyfunction]
 pub fn policies() -> Vec<(&'static str, &'static str)> {
-    ftl::policy::PolicyConfig::summaries()
+    policy::PolicyConfig::summaries()
 }
 
 /// Returns the JSON Schema of a drive's description.
@@ -34,6 +37,18 @@ pub fn schema() -> String {
 #[pyfunction]
 pub fn reference() -> String {
     Description::reference()
+}
+
+/// Returns the declarations of the options of runs and lives, in groups, as JSON.
+#[pyfunction]
+pub fn options() -> String {
+    serde_json::to_string(&drive::options::groups()).expect("plain values")
+}
+
+/// Returns the fields of the facts that a policy receives and of the needs that it declares, as JSON Schemas by name.
+#[pyfunction]
+pub fn policy_contract() -> String {
+    json!({"Facts": schema_for!(policy::Facts), "Needs": schema_for!(policy::Needs)}).to_string()
 }
 
 /// Returns a description with every field resolved (TOML). `sets` are `KEY=VALUE` overrides; files that the description

@@ -4,13 +4,18 @@ use kit::Problems;
 use pyo3::exceptions::PyValueError;
 use pyo3::{PyErr, Python};
 
-pyo3::create_exception!(ssdlab, InputError, PyValueError, "Something is wrong with the input: one line for each thing.");
+pyo3::create_exception!(
+    ssdlab,
+    InputError,
+    PyValueError,
+    "Error in the input: one line for each problem, with its place and the expected value."
+);
 
 pyo3::create_exception!(
     ssdlab,
     PolicyError,
     InputError,
-    "Something went wrong in a policy: the call, and what (nothing if it raised an exception, which is the cause)."
+    "Error in a policy in Python, with file and line; an exception that the policy raised is the cause."
 );
 
 /// Returns the exception for problems in a policy's declarations or answers. Its argument is a list of pairs (call,

@@ -47,7 +47,7 @@ def retention(
     from ssdlab.cli import analysis_views
 
     _answer(
-        lambda: traces.retention(reading.workload(file), by=by),
+        lambda: traces.retention(options.workload(file, reading), by=by),
         lambda found: found.chart(),
         analysis_views.show_retention,
         plot,
@@ -82,7 +82,7 @@ def access(
     if draw is not None and plot is None:
         raise InputError(f"--draw {draw}: says what --plot draws, which is not given")
     _answer(
-        lambda: traces.access(reading.workload(file)),
+        lambda: traces.access(options.workload(file, reading)),
         lambda found: found.accuracy_chart() if draw == "accuracy" else found.chart(),
         analysis_views.show_access,
         plot,
@@ -120,7 +120,7 @@ def gaps(
 
     asked = {"of": of, "program_time": program_time, "effective": effective}
     _answer(
-        lambda: traces.gaps(reading.workload(file), dies=dies, **asked),
+        lambda: traces.gaps(options.workload(file, reading), dies=dies, **asked),
         lambda found: found.chart(),
         analysis_views.show_gaps,
         plot,

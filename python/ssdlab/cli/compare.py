@@ -16,17 +16,17 @@ from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
 
 
-@spread()
+@spread(without=("timeline_from", "timeline_for"))
 def compare(
     drive: options.DriveArgument,
     workload: options.WorkloadArgument,
     policy: Annotated[
         str,
         typer.Option(
-            "--policy", metavar="A,B,C", help="The mode policies, by name or as FILE.py:CLASS; ratios are taken to the first."
+            "--policy", metavar="A,B,C", help="Mode policies, by name or as FILE.py:CLASS; ratios are taken to the first."
         ),
     ],
-    setup: options.Setup,
+    chosen: options.CompareOptions,
     reading: options.Reading,
     out: options.Out = None,
     force: options.Force = False,
@@ -38,11 +38,11 @@ def compare(
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
     reads = (drive, workload, *(policy_file.split(name)[0] for name in policies))
-    with options.Targets(out, force, setup.save, load=setup.load, reads=reads).reserved():
-        source = reading.workload(workload)
-        chosen = [policy_file.chosen(name) for name in policies]
+    with options.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
+        source = options.workload(workload, reading)
+        policies_like = [policy_file.chosen(name) for name in policies]
         comparison, ending = measured(
-            lambda start: simulate.compare(drive, source, chosen, **setup.arguments(), progress=start),
+            lambda start: simulate.compare(drive, source, policies_like, progress=start, **options.arguments(chosen)),
             quiet,
         )
         if not quiet:
@@ -56,7 +56,7 @@ def compare(
 
 
 def _show(comparison: Comparison, json: bool) -> None:
-    """Prints the comparison in the form that was asked for."""
+    """Prints the comparison in the requested form."""
     if json:
         print_json(comparison.to_dict())
     else:

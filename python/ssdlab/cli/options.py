@@ -1,23 +1,20 @@
-"""The options that several commands share."""
+"""The options that several commands share. Those of runs and lives are declared by the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from ssdlab.declared import GROUPS, Option
 from ssdlab.errors import InputError
 from ssdlab.locks import locked
 from ssdlab.workloads import Workload
-
-_SOURCE = "Workload"
-_START = "Starting state"
-_POWER = "Power failure"
-_OUTPUT = "Output"
 
 DriveArgument: TypeAlias = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).")]
 WorkloadArgument: TypeAlias = Annotated[
@@ -25,245 +22,105 @@ WorkloadArgument: TypeAlias = Annotated[
 ]
 TraceArgument: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A trace; .gz and .zst are read in place.")]
 
-Set: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a field of the drive, as flash.channels=16. Repeatable."),
-]
 
-Out: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="Write the result folder; without it nothing is.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Replace what is there: files, folders that ssdlab wrote.", rich_help_panel=_OUTPUT)
-]
-Json: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document and nothing else.", rich_help_panel=_OUTPUT)
-]
+def offered(option: Option, help: str | None = None) -> Any:
+    """Returns an option of the command, with `help` in place of the declared help."""
+    names = [option.flag] + ([] if option.short is None else [option.short])
+    return typer.Option(
+        *names,
+        metavar=option.placeholder,
+        min=option.least,
+        help=_for_the_command(help or option.about[0]),
+        rich_help_panel=option.panel,
+    )
+
+
+def _for_the_command(text: str) -> str:
+    """Returns a help text in which options have the names that they have on the command line."""
+    flags = {option.name: option.flag for options in GROUPS.values() for option in options.values()}
+    return re.sub(r"`(\w+)`", lambda name: flags.get(name[1], name[0]), text)
+
+
+def type_of(option: Option) -> Any:
+    """Returns the type of an option of the command, as Typer takes it."""
+    kinds = {"texts": list[str], "flag": bool, "integer": int, "number": float, "output": Path}
+    kind: Any = str if option.separator else kinds.get(option.value, str)
+    return kind if default_of(option) is not None else kind | None
+
+
+def default_of(option: Option) -> Any:
+    """Returns the default of an option of the command."""
+    return None if option.value == "texts" else option.default
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Marks a parameter of a command: it takes the values of all options of some groups, as a dictionary."""
+
+    #: Names of the groups.
+    groups: tuple[str, ...]
+    #: True if options that are left out are ``None``, so that the engine's defaults apply.
+    is_sparse: bool = False
+    #: Help texts in place of the declared ones.
+    help: Mapping[str, str] | None = None
+
+    def options(self) -> list[Option]:
+        """Returns the options that the command has."""
+        return [option for group in self.groups for option in GROUPS[group].values() if option.only is None]
+
+    def parameter(self, option: Option) -> tuple[Any, Any]:
+        """Returns the type of an option, with the facts that Typer needs, and its default."""
+        info = offered(option, (self.help or {}).get(option.name))
+        if self.is_sparse and option.value != "flag":
+            kinds = type_of(option)
+            return Annotated[kinds | None, info], None
+        return Annotated[type_of(option), info], default_of(option)
+
+
+#: Options of a run.
+RunOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "run", "records"))]
+#: Options of the runs of a comparison.
+CompareOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "run"))]
+#: Options of a life.
+LifeOptions: TypeAlias = Annotated[dict[str, Any], Declared(("setup", "saved_drive", "life"))]
+#: Options of a workload.
+Reading: TypeAlias = Annotated[dict[str, Any], Declared(("workload",), is_sparse=True)]
+_FORMAT = "Format of the trace, recognised from its content if absent; or `fio`: print the result as fio's JSON does."
+#: Options of a workload for ``run``: ``fio`` is a format too, that of its result.
+RunReading: TypeAlias = Annotated[dict[str, Any], Declared(("workload",), is_sparse=True, help={"format": _FORMAT})]
+
+_output = GROUPS["command_output"]
+Set: TypeAlias = Annotated[list[str] | None, offered(GROUPS["setup"]["set"])]
+Out: TypeAlias = Annotated[Path | None, offered(_output["out"])]
+Force: TypeAlias = Annotated[bool, offered(_output["force"])]
+Json: TypeAlias = Annotated[bool, offered(_output["json"])]
+Quiet: TypeAlias = Annotated[bool, offered(_output["quiet"])]
 Plot: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel=_OUTPUT),
+    typer.Option("--plot", metavar="FILE", help="Draw a chart: .html, .png, .svg, .pdf.", rich_help_panel="Output"),
 ]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.", rich_help_panel=_OUTPUT)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """Settings of a drive and its starting state."""
-
-    settings: Set = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")] = 1
-    precondition: Annotated[
-        str | None,
-        typer.Option(
-            "--precondition",
-            metavar="KIND",
-            help="none, fill, random or steady; the drive's own when absent.",
-            rich_help_panel=_START,
-        ),
-    ] = None
-    load: Annotated[
-        str | None,
-        typer.Option("--load", metavar="FILE", help="Start from an aged drive that --save wrote.", rich_help_panel=_START),
-    ] = None
-    save: Annotated[
-        Path | None,
-        typer.Option("--save", metavar="FILE", help="Save the drive as the run leaves it.", rich_help_panel=_START),
-    ] = None
-    steady_state: Annotated[
-        bool,
-        typer.Option(
-            "--steady-state",
-            help="Run until steady by the SNIA rule, then measure for five rounds.",
-            rich_help_panel=_START,
-        ),
-    ] = False
-    steady_round: Annotated[
-        str | None,
-        typer.Option("--steady-round", metavar="TIME", help="Length of a round of that rule.", rich_help_panel=_START),
-    ] = None
-    power_cut: Annotated[
-        str | None,
-        typer.Option(
-            "--power-cut",
-            metavar="TIME",
-            help="Power fails so long after the start of the run, as 10s; needs --power-down.",
-            rich_help_panel=_POWER,
-        ),
-    ] = None
-    power_down: Annotated[
-        str | None,
-        typer.Option(
-            "--power-down",
-            metavar="TIME",
-            help="For how long the drive is then off, as 30d; its data ages meanwhile.",
-            rich_help_panel=_POWER,
-        ),
-    ] = None
-
-    skip_commands: Annotated[
-        int,
-        typer.Option(
-            "--skip-commands",
-            metavar="N",
-            min=0,
-            help="Leave out the first N commands of each job: a workload goes on with a loaded drive.",
-            rich_help_panel=_START,
-        ),
-    ] = 0
-    stop_after: Annotated[
-        int | None,
-        typer.Option("--stop-after", metavar="N", min=1, help="Stop after N commands of each job.", rich_help_panel=_START),
-    ] = None
-    rest_after: Annotated[
-        int | None,
-        typer.Option(
-            "--rest-after",
-            metavar="N",
-            min=1,
-            help="Bring the drive to rest after N commands of each job, as to save it, and measure from there.",
-            rich_help_panel=_START,
-        ),
-    ] = None
-
-    def arguments(self) -> dict[str, Any]:
-        """As :func:`ssdlab.run` and :func:`ssdlab.compare` take them."""
-        given = asdict(self)
-        return {"set": given.pop("settings") or (), **given}
+def arguments(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options of a run or a life as the Python functions take them."""
+    return {**chosen, "set": chosen["set"] or ()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """Options of a :class:`ssdlab.Workload`, under its names: the reading and replaying of a workload."""
-
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="The trace's format, recognised when absent.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="SPEC",
-            help="Columns of a table of any format: time=1:us,op=4,offset=5:B,size=6:B.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    address: Annotated[
-        str | None,
-        typer.Option(
-            "--address",
-            metavar="HOW",
-            help="Addresses past the drive's end: wrap, scale or compact.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            "--layout",
-            metavar="HOW",
-            help="Where the devices of a trace lie: stack or overlay.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    streams: Annotated[
-        str | None,
-        typer.Option(
-            "--streams",
-            metavar="LIST",
-            help="Keep these devices of a trace, comma-separated.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    time_scale: Annotated[
-        float | None,
-        typer.Option(
-            "--time-scale",
-            metavar="X",
-            help="Replay so many times faster than recorded.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    repeat: Annotated[
-        int | None,
-        typer.Option("--repeat", metavar="N", help="Play the trace so many times.", rich_help_panel=_SOURCE),
-    ] = None
-    slice: Annotated[
-        str | None,
-        typer.Option(
-            "--slice",
-            metavar="A..B",
-            help="Play these requests (0..1000) or times (10s..20s).",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    replay: Annotated[
-        str | None,
-        typer.Option(
-            "--replay",
-            metavar="HOW",
-            help="Pacing of a trace: open (at recorded times), gaps, or closed:DEPTH.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    ramp_time: Annotated[
-        str | None,
-        typer.Option(
-            "--ramp-time",
-            metavar="TIME",
-            help="Leave the commands of so long a time after the start out of the statistics.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
-    strict_time: Annotated[
-        bool,
-        typer.Option("--strict-time", help="Refuse a trace whose time runs backwards at all.", rich_help_panel=_SOURCE),
-    ] = False
-    max_requests: Annotated[
-        int | None,
-        typer.Option("--max-requests", metavar="N", min=1, help="End after so many requests.", rich_help_panel=_SOURCE),
-    ] = None
-
-    def workload(self, path: str) -> Workload:
-        """The workload in the file at `path`."""
-        given = asdict(self)
-        if self.streams is not None:
-            given["streams"] = [label.strip() for label in self.streams.split(",")]
-        given["strict_time"] = self.strict_time or None
-        return Workload(path, **given)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReading(Reading):
-    """Options of a workload for ``run``, whose ``--format`` also takes ``fio``, the format of the result."""
-
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="The trace's format, recognised when absent; or `fio`: print the result as fio's JSON does.",
-            rich_help_panel=_SOURCE,
-        ),
-    ] = None
+def workload(path: str, reading: Mapping[str, Any]) -> Workload:
+    """Returns the workload in the file at `path`, with the options that were given."""
+    given = {name: value or None if value is False else value for name, value in reading.items()}
+    for option in GROUPS["workload"].values():
+        text = given.get(option.name)
+        if option.separator and text is not None:
+            given[option.name] = [part.strip() for part in text.split(option.separator)]
+    return Workload(path, **given)
 
 
 def check_chart(plot: Path | None, force: bool, out: Path | None = None) -> None:
-    """Checks that the chart and the other output can be written, before the long work for them begins.
+    """Checks that a chart, and the folder of the results, can be written, before long work for them begins.
 
     Raises:
-        InputError: they cannot, or there is nothing that `force` could replace.
+        InputError: they cannot, or there is no file that `force` could replace.
     """
     from ssdlab.charts import check_chart_file
 
@@ -277,7 +134,7 @@ def check_chart(plot: Path | None, force: bool, out: Path | None = None) -> None
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Output files of a run, checked before it starts."""
+    """Files that a run writes, checked before it starts."""
 
     out: Path | None
     force: bool
@@ -285,13 +142,13 @@ class Targets:
     timeline: Path | None = None
     log_commands: Path | None = None
     history: Path | None = None
-    #: The drive of ``--load``, which may be saved in its own place.
+    #: File of ``--load``, which may also be the file of ``--save``.
     load: str | None = None
     #: Inputs of the run: drive, workload and policies. Some are names of presets or members, not files.
     reads: tuple[str | None, ...] = ()
 
     def streamed(self) -> list[Path]:
-        """Returns the files that grow during the run."""
+        """Returns the files that grow while the run goes on."""
         return [path for path in (self.log_commands, self.timeline, self.history) if path is not None]
 
     @contextmanager
@@ -299,12 +156,12 @@ class Targets:
         """Checks that each can be written, and keeps other commands from writing them until the block ends.
 
         Raises:
-            InputError: one that cannot, two that are the same, or one that another command is about to write.
+            InputError: one cannot be written, two are the same, or another command is about to write one.
         """
         self.check()
         files = self._files()
         with locked(*files) if self.out is None else locked(self.out, *files):
-            # Another command may have written a file just before it released its lock.
+            # Another command may have written just before it released its lock.
             self.check()
             yield
 
@@ -312,11 +169,11 @@ class Targets:
         return [*([] if self.save is None else [self.save]), *self.streamed()]
 
     def check(self) -> None:
-        """Checks that each file can be written.
+        """Checks that each can be written.
 
         Raises:
-            InputError: one that cannot, two that are the same, or one that the run reads; but the drive of --load may
-                be saved in its place.
+            InputError: one cannot be written, two are the same, or the run reads one; but the file of --load may also
+                be the file of --save.
         """
         from ssdlab.commandlog import check_name
         from ssdlab.files import check_new_file, check_new_folder

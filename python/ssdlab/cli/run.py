@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,77 +28,40 @@ def run(
         typer.Option(
             "--policy",
             metavar="NAME|FILE.py:CLASS",
-            help="The mode policy: a name, or a class of a Python file; the drive's own when absent.",
+            help="Mode policy: a name, or a class of a Python file; absent: the drive's own.",
         ),
     ] = None,
-    setup: options.Setup,
+    chosen: options.RunOptions,
     reading: options.RunReading,
     out: options.Out = None,
     force: options.Force = False,
     json: options.Json = False,
-    log_commands: Annotated[
-        Path | None,
-        typer.Option(
-            "--log-commands",
-            metavar="FILE",
-            help="Write a row per command with its causes (.parquet, .csv, .csv.gz).",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    timeline: Annotated[
-        Path | None,
-        typer.Option(
-            "--timeline",
-            metavar="FILE",
-            help="Write what each channel and die did, for Perfetto; packed if it ends in .gz or .zst.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    timeline_from: Annotated[
-        str | None,
-        typer.Option(
-            "--timeline-from",
-            metavar="TIME",
-            help="When the timeline begins, as 10ms after the start of the run.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    timeline_for: Annotated[
-        str | None,
-        typer.Option("--timeline-for", metavar="TIME", help="For how long it goes on, as 1ms.", rich_help_panel="Output"),
-    ] = None,
-    history: Annotated[
-        Path | None,
-        typer.Option(
-            "--history",
-            metavar="FILE",
-            help="Write every completion and every start and end of a flash operation (.csv, .csv.gz, .csv.zst).",
-            rich_help_panel="Output",
-        ),
-    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Run a workload on a drive."""
-    as_fio = reading.format == "fio"
+    as_fio = reading["format"] == "fio"
     if as_fio and json:
         raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
-    reads = (drive, workload, policy and policy_file.split(policy)[0])
-    targets = options.Targets(out, force, setup.save, timeline, log_commands, history, setup.load, reads)
+    targets = options.Targets(
+        out,
+        force,
+        save=chosen["save"],
+        timeline=chosen["timeline"],
+        log_commands=chosen["log_commands"],
+        history=chosen["history"],
+        load=chosen["load"],
+        reads=(drive, workload, policy and policy_file.split(policy)[0]),
+    )
     with targets.reserved():
         policy_like = None if policy is None else policy_file.chosen(policy)
-        source = (replace(reading, format=None) if as_fio else reading).workload(workload)
+        source = options.workload(workload, {**reading, "format": None} if as_fio else reading)
         result, ending = measured(
             lambda start: simulate.run(
                 drive,
                 source,
                 policy_like,
-                **setup.arguments(),
-                log_commands=log_commands,
-                timeline=timeline,
-                timeline_from=timeline_from,
-                timeline_for=timeline_for,
-                history=history,
-                progress=watch_size(start("run"), targets.streamed(), timeline, quiet),
+                progress=watch_size(start("run"), targets.streamed(), targets.timeline, quiet),
+                **options.arguments(chosen),
             ),
             quiet,
         )
@@ -112,7 +73,7 @@ def run(
 
 
 def _show(result: Result, as_fio: bool, json: bool) -> None:
-    """Prints the result in the form that was asked for."""
+    """Prints the result in the requested form."""
     if as_fio:
         print_json(result.fio())
     elif json:

@@ -36,7 +36,7 @@ def info(
     """Show the content of a trace: requests, bytes, time span, footprint, streams."""
     from ssdlab import traces
 
-    facts = interruptible(lambda: traces.trace_info(reading.workload(file)))
+    facts = interruptible(lambda: traces.trace_info(options.workload(file, reading)))
     if json:
         print_json(facts)
     else:
@@ -68,7 +68,7 @@ def convert(
     if out.suffix in (".gz", ".zst"):
         raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
-        written = interruptible(lambda: traces.trace_convert(reading.workload(file), path, to))
+        written = interruptible(lambda: traces.trace_convert(options.workload(file, reading), path, to))
     if json:
         print_json(written)
     else:
@@ -93,7 +93,7 @@ def fit(
         _check_target(out, file, force)
     elif force:
         raise InputError("--force: replaces the file of --out, which is not given")
-    look_alike = interruptible(lambda: traces.trace_fit(reading.workload(file)))
+    look_alike = interruptible(lambda: traces.trace_fit(options.workload(file, reading)))
     if out is not None:
         with new_file(out) as path:
             path.write_text(look_alike.toml, encoding="utf-8")

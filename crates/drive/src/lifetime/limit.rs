@@ -1,8 +1,9 @@
 //! Criteria for the end of a drive's life.
 
-use super::{LifetimeRequest, duration};
+use super::duration;
 use crate::description::{Description, cell_part};
 use crate::drive::Drive;
+use crate::options::LifeOptions;
 use crate::session;
 use cell::Condition;
 use cell::solve::{most_cycles, most_sought};
@@ -50,28 +51,28 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Returns the limit that a request specifies. For [`Until::Spare`], sets the wear at which blocks are retired in
-    /// the description, unless it is given there.
-    pub fn of(request: &LifetimeRequest, until: Until, description: &mut Description) -> Result<Limit, Problems> {
+    /// Returns the limit that the options of a life specify. For [`Until::Spare`], sets the wear at which blocks are
+    /// retired in the description, unless it is given there.
+    pub fn of(life: &LifeOptions, until: Until, description: &mut Description) -> Result<Limit, Problems> {
         let mut problems = Problems::default();
-        if let (Some(_), false) = (&request.retention, until == Until::ErrorRate) {
+        if let (Some(_), false) = (&life.retention, until == Until::ErrorRate) {
             problems.add("--retention", "applies only to --until error_rate");
         }
-        if let (Some(_), true) = (request.wear_limit, until == Until::ErrorRate) {
+        if let (Some(_), true) = (life.wear_limit, until == Until::ErrorRate) {
             problems.add(
                 "--wear-limit",
                 "the error rate determines the wear limit: expected only one of --wear-limit, --until error_rate",
             );
         }
-        if let Some(limit) = request.wear_limit.filter(|limit| !(1.0..=MOST_WEAR).contains(limit)) {
+        if let Some(limit) = life.wear_limit.filter(|limit| !(1.0..=MOST_WEAR).contains(limit)) {
             problems.add("--wear-limit", format!("{limit}: expected 1..={MOST_WEAR} nominal erases"));
         }
         problems.or(())?;
-        let retention = request.retention.as_ref().map(|text| duration("--retention", text)).transpose()?;
+        let retention = life.retention.as_ref().map(|text| duration("--retention", text)).transpose()?;
         let limit = match until {
             Until::ErrorRate => by_error_rate(description, retention)?,
             _ => {
-                let wear = request.wear_limit.unwrap_or(f64::from(description.flash.rated_pe_cycles));
+                let wear = life.wear_limit.unwrap_or(f64::from(description.flash.rated_pe_cycles));
                 Limit { until, wear, retention: None, notes: Vec::new() }
             }
         };

@@ -15,7 +15,8 @@ mod steady;
 
 use crate::description::{Description, no_file};
 use crate::drive::{Drive, Identity};
-use crate::session::{self, DriveText, Files, Progress, ProgressMeter, RunRequest, Session};
+use crate::options::{LifeOptions, Setup};
+use crate::session::{self, DriveText, Files, Progress, ProgressMeter, Session};
 use crate::streams::WriteFailure;
 use kit::{Nanos, Problem, Problems};
 use limit::{Limit, Until};
@@ -40,60 +41,16 @@ const AGREEMENT: f64 = 0.01;
 pub struct LifetimeRequest {
     /// The drive.
     pub drive: DriveText,
-    /// `KEY=VALUE` overrides.
+    /// Options of the drive at the start of its life. Pass `n` (from 0) of a job file or a model is drawn with the seed
+    /// plus `n`.
     #[serde(default)]
-    pub set: Vec<String>,
-    /// Policy, in place of the description's.
-    #[serde(default)]
-    pub policy: Option<String>,
-    /// Seed of all random streams. Pass `n` (from 0) of a job file or a model is drawn with the seed plus `n`.
-    #[serde(default = "first_seed")]
-    pub seed: u64,
-    /// Starting state, in place of the description's: `none`, `fill`, `random` or `steady`.
-    #[serde(default)]
-    pub precondition: Option<String>,
+    pub setup: Setup,
     /// Options of the workload.
     #[serde(default)]
     pub workload: Options,
-    /// Criterion that ends the drive's life: `mean_wear`, `first_block`, `error_rate` or `spare`.
-    #[serde(default = "mean_wear")]
-    pub until: String,
-    /// Method: `full` or `extrapolate`.
-    #[serde(default = "full")]
-    pub method: String,
-    /// Effective wear at which a block is worn out \[nominal erases\], in place of the rated cycles.
+    /// Options of the life.
     #[serde(default)]
-    pub wear_limit: Option<f64>,
-    /// Time for which data must stay correctable, such as `"1y"`; for `error_rate`.
-    #[serde(default)]
-    pub retention: Option<String>,
-    /// Largest number of passes of a full run.
-    #[serde(default)]
-    pub max_passes: Option<i64>,
-    /// Number of equal intervals of the rated endurance. Results are stated for each, and extrapolation adds them up.
-    /// Absent: six.
-    #[serde(default)]
-    pub intervals: Option<i64>,
-    /// Least mean number of cycles per block in a round of extrapolation. Absent: four, or as many as make 4,096 erases
-    /// in total.
-    #[serde(default)]
-    pub round_cycles: Option<f64>,
-    /// Relative difference in wear per erase and in write amplification up to which two consecutive rounds count as
-    /// steady. Absent: 0.01.
-    #[serde(default)]
-    pub agreement: Option<f64>,
-}
-
-fn first_seed() -> u64 {
-    1
-}
-
-fn mean_wear() -> String {
-    "mean_wear".to_owned()
-}
-
-fn full() -> String {
-    "full".to_owned()
+    pub life: LifeOptions,
 }
 
 /// All results of a lifetime run.
@@ -149,14 +106,13 @@ pub fn lifetime(
     files: Files<'_>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
-    let description = session::description(&as_run(request), files.named.unwrap_or(&no_file))?;
-    if description.policy.kind == "clairvoyant" {
-        return Err(Problems::one(
-            "policy.kind",
-            "clairvoyant knows the future of one pass only, and a life has many: expected another policy",
-        ));
+    let description = session::description(&request.drive, &request.setup, files.named.unwrap_or(&no_file))?;
+    if description.policy.needs_future() {
+        let kind = &description.policy.kind;
+        let complaint = format!("{kind} knows the future of one pass only, and a life has many: expected another policy");
+        return Err(Problems::one("policy.kind", complaint));
     }
-    let seed = request.seed;
+    let seed = request.setup.seed;
     let drives = Drives { description, make: &|description| Drive::new(description, seed) };
     lifetime_of(shared, request, drives, input, files, progress)
 }
@@ -171,14 +127,14 @@ pub fn lifetime_of(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
     let Drives { mut description, make } = drives;
-    if files.load.is_some() && request.precondition.is_some() {
+    if files.load.is_some() && request.setup.precondition.is_some() {
         return Err(Problems::one("--precondition", session::LOADED));
     }
-    let mut plan = Plan::of(request, &mut description)?;
+    let mut plan = Plan::of(&request.life, &mut description)?;
     if plan.method == Method::Extrapolate && files.save.is_some() {
         return Err(Problems::one("--save", "an extrapolated run has no worn-out drive to save: expected --method full"));
     }
-    let mut passes = Passes::new(input, &request.workload, description.user_bytes(), request.seed);
+    let mut passes = Passes::new(input, &request.workload, description.user_bytes(), request.setup.seed);
     let first = passes.open()?;
     if plan.method == Method::Extrapolate && first.is_endless {
         return Err(Problems::one(
@@ -192,7 +148,7 @@ pub fn lifetime_of(
     let mut watch = ProgressMeter::new(progress);
     let fresh = || make(&description).map_err(|error| session::too_large(&request.drive.name, &error));
     let mut drive = fresh()?;
-    let identity = Identity::of(&description, &description.policy.kind, request.seed);
+    let identity = Identity::of(&description, &description.policy.kind, request.setup.seed);
     let state = session::prepare(&mut drive, &description, &identity, &mut files, &shared.models, &mut watch)?;
     notes.extend(state.notes.iter().cloned());
     plan.start_at(&drive, &request.drive.name)?;
@@ -243,51 +199,40 @@ struct Interval {
     measured: Option<(u64, u32, bool)>,
 }
 
-fn as_run(request: &LifetimeRequest) -> RunRequest {
-    RunRequest {
-        set: request.set.clone(),
-        policy: request.policy.clone(),
-        seed: request.seed,
-        precondition: request.precondition.clone(),
-        workload: request.workload.clone(),
-        ..RunRequest::new(&request.drive.name, &request.drive.text)
-    }
-}
-
 impl Plan {
-    fn of(request: &LifetimeRequest, description: &mut Description) -> Result<Plan, Problems> {
+    fn of(life: &LifeOptions, description: &mut Description) -> Result<Plan, Problems> {
         let mut problems = Problems::default();
         let methods = [("full", Method::Full), ("extrapolate", Method::Extrapolate)];
-        let method = named("--method", "method", &request.method, &methods, &mut problems).unwrap_or(Method::Full);
-        let until = named("--until", "end of a life", &request.until, &Until::ALL, &mut problems).unwrap_or(Until::MeanWear);
+        let method = named("--method", "method", &life.method, &methods, &mut problems).unwrap_or(Method::Full);
+        let until = named("--until", "end of a life", &life.until, &Until::ALL, &mut problems).unwrap_or(Until::MeanWear);
         if method == Method::Extrapolate && matches!(until, Until::FirstBlock | Until::Spare) {
             problems.add(
                 "--method",
                 format!(
                     "extrapolate: how unevenly blocks wear, which decides when --until {} is reached, does not show in steady passes: expected \
                      --method full, or --until mean_wear",
-                    request.until
+                    life.until
                 ),
             );
         }
-        if let Some(cycles) = request.round_cycles.filter(|cycles| !(0.1..=1e6).contains(cycles)) {
+        if let Some(cycles) = life.round_cycles.filter(|cycles| !(0.1..=1e6).contains(cycles)) {
             problems.add("--round-cycles", format!("{cycles}: expected 0.1..=1000000"));
         }
-        if let Some(share) = request.agreement.filter(|share| !(1e-4..=0.5).contains(share)) {
+        if let Some(share) = life.agreement.filter(|share| !(1e-4..=0.5).contains(share)) {
             problems.add("--agreement", format!("{share}: expected 0.0001..=0.5, such as 0.01 for one per cent"));
         }
-        let intervals = request.intervals.unwrap_or(INTERVALS);
+        let intervals = life.intervals.unwrap_or(INTERVALS);
         if !(1..=1000).contains(&intervals) {
             problems.add("--intervals", format!("{intervals}: expected 1..=1000"));
         }
-        let max_passes = request.max_passes.map(|most| u64::try_from(most).unwrap_or(0));
-        if let (Some(0), Some(most)) = (max_passes, request.max_passes) {
+        let max_passes = life.max_passes.map(|most| u64::try_from(most).unwrap_or(0));
+        if let (Some(0), Some(most)) = (max_passes, life.max_passes) {
             problems.add("--max-passes", format!("{most}: expected 1 or more"));
         }
-        if request.max_passes.is_some() && method == Method::Extrapolate {
+        if life.max_passes.is_some() && method == Method::Extrapolate {
             problems.add("--max-passes", "ends a full run: expected --method full");
         }
-        for (option, given) in [("--round-cycles", request.round_cycles), ("--agreement", request.agreement)] {
+        for (option, given) in [("--round-cycles", life.round_cycles), ("--agreement", life.agreement)] {
             if given.is_some() && method == Method::Full {
                 problems.add(option, "rounds are those of extrapolation: expected --method extrapolate");
             }
@@ -299,19 +244,19 @@ impl Plan {
                 format!("{cycles}: extrapolation does not model retired blocks: expected --method full, or none"),
             ));
         }
-        let limit = Limit::of(request, until, description)?;
+        let limit = Limit::of(life, until, description)?;
         let rated = f64::from(description.flash.rated_pe_cycles);
         let parts = (1..=intervals).map(|part| rated * part as f64 / intervals as f64);
         let mut edges: Vec<f64> = parts.filter(|edge| *edge < limit.wear).collect();
         edges.push(limit.wear);
         let blocks = f64::from(description.geometry().block_count);
         let shortest = edges.iter().scan(0.0, |from, to| Some(to - std::mem::replace(from, *to))).fold(f64::INFINITY, f64::min);
-        if let Some(cycles) = request.round_cycles.filter(|cycles| *cycles > shortest) {
+        if let Some(cycles) = life.round_cycles.filter(|cycles| *cycles > shortest) {
             let expected = "a part of the shortest interval of wear, which is";
             return Err(Problems::one("--round-cycles", format!("{cycles}: expected {expected} {shortest:.0} (--intervals)")));
         }
-        let round_cycles = request.round_cycles.unwrap_or(ROUND_CYCLES.max(ROUND_ERASES / blocks));
-        Ok(Plan { method, limit, max_passes, edges, round_cycles, agreement: request.agreement.unwrap_or(AGREEMENT) })
+        let round_cycles = life.round_cycles.unwrap_or(ROUND_CYCLES.max(ROUND_ERASES / blocks));
+        Ok(Plan { method, limit, max_passes, edges, round_cycles, agreement: life.agreement.unwrap_or(AGREEMENT) })
     }
 
     /// Makes the first interval begin at the wear of the drive.

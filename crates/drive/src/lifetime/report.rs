@@ -66,7 +66,7 @@ pub(super) fn report(facts: &Facts<'_>, life: &Life, wall_s: f64) -> Value {
         "drive": request.drive.name,
         "workload": facts.input.name,
         "policy": description.policy.kind,
-        "seed": request.seed,
+        "seed": request.setup.seed,
         "method": if plan.method == Method::Full { "full" } else { "extrapolate" },
         "until": plan.limit.until.name(),
         "ended_by": life.ended_by,

@@ -1,6 +1,10 @@
 //! Notes on a run for the user, one line each.
 
-use crate::description::Description;
+use super::plan::RunPlan;
+use super::play::Measured;
+use super::search::Search;
+use super::start::Start;
+use crate::description::{Description, PreconditionMethod};
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
@@ -8,13 +12,36 @@ use crate::run_loop::End;
 use kit::Nanos;
 use workload::Workload;
 
-/// Returns the notes on the requested power failure.
-pub(crate) fn power_notes(
-    cut: Option<PowerCut>,
-    power_failure: Option<&PowerFailureReport>,
-    end: End,
+/// Returns the notes on a run that are known when it starts.
+pub(super) fn opening_notes(description: &Description, workload: &Workload, start: &Start, drive: &Drive) -> Vec<String> {
+    let mut notes = workload.notes.clone();
+    notes.extend(start.notes.iter().cloned());
+    if !start.is_loaded && description.state.precondition == PreconditionMethod::Steady {
+        notes.extend(steady_notes(description, workload));
+    }
+    notes.extend(alike_note(description, drive));
+    notes
+}
+
+/// Returns the notes on a run that are known when it has ended. `custom` is the name of its custom policy, if it has
+/// one.
+pub(super) fn closing_notes(
+    plan: &RunPlan<'_>,
+    measured: &Measured,
+    description: &Description,
+    custom: Option<&str>,
     drive: &Drive,
 ) -> Vec<String> {
+    let mut notes = power_notes(plan.power_cut, measured.power_failure.as_ref(), measured.end, drive);
+    notes.extend(worn_out(drive));
+    notes.extend(measured.search.as_ref().and_then(Search::note));
+    notes.extend(idle_policy_note(description, custom, drive));
+    notes.extend(unmapped_note(drive));
+    notes
+}
+
+/// Returns the notes on the requested power failure.
+fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>, end: End, drive: &Drive) -> Vec<String> {
     match (cut, power_failure) {
         (_, Some(power_failure)) => power_failure.notes(),
         (Some(cut), None) if end == End::Complete => {
@@ -38,7 +65,7 @@ pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
 
 /// Returns notes on the ways in which the steady state of *this* workload differs from the one that the drive begins
 /// in.
-pub(crate) fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
+fn steady_notes(description: &Description, workload: &Workload) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(job) = workload.jobs.iter().find(|job| job.overwrites_in_passes) {
         notes.push(format!(
@@ -70,14 +97,15 @@ pub(crate) fn steady_notes(description: &Description, workload: &Workload) -> Ve
 
 /// Returns a note if the policy never chose a mode other than the default ones, so that the results are those of
 /// `baseline`.
-pub(crate) fn idle_policy_note(description: &Description, guest: Option<&str>, drive: &Drive) -> Option<String> {
-    let kind = guest.unwrap_or(&description.policy.kind);
+fn idle_policy_note(description: &Description, custom: Option<&str>, drive: &Drive) -> Option<String> {
+    let kind = custom.unwrap_or(&description.policy.kind);
+    let may_choose = custom.is_some() || description.policy.chooses_modes();
     let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
     let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
     let written = ftl.units_by_mode;
     let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);
     let chose = of_others(&written, normal) || of_others(&flash.erase_modes, 0);
-    (written[normal] > 0 && !chose && !["baseline", "separate"].contains(&kind)).then(|| {
+    (written[normal] > 0 && !chose && may_choose).then(|| {
         format!(
             "policy `{kind}` wrote all data in the normal mode and erased in the first one, as `baseline` does: the load gave it no occasion for \
              others, or the drive lacks what it chooses among (ssdlab presets)"
@@ -87,7 +115,7 @@ pub(crate) fn idle_policy_note(description: &Description, guest: Option<&str>, d
 
 /// Returns a note if the policy chooses the write mode of each page by the cost of later reads, but all its write modes
 /// are read alike.
-pub(crate) fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
+fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     let mode_of = |name: &String| description.flash.write_modes.iter().find(|mode| mode.name == *name);
     let modes = description.policy.modes();
     let mut read = modes.iter().filter_map(|(_, name)| mode_of(name)).map(|mode| description.flash.read_mode_of(mode));
@@ -104,7 +132,7 @@ pub(crate) fn alike_note(description: &Description, drive: &Drive) -> Option<Str
 }
 
 /// Returns a note if units were read that had never been written.
-pub(crate) fn unmapped_note(drive: &Drive) -> Option<String> {
+fn unmapped_note(drive: &Drive) -> Option<String> {
     let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
     let unmapped = ftl.unmapped_reads;
     (unmapped > 0).then(|| {
@@ -114,9 +142,9 @@ pub(crate) fn unmapped_note(drive: &Drive) -> Option<String> {
     })
 }
 
-/// Returns a note if the drive is saved under a guest policy whose state cannot be saved completely.
-pub(crate) fn saved_partly_note(drive: &Drive, guest: Option<&str>) -> Option<String> {
-    let name = guest.filter(|_| !drive.ftl().policy_is_saved_whole())?;
+/// Returns a note if the drive is saved under a custom policy whose state cannot be saved completely.
+pub(super) fn saved_partly_note(drive: &Drive, custom: Option<&str>) -> Option<String> {
+    let name = custom.filter(|_| !drive.ftl().policy_is_saved_whole())?;
     Some(format!(
         "--save: what the policy `{name}` keeps in its own objects is not in the file: a drive that is loaded from it adopts the saved state, and does not go on \
          exactly"

@@ -241,11 +241,7 @@ pub fn session(drive: &str, sets: &[&str], policy: Option<&str>, workload: &str)
 
 /// Like [`session`], but with the digest of the physical history.
 pub fn session_with_history(drive: &str, sets: &[&str], workload: &str) -> Result<Outcome, Problems> {
-    let request = RunRequest {
-        set: sets.iter().map(|set| (*set).to_owned()).collect(),
-        history: true,
-        ..RunRequest::new("test.toml", drive)
-    };
+    let request = RunRequest::new("test.toml", drive).sets(sets).history();
     drive::session::run(&request, &Input::text("workload", workload), Files::default(), &mut |_| true)
 }
 
@@ -257,11 +253,7 @@ pub fn session_by(
     guest: Option<CustomPolicy<'_>>,
     workload: &str,
 ) -> Result<Outcome, Problems> {
-    let request = RunRequest {
-        set: sets.iter().map(|set| (*set).to_owned()).collect(),
-        policy: policy.map(str::to_owned),
-        ..RunRequest::new("test.toml", drive)
-    };
+    let request = RunRequest::new("test.toml", drive).sets(sets).policy(policy);
     drive::session::Session::default()
         .run(&request, &Input::text("workload", workload), Files::default(), guest, &mut |_| true)
         .map_err(Problems::from)

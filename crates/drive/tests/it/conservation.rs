@@ -124,7 +124,7 @@ fn the_log_names_the_stream_of_each_command() {
     let trace: String = [7, 7, 2, 7, 5, 2].iter().zip(0u64..).map(|(disk, at)| line(1 + at * 10_000, *disk)).collect();
     for layout in ["stack", "overlay"] {
         let options = Options { layout: layout.to_owned(), ..Options::default() };
-        let request = RunRequest { workload: options, ..RunRequest::new("tiny.toml", "base = \"tiny\"") };
+        let request = RunRequest::new("tiny.toml", "base = \"tiny\"").workload(options);
         let mut rows = Vec::new();
         let mut take = |batch: &[CommandRow]| rows.extend(batch.iter().map(|row| (row.submitted, row.stream, row.queue)));
         let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };

@@ -22,10 +22,14 @@ const SMALL: &[&str] = &[
 const TWO_CLASSES: &str = "[[flash.erase_mode]]\nname = \"normal\"\nwear = [0.5, 1.0]\n";
 const RANDOM: &str = "[job]\nrw=randwrite\nnorandommap=1\niodepth=4\nio_size=200%\n";
 
+/// Returns a request on the drive [`SMALL`]. `more` has options of the life, `policy` and `workload`.
 fn request(modes: &str, sets: &[&str], more: Value) -> LifetimeRequest {
-    let (text, sets) = (format!("base = \"tiny\"\n{modes}"), with(SMALL, sets));
-    let mut fields = json!({"drive": {"name": "small.toml", "text": text}, "set": sets});
-    fields.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    let text = format!("base = \"tiny\"\n{modes}");
+    let mut life = more;
+    let mut take = |name: &str| life.as_object_mut().expect("an object").remove(name);
+    let setup = json!({"set": with(SMALL, sets), "policy": take("policy")});
+    let workload = take("workload").unwrap_or_else(|| json!({}));
+    let fields = json!({"drive": {"name": "small.toml", "text": text}, "setup": setup, "workload": workload, "life": life});
     serde_json::from_value(fields).expect("a request")
 }
 
@@ -133,8 +137,8 @@ fn extrapolation_meets_the_full_run_where_the_policy_chooses_among_erases() {
         [[flash.erase_mode]]\nname = \"normal\"\nwear = [0.8, 0.9, 1.0]\n";
     let live = |method: &str| {
         let request = request(modes, &[], json!({"method": method}));
-        let description =
-            Description::read("small.toml", &request.drive.text, &request.set).unwrap_or_else(|problems| panic!("{problems}"));
+        let description = Description::read("small.toml", &request.drive.text, &request.setup.set)
+            .unwrap_or_else(|problems| panic!("{problems}"));
         let make = |description: &Description| {
             let ftl = description.build_ftl_with("gentle", Box::new(Gentle), 1)?;
             Ok(Drive::with_ftl(description, ftl, 1))
@@ -243,7 +247,7 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
 
     // The saved drive keeps its retired blocks and its data.
     let description =
-        Description::read("small.toml", &request.drive.text, &request.set).unwrap_or_else(|problems| panic!("{problems}"));
+        Description::read("small.toml", &request.drive.text, &request.setup.set).unwrap_or_else(|problems| panic!("{problems}"));
     let mut drive = Drive::new(&description, 1).expect("the tables fit");
     crate::common::load(&mut drive, &description, &saved).expect("what was saved");
     let known = |drive: &Drive| (0..2).map(|die| drive.ftl().retired_blocks(DieId(die))).sum::<u32>();
@@ -266,7 +270,7 @@ fn worn_out_blocks_are_retired_until_a_die_can_spare_no_more() {
 #[test]
 fn a_run_ends_with_its_drive() {
     let sets = with(SMALL, &["ftl.retire_at_cycles=3"]);
-    let request = RunRequest { set: strings(&sets), ..RunRequest::new("small.toml", "base = \"tiny\"") };
+    let request = RunRequest::new("small.toml", "base = \"tiny\"").sets(&sets);
     let input = Input::text("job", RANDOM.replace("200%", "9000%"));
     let outcome =
         drive::session::run(&request, &input, Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"));

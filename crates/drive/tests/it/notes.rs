@@ -1,6 +1,7 @@
 //! Notes of a run for its user, and runs that are refused although every field is in range.
 
 use crate::common::session;
+use drive::options::RunOptions;
 use drive::session::{Files, RunRequest, run};
 use workload::Input;
 
@@ -80,12 +81,8 @@ fn a_rested_drive_is_said_to_be_rested() {
 #[test]
 fn a_steady_state_that_is_not_reached_is_told() {
     let request = |round: &str, job: &str| {
-        let request = RunRequest {
-            set: vec![STEADY.to_owned()],
-            steady_state: true,
-            steady_round: Some(round.to_owned()),
-            ..RunRequest::new("d", TINY)
-        };
+        let options = RunOptions { steady_state: true, steady_round: Some(round.to_owned()), ..RunOptions::default() };
+        let request = RunRequest::new("d", TINY).set(STEADY).run(options);
         run(&request, &Input::text("job", job), Files::default(), &mut |_| true).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let job = |runtime: &str| format!("[j]\nrw=randwrite\nbs=4k\nnorandommap=1\niodepth=16\ntime_based=1\nruntime={runtime}\n");
@@ -104,7 +101,7 @@ fn a_steady_state_that_is_not_reached_is_told() {
 
 #[test]
 fn a_loaded_drive_has_a_state_already() {
-    let request = RunRequest { precondition: Some("steady".to_owned()), ..RunRequest::new("d", TINY) };
+    let request = RunRequest::new("d", TINY).precondition("steady");
     let files = Files { load: Some(("aged.ssd".to_owned(), Box::new(&b""[..]))), ..Files::default() };
     let input = Input::text("job", "[j]\nrw=read\n");
     let problems = run(&request, &input, files, &mut |_| true).map(drop).expect_err("two states");

@@ -1,6 +1,7 @@
 //! Power failure: entries saved by the policy, data at risk or lost, and continuation of the host.
 
 use crate::common::{ONE_DIE, Rig, with};
+use drive::options::RunOptions;
 use drive::session::{Files, Outcome, RunRequest};
 use drive::streams::Outputs;
 use drive::{CommandRow, Description, Drive, TimelineRow};
@@ -256,13 +257,12 @@ struct Ran {
 
 /// Runs a workload with a power failure, through the interface that the command line uses.
 fn run(text: &str, sets: &[&str], workload: &str, cut: Option<(&str, &str)>, options: Options) -> Result<Ran, Problems> {
-    let request = RunRequest {
-        set: sets.iter().map(|set| (*set).to_owned()).collect(),
-        workload: options,
+    let power = RunOptions {
         power_cut: cut.map(|(after, _)| after.to_owned()),
         power_down: cut.map(|(_, down)| down.to_owned()),
-        ..RunRequest::new("test.toml", text)
+        ..RunOptions::default()
     };
+    let request = RunRequest::new("test.toml", text).sets(sets).workload(options).run(power);
     let mut commands = Vec::new();
     let mut keep = |rows: &[CommandRow]| commands.extend_from_slice(rows);
     let files = Files { outputs: Outputs { commands: Some(&mut keep), ..Outputs::default() }, ..Files::default() };
@@ -440,13 +440,13 @@ fn where_the_model_cannot_say_what_is_lost_the_reason_is_given() {
 #[test]
 fn what_is_wrong_with_a_power_cut_is_said_all_at_once() {
     let refused = |after: Option<&str>, down: Option<&str>, steady: bool, kind: &str| {
-        let request = RunRequest {
-            set: vec![format!("policy.kind={kind}")],
+        let options = RunOptions {
             steady_state: steady,
             power_cut: after.map(str::to_owned),
             power_down: down.map(str::to_owned),
-            ..RunRequest::new("test.toml", TINY)
+            ..RunOptions::default()
         };
+        let request = RunRequest::new("test.toml", TINY).set(&format!("policy.kind={kind}")).run(options);
         let outcome = drive::session::run(&request, &Input::text("job", WRITES), Files::default(), &mut |_| true);
         outcome.err().expect("it is refused").to_string()
     };

@@ -1,6 +1,7 @@
 //! Exact continuation of a saved drive: from the load on, its history equals that of a drive that was brought to rest
 //! at the same point and continued itself.
 
+use drive::options::RunOptions;
 use drive::presets::{PRESETS, Preset};
 use drive::session::{Files, Outcome, RunRequest, Session};
 use drive::streams::Outputs;
@@ -9,7 +10,7 @@ use kit::history::Digest;
 use serde_json::Value;
 use testkit::case::{self, Journey};
 use testkit::{Difference, differences};
-use workload::{Input, Options};
+use workload::Input;
 
 /// Numbers of commands before and after the drive is at rest.
 const BEFORE: u64 = 1500;
@@ -18,6 +19,21 @@ const MIXED: &str =
     "[job]\nrw=randrw\nrwmixread=30\nbssplit=4k/70:16k/20:512/10\niodepth=16\nnorandommap=1\nio_size=4g\nnumber_ios=3000\n";
 /// Writes with pauses, for the activities of idle times.
 const PAUSES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=4\nnorandommap=1\nio_size=4g\nnumber_ios=3000\nthinktime=3ms\n";
+
+/// Returns options that leave out the first `count` commands.
+fn skip(count: u64) -> RunOptions {
+    RunOptions { skip_commands: count, ..RunOptions::default() }
+}
+
+/// Returns options that stop the host after `count` commands.
+fn stop_after(count: u64) -> RunOptions {
+    RunOptions { stop_after: Some(count), ..RunOptions::default() }
+}
+
+/// Returns options that bring the drive to rest after `count` commands.
+fn rest_after(count: u64) -> RunOptions {
+    RunOptions { rest_after: Some(count), ..RunOptions::default() }
+}
 
 /// Runs a job with the digest of its history. Returns the outcome and, if `save` is set, the saved file.
 fn run(
@@ -33,7 +49,7 @@ fn run(
         save: save.then_some(&mut file as &mut dyn std::io::Write),
         ..Files::default()
     };
-    let request = RunRequest { history: true, ..request.clone() };
+    let request = request.clone().history();
     let outcome = shared.run(&request, &Input::text("job", job), files, None, &mut |_| true)?;
     assert!(outcome.unwritten.is_empty());
     Ok((outcome, file))
@@ -58,9 +74,9 @@ fn is_of_the_whole_run(found: &Difference) -> bool {
 /// Compares a drive that rests and continues with one that is saved and loaded. Returns the differences of the results,
 /// and the digests of both histories.
 fn differs(shared: &Session, request: &RunRequest, job: &str) -> Result<(Vec<Difference>, [Option<Digest>; 2]), Problems> {
-    let (rested, _) = run(shared, &RunRequest { rest_after: Some(BEFORE), ..request.clone() }, job, None, false)?;
-    let (_, file) = run(shared, &RunRequest { stop_after: Some(BEFORE), ..request.clone() }, job, None, true)?;
-    let behind = RunRequest { skip_commands: BEFORE, precondition: None, ..request.clone() };
+    let (rested, _) = run(shared, &request.clone().run(rest_after(BEFORE)), job, None, false)?;
+    let (_, file) = run(shared, &request.clone().run(stop_after(BEFORE)), job, None, true)?;
+    let behind = request.clone().precondition(None).run(skip(BEFORE));
     let (loaded, _) = run(shared, &behind, job, Some(&file), false)?;
     assert_eq!(loaded.summary["starting_state"]["exact"], true, "{:?}", loaded.notes);
     let different = differences(&measured(&rested), &measured(&loaded));
@@ -76,13 +92,9 @@ fn assert_goes_on_exactly(shared: &Session, name: &str, request: &RunRequest, jo
 }
 
 fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunRequest {
-    RunRequest {
-        // Four or eight dies, so that the set-up is short.
-        set: ["flash.blocks_per_plane=128", "flash.channels=2", "flash.chips_per_channel=2"].map(str::to_owned).to_vec(),
-        precondition: Some(state.to_owned()),
-        policy: policy.map(str::to_owned),
-        ..RunRequest::new(preset.name, preset.text)
-    }
+    // Four or eight dies, so that the set-up is short.
+    let sets = ["flash.blocks_per_plane=128", "flash.channels=2", "flash.chips_per_channel=2"];
+    RunRequest::new(preset.name, preset.text).sets(&sets).precondition(state).policy(policy)
 }
 
 #[test]
@@ -110,7 +122,7 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
             for job in [MIXED, PAUSES] {
                 let mut request = of_preset(preset, "steady", Some(policy));
                 if policy == "combine" {
-                    request.set.push("policy.combine.members=[\"ofwar\", \"wear_adaptive\"]".to_owned());
+                    request = request.set("policy.combine.members=[\"ofwar\", \"wear_adaptive\"]");
                 }
                 match differs(&shared, &request, job) {
                     // The drive lacks the modes of the policy.
@@ -176,20 +188,19 @@ fn a_saved_drive_behaves_as_it_did() {
     // tail latency.
     let tlc = drive::presets::find("tlc-1tb").expect("a preset");
     let job = "[job]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nio_size=400g\nnumber_ios=60000\n";
-    let request = RunRequest { policy: Some("baseline".to_owned()), ..of_preset(tlc, "steady", None) };
-    let half = Some(30_000);
-    let plain = run(shared, &RunRequest { rest_after: half, ..request.clone() }, job, None, false);
+    let request = of_preset(tlc, "steady", Some("baseline"));
+    let half = 30_000;
+    let plain = run(shared, &request.clone().run(rest_after(half)), job, None, false);
     let (plain, _) = plain.unwrap_or_else(|problems| panic!("{problems}"));
-    let saving = run(shared, &RunRequest { stop_after: half, ..request.clone() }, job, None, true);
+    let saving = run(shared, &request.clone().run(stop_after(half)), job, None, true);
     let (_, file) = saving.unwrap_or_else(|problems| panic!("{problems}"));
-    let again = RunRequest { precondition: None, skip_commands: 30_000, ..request.clone() };
+    let again = request.clone().precondition(None).run(skip(half));
     let (exact, _) = run(shared, &again, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
-    let other_seed = RunRequest { seed: 2, ..again.clone() };
+    let other_seed = again.clone().seed(2);
     let (seeded, _) = run(shared, &other_seed, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut slower = again.clone();
-    slower.set.push("buffer.flush_after=7ms".to_owned());
+    let slower = again.clone().set("buffer.flush_after=7ms");
     let (adopted, _) = run(shared, &slower, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
-    let adopting = RunRequest { policy: Some("all_fast".to_owned()), ..again };
+    let adopting = again.policy("all_fast");
     let (another, _) = run(shared, &adopting, job, Some(&file), false).unwrap_or_else(|problems| panic!("{problems}"));
     let number = |outcome: &Outcome, path: &str| outcome.summary.pointer(path).and_then(Value::as_f64).expect("a number");
     for (name, outcome) in [("exact", &exact), ("another seed", &seeded), ("another description", &adopted)] {
@@ -215,16 +226,15 @@ fn what_is_skipped_counts_towards_the_jobs_limit_and_the_rest_keeps_its_gaps() {
     let count = |summary: &Value| summary["latency"]["all"]["count"].as_u64().expect("a count");
     let whole = play(&request, MIXED).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(count(&whole), 3000);
-    let rest =
-        play(&RunRequest { skip_commands: 1000, ..request.clone() }, MIXED).unwrap_or_else(|problems| panic!("{problems}"));
+    let rest = play(&request.clone().run(skip(1000)), MIXED).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(count(&rest), 2000);
-    let part = RunRequest { skip_commands: 1000, stop_after: Some(50), ..request.clone() };
+    let part = request.clone().run(RunOptions { stop_after: Some(50), ..skip(1000) });
     assert_eq!(count(&play(&part, MIXED).unwrap_or_else(|problems| panic!("{problems}"))), 50);
     let bytes = "[job]\nrw=write\nbs=4k\nsize=1m\nio_size=1m\n";
-    let rest = play(&RunRequest { skip_commands: 200, ..request.clone() }, bytes).unwrap_or_else(|problems| panic!("{problems}"));
+    let rest = play(&request.clone().run(skip(200)), bytes).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(count(&rest), 56, "of 256");
-    let rested = RunRequest { skip_commands: 56, rest_after: Some(200), ..request.clone() };
-    for all in [RunRequest { skip_commands: 256, ..request.clone() }, rested] {
+    let rested = request.clone().run(RunOptions { rest_after: Some(200), ..skip(56) });
+    for all in [request.clone().run(skip(256)), rested] {
         let error = play(&all, bytes).expect_err("there are no more").to_string();
         assert!(error.starts_with("workload: no job has more than the 256 commands that --skip-commands and"), "{error}");
     }
@@ -234,7 +244,7 @@ fn what_is_skipped_counts_towards_the_jobs_limit_and_the_rest_keeps_its_gaps() {
     let mut commands = Vec::new();
     let mut take = |rows: &[drive::CommandRow]| commands.extend(rows.iter().map(|row| (row.submitted.0, row.offset)));
     let files = Files { outputs: Outputs { commands: Some(&mut take), ..Outputs::default() }, ..Files::default() };
-    let behind = RunRequest { skip_commands: 7, workload: Options::default(), ..request };
+    let behind = request.run(skip(7));
     Session::default()
         .run(&behind, &Input::text("trace", trace), files, None, &mut |_| true)
         .map_err(Problems::from)

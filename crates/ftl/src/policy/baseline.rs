@@ -13,7 +13,11 @@ pub const SUMMARY: &str = "every write in the `normal` mode: the reference for a
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
-impl Member for Params {}
+impl Member for Params {
+    fn chooses_modes(&self) -> bool {
+        false
+    }
+}
 
 /// Makes the policy.
 pub fn build(_: &Params, facts: &Facts) -> Box<dyn ModePolicy> {

@@ -24,7 +24,11 @@ pub struct Params {
     pub prices: Prices,
 }
 
-impl Member for Params {}
+impl Member for Params {
+    fn needs_future(&self) -> bool {
+        true
+    }
+}
 
 struct Clairvoyant {
     points: Points,

@@ -2,7 +2,7 @@
 
 use super::future::Future;
 use super::{
-    Backup, BeforeDispatch, Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
+    Backup, BeforeDispatch, Candidate, Collection, Compound, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed,
     PolicyConfig, ReadAnswer, Relocation, UnitRead, View, WriteAnswer, before_dispatch_default,
 };
 use crate::declared::StateShare;
@@ -37,6 +37,12 @@ pub const SUMMARY: &str = "several policies on one drive, the first takes preced
 pub struct Params {
     /// Names of the policies; the first one takes precedence.
     pub members: Vec<String>,
+}
+
+impl Compound for Params {
+    fn members(&self) -> &[String] {
+        &self.members
+    }
 }
 
 impl Default for Params {

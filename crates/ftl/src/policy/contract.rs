@@ -4,10 +4,11 @@ use super::backup::Backup;
 use super::future::Future;
 use super::view::View;
 use kit::{Archive, Archived, BlockId, ChannelId, DieId, Lpn, ModeId, Nanos, Ppn, Problem, Reason, SimTime};
+use schemars::JsonSchema;
 use std::sync::Arc;
 
 /// Services that a policy needs from the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
 pub struct Needs {
     /// Number of write frontiers on each die for host data. Frontiers for relocations are added by the engine if the
     /// drive separates them.

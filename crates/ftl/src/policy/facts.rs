@@ -1,9 +1,10 @@
 //! Facts about the drive that a policy is built with.
 
 use kit::{ModeId, Nanos};
+use schemars::JsonSchema;
 
 /// Constant properties of the drive, which a policy is built with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, JsonSchema)]
 pub struct Facts {
     /// Names of the write modes, in the order of their ids.
     pub write_modes: Vec<String>,
@@ -32,6 +33,7 @@ pub struct Facts {
     /// Names of the read modes, in the order of their ids.
     pub read_modes: Vec<String>,
     /// Read mode that data of each write mode needs.
+    #[schemars(with = "Vec<String>")]
     pub read_mode_of: Vec<ModeId>,
     /// Time to sense and transfer one unit in each read mode.
     pub read_times: Vec<Nanos>,

@@ -45,8 +45,8 @@ pub use contract::{
 };
 use contract::{before_dispatch_default, nearest_free_level};
 pub use facts::Facts;
-pub use registry::Member;
 use registry::policy_family;
+pub use registry::{Compound, Member};
 pub use view::View;
 
 fn default_kind() -> String {
@@ -87,6 +87,19 @@ mod tests {
             let policy = PolicyConfig { kind: (*name).to_owned(), ..PolicyConfig::default() }.build(&facts).expect("listed");
             assert!(policy.needs().host_streams >= 1, "{name} needs a frontier for host data");
             assert!(policy.mode_of_old_data().index() < 2, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_parameters_of_a_member_agree_with_what_it_asks_for() {
+        let facts = Facts::example();
+        for name in PolicyConfig::NAMES {
+            let config = PolicyConfig { kind: (*name).to_owned(), ..PolicyConfig::default() };
+            let policy = config.build(&facts).expect("listed");
+            if config.members().is_none() {
+                assert_eq!(config.needs_future(), policy.wants_future(), "{name}");
+            }
+            assert!(config.chooses_modes() || policy.uses().len() == 1, "{name} says that it has no choice");
         }
     }
 }

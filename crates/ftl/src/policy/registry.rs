@@ -12,6 +12,22 @@ pub trait Member {
     fn problems(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
+
+    /// Returns true if the member chooses among modes; false for a control that uses only the default ones.
+    fn chooses_modes(&self) -> bool {
+        true
+    }
+
+    /// Returns true if the member needs the future accesses of one run of the workload.
+    fn needs_future(&self) -> bool {
+        false
+    }
+}
+
+/// Contract of the parameters of a member that is made of other members.
+pub trait Compound {
+    /// Returns the names of the other members.
+    fn members(&self) -> &[String];
 }
 
 /// Declares the family: the parameters of every member and the choice of one by `[policy] kind = "..."`. Each member's
@@ -81,6 +97,32 @@ macro_rules! policy_family {
                 };
                 let field = |field: &str| if field.is_empty() { String::new() } else { format!("policy.{kind}.{field}") };
                 modes.into_iter().map(|(at, name)| (field(at), name.to_owned())).collect()
+            }
+
+            /// Returns the names of the members that the chosen member is made of; `None` if it is not made of others.
+            pub fn members(&self) -> Option<&[String]> {
+                match self.kind.as_str() {
+                    $(kind if kind == stringify!($whole) => Some(self.$whole.members()),)+
+                    _ => None,
+                }
+            }
+
+            /// Returns true if the chosen member chooses among modes; false for a control that uses only the default
+            /// ones.
+            pub fn chooses_modes(&self) -> bool {
+                match self.kind.as_str() {
+                    $(kind if kind == stringify!($module) => self.$module.chooses_modes(),)+
+                    _ => true,
+                }
+            }
+
+            /// Returns true if the chosen member needs the future accesses of one run of the workload. The members that
+            /// it is made of are not asked.
+            pub fn needs_future(&self) -> bool {
+                match self.kind.as_str() {
+                    $(kind if kind == stringify!($module) => self.$module.needs_future(),)+
+                    _ => false,
+                }
             }
 
             /// Returns what is wrong with the parameters of the members, chosen or not, with the field of each problem.

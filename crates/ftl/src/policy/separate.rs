@@ -34,6 +34,10 @@ impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("", "fast")]
     }
+
+    fn chooses_modes(&self) -> bool {
+        false
+    }
 }
 
 /// Makes the policy.

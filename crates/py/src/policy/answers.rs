@@ -121,8 +121,7 @@ pub fn needs(declared: &Bound<'_, PyAny>) -> PyResult<Understood<Needs>> {
         page_scope: flag("page_scope")?,
         moving: flag("moving")?,
         erases: flag("erases")?,
-        // Concerns only the look-ahead for Rust policies.
-        ages: false,
+        ages: flag("ages")?,
         // Replaced below, once their values are converted.
         host_streams: 0,
         bits_per_unit: 0,

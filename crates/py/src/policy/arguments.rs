@@ -83,7 +83,8 @@ impl Units {
 /// Defines the class of an argument: its fields with the meaning of their numbers, and, after `with`, the name of a
 /// field of logical units.
 macro_rules! argument {
-    ($(#[$doc:meta])* $name:ident { $($field:ident: $kind:ident),+ $(,)? } $(with $units:ident)?) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $field:ident: $kind:ident),+ $(,)? }
+     $(with $(#[$about_units:meta])* $units:ident)?) => {
         $(#[$doc])*
         #[pyclass(frozen, module = "ssdlab.policy")]
         pub struct $name {
@@ -117,6 +118,7 @@ macro_rules! argument {
         #[pymethods]
         impl $name {
             $(
+                $(#[$about])*
                 #[getter]
                 fn $field<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                     Kind::$kind.value(py, &self.names, self.$field.load(Relaxed))
@@ -124,6 +126,7 @@ macro_rules! argument {
             )+
 
             $(
+                $(#[$about_units])*
                 #[getter]
                 fn $units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
                     self.$units.tuple(py)
@@ -144,38 +147,108 @@ macro_rules! argument {
 
 argument! {
     /// Host write that is about to be bound to one program.
-    Dispatch { die: Number, waiting: Number, others_idle: Number } with units
+    Dispatch {
+        /// Die that takes the write.
+        die: Number,
+        /// Units of host writes that this die could take after this one: those of the whole drive where idle dies pull.
+        waiting: Number,
+        /// Number of other idle dies that could take those units at once; 0 where each die has its own queue.
+        others_idle: Number,
+    }
+    with
+    /// Logical units that the program writes together (numbers, in units of 4 KiB), oldest first.
+    units
 }
 
 argument! {
     /// Collection: a block that is being emptied.
-    Collection { block: Number, reason: Reason, background: Flag, valid: Number }
+    Collection {
+        /// The block.
+        block: Number,
+        /// Reason: `gc`, `wear`, `rewrite`, `reprogram`, `scrub` or `evacuate`.
+        reason: Reason,
+        /// True if it was begun because its die was idle, and not because its space is needed.
+        background: Flag,
+        /// Units that were valid when it began.
+        valid: Number,
+    }
 }
 
 argument! {
     /// Data that a collection is about to move with one program.
-    Moving { block: Number, reason: Reason, background: Flag, valid: Number } with units
+    Moving {
+        /// The block.
+        block: Number,
+        /// Reason, as for a collection.
+        reason: Reason,
+        /// True if the collection was begun because its die was idle.
+        background: Flag,
+        /// Units that were valid when the collection began.
+        valid: Number,
+    }
+    with
+    /// Logical units, oldest first; empty unless the policy declares `moving`.
+    units
 }
 
 argument! {
     /// Unit that has been bound to a place.
-    Placed { lpn: Number, ppn: Number, mode: WriteMode, reason: Reason, stream: Option, superseded: Option }
+    Placed {
+        /// Logical unit.
+        lpn: Number,
+        /// Place in flash.
+        ppn: Number,
+        /// Write mode.
+        mode: WriteMode,
+        /// Reason of the write: `host`, or the reason of the move.
+        reason: Reason,
+        /// Host stream of the write; `None` for data that was moved.
+        stream: Option,
+        /// Place whose data it replaces; `None` if the unit had none in flash.
+        superseded: Option,
+    }
 }
 
 argument! {
     /// Read of a unit in flash.
-    UnitRead { lpn: Number, ppn: Number, reason: Reason }
+    UnitRead {
+        /// Logical unit.
+        lpn: Number,
+        /// Place in flash.
+        ppn: Number,
+        /// Reason of the read: `host`, or the reason for which data is moved or completed.
+        reason: Reason,
+    }
 }
 
 argument! {
     /// An idle die, and the times for which it, its channel and the drive have been idle.
-    Idle { die: Number, die_for: Number, channel: Number, channel_for: Option, drive_for: Option }
+    Idle {
+        /// The die.
+        die: Number,
+        /// Idle time of the die \[ns\].
+        die_for: Number,
+        /// Channel of the die.
+        channel: Number,
+        /// Time for which no die of the channel has worked \[ns\]; `None` while one does, or a host write waits.
+        channel_for: Option,
+        /// Time for which no die has worked and no host command was in flight \[ns\]; `None` while there is either.
+        drive_for: Option,
+    }
 }
 
 argument! {
-    /// Candidate for collection: of the closed blocks of one write mode on a die, the block with the fewest valid
-    /// units.
-    Candidate { block: Number, valid: Number, invalid: Number, mode: WriteMode }
+    /// Candidate for collection: the block with the fewest valid units among the closed blocks of a write mode and die.
+    Candidate {
+        /// The block.
+        block: Number,
+        /// Its valid units.
+        valid: Number,
+        /// Other units that it could hold in its mode.
+        invalid: Number,
+        /// Write mode of its data.
+        mode: WriteMode,
+    }
 }
 
 /// The reused argument of one kind, and the tuple of argument and view that is passed to a method.

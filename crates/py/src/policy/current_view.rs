@@ -64,7 +64,10 @@ fn ppn_of(view: &EngineView<'_>, ppn: i64) -> PyResult<Ppn> {
     index("ppn", ppn, view.store.geometry.unit_count()).map(Ppn)
 }
 
-/// Read access to the drive for a policy, valid only during a call of the policy.
+/// Read access to the drive for a policy, valid only during a call of the policy; at other times, a RuntimeError.
+///
+/// Logical units (`lpn`), places in flash (`ppn`), blocks, dies and channels are numbered from 0. Times are in
+/// nanoseconds since the run began. A number that the drive does not have is an IndexError.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct View {
     names: Arc<Names>,
@@ -86,55 +89,66 @@ impl View {
 
 #[pymethods]
 impl View {
+    /// Time since the run began \[ns\].
     #[getter]
     fn now(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.now.0))
     }
 
+    /// Units of host writes that wait for a die.
     #[getter]
     fn queued_write_pages(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.signals.queued_write_pages))
     }
 
+    /// Host commands with units that wait for a die.
     #[getter]
     fn queued_write_requests(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.signals.queued_write_requests))
     }
 
+    /// Units in the write buffer.
     #[getter]
     fn buffered_pages(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.signals.buffered_pages))
     }
 
+    /// Capacity of the write buffer in units; 0 without a buffer.
     #[getter]
     fn buffer_capacity_pages(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.signals.buffer_capacity_pages))
     }
 
+    /// Occupied share of the write buffer, 0 to 1; 0 without a buffer.
     #[getter]
     fn buffer_utilisation(&self) -> PyResult<f64> {
         with_view(|view| Ok(view.buffer_utilisation()))
     }
 
+    /// Host commands that have arrived and are not done.
     #[getter]
     fn commands_in_flight(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.signals.commands_in_flight))
     }
 
+    /// Time of the last arrival or completion of a host command \[ns\].
     #[getter]
     fn last_host_activity(&self) -> PyResult<u64> {
         with_view(|view| Ok(view.signals.last_host_activity.0))
     }
 
+    /// Number of dies at work.
     #[getter]
     fn busy_dies(&self) -> PyResult<u32> {
         with_view(|view| Ok(view.signals.busy_dies))
     }
 
+    /// Returns the number of reads that wait for a die or are in progress on it.
     fn reads_of_die(&self, die: i64) -> PyResult<u32> {
         with_view(|view| die_of(view, die).map(|die| view.signals.die_reads[die.index()]))
     }
 
+    /// Returns the number of dies of a channel that are at work.
     fn busy_dies_of_channel(&self, channel: i64) -> PyResult<u32> {
         with_view(|view| {
             let channels = view.signals.channel_busy_dies.len() as u64;
@@ -143,45 +157,55 @@ impl View {
         })
     }
 
+    /// Returns the number of free blocks of a die.
     fn free_blocks(&self, die: i64) -> PyResult<u32> {
         with_view(|view| die_of(view, die).map(|die| view.free_blocks(die)))
     }
 
+    /// Returns the numbers of free blocks of a die by the level of their last erase.
     fn free_blocks_by_level<'py>(&self, py: Python<'py>, die: i64) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, with_view(|view| die_of(view, die).map(|die| view.free_by_level(die)))?)
     }
 
+    /// Returns the blocks of a die that are full and hold data.
     fn closed_blocks<'py>(&self, py: Python<'py>, die: i64) -> PyResult<Bound<'py, PyTuple>> {
         let blocks: Vec<u32> =
             with_view(|view| die_of(view, die).map(|die| view.store.closed_blocks(die).map(|block| block.0).collect()))?;
         PyTuple::new(py, blocks)
     }
 
+    /// Returns the closed block of a die and write mode with the fewest valid units, and their number.
     fn least_valid(&self, die: i64, mode: &Bound<'_, PyAny>) -> PyResult<Option<(u32, u16)>> {
         let mode = self.names.write.mode("mode", mode).map_err(|problem| PyValueError::new_err(problem.detail()))?;
         with_view(|view| die_of(view, die).map(|die| view.store.least_valid(die, mode).map(|(block, valid)| (block.0, valid))))
     }
 
+    /// Returns the channel of a die.
     fn channel_of(&self, die: i64) -> PyResult<u32> {
         with_view(|view| die_of(view, die).map(|die| view.store.geometry.channel_of(die).0))
     }
 
+    /// Returns the place of a unit's data in flash (`ppn`); `None` if it has none, or newer data in the write buffer.
     fn place_of(&self, lpn: i64) -> PyResult<Option<u32>> {
         with_view(|view| lpn_of(view, lpn).map(|lpn| view.store.place_of(lpn).map(|ppn| ppn.0)))
     }
 
+    /// Returns the place of a unit's copy in flash (`ppn`), also while a newer one waits in the write buffer.
     fn copy_on_flash(&self, lpn: i64) -> PyResult<Option<u32>> {
         with_view(|view| lpn_of(view, lpn).map(|lpn| view.copy_on_flash(lpn).map(|ppn| ppn.0)))
     }
 
+    /// Returns the unit whose current data a place holds; `None` if it holds none.
     fn unit_at(&self, ppn: i64) -> PyResult<Option<u32>> {
         with_view(|view| ppn_of(view, ppn).map(|ppn| view.store.is_valid(ppn).then(|| view.store.lpn_at(ppn).0)))
     }
 
+    /// Returns the block of a place.
     fn block_of(&self, ppn: i64) -> PyResult<u32> {
         with_view(|view| ppn_of(view, ppn).map(|ppn| view.store.geometry.block_of(ppn).0))
     }
 
+    /// Returns the first place of a block, and the first place after it.
     fn places_of(&self, block: i64) -> PyResult<(u32, u32)> {
         with_view(|view| {
             let first = view.store.geometry.first_of(block_of(view, block)?).0;
@@ -189,22 +213,27 @@ impl View {
         })
     }
 
+    /// Returns the die of a block.
     fn die_of(&self, block: i64) -> PyResult<u32> {
         with_view(|view| block_of(view, block).map(|block| view.store.geometry.die_of(block).0))
     }
 
+    /// Returns the state of a block: `free`, `open`, `closed`, `victim`, `erasing` or `retired`.
     fn block_state(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
         with_view(|view| block_of(view, block).map(|block| self.names.state(py, view.store.block(block).state())))
     }
 
+    /// Returns the write mode of a block's data.
     fn block_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
         with_view(|view| block_of(view, block).map(|block| self.names.write.name(py, view.store.block(block).mode())))
     }
 
+    /// Returns the number of valid units of a block.
     fn block_valid(&self, block: i64) -> PyResult<u16> {
         with_view(|view| block_of(view, block).map(|block| view.store.block(block).valid))
     }
 
+    /// Returns the time since the first program of a block after its last erase \[ns\].
     fn block_age(&self, block: i64) -> PyResult<i64> {
         with_view(|view| {
             let first = view.store.first_program(block_of(view, block)?);
@@ -212,20 +241,23 @@ impl View {
         })
     }
 
+    /// Returns the wear of a block, in nominal erases.
     fn block_wear(&self, block: i64) -> PyResult<f64> {
         with_view(|view| block_of(view, block).map(|block| view.store.effective_wear(block)))
     }
 
+    /// Returns the number of erases of a block.
     fn block_erases(&self, block: i64) -> PyResult<u32> {
         with_view(|view| block_of(view, block).map(|block| view.store.erase_count(block)))
     }
 
+    /// Returns the erase mode of a block's last erase.
     fn block_erase_mode(&self, py: Python<'_>, block: i64) -> PyResult<Py<PyString>> {
         with_view(|view| block_of(view, block).map(|block| self.names.erase.name(py, view.store.erase_mode(block).0)))
     }
 }
 
-/// Bits that a policy declared for each logical unit, indexed by `lpn`.
+/// Bits that a policy declared for each logical unit, indexed by `lpn`: numbers from 0 to 2**bits - 1, initially 0.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct UnitBits {
     bits: u8,
@@ -259,6 +291,7 @@ impl UnitBits {
         })
     }
 
+    /// Returns the units whose value is not zero, each with its value, in ascending order.
     fn used<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let used: Vec<(u32, u8)> = with_view(|view| Ok(view.bits.used().map(|(lpn, value)| (lpn.0, value)).collect()))?;
         PyTuple::new(py, used)
@@ -269,7 +302,7 @@ impl UnitBits {
     }
 }
 
-/// Bytes that a policy declared for each block, indexed by block number.
+/// Bytes that a policy declared for each block, indexed by block number: initially 0. They outlast an erase.
 #[pyclass(frozen, module = "ssdlab")]
 pub struct BlockBytes {
     bytes: u8,

@@ -2,43 +2,65 @@
 
 use super::format::columns::Table;
 use kit::{Nanos, Problem, Problems};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Options of a workload, as given on the command line or in a description. [`Options::plan`] checks the keywords and
-/// reports all problems at once. fio jobs and models use [`Options::seed`] only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Options of a workload: how a trace is read and replayed.
+///
+/// [`Options::plan`] checks the keywords and reports all problems at once. fio jobs and models use [`Options::seed`]
+/// only. As for the options of a run, this is the only declaration; `drive::options` describes the entries of the
+/// schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Name of the trace's format; absent: recognised from the content.
+    /// Format of the trace; absent: recognised from its content.
+    #[schemars(extend("x-value" = "NAME", "x-panel" = "Workload"))]
     pub format: Option<String>,
-    /// Description of a table that is in none of the known formats, such as `time=1:us,op=4,offset=5:B,size=6:B`
-    /// (columns count from 1).
+    /// Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1.
+    #[schemars(extend("x-value" = "SPEC", "x-panel" = "Workload"))]
     pub columns: Option<String>,
     /// Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
+    #[schemars(extend("x-value" = "HOW", "x-panel" = "Workload"))]
     pub address: String,
-    /// Placement of several streams of one trace: `stack` (one after the other, each at the next multiple of 1 MiB) or
-    /// `overlay` (all start at byte 0).
+    /// Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0.
+    ///
+    /// Stacked devices begin at multiples of 1 MiB.
+    #[schemars(extend("x-value" = "HOW", "x-panel" = "Workload"))]
     pub layout: String,
-    /// Labels of the streams to replay; empty: all.
+    /// Labels of the streams (devices, volumes) to keep; absent: all.
+    #[schemars(extend("x-value" = "LIST", "x-panel" = "Workload", "x-separator" = ","))]
     pub streams: Vec<String>,
-    /// Speed-up: recorded times are divided by this factor. 2 is twice as fast as recorded.
+    /// Factor by which recorded times are divided: 2 replays twice as fast as recorded.
+    #[schemars(extend("x-value" = "X", "x-panel" = "Workload"))]
     pub time_scale: f64,
-    /// Number of times that the selection is replayed. A repetition starts one mean gap after the last arrival of the
-    /// previous one, and has the same addresses.
+    /// Number of times that the trace is played.
+    ///
+    /// A repetition starts one mean gap after the last arrival of the previous one, and has the same addresses.
+    #[schemars(extend("x-value" = "N", "x-panel" = "Workload"))]
     pub repeat: u32,
-    /// Part of the trace to replay: requests `a..b` (counted from 0, including trims and flushes) or times `10s..20s`
-    /// since the first request. Either bound may be left out; the end is not included.
+    /// Part of the trace that is played: requests (`0..1000`) or times (`10s..20s`), without the end.
+    ///
+    /// Requests count from 0, including trims and flushes; times count from the first request. Either bound may be left
+    /// out.
+    #[schemars(extend("x-value" = "A..B", "x-panel" = "Workload"))]
     pub slice: Option<String>,
-    /// Pacing: `open` (at recorded arrivals), `gaps` (at recorded gaps after the previous submission) or
-    /// `closed:DEPTH`. Absent: `open`, or `closed:1` for a trace without times.
+    /// Pacing of a trace: `open` (at recorded times), `gaps` (at recorded gaps after the previous submission) or
+    /// `closed:DEPTH`.
+    ///
+    /// Absent: `open`, or `closed:1` for a trace without times.
+    #[schemars(extend("x-value" = "HOW", "x-panel" = "Workload"))]
     pub replay: Option<String>,
-    /// True: any step back in time is an error.
+    /// Treat any step back in time as an error.
+    #[schemars(extend("x-panel" = "Workload"))]
     pub strict_time: bool,
-    /// Maximum number of requests of one pass (after filter and slice).
+    /// Maximum number of requests of one pass, after `streams` and `slice`.
+    #[schemars(extend("x-value" = "N", "x-panel" = "Workload", "x-least" = 1))]
     pub max_requests: Option<u64>,
-    /// Time after the start during which commands are left out of the statistics. Absent: none.
+    /// Time from the start whose commands are left out of the statistics, such as `2w`.
+    #[schemars(extend("x-value" = "TIME", "x-panel" = "Workload"))]
     pub ramp_time: Option<Nanos>,
     /// Seed of the run. Traces do not use it.
+    #[schemars(skip)]
     pub seed: u64,
 }
 

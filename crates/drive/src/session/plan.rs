@@ -1,0 +1,94 @@
+//! The options of a request, checked and parsed.
+
+use super::files::Files;
+use super::request::RunRequest;
+use crate::description::Description;
+use crate::options::RunOptions;
+use crate::power_cut::PowerCut;
+use crate::run_loop::Part;
+use kit::{Nanos, Problems};
+use workload::{Input, Options, Workload};
+
+/// Complaint about a starting state that is requested together with a saved drive.
+pub(crate) const LOADED: &str =
+    "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
+
+/// The options of a request, checked and parsed.
+pub(super) struct RunPlan<'a> {
+    pub request: &'a RunRequest,
+    options: Options,
+    pub round: Option<u64>,
+    pub power_cut: Option<PowerCut>,
+    pub timeline_from: Nanos,
+    pub timeline_for: Option<Nanos>,
+}
+
+impl<'a> RunPlan<'a> {
+    pub fn of(request: &'a RunRequest, files: &Files<'_>, description: &Description) -> Result<RunPlan<'a>, Problems> {
+        if files.load.is_some() && request.setup.precondition.is_some() {
+            return Err(Problems::one("--precondition", LOADED));
+        }
+        let run = &request.run;
+        for (option, count) in [("--stop-after", run.stop_after), ("--rest-after", run.rest_after)] {
+            if count == Some(0) {
+                return Err(Problems::one(option, "0: expected 1 or more commands"));
+            }
+        }
+        let [timeline_from, timeline_for] = timeline_window(run)?;
+        Ok(RunPlan {
+            request,
+            options: Options { seed: request.setup.seed, ..request.workload.clone() },
+            round: steady_round(run)?,
+            power_cut: PowerCut::of(run, description)?,
+            timeline_from: timeline_from.unwrap_or_default(),
+            timeline_for,
+        })
+    }
+
+    pub fn workload(&self, input: &Input, description: &Description) -> Result<Workload, Problems> {
+        workload::open(input, description.user_bytes(), &self.options)
+    }
+
+    /// Returns the part of the workload that is replayed before the drive is brought to rest, if that is requested.
+    pub fn first_part(&self) -> Option<Part> {
+        let RunOptions { skip_commands, rest_after, .. } = self.request.run;
+        rest_after.map(|count| Part { skip: skip_commands, stop_after: Some(count) })
+    }
+
+    /// Returns the part of the workload that is measured.
+    pub fn main_part(&self) -> Part {
+        let RunOptions { skip_commands, rest_after, stop_after, .. } = self.request.run;
+        Part { skip: skip_commands + rest_after.unwrap_or(0), stop_after }
+    }
+}
+
+/// Returns the length of a round of the search for the steady state \[ns\], if the search is requested.
+fn steady_round(run: &RunOptions) -> Result<Option<u64>, Problems> {
+    if !run.steady_state {
+        return Ok(None);
+    }
+    let text = run.steady_round.as_deref().unwrap_or("1s");
+    match text.parse::<Nanos>() {
+        Ok(round) if round > Nanos::ZERO => Ok(Some(round.0)),
+        Ok(_) => Err(Problems::one("--steady-round", "0: expected a duration above zero")),
+        Err(complaint) => Err(Problems::one("--steady-round", complaint)),
+    }
+}
+
+/// Returns the start of the timeline and its length, where they are given.
+fn timeline_window(run: &RunOptions) -> Result<[Option<Nanos>; 2], Problems> {
+    let mut problems = Problems::default();
+    let asked = [("--timeline-from", &run.timeline_from), ("--timeline-for", &run.timeline_for)];
+    let found = asked.map(|(option, text)| match text.as_deref()?.parse::<Nanos>() {
+        Ok(Nanos::ZERO) if option == "--timeline-for" => {
+            problems.add(option, "0: expected a duration above zero");
+            None
+        }
+        Ok(span) => Some(span),
+        Err(complaint) => {
+            problems.add(option, complaint);
+            None
+        }
+    });
+    problems.or(found)
+}

@@ -1,0 +1,175 @@
+"""Types of the options, for type checkers and editors.
+
+Made from the declarations in Rust, which ``docs/OPTIONS.md`` shows. Do not edit: after a change of a declaration,
+``SSDLAB_BLESS=1 cargo test -p drive reference`` writes this file anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TypedDict
+
+from ssdlab.drives import Settings
+
+
+class SetupKeywords(TypedDict, total=False):
+    """Options of the drive at the start of a run."""
+
+    #: Override of a field of the drive, such as `flash.channels=16`. May be repeated; in Python a dictionary, such as
+    #: `{"flash.channels": 16}`, or a list of such texts.
+    set: Settings
+    #: Seed of all random streams. Equal inputs and seeds give equal results, byte for byte, except for `wall_s`.
+    seed: int
+    #: Starting state: `none`, `fill`, `random` or `steady`; absent: the drive's own.
+    precondition: str | None
+
+
+class SavedDriveKeywords(TypedDict, total=False):
+    """Files of saved drives."""
+
+    #: Saved drive to start from, which an earlier run wrote with `save`. Under the same description, policy and seed
+    #: it goes on exactly where it was. Otherwise the saved state is adopted, and a note gives the reason
+    #: (docs/SAVING.md).
+    load: str | PathLike[str] | None
+    #: File to save the drive to at the end of the run. An existing file is replaced; the command requires `--force`
+    #: for that.
+    save: str | PathLike[str] | None
+
+
+class WorkloadKeywords(TypedDict, total=False):
+    """Options of a workload: how a trace is read and replayed."""
+
+    #: Format of the trace; absent: recognised from its content.
+    format: str | None
+    #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1.
+    columns: str | None
+    #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
+    address: str | None
+    #: Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0. Stacked
+    #: devices begin at multiples of 1 MiB.
+    layout: str | None
+    #: Labels of the streams (devices, volumes) to keep; absent: all.
+    streams: Sequence[str] | None
+    #: Factor by which recorded times are divided: 2 replays twice as fast as recorded.
+    time_scale: float | None
+    #: Number of times that the trace is played. A repetition starts one mean gap after the last arrival of the
+    #: previous one, and has the same addresses.
+    repeat: int | None
+    #: Part of the trace that is played: requests (`0..1000`) or times (`10s..20s`), without the end. Requests count
+    #: from 0, including trims and flushes; times count from the first request. Either bound may be left out.
+    slice: str | None
+    #: Pacing of a trace: `open` (at recorded times), `gaps` (at recorded gaps after the previous submission) or
+    #: `closed:DEPTH`. Absent: `open`, or `closed:1` for a trace without times.
+    replay: str | None
+    #: Treat any step back in time as an error.
+    strict_time: bool | None
+    #: Maximum number of requests of one pass, after `streams` and `slice`.
+    max_requests: int | None
+    #: Time from the start whose commands are left out of the statistics, such as `2w`.
+    ramp_time: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadFields:
+    """Options of a workload: how a trace is read and replayed."""
+
+    #: Format of the trace; absent: recognised from its content.
+    format: str | None = None
+    #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1.
+    columns: str | None = None
+    #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
+    address: str | None = None
+    #: Placement of the devices of one trace: `stack`, one after the other, or `overlay`, all from byte 0. Stacked
+    #: devices begin at multiples of 1 MiB.
+    layout: str | None = None
+    #: Labels of the streams (devices, volumes) to keep; absent: all.
+    streams: Sequence[str] | None = None
+    #: Factor by which recorded times are divided: 2 replays twice as fast as recorded.
+    time_scale: float | None = None
+    #: Number of times that the trace is played. A repetition starts one mean gap after the last arrival of the
+    #: previous one, and has the same addresses.
+    repeat: int | None = None
+    #: Part of the trace that is played: requests (`0..1000`) or times (`10s..20s`), without the end. Requests count
+    #: from 0, including trims and flushes; times count from the first request. Either bound may be left out.
+    slice: str | None = None
+    #: Pacing of a trace: `open` (at recorded times), `gaps` (at recorded gaps after the previous submission) or
+    #: `closed:DEPTH`. Absent: `open`, or `closed:1` for a trace without times.
+    replay: str | None = None
+    #: Treat any step back in time as an error.
+    strict_time: bool | None = None
+    #: Maximum number of requests of one pass, after `streams` and `slice`.
+    max_requests: int | None = None
+    #: Time from the start whose commands are left out of the statistics, such as `2w`.
+    ramp_time: str | None = None
+
+
+class RunKeywords(TypedDict, total=False):
+    """Options of a run."""
+
+    #: Run until the drive is steady by the SNIA rule, and then measure five rounds.
+    steady_state: bool
+    #: Length of a round of the SNIA rule, such as `1s`; requires `steady_state`.
+    steady_round: str | None
+    #: Time of the power failure, such as `10s`, from the start of the run; requires `power_down` (docs/POWER.md).
+    power_cut: str | None
+    #: Time without power, such as `30d`, in which the drive's data ages; requires `power_cut`.
+    power_down: str | None
+    #: Number of commands left out at the beginning of each job, so that a workload continues on a loaded drive.
+    skip_commands: int
+    #: Number of commands of each job after which the host stops.
+    stop_after: int | None
+    #: Number of commands of each job after which the drive is brought to rest, as it would be to be saved, and
+    #: continues; the measurement begins there.
+    rest_after: int | None
+    #: Start of the timeline and of the recorded spans, such as `10ms`, from the start of the measurement; absent:
+    #: immediately.
+    timeline_from: str | None
+    #: Length of the timeline and of the recorded spans, such as `1ms`; absent: to the end of the run.
+    timeline_for: str | None
+
+
+class RecordsKeywords(TypedDict, total=False):
+    """Records of a run: files that are written during the run, and rows that are kept in memory."""
+
+    #: Keep a row for each command in memory: `Result.command_table`.
+    record_commands: bool
+    #: Keep the activities of channels and dies in memory: `Result.span_table`.
+    record_spans: bool
+    #: File for a row for each command with its causes: `.parquet`, `.csv` or `.csv.gz`. `ssdlab.read_commands` reads
+    #: it.
+    log_commands: str | PathLike[str] | None
+    #: File for the activities of channels and dies, for Perfetto; compressed if its name ends in `.gz` or `.zst`.
+    #: `ssdlab.read_timeline` reads it.
+    timeline: str | PathLike[str] | None
+    #: File for the physical history, every completion and every start and end of a flash operation: `.csv`, `.csv.gz`
+    #: or `.csv.zst`. `ssdlab.read_history` reads it, `ssdlab.compare_histories` compares two of them.
+    history: str | PathLike[str] | None
+
+
+class LifeKeywords(TypedDict, total=False):
+    """Options of a life."""
+
+    #: Criterion that ends the drive's life: `mean_wear`, `first_block`, `error_rate` or `spare`. `mean_wear`: the mean
+    #: wear of the blocks reaches the limit. `first_block`: the wear of the first block does. `error_rate`: in the
+    #: first block the code no longer corrects data that was kept for `retention`. `spare`: worn-out blocks are
+    #: retired, and a die can spare no more.
+    until: str
+    #: Method: `full`, every erase is simulated, or `extrapolate`, a steady round is simulated in each interval of wear
+    #: and stands for it.
+    method: str
+    #: Effective wear at which a block is worn out, in nominal erases; absent: the rated cycles.
+    wear_limit: float | None
+    #: Time for which data must stay correctable, such as `1y`, for `error_rate`; absent: the time that the mode
+    #: `normal` promises.
+    retention: str | None
+    #: Largest number of passes of a full run.
+    max_passes: int | None
+    #: Number of equal intervals of the rated endurance; absent: six. Results are stated for each interval, and
+    #: extrapolation adds them up.
+    intervals: int | None
+    #: Least mean number of cycles per block in a round of extrapolation; absent: four, or as many as make 4,096 erases
+    #: in total.
+    round_cycles: float | None
+    #: Relative difference in wear per erase and in write amplification up to which two consecutive rounds of
+    #: extrapolation count as steady; absent: 0.01.
+    agreement: float | None
