@@ -1,6 +1,7 @@
 //! The record of a block: its state, its write mode, its pins, and its counts.
 
 use bytemuck::{Pod, Zeroable};
+use kit::{BlockId, Table};
 
 /// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +96,47 @@ impl BlockRecord {
     #[inline]
     pub(crate) fn clear_pins(&mut self) {
         self.packed &= PIN - 1;
+    }
+}
+
+/// The records of all blocks. A record is loaded and stored whole, in one word: loading in a wide word what has just
+/// been stored in narrow ones stalls.
+pub(crate) struct BlockTable(Table<u64>);
+
+impl BlockTable {
+    /// Returns the records of `count` free blocks.
+    pub fn new(count: usize) -> std::io::Result<BlockTable> {
+        Ok(BlockTable(Table::zeroed(count)?))
+    }
+
+    /// Requests huge pages ([`Table::expect_dense_use`]).
+    pub fn expect_dense_use(&mut self) {
+        self.0.expect_dense_use();
+    }
+
+    /// Returns the record of a block.
+    #[inline]
+    pub fn get(&self, block: BlockId) -> BlockRecord {
+        bytemuck::cast(self.0.get(block.index()))
+    }
+
+    /// Changes the record of a block. Returns the result of `change`.
+    #[inline]
+    pub fn update<T>(&mut self, block: BlockId, change: impl FnOnce(&mut BlockRecord) -> T) -> T {
+        let mut record = self.get(block);
+        let result = change(&mut record);
+        self.0.set(block.index(), bytemuck::cast(record));
+        result
+    }
+
+    /// Returns all records.
+    pub fn as_slice(&self) -> &[BlockRecord] {
+        bytemuck::cast_slice(self.0.as_slice())
+    }
+
+    /// Returns all records for modification.
+    pub fn as_mut_slice(&mut self) -> &mut [BlockRecord] {
+        bytemuck::cast_slice_mut(self.0.as_mut_slice())
     }
 }
 

@@ -5,7 +5,7 @@
 //! change an entry otherwise. The map stores a place as its unit number plus one, so that zeroed tables mean "unmapped"
 //! and ranges that are never touched cost no memory.
 
-use crate::block::{BlockRecord, BlockState};
+use crate::block::{BlockRecord, BlockState, BlockTable};
 use crate::declared::UnitBits;
 use crate::index::LeastValid;
 use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Ppn, SimTime, Table};
@@ -51,7 +51,7 @@ pub struct Store {
     pub(crate) l2p: Table<u32>,
     pub(crate) p2l: Table<u32>,
     pub(crate) valid: Table<u64>,
-    pub(crate) blocks: Table<BlockRecord>,
+    pub(crate) blocks: BlockTable,
     /// Erase count of each block.
     pub(crate) erase_counts: Vec<u32>,
     /// Effective wear of each block, in thousandths of a nominal erase.
@@ -92,7 +92,7 @@ impl Store {
             l2p: Table::zeroed(usize::try_from(user_units).expect("fits: fewer than the physical units"))?,
             p2l: Table::zeroed(units)?,
             valid: Table::zeroed(units.div_ceil(64))?,
-            blocks: Table::zeroed(blocks)?,
+            blocks: BlockTable::new(blocks)?,
             erase_counts: vec![0; blocks],
             wear: vec![0; blocks],
             erase_modes: vec![0; blocks],
@@ -125,7 +125,7 @@ impl Store {
     /// Returns the record of a block.
     #[inline]
     pub fn block(&self, block: BlockId) -> BlockRecord {
-        self.blocks[block.index()]
+        self.blocks.get(block)
     }
 
     /// Returns the erase count of a block.
@@ -234,17 +234,30 @@ impl Store {
     /// Marks the data at a place as no longer current.
     #[inline]
     pub(crate) fn invalidate(&mut self, ppn: Ppn) {
+        self.invalidate_and(ppn, |_| {});
+    }
+
+    /// Marks the data at a place as no longer current, and pins its block.
+    #[inline]
+    pub(crate) fn supersede(&mut self, ppn: Ppn) {
+        self.invalidate_and(ppn, BlockRecord::pin);
+    }
+
+    #[inline(always)]
+    fn invalidate_and(&mut self, ppn: Ppn, change: impl FnOnce(&mut BlockRecord)) {
         let bit = 1u64 << (ppn.0 % 64);
         let word = self.valid.get(ppn.index() / 64);
         debug_assert!(word & bit != 0, "{ppn:?} is not valid");
         self.valid.set(ppn.index() / 64, word & !bit);
         let block = self.geometry.block_of(ppn);
-        let record = &mut self.blocks[block.index()];
-        record.valid -= 1;
-        let (valid, mode, closed) = (record.valid, record.mode(), record.is(BlockState::Closed));
-        self.valid_by_mode[mode as usize] -= 1;
-        if closed {
-            self.index.lower(block, mode, valid);
+        let record = self.blocks.update(block, |record| {
+            record.valid -= 1;
+            change(record);
+            *record
+        });
+        self.valid_by_mode[record.mode() as usize] -= 1;
+        if record.is(BlockState::Closed) {
+            self.index.lower(block, record.mode(), record.valid);
         }
     }
 
@@ -254,17 +267,17 @@ impl Store {
         self.p2l.set(ppn.index(), lpn.0);
         let word = self.valid.get(ppn.index() / 64);
         self.valid.set(ppn.index() / 64, word | 1 << (ppn.0 % 64));
-        let block = self.geometry.block_of(ppn);
-        let record = &mut self.blocks[block.index()];
-        record.valid += 1;
-        self.valid_by_mode[record.mode() as usize] += 1;
+        let mode = self.blocks.update(self.geometry.block_of(ppn), |record| {
+            record.valid += 1;
+            record.mode()
+        });
+        self.valid_by_mode[mode as usize] += 1;
     }
 
     /// Pins the block of a place: a reason not to erase it yet.
     #[inline]
     pub(crate) fn pin(&mut self, ppn: Ppn) {
-        let block = self.geometry.block_of(ppn);
-        self.blocks[block.index()].pin();
+        self.blocks.update(self.geometry.block_of(ppn), BlockRecord::pin);
     }
 
     /// Unpins the block of a place. Returns the block if it is a victim without pins, which may now be ready to be
@@ -272,31 +285,34 @@ impl Store {
     #[inline]
     pub(crate) fn unpin(&mut self, ppn: Ppn) -> Option<BlockId> {
         let block = self.geometry.block_of(ppn);
-        let record = &mut self.blocks[block.index()];
-        record.unpin();
-        (record.pins() == 0 && record.is(BlockState::Victim)).then_some(block)
+        let is_free_of_pins = self.blocks.update(block, |record| {
+            record.unpin();
+            record.pins() == 0 && record.is(BlockState::Victim)
+        });
+        is_free_of_pins.then_some(block)
     }
 
     /// Turns a free block into a write frontier.
     pub(crate) fn open(&mut self, block: BlockId, mode: ModeId) {
-        let record = &mut self.blocks[block.index()];
-        assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is not free");
-        *record = BlockRecord::new(BlockState::Open, mode.0);
+        self.blocks.update(block, |record| {
+            assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is not free");
+            *record = BlockRecord::new(BlockState::Open, mode.0);
+        });
     }
 
     /// Closes a write frontier, full or given up early: its block may now be collected.
     pub(crate) fn close(&mut self, block: BlockId) {
-        let record = &mut self.blocks[block.index()];
-        assert!(record.is(BlockState::Open), "{block:?} is not open");
-        record.set_state(BlockState::Closed);
+        self.blocks.update(block, |record| {
+            assert!(record.is(BlockState::Open), "{block:?} is not open");
+            record.set_state(BlockState::Closed);
+        });
         self.list_closed(block);
     }
 
     /// Appends a closed block to the list of its die, as the newest.
     pub(crate) fn list_closed(&mut self, block: BlockId) {
-        let record = &self.blocks[block.index()];
-        let (mode, valid) = (record.mode(), record.valid);
-        self.index.lower(block, mode, valid);
+        let record = self.block(block);
+        self.index.lower(block, record.mode(), record.valid);
         let die = self.geometry.die_of(block).index();
         let last = self.newest[die];
         self.older[block.index()] = last;
@@ -312,10 +328,11 @@ impl Store {
 
     /// Takes a closed block out of the list of its die, as a victim.
     pub(crate) fn take_victim(&mut self, block: BlockId) {
-        let record = &mut self.blocks[block.index()];
-        assert!(record.is(BlockState::Closed), "{block:?} is not closed");
-        record.set_state(BlockState::Victim);
-        let mode = ModeId(record.mode());
+        let mode = self.blocks.update(block, |record| {
+            assert!(record.is(BlockState::Closed), "{block:?} is not closed");
+            record.set_state(BlockState::Victim);
+            ModeId(record.mode())
+        });
         let die = self.geometry.die_of(block);
         let (older, newer) = (self.older[block.index()], self.newer[block.index()]);
         *(if older == NONE { &mut self.oldest[die.index()] } else { &mut self.newer[older as usize] }) = newer;
@@ -326,12 +343,11 @@ impl Store {
 
     /// Marks a victim as being erased.
     pub(crate) fn begin_erase(&mut self, block: BlockId) {
-        let record = &mut self.blocks[block.index()];
-        assert!(
-            record.is(BlockState::Victim) && record.valid == 0 && record.pins() == 0,
-            "{block:?} is not ready to be erased: {record:?}"
-        );
-        record.set_state(BlockState::Erasing);
+        self.blocks.update(block, |record| {
+            let is_ready = record.is(BlockState::Victim) && record.valid == 0 && record.pins() == 0;
+            assert!(is_ready, "{block:?} is not ready to be erased: {record:?}");
+            record.set_state(BlockState::Erasing);
+        });
     }
 
     /// Records a lazy erase of a free block, which now counts as erased in `mode`.
@@ -343,9 +359,10 @@ impl Store {
 
     /// Completes the erase of a victim, which adds `wear_thousandths` to its effective wear.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId, wear_thousandths: u32) {
-        let record = &mut self.blocks[block.index()];
-        assert!(record.is(BlockState::Erasing), "{block:?} is not being erased");
-        *record = BlockRecord::default();
+        self.blocks.update(block, |record| {
+            assert!(record.is(BlockState::Erasing), "{block:?} is not being erased");
+            *record = BlockRecord::default();
+        });
         self.erase_counts[block.index()] += 1;
         self.erase_modes[block.index()] = mode.0;
         self.erase_total += 1;
@@ -373,14 +390,15 @@ impl Store {
             }
         }
         for (index, &block) in closed.iter().chain(open).enumerate() {
-            let record = &mut self.blocks[block as usize];
+            let block = BlockId(block);
+            let record = self.block(block);
             if !record.is(BlockState::Free) {
                 return false;
             }
-            record.set_state(BlockState::Open);
+            self.blocks.update(block, |record| record.set_state(BlockState::Open));
             self.valid_by_mode[record.mode() as usize % 16] += u64::from(record.valid);
             if index < closed.len() {
-                self.close(BlockId(block));
+                self.close(block);
             }
         }
         let unused = [BlockState::Free, BlockState::Retired];
@@ -393,9 +411,10 @@ impl Store {
 
     /// Takes an erased block out of use.
     pub(crate) fn retire(&mut self, block: BlockId) {
-        let record = &mut self.blocks[block.index()];
-        assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is retired with data: {record:?}");
-        record.set_state(BlockState::Retired);
+        self.blocks.update(block, |record| {
+            assert!(record.is(BlockState::Free) && record.valid == 0, "{block:?} is retired with data: {record:?}");
+            record.set_state(BlockState::Retired);
+        });
         self.retired[self.geometry.die_of(block).index()] += 1;
     }
 
@@ -412,7 +431,7 @@ impl Store {
             }
             for &code in &codes[..chunk.len()] {
                 if let Mapped::At(ppn) = decode(code) {
-                    sink ^= u64::from(self.blocks[self.geometry.block_of(ppn).index()].valid);
+                    sink ^= u64::from(self.block(self.geometry.block_of(ppn)).valid);
                     if writes {
                         sink ^= self.valid.get(ppn.index() / 64);
                     }

@@ -343,7 +343,8 @@ impl Ftl {
                 let first = self.space.advance(&mut self.store, &target, missing, SimTime::ZERO).expect("the frontier is open");
                 (0..missing).for_each(|unit| self.store.p2l.set((first.0 + unit) as usize, PADDING));
             }
-            self.store.blocks[block.index()].programmed = (next + missing).div_euclid(units_per_program) as u16;
+            let programmed = (next + missing).div_euclid(units_per_program) as u16;
+            self.store.blocks.update(block, |record| record.programmed = programmed);
             self.space.close_full(&mut self.store, die, stream);
         }
         self.space.opened.clear();
@@ -351,8 +352,8 @@ impl Ftl {
             // A block whose collection is in progress was chosen first, and counts as the oldest.
             let victim = self.collectors[die.index()].victim;
             let closed: Vec<BlockId> = victim.into_iter().chain(self.store.closed_blocks(die)).collect();
-            for (rank, block) in closed.iter().enumerate() {
-                self.store.blocks[block.index()].programmed = geometry.programs_per_block as u16;
+            for (rank, &block) in closed.iter().enumerate() {
+                self.store.blocks.update(block, |record| record.programmed = geometry.programs_per_block as u16);
                 let share = 1.0 - rank as f64 / closed.len() as f64;
                 self.store.first_program[block.index()] = -((how.age.0 as f64 * share) as i64);
             }
@@ -502,7 +503,6 @@ fn fill_block(
         }
     }
     let block = store.geometry.block_of(first);
-    let record = &mut store.blocks[block.index()];
-    record.valid = count as u16;
-    store.valid_by_mode[record.mode() as usize] += u64::from(count);
+    store.blocks.update(block, |record| record.valid = count as u16);
+    store.valid_by_mode[store.block(block).mode() as usize] += u64::from(count);
 }

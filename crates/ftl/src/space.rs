@@ -875,7 +875,7 @@ mod tests {
                 rig.step(steps[rng.below(steps.len() as u64) as usize], die, &mut model);
             }
             let open: Vec<OpenBlock> = rig.space.open_blocks().collect();
-            open.iter().for_each(|open| rig.store.blocks[open.block.index()].programmed = open.next_unit as u16);
+            open.iter().for_each(|open| rig.store.blocks.update(open.block, |record| record.programmed = open.next_unit as u16));
             let free = rig.space.free_blocks(die);
             rig.space.rebuild(&rig.store, &*rig.wear);
             assert_eq!((rig.space.free_blocks(die), rig.space.open_blocks().count()), (free, 0), "{setup:?}");
@@ -898,9 +898,9 @@ mod tests {
         store.open(BlockId(3), ModeId(0));
         store.open(BlockId(2), ModeId(0));
         space.rebuild(&store, &*wear);
-        store.blocks[3].programmed = 2;
+        store.blocks.update(BlockId(3), |record| record.programmed = 2);
         assert!(!space.go_on(&store, BlockId(3), 0), "it is full");
-        store.blocks[3].programmed = 1;
+        store.blocks.update(BlockId(3), |record| record.programmed = 1);
         assert!(space.go_on(&store, BlockId(3), 0));
         assert!(!space.go_on(&store, BlockId(2), 0), "the stream has a frontier");
         assert!(space.go_on(&store, BlockId(2), 1));

@@ -75,6 +75,8 @@ pub struct EventQueue<E> {
     base: u64,
     near: usize,
     far: BinaryHeap<Reverse<Far>>,
+    /// Bucket of the earliest far event; `u64::MAX` if there is none.
+    far_bucket: u64,
     inserted: u64,
 }
 
@@ -91,6 +93,7 @@ impl<E: Copy + Default> Default for EventQueue<E> {
             base: 0,
             near: 0,
             far: BinaryHeap::new(),
+            far_bucket: u64::MAX,
             inserted: 0,
         }
     }
@@ -164,6 +167,7 @@ impl<E: Copy + Default> EventQueue<E> {
     #[cold]
     fn insert_far(&mut self, index: u32, key: Key) {
         self.next = self.next.min(key);
+        self.far_bucket = self.far_bucket.min(key.0 >> BUCKET_SHIFT);
         self.far.push(Reverse(Far { key, node: index }));
     }
 
@@ -209,7 +213,7 @@ impl<E: Copy + Default> EventQueue<E> {
     fn take(&mut self) -> E {
         let index = self.first;
         let node = &mut self.nodes[index as usize];
-        let (event, next, bucket) = (node.event, node.next, node.time >> BUCKET_SHIFT);
+        let (event, next, bucket) = (node.event, node.next, self.next.0 >> BUCKET_SHIFT);
         node.next = self.free;
         self.free = index;
         self.near -= 1;
@@ -220,11 +224,9 @@ impl<E: Copy + Default> EventQueue<E> {
         if next == NONE {
             self.clear(slot);
         }
-        if bucket > self.base {
-            self.base = bucket;
-            if self.far.peek().is_some_and(|Reverse(far)| far.key.0 >> BUCKET_SHIFT < bucket + BUCKETS as u64) {
-                self.bring_near();
-            }
+        self.base = bucket;
+        if self.far_bucket - bucket < BUCKETS as u64 {
+            self.bring_near();
         }
         if next == NONE && self.near > 0 {
             self.first = self.heads[self.first_occupied()];
@@ -249,12 +251,14 @@ impl<E: Copy + Default> EventQueue<E> {
     #[cold]
     fn bring_near(&mut self) {
         while let Some(Reverse(far)) = self.far.peek().copied() {
-            if far.key.0 >> BUCKET_SHIFT >= self.base + BUCKETS as u64 {
-                break;
+            self.far_bucket = far.key.0 >> BUCKET_SHIFT;
+            if self.far_bucket >= self.base + BUCKETS as u64 {
+                return;
             }
             self.far.pop();
             self.link(far.node, far.key);
         }
+        self.far_bucket = u64::MAX;
     }
 
     /// Inserts a node into its bucket's list, in order.

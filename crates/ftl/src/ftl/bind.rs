@@ -106,8 +106,7 @@ impl Ftl {
         let old = if writer == Writer::Buffer { unit.prior } else { self.store.l2p.get(lpn.index()) };
         let superseded = match decode(old) {
             Mapped::At(old) => {
-                self.store.invalidate(old);
-                self.store.pin(old);
+                self.store.supersede(old);
                 old.0
             }
             Mapped::Nowhere | Mapped::Slot(_) => NO_PLACE,

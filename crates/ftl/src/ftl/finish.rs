@@ -89,9 +89,10 @@ impl Ftl {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(operation.first);
         let (program, units_per_program) = (geometry.program_of(unit), geometry.units_per_program);
-        let record = &mut self.store.blocks[block.index()];
-        assert_eq!(u32::from(record.programmed), program, "{block:?} is programmed out of order");
-        record.programmed += 1;
+        self.store.blocks.update(block, |record| {
+            assert_eq!(u32::from(record.programmed), program, "{block:?} is programmed out of order");
+            record.programmed += 1;
+        });
         out.journal.note(|| Record::Programmed { block, first: operation.first, count: units_per_program });
         let done = &mut self.programs[operation.die.index()];
         let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));

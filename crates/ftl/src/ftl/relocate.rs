@@ -306,8 +306,7 @@ impl Ftl {
     #[inline]
     pub(super) fn bind_moved(&mut self, die: DieId, from: Ppn, to: Ppn, now: SimTime, out: &mut Outbox) {
         let lpn = self.store.lpn_at(from);
-        self.store.invalidate(from);
-        self.store.pin(from);
+        self.store.supersede(from);
         match decode(self.store.l2p.get(lpn.index())) {
             Mapped::Slot(slot) => {
                 debug_assert_eq!(self.writes.units[slot].prior, encode(from));

@@ -377,7 +377,7 @@ impl Ftl {
                 self.store.p2l.set((first.0 + padding) as usize, PADDING);
             }
             let block = self.store.geometry.block_of(first);
-            self.store.blocks[block.index()].programmed += 1;
+            self.store.blocks.update(block, |record| record.programmed += 1);
             self.space.opened.clear();
             self.space.close_full(&mut self.store, die, stream);
         }

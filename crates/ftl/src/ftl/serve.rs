@@ -82,11 +82,11 @@ impl Ftl {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(ppn);
         let (die, page_type, program) = (geometry.die_of(block), geometry.page_type_of(unit), geometry.program_of(unit));
-        let record = &mut self.store.blocks[block.index()];
+        let record = self.store.block(block);
         if program >= u32::from(record.programmed) {
             return false;
         }
-        record.pin();
+        self.store.blocks.update(block, |record| record.pin());
         let mut mode = self.read_modes[usize::from(record.mode()) % 16];
         out.journal.note(|| Record::ReadResolved { command, lpn, source: ReadSource::Flash(ppn) });
         if self.needs.reads {
