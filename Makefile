@@ -7,12 +7,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# One process on each core; the tests of a file share what they set up.
+PYTEST := $(BIN)/pytest -n auto --dist loadfile
+
 # The engine is built again when any of these changed.
 ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test lint format bench lock clean tools
+.PHONY: help demo build check test lint format bench lock clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,9 +32,17 @@ demo: build ## Build, run one workload under two policies, write a report.
 
 build: $(VENV)/.stamp-engine $(VENV)/.stamp-papers ## Build the engine; install ssdlab and the experiments in .venv.
 
+# Modules of the drive's tests that take more than a few seconds.
+SLOW := combined conservation deadlines derive fuzz guests lifetime origins
+
+check: lint ## Lint and run the quick tests, those in Python only if the engine is built: the loop while writing.
+	cargo test --workspace --locked --lib --tests -- $(SLOW:%=--skip %::)
+	@if $(MAKE) --question $(VENV)/.stamp-engine $(VENV)/.stamp-papers 2>/dev/null; then $(PYTEST) -m "not slow"; \
+		else echo "make check: the engine has changed since it was built: \`make test\` runs the tests in Python"; fi
+
 test: $(VENV)/.stamp-dev build ## Run every test, in Rust and in Python.
 	cargo test --workspace --locked
-	$(BIN)/pytest
+	$(PYTEST)
 
 lint: $(VENV)/.stamp-dev $(VENV)/.stamp-papers ## Check format, style and types.
 	cargo fmt --all --check

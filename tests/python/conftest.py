@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import ssdlab
+from ssdlab.cli import app
 
 #: Reads and writes at depth 8, enough of them for a 99.9th percentile.
 JOB = """\
@@ -27,6 +29,9 @@ norandommap=1
 
 #: A job that runs until it is interrupted.
 LONG = "[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n"
+
+#: Longest wait for a process [s]: far more than any needs on a busy machine, for those that hang.
+PATIENCE = 300
 
 #: The installed command.
 SSDLAB = str(Path(sys.executable).with_name("ssdlab"))
@@ -57,23 +62,73 @@ def examples() -> Path:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Command:
-    """Runs `ssdlab ARGUMENTS` in an empty folder of its own."""
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs `ssdlab ARGUMENTS` in an empty folder of its own.
+
+    The command is called within the process of the tests, which saves its start. With `process`, or with options of
+    `subprocess.run`, it is a process of its own.
+    """
     folder = tmp_path / "here"
     folder.mkdir()
+    environment = {"NO_COLOR": "1", "COLUMNS": "140"}
 
-    def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: object, process: bool = False, **options: object) -> subprocess.CompletedProcess[str]:
+        words = [str(argument) for argument in arguments]
+        if not process and not options:
+            return within(words, folder, environment, monkeypatch)
         return subprocess.run(
-            [SSDLAB, *map(str, arguments)],
+            [SSDLAB, *words],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             cwd=folder,
-            env={**os.environ, "NO_COLOR": "1", "COLUMNS": "140"},
+            env={**os.environ, **environment},
             **options,
         )
 
     return call
+
+
+def within(
+    words: list[str], folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> subprocess.CompletedProcess[str]:
+    """Calls the command in a folder and returns its exit status and output."""
+    with monkeypatch.context() as patched:
+        patched.chdir(folder)
+        done = CliRunner().invoke(app, words, env=environment, prog_name="ssdlab")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(["ssdlab", *words], done.exit_code, done.stdout, done.stderr)
+
+
+def wait_for(condition: Callable[[], object], complaint: str) -> None:
+    """Waits until the condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, complaint
+        time.sleep(0.05)
+
+
+def wait_for_work(running: subprocess.Popen[str], seconds: float) -> None:
+    """Waits until a process has taken `seconds` more of processor time, so that a busy machine changes nothing."""
+
+    def taken() -> float:
+        fields = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    end = taken() + seconds
+    wait_for(lambda: running.poll() is not None or taken() >= end, f"{running.args}: it does nothing")
+
+
+def wait_until_heard(running: subprocess.Popen[str]) -> None:
+    """Waits until a process handles SIGTERM."""
+
+    def is_heard() -> bool:
+        lines = Path(f"/proc/{running.pid}/status").read_text().splitlines()
+        (caught,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
+        return bool(caught >> (signal.SIGTERM - 1) & 1)
+
+    wait_for(lambda: running.poll() is not None or is_heard(), f"{running.args}: it does not handle signals")
 
 
 @pytest.fixture
@@ -91,11 +146,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": tmp_path}
         running = subprocess.Popen(command, **{**pipes, **options})
         started.append(running)
-        for _ in range(600):
-            if lock is None or (lock.exists() and lock.read_text()):
-                return running
-            time.sleep(0.05)
-        raise AssertionError(f"{lock}: it did not appear")
+        if lock is not None:
+            wait_for(lambda: lock.exists() and lock.read_text(), f"{lock}: it did not appear")
+        return running
 
     yield call
     for running in started:

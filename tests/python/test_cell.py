@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import ssdlab
+from conftest import PATIENCE, wait_for_work
 from ssdlab import cell
 from ssdlab.cell import sweeps
 from ssdlab.cli import app
@@ -227,19 +225,14 @@ def test_a_cell_s_channel_varies_with_its_wear():
     assert found.soft[0].points[0].rber == pytest.approx(1.37e-3, rel=0.01)
 
 
-def test_ctrl_c_keeps_what_was_counted(tmp_path):
+def test_ctrl_c_keeps_what_was_counted(start, tmp_path):
     out = tmp_path / "code.json"
-    command = [sys.executable, "-m", "ssdlab", "cell", "code", "--code", "ldpc-256B/1KiB", "--rber", "0.005,0.024"]
-    running = subprocess.Popen(
-        [*command, "--frames", "100000000", "--out", out, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    options = ("--code", "ldpc-256B/1KiB", "--rber", "0.005,0.024", "--frames", "100000000", "--out", out, "--json")
     # The file is locked when the measurement begins: an interrupt before that ends the process without a result.
-    deadline = time.monotonic() + 60
-    while not (tmp_path / ".code.json.lock").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(2.5)
+    running = start("cell", "code", *options, lock=tmp_path / ".code.json.lock")
+    wait_for_work(running, 5.0)
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "partial" in stderr

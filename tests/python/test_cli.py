@@ -8,9 +8,9 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 
 import ssdlab
+from conftest import PATIENCE, SSDLAB, wait_for_work
 
 
 def test_help_names_every_command(cli):
@@ -124,9 +124,9 @@ def test_an_aged_drive_is_saved_and_loaded(cli, job, tmp_path):
 
 def test_ctrl_c_ends_a_run_cleanly_and_marks_it(start, tmp_path):
     running = start("run", "tiny", "LONG", "--json", "--out", "out", lock=tmp_path / ".out.lock")
-    time.sleep(1.5)
+    wait_for_work(running, 1.5)
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert "ending the run" in stderr
@@ -138,9 +138,9 @@ def test_ctrl_c_leaves_whole_files_with_what_was_measured(start, tmp_path):
     log, spans, history = (tmp_path / name for name in ("log.parquet", "spans.gz", "history.csv.zst"))
     options = ("--log-commands", log, "--timeline", spans, "--history", history)
     running = start("run", "tiny", "LONG", "--json", *options, lock=tmp_path / ".history.csv.zst.lock")
-    time.sleep(1.5)
+    wait_for_work(running, 1.5)
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, stderr
     done = json.loads(stdout)["commands"]["write"]
     assert ssdlab.read_commands(log).num_rows == done
@@ -184,5 +184,6 @@ def test_the_report_of_a_folder_is_written_again(cli, comparison, tmp_path):
 
 
 def test_the_module_is_the_command(cli):
-    as_module = subprocess.run([sys.executable, "-m", "ssdlab", "presets"], capture_output=True, text=True, check=True)
-    assert as_module.stdout == cli("presets").stdout
+    for command in ([SSDLAB], [sys.executable, "-m", "ssdlab"]):
+        done = subprocess.run([*command, "presets"], capture_output=True, text=True, check=True)
+        assert done.stdout == cli("presets").stdout

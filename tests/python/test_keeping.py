@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,11 @@ import typer
 
 import ssdlab
 import ssdlab_papers as papers
-from conftest import SSDLAB
+from conftest import PATIENCE, SSDLAB, wait_for_work
 from ssdlab.cli import keeping
 from ssdlab.cli.options import Targets
+
+pytestmark = pytest.mark.slow
 
 #: Commands that may be interrupted, each with a function that finds the status in its JSON document.
 LONG_COMMANDS = {
@@ -72,10 +73,10 @@ def test_what_cannot_be_put_in_place_is_kept(start, temporary, tmp_path, command
     out = tmp_path / "gone" / "my out"
     arguments, status = LONG_COMMANDS[command]
     running = start(*arguments, "--json", "--out", out, lock=tmp_path / "gone" / ".my out.lock")
-    time.sleep(1.5)
+    wait_for_work(running, 1.5)
     shutil.rmtree(tmp_path / "gone")
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 1
     assert status(json.loads(stdout)) == "partial"
     (kept,) = temporary.glob("ssdlab-*/my out")
@@ -177,9 +178,9 @@ def test_a_drive_that_cannot_be_saved_is_named_after_an_interruption(start, tmp_
     arguments, status = LONG_COMMANDS[command]
     options = {"preexec_fn": limit_files(1000), "lock": tmp_path / ".aged.lock"}
     running = start(*arguments, "--json", "--save", "aged", **options)
-    time.sleep(1.5)
+    wait_for_work(running, 1.5)
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert (running.returncode, status(json.loads(stdout))) == (1, "partial")
     assert NOT_SAVED in stderr
 
@@ -274,7 +275,7 @@ def test_results_are_written_although_showing_them_fails(cli, write, job, tmp_pa
     assert ssdlab.load_result(tmp_path / "one").status == "complete"
     # A terminal whose encoding lacks the characters of the table.
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    assert cli("run", "tiny", job, "--out", tmp_path / "two").returncode == 1
+    assert cli("run", "tiny", job, "--out", tmp_path / "two", process=True).returncode == 1
     assert ssdlab.load_result(tmp_path / "two").status == "complete"
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import ssdlab
+from conftest import PATIENCE, wait_for_work, wait_until_heard
 
 #: Two dies of 32 blocks, rated for 240 cycles; in the second half of the rating, an erase causes twice the wear.
 DRIVE = """\
@@ -122,12 +120,12 @@ def test_a_folder_is_written_and_nothing_else(cli, small, writes, tmp_path):
     assert again == known
 
 
-def test_ctrl_c_ends_a_life_cleanly(small, writes):
-    command = [sys.executable, "-m", "ssdlab", "lifetime", str(small), str(writes), "--wear-limit", "4000000", "--json"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
+def test_ctrl_c_ends_a_life_cleanly(start, small, writes):
+    running = start("lifetime", small, writes, "--wear-limit", "4000000", "--json")
+    wait_until_heard(running)
+    wait_for_work(running, 2.0)
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, stderr
     assert "Traceback" not in stderr
     report = json.loads(stdout)

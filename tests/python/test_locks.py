@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from conftest import LONG
+from conftest import LONG, PATIENCE
 from ssdlab import cell, locks
 
 
@@ -25,12 +25,12 @@ def test_the_second_of_two_runs_is_refused(cli, start, tmp_path, option):
     target = tmp_path / "target.csv"
     long = ("run", "tiny", tmp_path / "long.fio", "--json")
     first = start(*long, option, "../target.csv", lock=tmp_path / ".target.csv.lock", cwd=tmp_path / "here")
-    second = cli(*long, option, target, "--force")
+    second = cli(*long, option, target, "--force", process=True)
     assert (second.returncode, second.stdout) == (2, "")
     assert f"target.csv: in use by process {first.pid} on " in second.stderr
     assert "ssdlab run tiny" in second.stderr
     first.send_signal(signal.SIGINT)
-    assert first.communicate(timeout=60)[0]
+    assert first.communicate(timeout=PATIENCE)[0]
     assert first.returncode == 130
     assert target.exists()
     assert entries(tmp_path) == ["here", "long.fio", "target.csv"]
@@ -49,7 +49,7 @@ def test_every_command_that_takes_long_is_refused(cli, tmp_path, arguments):
     (tmp_path / "long.fio").write_text(LONG)
     command = [str(tmp_path / "long.fio") if word == "LONG" else word for word in arguments]
     with locks.locked(tmp_path / "target.json"):
-        done = cli(*command, "--out", tmp_path / "target.json")
+        done = cli(*command, "--out", tmp_path / "target.json", process=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"in use by process {os.getpid()} on " in done.stderr
     assert entries(tmp_path) == ["here", "long.fio"]
@@ -61,7 +61,7 @@ def test_a_killed_run_holds_nothing(cli, job, start, tmp_path):
     killed.kill()
     killed.communicate()
     assert lock.exists()
-    done = cli("run", "tiny", job, "--out", tmp_path / "out")
+    done = cli("run", "tiny", job, "--out", tmp_path / "out", process=True)
     assert done.returncode == 0, done.stderr
     assert entries(tmp_path) == ["here", "long.fio", "mixed.fio", "out"]
 

@@ -16,6 +16,8 @@ from ssdlab_papers.entry import Entry
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import KNOWN, MSR_VOLUMES, Load, Traces
 
+pytestmark = pytest.mark.slow
+
 
 def measured(**fields) -> Run:
     """A run with made-up numbers."""

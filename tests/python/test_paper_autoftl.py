@@ -10,6 +10,8 @@ from ssdlab_papers.autoftl.runs import ENTERPRISE, MOBILE, Case, Life, Replay, c
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Traces
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def download() -> Case:

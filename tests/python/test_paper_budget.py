@@ -13,6 +13,8 @@ from ssdlab_papers.budget.runs import BASELINE, CONTENDERS, Busy, Run
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Traces
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def load():

@@ -13,6 +13,8 @@ from ssdlab_papers.scaling import scale_to
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Traces
 
+pytestmark = pytest.mark.slow
+
 
 def measured(**fields) -> Run:
     """A run with made-up numbers."""

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import ssdlab
 import ssdlab_papers
+from conftest import PATIENCE
 from ssdlab import experiments
 from ssdlab.cli import app
 
@@ -86,7 +87,7 @@ def test_the_installed_experiments_are_found():
 
 def test_the_core_works_without_the_experiments():
     assert not {name for name, _ in imported(Path(ssdlab.__file__).parent) if name.split(".")[0] == "ssdlab_papers"}
-    done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert {"ssdlab.cli.paper", "ssdlab.experiments"} <= {*done.stdout.split()}
 

@@ -15,6 +15,8 @@ from ssdlab_papers.retention.runs import CODES, SPEED, Gain, Run, run, written_d
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.traces import Traces
 
+pytestmark = pytest.mark.slow
+
 WEEK = 7 * 86_400
 
 

@@ -9,6 +9,8 @@ import pytest
 import ssdlab_papers as papers
 from ssdlab import cell
 
+pytestmark = pytest.mark.slow
+
 #: Conditions at which cells are drawn one by one: step, cycles, age, and other fields.
 POINTS = (
     (0.20, 10_000, "0h", {}),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import time
 
 import pytest
 
-from conftest import SSDLAB
+from conftest import PATIENCE, wait_for_work, wait_until_heard
 from policy_drive import LOAD
 
 MINE = """\
@@ -74,14 +72,13 @@ def test_the_command_says_where_a_file_is_wrong(cli, job, tmp_path, text, name, 
     assert {path.name for path in (tmp_path / "here").iterdir()} <= {"mine.py", "__pycache__"}
 
 
-def test_ctrl_c_ends_the_command_with_what_was_measured(tmp_path):
+def test_ctrl_c_ends_the_command_with_what_was_measured(start, tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "long.fio").write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=10d\nnorandommap=1\n")
-    command = [SSDLAB, "run", "tiny", "long.fio", "--policy", "mine.py:Mine", "--json"]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    running = start("run", "tiny", "LONG", "--policy", "mine.py:Mine", "--json")
+    wait_until_heard(running)
+    wait_for_work(running, 2.5)
     running.send_signal(signal.SIGINT)
-    said, complaints = running.communicate(timeout=60)
+    said, complaints = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, complaints
     assert '"status": "partial"' in said
 

@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from conftest import PATIENCE, wait_for_work, wait_until_heard
 from ssdlab import cell
 from ssdlab.manifest import strangers
+
+pytestmark = pytest.mark.slow
 
 TERM, INT = signal.SIGTERM, signal.SIGINT
 
@@ -33,7 +36,7 @@ PARTIAL = {
 
 @pytest.fixture
 def begin(start, tmp_path):
-    """Starts `ssdlab ARGUMENTS` and waits until it is running.
+    """Starts `ssdlab ARGUMENTS` and waits until it is running, and has worked for `wait` seconds more.
 
     Returns a function that sends it signals and returns its exit status and output.
     """
@@ -43,14 +46,16 @@ def begin(start, tmp_path):
         written = next((arguments[at + 1] for at, word in enumerate(arguments) if word in ("--out", "--log-commands")), None)
         lock = None if written is None else tmp_path / f".{written}.lock"
         running = start(*arguments, lock=lock, prefix=prefix)
-        time.sleep(2 * wait if lock is None else wait)
+        if lock is None:
+            wait_until_heard(running)
+        wait_for_work(running, wait)
 
         def end(*signals: int, pause: float = 0.0) -> tuple[int, str, str]:
             for number in signals:
                 if running.poll() is None:
                     running.send_signal(number)
                 time.sleep(pause)
-            stdout, stderr = running.communicate(timeout=60)
+            stdout, stderr = running.communicate(timeout=PATIENCE)
             assert "Traceback" not in stderr
             return running.returncode, stdout, stderr
 
@@ -106,7 +111,7 @@ def test_a_second_ctrl_c_leaves_nothing_half_written(begin, tmp_path, first, pau
 
 
 def test_an_ignored_sigterm_stays_ignored(begin):
-    end = begin("run", "tiny", "LONG", "--json", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
+    end = begin("run", "tiny", "LONG", "--json", "--out", "out", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
     code, stdout, _ = end(TERM, INT, pause=0.5)
     assert (code, json.loads(stdout)["status"]) == (130, "partial")
 

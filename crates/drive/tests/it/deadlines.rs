@@ -73,18 +73,13 @@ enum Load {
     Mixed,
 }
 
-/// Runs a load for 8 s of simulated time under an auditor. Returns the auditor and the drive, or the violation that the
-/// auditor found.
-fn run(text: &str, kind: &str, load: Load) -> Result<(Auditor, Drive), String> {
-    audited(&description(text, kind), &description(text, kind), load)
-}
-
 fn description(text: &str, kind: &str) -> Description {
     let sets = [format!("policy.kind={kind}")];
     Description::read("deadlines.toml", text, &sets).unwrap_or_else(|problems| panic!("{kind}: {problems}"))
 }
 
-/// Like [`run`], but the auditor takes the retention limits from the description `limits`.
+/// Runs a load for 8 s of simulated time under an auditor, which takes the retention limits from the description
+/// `limits`. Returns the auditor and the drive, or the violation that the auditor found.
 fn audited(description: &Description, limits: &Description, load: Load) -> Result<(Auditor, Drive), String> {
     let mut drive = Drive::new(description, 1).expect("a small drive fits into memory");
     drive.adopt();
@@ -132,8 +127,9 @@ fn every_policy_keeps_every_deadline() {
     for kind in ftl::PolicyConfig::NAMES.iter().filter(|kind| **kind != "combine") {
         // If blocks hold pages of all modes, the shortest limit applies to all data.
         let text = if ["agcr", "queue_driven"].contains(kind) { DRIVE.replace("800ms", "3s") } else { DRIVE.to_owned() };
+        let drive = description(&text, kind);
         for load in [Load::Rest, Load::Writes, Load::Reads, Load::Mixed] {
-            let (auditor, drive) = run(&text, kind, load).unwrap_or_else(|why| panic!("{kind}, {load:?}: {why}"));
+            let (auditor, drive) = audited(&drive, &drive, load).unwrap_or_else(|why| panic!("{kind}, {load:?}: {why}"));
             assert_eq!(drive.ftl().retention_report().0, 0, "{kind}, {load:?}: misses");
             assert!(auditor.limited > 1000, "{kind}, {load:?}: only {} pages had a limit", auditor.limited);
             assert!(reprogrammed(&drive) > 500, "{kind}, {load:?}: only {} units were moved for theirs", reprogrammed(&drive));
@@ -184,9 +180,9 @@ fn every_combination_keeps_every_deadline() {
         r#"["agcr", "autoftl"]"#,
         r#"["ofwar", "agcr", "autoftl"]"#,
     ] {
-        let text = format!("{}\n[policy.combine]\nmembers = {members}\n", derived());
+        let drive = description(&format!("{}\n[policy.combine]\nmembers = {members}\n", derived()), "combine");
         for load in [Load::Rest, Load::Writes, Load::Mixed] {
-            let (auditor, drive) = run(&text, "combine", load).unwrap_or_else(|why| panic!("{members}, {load:?}: {why}"));
+            let (auditor, drive) = audited(&drive, &drive, load).unwrap_or_else(|why| panic!("{members}, {load:?}: {why}"));
             assert_eq!(drive.ftl().retention_report().0, 0, "{members}, {load:?}: misses");
             assert!(auditor.limited > 1000, "{members}, {load:?}: only {} pages had a limit", auditor.limited);
             assert!(reprogrammed(&drive) > 500, "{members}, {load:?}: only {} units were moved for theirs", reprogrammed(&drive));
