@@ -1,9 +1,13 @@
 //! Replay of a workload on a drive.
 
+mod backlog;
+mod running;
+
 use crate::drive::Drive;
+use backlog::Backlog;
 use kit::{Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
-use std::collections::VecDeque;
-use workload::{Job, Pacing, Request, Workload};
+use running::Running;
+use workload::{Pacing, Request, Workload};
 
 /// Number of requests fetched from a source at a time, and thus prefetched in the drive's map at a time.
 const BATCH: usize = 32;
@@ -36,92 +40,6 @@ pub struct Part {
     pub stop_after: Option<u64>,
 }
 
-/// A job being replayed.
-struct Running {
-    job: Job,
-    batch: Vec<Request>,
-    next: usize,
-    exhausted: bool,
-    /// Commands submitted and not completed.
-    in_flight: u32,
-    submitted: u64,
-    /// Bytes submitted, including those of skipped commands, which count towards the job's limit.
-    submitted_bytes: u64,
-    /// Recorded time of the last skipped command, from which recorded times are counted.
-    origin: SimTime,
-    started: Option<SimTime>,
-    last_submission: SimTime,
-    last_recorded: SimTime,
-    /// For a closed loop with think time: the instants at which the think times of completed commands end.
-    thinking: VecDeque<SimTime>,
-    measured: bool,
-    /// True for a closed loop without rate limit, think time, delay, ramp or runtime: each completion submits the next
-    /// request.
-    is_plain: bool,
-}
-
-impl Running {
-    fn new(job: Job) -> Running {
-        let clockless = job.think_time == Nanos::ZERO && job.submission_gap == Nanos::ZERO && job.bytes_per_second == 0;
-        let is_plain = clockless
-            && matches!(job.pacing, Pacing::Closed { .. })
-            && job.limits.runtime.is_none()
-            && job.ramp_time == Nanos::ZERO
-            && job.start_delay == Nanos::ZERO;
-        Running {
-            is_plain,
-            job,
-            batch: Vec::with_capacity(BATCH),
-            next: 0,
-            exhausted: false,
-            in_flight: 0,
-            submitted: 0,
-            submitted_bytes: 0,
-            origin: SimTime::ZERO,
-            started: None,
-            last_submission: SimTime::ZERO,
-            last_recorded: SimTime::ZERO,
-            thinking: VecDeque::new(),
-            measured: false,
-        }
-    }
-
-    /// Skips the first `count` commands of the job.
-    fn skip(&mut self, count: u64) -> Result<(), Problems> {
-        for _ in 0..count {
-            if self.next == self.batch.len() {
-                self.fetch()?;
-            }
-            let Some(request) = self.batch.get(self.next) else { break };
-            self.next += 1;
-            self.submitted_bytes += request.length.0;
-            self.origin = request.at;
-            self.last_recorded = request.at;
-            let limits = self.job.limits;
-            if limits.bytes.is_some_and(|most| self.submitted_bytes >= most) {
-                self.exhausted = true;
-                break;
-            }
-        }
-        self.job.limits.requests = self.job.limits.requests.map(|most| most.saturating_sub(count));
-        self.exhausted |= self.job.limits.requests == Some(0);
-        Ok(())
-    }
-
-    /// Fetches the next batch of requests. An empty batch marks the end of the source.
-    fn fetch(&mut self) -> Result<(), Problems> {
-        self.batch.clear();
-        self.next = 0;
-        self.job.source.fill(&mut self.batch, BATCH)?;
-        self.exhausted |= self.batch.is_empty();
-        Ok(())
-    }
-
-    fn has_ended(&self) -> bool {
-        self.exhausted && self.in_flight == 0
-    }
-}
-
 /// Replays the jobs of a workload.
 pub struct RunLoop {
     jobs: Vec<Running>,
@@ -137,51 +55,6 @@ pub struct RunLoop {
     completed: u64,
     backlog: Backlog,
     hints: Vec<Lpn>,
-}
-
-/// Detector of a growing backlog of an open loop: commands in flight, sampled at arrivals.
-#[derive(Clone, Debug, Default)]
-struct Backlog {
-    /// (time, in flight) at every `stride`-th arrival.
-    samples: Vec<(u64, u64)>,
-    stride: u64,
-    seen: u64,
-}
-
-impl Backlog {
-    fn note(&mut self, now: SimTime, in_flight: u64) {
-        self.stride = self.stride.max(1);
-        if self.seen.is_multiple_of(self.stride) {
-            self.samples.push((now.0, in_flight));
-            if self.samples.len() == 4096 {
-                let mut keep = false;
-                self.samples.retain(|_| {
-                    keep = !keep;
-                    keep
-                });
-                self.stride *= 2;
-            }
-        }
-        self.seen += 1;
-    }
-
-    /// Returns true if the backlog grows to the end of the run. The samples of the second half of the time are divided
-    /// into four parts: the mean must rise from each part to the next, by more than 20 % in total, and to more than 64
-    /// commands.
-    fn grows(&self) -> bool {
-        let Some((first, last)) = self.samples.first().zip(self.samples.last()) else { return false };
-        let half = first.0 + (last.0 - first.0) / 2;
-        let tail: Vec<u64> = self.samples.iter().filter(|(at, _)| *at >= half).map(|(_, n)| *n).collect();
-        if tail.len() < 16 {
-            return false;
-        }
-        let quarter = |index: usize| {
-            let part = &tail[index * tail.len() / 4..(index + 1) * tail.len() / 4];
-            part.iter().sum::<u64>() as f64 / part.len() as f64
-        };
-        let means = [quarter(0), quarter(1), quarter(2), quarter(3)];
-        means.windows(2).all(|pair| pair[1] > pair[0]) && means[3] > 1.2 * means[0] && means[3] > 64.0
-    }
 }
 
 impl RunLoop {
@@ -526,17 +399,6 @@ impl RunLoop {
             drive.hint(&self.hints, writes);
         }
         Ok(Some(self.jobs[index].batch[self.jobs[index].next]))
-    }
-}
-
-impl Running {
-    /// Returns the least time between the last submission and the next.
-    fn gap(&self) -> Nanos {
-        let by_bytes = match (self.job.bytes_per_second, self.next.checked_sub(1).and_then(|last| self.batch.get(last))) {
-            (0, _) | (_, None) => Nanos::ZERO,
-            (rate, Some(last)) => kit::Rate(rate).time_for(last.length),
-        };
-        self.job.submission_gap.max(by_bytes)
     }
 }
 

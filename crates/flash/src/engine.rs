@@ -1,9 +1,13 @@
 //! The flash as a state machine of operations on dies and channels.
 
+mod encoding;
+mod suspension;
+mod utilisation;
+
 use crate::channel::{Channel, Waiting};
 use crate::config::{FlashConfig, Suspension, TimeDistribution};
-use crate::counters::{Counters, Utilisation};
-use crate::die::{Die, NONE, Phase, Suspended};
+use crate::counters::Counters;
+use crate::die::{Die, NONE, Phase};
 use crate::encoder::Encoders;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
@@ -11,9 +15,11 @@ use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, Demand, DieId, Encoding, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Outbox,
-    ReadyDies, Reason, Record, Rng, Signals, SimTime, Work,
+    Cause, ChannelId, Demand, DieId, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Outbox, Reason,
+    Record, Rng, Signals, SimTime, Work,
 };
+
+pub use utilisation::Snapshot;
 
 /// State of an operation within the flash.
 #[derive(Clone, Debug)]
@@ -236,37 +242,6 @@ impl Flash {
         self.begin(slot, now, out);
     }
 
-    /// Sends units of a collection to the encoder and schedules [`Event::CollectionEncoded`] for the end of the
-    /// encoding. The die is free meanwhile.
-    pub fn encode(&mut self, encoding: &Encoding, now: SimTime, events: &mut Events) {
-        let at = self.encoders.accept(encoding.mode, encoding.units, now).unwrap_or(now);
-        events.push(at, Class::Done, Event::CollectionEncoded(encoding.die));
-    }
-
-    /// Handles the end of the encoding of the program that was pulled for a die.
-    pub fn encoded(&mut self, die_id: DieId, now: SimTime, ready: &mut ReadyDies) {
-        let die = &mut self.dies[die_id.index()];
-        let progress = &mut self.progress[die.pending_program as usize];
-        progress.ledger.charge(Cause::EccWait, now.since(progress.enqueued));
-        die.clock.read_into(&mut progress.reading, now);
-        die.encoded = true;
-        ready.mark(die_id);
-    }
-
-    /// Dispatches to a free die with a pending program. The die serves reads while the program is being encoded; an
-    /// encoded program starts before any read.
-    fn dispatch_awaited(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> Dispatch {
-        let die = &mut self.dies[die_id.index()];
-        if die.encoded {
-            let slot = std::mem::replace(&mut die.pending_program, NONE);
-            let progress = &mut self.progress[slot as usize];
-            die.clock.charge_since(&progress.reading, now, &mut progress.ledger);
-            self.begin(slot, now, out);
-            return Dispatch::Started;
-        }
-        if self.dispatch_waiting_read(die_id, false, now, out) { Dispatch::Started } else { Dispatch::Busy }
-    }
-
     /// Handles the end of a phase of a die's operation. An event with an old `generation` is ignored.
     pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
@@ -314,38 +289,6 @@ impl Flash {
         self.arm(channel_id, &mut out.events);
         let asked = waiting.since;
         self.granted(waiting.die, asked, waiting.hold, now, out);
-    }
-
-    /// Returns the shares of the time from `since` to `now` during which dies, channels and encoders were busy.
-    pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Utilisation {
-        let span = now.since(since.at).0.max(1) as f64;
-        let writing = |reading: &Reading| {
-            reading[Work::HostProgram as usize] + reading[Work::RelocationProgram as usize] + reading[Work::Erase as usize]
-        };
-        let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
-        let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
-        Utilisation {
-            channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy.0 - before) as f64 / span).collect(),
-            dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
-            writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
-            encoders: self
-                .encoders
-                .busy(now)
-                .iter()
-                .zip(&since.encoders)
-                .map(|(now, before)| (now - before) as f64 / span)
-                .collect(),
-        }
-    }
-
-    /// Returns the busy clocks at the instant `at`, as the start of a measurement of utilisation.
-    pub fn snapshot(&self, at: SimTime) -> Snapshot {
-        Snapshot {
-            at,
-            channels: self.channels.iter().map(|channel| channel.busy.0).collect(),
-            dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
-            encoders: self.encoders.busy(at),
-        }
     }
 
     /// Takes the oldest read from one of a die's lists and starts it.
@@ -475,27 +418,6 @@ impl Flash {
         note_transfer(die, die_id, "data out", now, now + hold, &mut out.journal);
     }
 
-    /// Transfers the suspend command, and suspends.
-    fn suspend_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
-        let suspend_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
-        let die = &mut self.dies[die_id.index()];
-        let remaining = die.array_end.since(now);
-        die.suspended = Some(Suspended { op: die.running, remaining, since: die.clock.read(now) });
-        die.phase = Phase::Suspending;
-        turn(die, Work::Held, now, &mut out.signals);
-        self.counters.suspensions += 1;
-        schedule(die, die_id, now + hold + suspend_time, &mut out.events);
-        note_transfer(die, die_id, "suspend", now, now + hold, &mut out.journal);
-    }
-
-    /// Transfers the resume command, and resumes.
-    fn resume_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
-        let resume_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.resume_time);
-        let die = &mut self.dies[die_id.index()];
-        schedule(die, die_id, now + hold + resume_time, &mut out.events);
-        note_transfer(die, die_id, "resume", now, now + hold, &mut out.journal);
-    }
-
     /// Completes the operation on a die.
     #[inline]
     fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
@@ -518,80 +440,6 @@ impl Flash {
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
         out.tray.done.push(slot);
         out.ready.mark(die_id);
-    }
-
-    /// Requests suspension of the operation in progress on a die for which a host read waits, if the configuration
-    /// allows it.
-    fn request_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
-        let Some(rule) = &self.suspension else { return };
-        let die = &mut self.dies[die_id.index()];
-        if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
-            return;
-        }
-        let progress = &mut self.progress[die.running as usize];
-        let allowed = match out.operations[die.running].kind {
-            OperationKind::Program => rule.program,
-            OperationKind::Erase | OperationKind::LazyErase => rule.erase,
-            OperationKind::Read | OperationKind::Copyback => false,
-        };
-        if !allowed || progress.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
-            return;
-        }
-        progress.suspensions += 1;
-        die.phase = Phase::SuspendRequested;
-        let hold = self.timing.suspend_command();
-        if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
-            self.suspend_granted(die_id, hold, now, out);
-        }
-    }
-
-    /// Resumes the suspended operation of a die for which no host read waits any more.
-    fn resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
-        let hold = self.timing.suspend_command();
-        let die = &mut self.dies[die_id.index()];
-        die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
-        die.phase = Phase::Resuming;
-        turn(die, Work::Held, now, &mut out.signals);
-        if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
-            self.resume_granted(die_id, hold, now, out);
-        }
-    }
-
-    fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
-        let die = &mut self.dies[die_id.index()];
-        let suspended = die.suspended.take().expect("only a suspended die resumes");
-        let ledger = &mut self.progress[suspended.op as usize].ledger;
-        die.clock.charge_since(&suspended.since, now, ledger);
-        die.array_end = now + suspended.remaining;
-        let work = out.operations[suspended.op].work();
-        turn(die, work, now, &mut out.signals);
-        self.array_begins(die_id, now, out);
-    }
-
-    /// Starts or continues the array phase. A host read that arrived before it may suspend it now.
-    fn array_begins(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
-        let die = &mut self.dies[die_id.index()];
-        die.phase = Phase::Array;
-        schedule(die, die_id, die.array_end, &mut out.events);
-        if die.host_reads.head != NONE {
-            self.request_suspension(die_id, now, out);
-        }
-    }
-}
-
-/// Busy clocks of dies, channels and encoders at one instant.
-#[derive(Clone, Debug, Default)]
-pub struct Snapshot {
-    at: SimTime,
-    channels: Vec<u64>,
-    dies: Vec<Reading>,
-    encoders: Vec<u64>,
-}
-
-impl Snapshot {
-    /// Excludes a span of length `off`, in which nothing was busy, from the measurement that starts at this snapshot.
-    pub fn exclude(&mut self, off: Nanos) {
-        self.at = self.at + off;
     }
 }
 

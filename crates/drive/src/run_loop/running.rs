@@ -1,0 +1,101 @@
+//! A job of a workload during its replay.
+
+use super::BATCH;
+use kit::{Nanos, Problems, SimTime};
+use std::collections::VecDeque;
+use workload::{Job, Pacing, Request};
+
+/// A job being replayed.
+pub(super) struct Running {
+    pub job: Job,
+    pub batch: Vec<Request>,
+    pub next: usize,
+    pub exhausted: bool,
+    /// Commands submitted and not completed.
+    pub in_flight: u32,
+    pub submitted: u64,
+    /// Bytes submitted, including those of skipped commands, which count towards the job's limit.
+    pub submitted_bytes: u64,
+    /// Recorded time of the last skipped command, from which recorded times are counted.
+    pub origin: SimTime,
+    pub started: Option<SimTime>,
+    pub last_submission: SimTime,
+    pub last_recorded: SimTime,
+    /// For a closed loop with think time: the instants at which the think times of completed commands end.
+    pub thinking: VecDeque<SimTime>,
+    pub measured: bool,
+    /// True for a closed loop without rate limit, think time, delay, ramp or runtime: each completion submits the next
+    /// request.
+    pub is_plain: bool,
+}
+
+impl Running {
+    pub fn new(job: Job) -> Running {
+        let clockless = job.think_time == Nanos::ZERO && job.submission_gap == Nanos::ZERO && job.bytes_per_second == 0;
+        let is_plain = clockless
+            && matches!(job.pacing, Pacing::Closed { .. })
+            && job.limits.runtime.is_none()
+            && job.ramp_time == Nanos::ZERO
+            && job.start_delay == Nanos::ZERO;
+        Running {
+            is_plain,
+            job,
+            batch: Vec::with_capacity(BATCH),
+            next: 0,
+            exhausted: false,
+            in_flight: 0,
+            submitted: 0,
+            submitted_bytes: 0,
+            origin: SimTime::ZERO,
+            started: None,
+            last_submission: SimTime::ZERO,
+            last_recorded: SimTime::ZERO,
+            thinking: VecDeque::new(),
+            measured: false,
+        }
+    }
+
+    /// Skips the first `count` commands of the job.
+    pub fn skip(&mut self, count: u64) -> Result<(), Problems> {
+        for _ in 0..count {
+            if self.next == self.batch.len() {
+                self.fetch()?;
+            }
+            let Some(request) = self.batch.get(self.next) else { break };
+            self.next += 1;
+            self.submitted_bytes += request.length.0;
+            self.origin = request.at;
+            self.last_recorded = request.at;
+            let limits = self.job.limits;
+            if limits.bytes.is_some_and(|most| self.submitted_bytes >= most) {
+                self.exhausted = true;
+                break;
+            }
+        }
+        self.job.limits.requests = self.job.limits.requests.map(|most| most.saturating_sub(count));
+        self.exhausted |= self.job.limits.requests == Some(0);
+        Ok(())
+    }
+
+    /// Fetches the next batch of requests. An empty batch marks the end of the source.
+    pub fn fetch(&mut self) -> Result<(), Problems> {
+        self.batch.clear();
+        self.next = 0;
+        self.job.source.fill(&mut self.batch, BATCH)?;
+        self.exhausted |= self.batch.is_empty();
+        Ok(())
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.exhausted && self.in_flight == 0
+    }
+
+    /// Returns the least time between the last submission and the next.
+    pub fn gap(&self) -> Nanos {
+        let by_bytes = match (self.job.bytes_per_second, self.next.checked_sub(1).and_then(|last| self.batch.get(last))) {
+            (0, _) | (_, None) => Nanos::ZERO,
+            (rate, Some(last)) => kit::Rate(rate).time_for(last.length),
+        };
+        self.job.submission_gap.max(by_bytes)
+    }
+}

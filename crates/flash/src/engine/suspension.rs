@@ -1,0 +1,87 @@
+//! Suspension of programs and erases by host reads, and their resumption.
+
+use super::{Flash, note_transfer, schedule, turn};
+use crate::die::{NONE, Phase, Suspended};
+use crate::scheduler::BusPhase;
+use kit::{DieId, Nanos, OperationKind, Outbox, SimTime, Work};
+
+impl Flash {
+    /// Transfers the suspend command, and suspends.
+    pub(super) fn suspend_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let suspend_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
+        let die = &mut self.dies[die_id.index()];
+        let remaining = die.array_end.since(now);
+        die.suspended = Some(Suspended { op: die.running, remaining, since: die.clock.read(now) });
+        die.phase = Phase::Suspending;
+        turn(die, Work::Held, now, &mut out.signals);
+        self.counters.suspensions += 1;
+        schedule(die, die_id, now + hold + suspend_time, &mut out.events);
+        note_transfer(die, die_id, "suspend", now, now + hold, &mut out.journal);
+    }
+
+    /// Transfers the resume command, and resumes.
+    pub(super) fn resume_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        let resume_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.resume_time);
+        let die = &mut self.dies[die_id.index()];
+        schedule(die, die_id, now + hold + resume_time, &mut out.events);
+        note_transfer(die, die_id, "resume", now, now + hold, &mut out.journal);
+    }
+
+    /// Requests suspension of the operation in progress on a die for which a host read waits, if the configuration
+    /// allows it.
+    pub(super) fn request_suspension(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let Some(rule) = &self.suspension else { return };
+        let die = &mut self.dies[die_id.index()];
+        if die.phase != Phase::Array || die.suspended.is_some() || out.signals.hold {
+            return;
+        }
+        let progress = &mut self.progress[die.running as usize];
+        let allowed = match out.operations[die.running].kind {
+            OperationKind::Program => rule.program,
+            OperationKind::Erase | OperationKind::LazyErase => rule.erase,
+            OperationKind::Read | OperationKind::Copyback => false,
+        };
+        if !allowed || progress.suspensions >= rule.most || die.array_end.since(now) < rule.least_remaining {
+            return;
+        }
+        progress.suspensions += 1;
+        die.phase = Phase::SuspendRequested;
+        let hold = self.timing.suspend_command();
+        if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
+            self.suspend_granted(die_id, hold, now, out);
+        }
+    }
+
+    /// Resumes the suspended operation of a die for which no host read waits any more.
+    pub(super) fn resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let hold = self.timing.suspend_command();
+        let die = &mut self.dies[die_id.index()];
+        die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;
+        die.phase = Phase::Resuming;
+        turn(die, Work::Held, now, &mut out.signals);
+        if self.acquire_channel(die_id, BusPhase::Command, hold, now, &mut out.events) {
+            self.resume_granted(die_id, hold, now, out);
+        }
+    }
+
+    pub(super) fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        let suspended = die.suspended.take().expect("only a suspended die resumes");
+        let ledger = &mut self.progress[suspended.op as usize].ledger;
+        die.clock.charge_since(&suspended.since, now, ledger);
+        die.array_end = now + suspended.remaining;
+        let work = out.operations[suspended.op].work();
+        turn(die, work, now, &mut out.signals);
+        self.array_begins(die_id, now, out);
+    }
+
+    /// Starts or continues the array phase. A host read that arrived before it may suspend it now.
+    pub(super) fn array_begins(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        die.phase = Phase::Array;
+        schedule(die, die_id, die.array_end, &mut out.events);
+        if die.host_reads.head != NONE {
+            self.request_suspension(die_id, now, out);
+        }
+    }
+}

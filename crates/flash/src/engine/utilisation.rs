@@ -1,0 +1,56 @@
+//! Utilisation of dies, channels and encoders between two instants.
+
+use super::Flash;
+use crate::counters::Utilisation;
+use kit::clock::Reading;
+use kit::{Nanos, SimTime, Work};
+
+impl Flash {
+    /// Returns the shares of the time from `since` to `now` during which dies, channels and encoders were busy.
+    pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Utilisation {
+        let span = now.since(since.at).0.max(1) as f64;
+        let writing = |reading: &Reading| {
+            reading[Work::HostProgram as usize] + reading[Work::RelocationProgram as usize] + reading[Work::Erase as usize]
+        };
+        let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
+        let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
+        Utilisation {
+            channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy.0 - before) as f64 / span).collect(),
+            dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
+            writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
+            encoders: self
+                .encoders
+                .busy(now)
+                .iter()
+                .zip(&since.encoders)
+                .map(|(now, before)| (now - before) as f64 / span)
+                .collect(),
+        }
+    }
+
+    /// Returns the busy clocks at the instant `at`, as the start of a measurement of utilisation.
+    pub fn snapshot(&self, at: SimTime) -> Snapshot {
+        Snapshot {
+            at,
+            channels: self.channels.iter().map(|channel| channel.busy.0).collect(),
+            dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
+            encoders: self.encoders.busy(at),
+        }
+    }
+}
+
+/// Busy clocks of dies, channels and encoders at one instant.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    at: SimTime,
+    channels: Vec<u64>,
+    dies: Vec<Reading>,
+    encoders: Vec<u64>,
+}
+
+impl Snapshot {
+    /// Excludes a span of length `off`, in which nothing was busy, from the measurement that starts at this snapshot.
+    pub fn exclude(&mut self, off: Nanos) {
+        self.at = self.at + off;
+    }
+}
