@@ -1,4 +1,4 @@
-//! Encoding: collections whose units are encoded before their program is pulled, and programs that wait for the encoder.
+//! Encoding: collections whose units are encoded before their program is pulled, and programs that wait for their code.
 
 use super::{Dispatch, Flash};
 use crate::die::NONE;
