@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::config::tests::example;
+use crate::counters::Utilisation;
 use crate::interface::Phases;
 use crate::modes::EncoderConfig;
 use crate::per_page_type::PerPageType;
 use crate::scheduler::SchedulerConfig;
-use kit::{CommandId, Rate, TransferRate, UNIT_BYTES};
+use kit::{CommandId, Encoding, Rate, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
 mod loads;
