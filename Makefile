@@ -58,7 +58,7 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	$(BIN)/ruff format python tests/python bench papers examples tools conftest.py
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
-	$(PYTHON) bench/run.py
+	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock

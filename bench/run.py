@@ -1,9 +1,10 @@
 """Measures the fixed scenarios, each in a process of its own, and appends one line to the history.
 
-    python bench/run.py [SCENARIO ...] [--runs N]
+    python bench/run.py [SCENARIO ...] [--runs N] [--floor DIR]
 
 The figure of a scenario is the median of its runs. A line of the history names the machine and the commit; the hash of
-a scenario's result must be the same on every machine.
+a scenario's result must be the same on every machine. With `--floor`, the engine runs in turns with the prototype in a
+folder, and the ratio of their best rates is added.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import floor
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "bench" / "history.jsonl"
@@ -82,9 +85,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenario", nargs="*", help="which ones; all when none is named")
     parser.add_argument("--runs", type=int, default=3, help="runs of each scenario, of which the median counts")
+    parser.add_argument("--floor", type=Path, help="folder of the prototype to compare with")
     options = parser.parse_args()
     subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "-p", "bench"], cwd=ROOT, check=True)
-    program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "bench"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    program = target / "release" / "bench"
     names = options.scenario or subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
     results = []
     print(f"{'scenario':<20} {'commands/s':>12} {'least':>10} {'flash ops/s':>12} {'set-up s':>9} {'MiB':>7} {'WAF':>6}")
@@ -100,6 +105,10 @@ def main() -> None:
             flush=True,
         )
     entry = {"commit": commit(), "processor": processor(), "cores": os.cpu_count(), "results": results}
+    if options.floor:
+        entry["floor"] = floor.compare(options.floor, target / "floor", program, options.runs)
+        for line in entry["floor"]:
+            print("{scenario:<20} floor {floor:,.0f}/s, engine {engine:,.0f}/s: {ratio} times slower".format(**line))
     with HISTORY.open("a") as history:
         history.write(json.dumps(entry) + "\n")
 

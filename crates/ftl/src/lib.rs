@@ -3,7 +3,7 @@
 //!
 //! [`Ftl`] is one stage of the drive. It receives host commands one mapping unit at a time. Reads are answered with
 //! flash operations, which are pushed to the flash stage. Programs and erases are *pulled*: the router calls
-//! [`Ftl::next`] for an idle die, and only then are block, page and mode bound. The map entry of data that goes to
+//! [`Ftl::pull`] for an idle die, and only then are block, page and mode bound. The map entry of data that goes to
 //! flash changes at that instant, not when the program completes. A relocation tests again at that instant whether its
 //! data is still valid. A block is erased only when it holds no valid unit and no pin.
 
