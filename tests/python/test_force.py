@@ -17,6 +17,8 @@ from ssdlab.manifest import strangers
 from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.page import save as save_page
 
+pytestmark = pytest.mark.slow
+
 RESULT = ["drive.toml", "latency.parquet", "manifest.json", "report.html", "summary.json", "timeline.parquet", "workload.toml"]
 ROOT = Path(__file__).parents[2]
 

@@ -12,6 +12,8 @@ import pytest
 import ssdlab
 from conftest import PATIENCE, wait_for_work, wait_until_heard
 
+pytestmark = pytest.mark.slow
+
 #: Two dies of 32 blocks, rated for 240 cycles; in the second half of the rating, an erase causes twice the wear.
 DRIVE = """\
 base = "tiny"

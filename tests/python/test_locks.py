@@ -15,6 +15,8 @@ import ssdlab
 from conftest import LONG, PATIENCE
 from ssdlab import cell, locks
 
+pytestmark = pytest.mark.slow
+
 
 def entries(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())

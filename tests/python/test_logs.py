@@ -17,6 +17,8 @@ import ssdlab
 from conftest import JOB, SSDLAB
 from ssdlab.cli import progress
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = ["time_ns", "event", "die", "place", "mode", "reason", "job"]
 
 

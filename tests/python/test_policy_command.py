@@ -10,6 +10,8 @@ import pytest
 from conftest import PATIENCE, wait_for_work, wait_until_heard
 from policy_drive import LOAD
 
+pytestmark = pytest.mark.slow
+
 MINE = """\
 import ssdlab
 
