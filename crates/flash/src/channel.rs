@@ -8,15 +8,8 @@ pub(crate) struct Waiting {
     pub die: DieId,
     pub since: SimTime,
     pub hold: Nanos,
-    rank: u8,
-}
-
-impl Waiting {
-    /// Returns the request of a die that needs the channel for `hold`. Lower ranks are served first.
-    #[inline]
-    pub fn new(die: DieId, since: SimTime, hold: Nanos, rank: u8) -> Waiting {
-        Waiting { die, since, hold, rank }
-    }
+    /// Lower ranks are served first.
+    pub rank: u8,
 }
 
 /// A channel and the dies that wait for it, in the order of their requests.
@@ -107,7 +100,7 @@ mod tests {
         match step {
             Step::Wait(rank) => {
                 let (since, hold) = (SimTime(u64::from(number) + 100), Nanos(u64::from(number) + 200));
-                channel.wait(Waiting::new(DieId(number), since, hold, rank));
+                channel.wait(Waiting { die: DieId(number), since, hold, rank });
                 model.push((rank, number));
             }
             Step::Withdraw(place) => {
@@ -144,7 +137,7 @@ mod tests {
         let mut channel = Channel::default();
         channel.take(SimTime(5), Nanos(10));
         assert_eq!((channel.free_at(), channel.is_free(SimTime(14)), channel.is_free(SimTime(15))), (SimTime(15), false, true));
-        channel.wait(Waiting::new(DieId(1), SimTime(15), Nanos(1), 0));
+        channel.wait(Waiting { die: DieId(1), since: SimTime(15), hold: Nanos(1), rank: 0 });
         assert!(!channel.is_free(SimTime(15)), "a die waits");
         channel.withdraw(DieId(1));
         channel.take(SimTime(15), Nanos(3));

@@ -317,7 +317,8 @@ impl Flash {
         if is_free {
             channel.take(now, hold);
         } else {
-            self.wait_for_channel(channel_id, Waiting::new(die_id, now, hold, self.bus_ranks[phase as usize]), events);
+            let waiting = Waiting { die: die_id, since: now, hold, rank: self.bus_ranks[phase as usize] };
+            self.wait_for_channel(channel_id, waiting, events);
         }
         is_free
     }

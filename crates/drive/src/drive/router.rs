@@ -33,7 +33,7 @@ impl Drive {
         }
     }
 
-    // Inlined into the event loop: the only other caller is the wait for rest.
+    // Inlined into the event loop; the time without power is the only other caller.
     #[inline(always)]
     pub(super) fn handle(&mut self, event: Event) {
         match event {
