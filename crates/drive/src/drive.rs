@@ -155,7 +155,7 @@ impl Drive {
     ///
     /// # Panics
     /// If the range is not in the drive, or empty where the command needs one.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, command: HostCommand, at: SimTime) -> CommandId {
         assert!(at >= self.now, "a command cannot arrive in the past");
         let in_range = command.offset.0 + command.length.0 <= self.user_bytes && command.length.0 > 0;

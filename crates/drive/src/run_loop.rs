@@ -355,7 +355,7 @@ impl RunLoop {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit_one(&mut self, index: usize, request: &Request, at: SimTime, drive: &mut Drive) {
         let running = &mut self.jobs[index];
         running.next += 1;

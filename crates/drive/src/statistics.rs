@@ -76,7 +76,7 @@ impl Default for Timeline {
 
 impl Timeline {
     /// Returns the row of an instant, and true if the row is new.
-    #[inline]
+    #[inline(always)]
     fn row(&mut self, at: SimTime) -> (&mut TimelineRow, bool) {
         let mut index = (at.since(self.start).0 >> self.shift) as usize;
         while index >= ROWS {

@@ -114,6 +114,7 @@ impl Flash {
     }
 
     /// Queues a read at its die.
+    #[inline(always)]
     pub fn push_read(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         let Operation { die: die_id, kind, reason, .. } = out.operations[slot];
         debug_assert_eq!(kind, OperationKind::Read);
@@ -216,11 +217,12 @@ impl Flash {
         self.begin(slot, now, out);
     }
 
-    /// Handles the end of a phase of a die's operation. An event with an old `generation` is ignored.
-    pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) {
+    /// Handles the end of a phase of a die's operation. Returns the slot of the operation if that was its last phase. An
+    /// event with an old `generation` is ignored.
+    pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let die = &mut self.dies[die_id.index()];
         if die.generation != generation {
-            return;
+            return None;
         }
         let slot = die.running;
         match die.phase {
@@ -234,10 +236,10 @@ impl Flash {
             Phase::SuspendRequested => {
                 // The array finished before its suspend command got the channel.
                 self.channels[die.channel as usize].withdraw(die_id);
-                self.finish(die_id, now, out);
+                return Some(self.finish(die_id, now, out));
             }
             Phase::Loading => self.array_begins(die_id, now, out),
-            Phase::Array | Phase::Data => self.finish(die_id, now, out),
+            Phase::Array | Phase::Data => return Some(self.finish(die_id, now, out)),
             Phase::Suspending => {
                 die.running = NONE;
                 die.phase = Phase::Rest;
@@ -246,6 +248,7 @@ impl Flash {
             Phase::Resuming => self.resumed(die_id, now, out),
             Phase::Rest | Phase::Command => unreachable!("a die in {:?} expects no event", die.phase),
         }
+        None
     }
 
     /// Handles the wake-up of a channel: grants the channel to the next die that waits for it.
@@ -356,7 +359,7 @@ impl Flash {
     }
 
     /// Transfers the command of an operation, and a program's data; the array phase follows.
-    #[inline]
+    #[inline(always)]
     fn command_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let operation = &out.operations[die.running];
@@ -383,7 +386,7 @@ impl Flash {
     }
 
     /// Transfers the data of a read, which ends the read.
-    #[inline]
+    #[inline(always)]
     fn data_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let ledger = &mut self.progress[die.running as usize].ledger;
@@ -393,9 +396,9 @@ impl Flash {
         note_transfer(die, die_id, "data out", now, now + hold, &mut out.journal);
     }
 
-    /// Completes the operation on a die.
-    #[inline]
-    fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+    /// Completes the operation on a die; returns its slot.
+    #[inline(always)]
+    fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> u32 {
         let die = &mut self.dies[die_id.index()];
         let slot = die.running;
         die.running = NONE;
@@ -413,8 +416,8 @@ impl Flash {
         out.history.note(|| Entry::operation(now, EntryKind::Ended(operation.kind), operation));
         let (name, reason) = (operation.kind.name(), operation.reason);
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
-        out.tray.done.push(slot);
         out.ready.mark(die_id);
+        slot
     }
 }
 

@@ -13,7 +13,7 @@
 
 use crate::config::FlashConfig;
 use crate::interface::Phases;
-use kit::{Bytes, Nanos, Operation, OperationKind, UNIT_BYTES};
+use kit::{Bytes, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
 
 /// All durations of operations, computed once.
 #[derive(Clone, Debug)]
@@ -28,13 +28,35 @@ pub struct Timing {
     /// Transfer time of `n` mapping units, each sum rounded up once.
     transfer: Vec<Nanos>,
     /// Transfer time of `n` mapping units of a read, by read mode, which may transfer the data more than once.
-    read_transfer: Vec<Vec<Nanos>>,
+    read_transfer: ByMode,
     /// Sensing time by read mode and page type.
-    read: Vec<Vec<Nanos>>,
+    read: ByMode,
     /// Program time by write mode and page type.
-    program: Vec<Vec<Nanos>>,
+    program: ByMode,
     erase: Vec<Nanos>,
     lazy_erase: Nanos,
+}
+
+/// Times by mode and a second index, in one piece.
+#[derive(Clone, Debug)]
+struct ByMode {
+    /// Number of times of a mode.
+    width: usize,
+    times: Vec<Nanos>,
+}
+
+impl ByMode {
+    /// Returns the table of `time(mode, index)` for each of the modes and `width` indices.
+    fn of<M>(modes: &[M], width: usize, time: impl Fn(&M, usize) -> Nanos) -> ByMode {
+        let times = modes.iter().flat_map(|mode| (0..width).map(|index| time(mode, index)).collect::<Vec<_>>()).collect();
+        ByMode { width, times }
+    }
+
+    #[inline]
+    fn get(&self, mode: ModeId, index: usize) -> Nanos {
+        debug_assert!(index < self.width, "{index} is not below {}", self.width);
+        self.times[mode.index() * self.width + index]
+    }
 }
 
 fn scaled(time: Nanos, scale: f64) -> Nanos {
@@ -47,14 +69,15 @@ impl Timing {
     pub fn new(config: &FlashConfig, most_units: u32) -> Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
         let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
-        let page_types = config.cell.bits();
+        let page_types = config.cell.bits() as usize;
+        let unit_counts = most_units as usize + 1;
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
         let read_modes: Vec<(f64, u32)> = match &config.read_modes[..] {
             [] => vec![(1.0, 1)],
             modes => modes.iter().map(|mode| (mode.sense_scale, mode.transfers)).collect(),
         };
-        let transfer = |units: u64, times: u64| config.transfer_rate.time_for(Bytes(units * UNIT_BYTES * times));
+        let transfer = |units: usize, times: u32| config.transfer_rate.time_for(Bytes(units as u64 * UNIT_BYTES * u64::from(times)));
         Timing {
             read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,
@@ -63,20 +86,12 @@ impl Timing {
             suspend_command: p.t_cs + cycles(3),
             next_plane_command: p.t_dbsy + cycles(6),
             next_plane_data: p.t_ccs,
-            transfer: (0..=u64::from(most_units)).map(|units| transfer(units, 1)).collect(),
-            read_transfer: read_modes
-                .iter()
-                .map(|(_, times)| (0..=u64::from(most_units)).map(|units| transfer(units, u64::from(*times))).collect())
-                .collect(),
-            read: read_modes
-                .iter()
-                .map(|(scale, _)| (0..page_types).map(|page_type| scaled(config.read_time.of(page_type), *scale)).collect())
-                .collect(),
-            program: config
-                .write_modes
-                .iter()
-                .map(|mode| (0..page_types).map(|t| scaled(config.program_time.of(t), mode.program_scale)).collect())
-                .collect(),
+            transfer: (0..unit_counts).map(|units| transfer(units, 1)).collect(),
+            read_transfer: ByMode::of(&read_modes, unit_counts, |(_, times), units| transfer(units, *times)),
+            read: ByMode::of(&read_modes, page_types, |(scale, _), t| scaled(config.read_time.of(t as u32), *scale)),
+            program: ByMode::of(&config.write_modes, page_types, |mode, t| {
+                scaled(config.program_time.of(t as u32), mode.program_scale)
+            }),
             erase: erase_scales.iter().map(|scale| scaled(config.erase_time, *scale)).collect(),
             lazy_erase: config.lazy_erase_time.unwrap_or(Nanos(config.erase_time.0 / 5)).max(Nanos(1)),
         }
@@ -102,9 +117,9 @@ impl Timing {
         let units = operation.units as usize;
         match operation.kind {
             OperationKind::Read if operation.pages > 1 => Nanos(
-                self.read_transfer[operation.mode.index()][units].0 + u64::from(operation.pages - 1) * self.next_plane_data.0,
+                self.read_transfer.get(operation.mode, units).0 + u64::from(operation.pages - 1) * self.next_plane_data.0,
             ),
-            OperationKind::Read => self.read_transfer[operation.mode.index()][units],
+            OperationKind::Read => self.read_transfer.get(operation.mode, units),
             OperationKind::Program => self.transfer[units],
             OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => Nanos::ZERO,
         }
@@ -115,11 +130,11 @@ impl Timing {
     pub fn array(&self, operation: &Operation) -> Nanos {
         let page_type = operation.page_type as usize;
         match operation.kind {
-            OperationKind::Read => self.read[operation.mode.index()][page_type],
-            OperationKind::Program => self.program[operation.mode.index()][page_type],
+            OperationKind::Read => self.read.get(operation.mode, page_type),
+            OperationKind::Program => self.program.get(operation.mode, page_type),
             OperationKind::Erase => self.erase[operation.mode.index()],
             OperationKind::LazyErase => self.lazy_erase,
-            OperationKind::Copyback => self.read[0][page_type] + self.program[operation.mode.index()][page_type],
+            OperationKind::Copyback => self.read.get(ModeId(0), page_type) + self.program.get(operation.mode, page_type),
         }
     }
 
@@ -133,7 +148,6 @@ impl Timing {
 mod tests {
     use super::*;
     use crate::config::tests::example;
-    use kit::ModeId;
 
     #[test]
     fn nv_ddr2_sums_are_those_of_the_data_sheet_set() {

@@ -97,10 +97,12 @@ impl Collector {
         self.wanted.len()
     }
 
-    /// Returns true if there is no victim, no request, and no background collection.
+    /// Returns true if the collection may have an operation for the die: it has a victim, a request, or collects in the
+    /// background. A collection for space goes on only if `for_space` is true.
     #[inline]
-    pub fn is_at_rest(&self) -> bool {
-        self.victim.is_none() && self.wanted.is_empty() && !self.urgent && !self.in_background
+    pub fn may_go_on(&self, for_space: bool) -> bool {
+        let empties_victim = self.victim.is_some() && (for_space || self.reason != Reason::Gc);
+        empties_victim || !self.wanted.is_empty() || self.urgent || self.in_background
     }
 
     /// Returns true if a waiting request is urgent (its retention limit is near).

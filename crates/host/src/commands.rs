@@ -147,10 +147,10 @@ pub struct UnitRange {
     pub first: Lpn,
     /// Number of units.
     pub count: u32,
-    /// True if the range covers the whole first unit.
-    whole_first: bool,
-    /// True if the range covers the whole last unit.
-    whole_last: bool,
+    /// True if the range begins at the beginning of the first unit.
+    begins_aligned: bool,
+    /// True if the range ends at the end of the last unit.
+    ends_aligned: bool,
 }
 
 impl UnitRange {
@@ -160,18 +160,16 @@ impl UnitRange {
         let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
         let first = start / UNIT_BYTES;
         let last = end.div_ceil(UNIT_BYTES);
-        let aligned = (start % UNIT_BYTES == 0, end % UNIT_BYTES == 0);
-        let single = last - first == 1;
         UnitRange {
             first: Lpn(u32::try_from(first).expect("validated: an address in the drive")),
             count: u32::try_from(last - first).expect("validated: a length in the drive"),
-            whole_first: aligned.0 && (!single || aligned.1),
-            whole_last: aligned.1 && (!single || aligned.0),
+            begins_aligned: start.is_multiple_of(UNIT_BYTES),
+            ends_aligned: end.is_multiple_of(UNIT_BYTES),
         }
     }
 
     fn is_whole(&self, index: u32) -> bool {
-        (index > 0 || self.whole_first) && (index + 1 < self.count || self.whole_last)
+        (index > 0 || self.begins_aligned) && (index + 1 < self.count || self.ends_aligned)
     }
 
     /// Returns the unit at position `index` of the range of a write; `buffered` is its number in the write buffer.
@@ -183,11 +181,11 @@ impl UnitRange {
 
     /// Returns the units that are covered completely, those that a trim deallocates: the first one and their number.
     pub fn inner(&self) -> (Lpn, u32) {
-        if self.count == 0 || self.count == 1 && !self.whole_first {
+        if self.count == 0 || self.count == 1 && !self.is_whole(0) {
             return (self.first, 0);
         }
-        let skip = u32::from(!self.whole_first);
-        (Lpn(self.first.0 + skip), self.count - skip - u32::from(!self.whole_last))
+        let skip = u32::from(!self.begins_aligned);
+        (Lpn(self.first.0 + skip), self.count - skip - u32::from(!self.ends_aligned))
     }
 }
 

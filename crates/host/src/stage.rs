@@ -62,7 +62,7 @@ impl Host {
     }
 
     /// Enters a command that arrives `at`. It is counted in the statistics if `recorded` is true.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, command: HostCommand, at: SimTime, recorded: bool, now: SimTime, events: &mut Events) -> CommandId {
         let id = self.commands.submit(command, at, recorded);
         if at == now {
@@ -192,7 +192,7 @@ impl Host {
 
     /// Sends the data of a part that is ready, if it has any, over the link to the host. Returns true if that was the
     /// last part of its command, and is with the host at once.
-    #[inline]
+    #[inline(always)]
     pub fn part_ready(&mut self, command: CommandId, units: u32, ledger: &Ledger, now: SimTime, events: &mut Events) -> bool {
         if units == 0 || self.link_is_free {
             return self.commands.part_done(command);
@@ -220,7 +220,7 @@ impl Host {
     }
 
     /// Completes a command. Returns the command that takes its queue slot, if one waits.
-    #[inline]
+    #[inline(always)]
     pub fn complete(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> Option<CommandId> {
         let state = &self.commands[command];
         let HostCommand { op, tag, offset, .. } = *state.command();

@@ -25,8 +25,6 @@ impl Default for Part {
 /// reused; nothing is allocated once they have grown to the size that a run needs.
 #[derive(Clone, Debug, Default)]
 pub struct Tray {
-    /// From `flash` to `ftl`: slots of completed flash operations.
-    pub done: Vec<u32>,
     /// From `ftl` to `flash`: slots of flash reads to push to their dies.
     pub reads: Vec<u32>,
     /// From `ftl` to `host`: completed parts of commands.
@@ -44,6 +42,6 @@ impl Tray {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         // One test for all lists: most calls find them empty.
-        self.done.len() | self.reads.len() | self.parts.len() | self.encodings.len() == 0
+        self.reads.len() | self.parts.len() | self.encodings.len() == 0
     }
 }

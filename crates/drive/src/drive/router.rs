@@ -37,7 +37,11 @@ impl Drive {
     #[inline(always)]
     pub(super) fn handle(&mut self, event: Event) {
         match event {
-            Event::Die { die, generation } => self.flash.die_event(die, generation, self.now, &mut self.out),
+            Event::Die { die, generation } => {
+                if let Some(slot) = self.flash.die_event(die, generation, self.now, &mut self.out) {
+                    self.operation_done(slot);
+                }
+            }
             Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out.ready),
             Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
@@ -125,9 +129,7 @@ impl Drive {
 
     fn route_output(&mut self) {
         loop {
-            if !self.out.tray.done.is_empty() {
-                self.route_done();
-            } else if !self.out.tray.reads.is_empty() {
+            if !self.out.tray.reads.is_empty() {
                 self.route_reads();
             } else if !self.out.tray.parts.is_empty() {
                 self.route_parts();
@@ -153,30 +155,23 @@ impl Drive {
         self.out.tray.reads.clear();
     }
 
+    /// Passes a completed flash operation on to the FTL and, if it is a part of a command, to the host stage.
     // Always inline: a call costs a read about twenty instructions.
     #[inline(always)]
-    fn route_done(&mut self) {
-        let mut index = 0;
-        while index < self.out.tray.done.len() {
-            let slot = self.out.tray.done[index];
-            index += 1;
-            let operation = self.out.operations[slot];
-            let ledger = self.flash.ledger(slot);
-            self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
-            self.out.operations.release(slot);
-            let Owner::Command(command) = operation.owner else {
-                if self.host.buffer().is_present() {
-                    self.tell_buffer(operation.owner);
-                }
-                continue;
-            };
+    fn operation_done(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        let ledger = self.flash.ledger(slot);
+        self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
+        self.out.operations.release(slot);
+        if let Owner::Command(command) = operation.owner {
             if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
                 // The ledger is used in place: copying it costs as much as adding it up.
                 self.statistics.record_command(self.host.command(command), self.now, ledger);
                 self.end(command);
             }
+        } else if self.host.buffer().is_present() {
+            self.tell_buffer(operation.owner);
         }
-        self.out.tray.done.clear();
     }
 
     /// Tells the write buffer that an operation of the FTL is done.
@@ -253,15 +248,22 @@ impl Drive {
     }
 
     /// Ends a command whose latency is recorded. Its queue slot goes to the next waiting command.
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, command: CommandId) {
         if self.statistics.sample_due() {
             self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
-        if let Some(next) = self.host.complete(command, self.now, &mut self.out)
-            && self.host.admit(next, self.now, &mut self.out.events)
-        {
-            self.serve(next);
+        if let Some(next) = self.host.complete(command, self.now, &mut self.out) {
+            self.admit(next);
+        }
+    }
+
+    /// Lets a command that waited for a queue slot into the device.
+    // Out of line: an ideal link has no queue.
+    #[inline(never)]
+    fn admit(&mut self, command: CommandId) {
+        if self.host.admit(command, self.now, &mut self.out.events) {
+            self.serve(command);
             self.route();
         }
     }

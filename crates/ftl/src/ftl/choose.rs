@@ -21,10 +21,12 @@ impl Ftl {
     #[inline]
     fn has_nothing_for(&self, die: DieId) -> bool {
         let free = self.space.free_blocks(die);
-        let enough_space = self.counters.host_units == 0 || free >= self.low && free >= self.critical;
+        // Until the host writes, a drive has no reason to gain free space.
+        let gains_space = self.counters.host_units > 0;
+        let enough_space = !gains_space || free >= self.low && free >= self.critical;
         enough_space
             && !self.needs.moves
-            && self.collectors[die.index()].is_at_rest()
+            && !self.collectors[die.index()].may_go_on(gains_space || !self.config.gc_preemptible)
             && self.moves.ready.is_empty()
             && self.writes.len(self.list_of(die)) == 0
     }
@@ -36,7 +38,6 @@ impl Ftl {
         {
             return answer;
         }
-        // Until the host writes, a drive has no reason to gain free space.
         let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
         let collector = &self.collectors[die.index()];
         if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some())

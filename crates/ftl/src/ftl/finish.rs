@@ -38,7 +38,7 @@ impl Ftl {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn host_read_done(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         if operation.first.0 == NO_PLACE {
             return;
@@ -58,7 +58,7 @@ impl Ftl {
         self.unpin(ppn, &mut out.ready);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn unpin(&mut self, ppn: Ppn, ready: &mut ReadyDies) {
         if let Some(block) = self.store.unpin(ppn) {
             ready.mark(self.store.geometry.die_of(block));

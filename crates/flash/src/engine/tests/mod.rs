@@ -105,7 +105,10 @@ impl Rig {
     fn handle(&mut self, event: Event) {
         let now = SimTime(self.now);
         match event {
-            Event::Die { die, generation } => self.flash.die_event(die, generation, now, &mut self.out),
+            Event::Die { die, generation } => {
+                let done = self.flash.die_event(die, generation, now, &mut self.out);
+                self.ended.extend(done.map(|slot| (slot, now.0)));
+            }
             Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
             Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out.ready),
             Event::Arrival(CommandId(slot)) => {
@@ -121,7 +124,6 @@ impl Rig {
             }
             other => unreachable!("{other:?}"),
         }
-        self.ended.extend(self.out.tray.done.drain(..).map(|slot| (slot, now.0)));
     }
 
     fn pull(&mut self, die: DieId) -> bool {
