@@ -359,7 +359,7 @@ impl Flash {
     }
 
     /// Transfers the command of an operation, and a program's data; the array phase follows.
-    #[inline(always)]
+    #[inline]
     fn command_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let operation = &out.operations[die.running];
@@ -386,7 +386,7 @@ impl Flash {
     }
 
     /// Transfers the data of a read, which ends the read.
-    #[inline(always)]
+    #[inline]
     fn data_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let ledger = &mut self.progress[die.running as usize].ledger;

@@ -153,7 +153,6 @@ impl<E: Copy + Default> EventQueue<E> {
         self.nodes.push(Node { time: 0, order: 0, next: NONE, event: E::default() });
     }
 
-    #[inline(always)]
     fn insert(&mut self, index: u32, time: u64, class: Class) {
         let key = (time, u64::from(class as u8) << CLASS_SHIFT | self.inserted);
         self.inserted += 1;
