@@ -225,6 +225,7 @@ def test_a_cell_s_channel_varies_with_its_wear():
     assert found.soft[0].points[0].rber == pytest.approx(1.37e-3, rel=0.01)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_counted(start, tmp_path):
     out = tmp_path / "code.json"
     options = ("--code", "ldpc-256B/1KiB", "--rber", "0.005,0.024", "--frames", "100000000", "--out", out, "--json")
@@ -292,6 +293,7 @@ def test_a_measurement_is_drawn(cli, tmp_path):
     assert cell.load_code(kept).status == "complete"
 
 
+@pytest.mark.slow
 def test_equal_charts_are_equal_files(tmp_path):
     chart = cell.vth("ofwar-mlc").chart()
     for ending in ("html", "svg", "png", "pdf"):

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 import ssdlab
 from conftest import PATIENCE, SSDLAB, wait_for_work
 
@@ -122,6 +124,7 @@ def test_an_aged_drive_is_saved_and_loaded(cli, job, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["aged.state", "here", "mixed.fio"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_run_cleanly_and_marks_it(start, tmp_path):
     running = start("run", "tiny", "LONG", "--json", "--out", "out", lock=tmp_path / ".out.lock")
     wait_for_work(running, 1.5)
@@ -134,6 +137,7 @@ def test_ctrl_c_ends_a_run_cleanly_and_marks_it(start, tmp_path):
     assert ssdlab.load_result(tmp_path / "out").status == "partial"
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_whole_files_with_what_was_measured(start, tmp_path):
     log, spans, history = (tmp_path / name for name in ("log.parquet", "spans.gz", "history.csv.zst"))
     options = ("--log-commands", log, "--timeline", spans, "--history", history)
@@ -149,6 +153,7 @@ def test_ctrl_c_leaves_whole_files_with_what_was_measured(start, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["history.csv.zst", "log.parquet", "long.fio", "spans.gz"]
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_only(tmp_path):
     job = tmp_path / "long.fio"
     job.write_text("[long]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based=1\nruntime=600s\nnorandommap=1\n")
@@ -171,6 +176,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path):
     assert b"simulated" in shown
 
 
+@pytest.mark.slow
 def test_the_report_of_a_folder_is_written_again(cli, comparison, tmp_path):
     folder = comparison.save(tmp_path / "out")
     one = folder / "baseline" / "report.html"

@@ -310,6 +310,7 @@ def test_something_else_is_no_policy(policy):
         run(policy)
 
 
+@pytest.mark.slow
 def test_policies_are_compared_by_name_and_by_class(tmp_path):
     load = ssdlab.Workload.from_text(LOAD)
     comparison = ssdlab.compare("tiny", load, ["baseline", AllFast, SlcCache()])

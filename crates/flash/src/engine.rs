@@ -217,8 +217,8 @@ impl Flash {
         self.begin(slot, now, out);
     }
 
-    /// Handles the end of a phase of a die's operation. Returns the slot of the operation if that was its last phase. An
-    /// event with an old `generation` is ignored.
+    /// Handles the end of a phase of a die's operation. Returns the slot of the operation if that was its last phase.
+    /// An event with an old `generation` is ignored.
     pub fn die_event(&mut self, die_id: DieId, generation: u32, now: SimTime, out: &mut Outbox) -> Option<u32> {
         let die = &mut self.dies[die_id.index()];
         if die.generation != generation {

@@ -77,7 +77,8 @@ impl Timing {
             [] => vec![(1.0, 1)],
             modes => modes.iter().map(|mode| (mode.sense_scale, mode.transfers)).collect(),
         };
-        let transfer = |units: usize, times: u32| config.transfer_rate.time_for(Bytes(units as u64 * UNIT_BYTES * u64::from(times)));
+        let transfer =
+            |units: usize, times: u32| config.transfer_rate.time_for(Bytes(units as u64 * UNIT_BYTES * u64::from(times)));
         Timing {
             read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,
@@ -116,9 +117,9 @@ impl Timing {
     pub fn data(&self, operation: &Operation) -> Nanos {
         let units = operation.units as usize;
         match operation.kind {
-            OperationKind::Read if operation.pages > 1 => Nanos(
-                self.read_transfer.get(operation.mode, units).0 + u64::from(operation.pages - 1) * self.next_plane_data.0,
-            ),
+            OperationKind::Read if operation.pages > 1 => {
+                Nanos(self.read_transfer.get(operation.mode, units).0 + u64::from(operation.pages - 1) * self.next_plane_data.0)
+            }
             OperationKind::Read => self.read_transfer.get(operation.mode, units),
             OperationKind::Program => self.transfer[units],
             OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => Nanos::ZERO,
