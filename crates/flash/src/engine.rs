@@ -25,8 +25,6 @@ pub use utilisation::Snapshot;
 /// State of an operation within the flash.
 #[derive(Clone, Debug)]
 struct Progress {
-    /// Time of the operation by cause, since it was pushed or pulled.
-    ledger: Ledger,
     enqueued: SimTime,
     reading: Reading,
     next: u32,
@@ -35,7 +33,7 @@ struct Progress {
 
 impl Default for Progress {
     fn default() -> Self {
-        Progress { ledger: Ledger::default(), enqueued: SimTime::ZERO, reading: Reading::default(), next: NONE, suspensions: 0 }
+        Progress { enqueued: SimTime::ZERO, reading: Reading::default(), next: NONE, suspensions: 0 }
     }
 }
 
@@ -102,12 +100,6 @@ impl Flash {
         }
     }
 
-    /// Returns the time of an operation by cause, since it was pushed or pulled.
-    #[inline]
-    pub fn ledger(&self, slot: u32) -> &Ledger {
-        &self.progress[slot as usize].ledger
-    }
-
     /// Returns the times of the phases, for bounds and reports.
     pub fn timing(&self) -> &Timing {
         &self.timing
@@ -119,6 +111,7 @@ impl Flash {
         let Operation { die: die_id, kind, reason, .. } = out.operations[slot];
         debug_assert_eq!(kind, OperationKind::Read);
         let die = &mut self.dies[die_id.index()];
+        out.operations.account_mut(slot).open(now);
         let progress = enter(&mut self.progress, slot, now);
         die.clock.read_into(&mut progress.reading, now);
         let for_host = matches!(reason, Reason::Host | Reason::Rmw);
@@ -203,6 +196,7 @@ impl Flash {
     /// encoder first.
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        out.operations.account_mut(slot).open(now);
         enter(&mut self.progress, slot, now);
         let Operation { die: die_id, mode, encode, .. } = out.operations[slot];
         if encode > 0
@@ -277,7 +271,7 @@ impl Flash {
         list.head = progress.next;
         out.signals.die_reads[die_id.index()] -= 1;
         if progress.enqueued < now {
-            die.clock.charge_since(&progress.reading, now, &mut progress.ledger);
+            die.clock.charge_since(&progress.reading, now, out.operations.account_mut(slot).ledger_mut());
         }
         self.begin(slot, now, out);
     }
@@ -362,8 +356,8 @@ impl Flash {
     #[inline]
     fn command_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
-        let operation = &out.operations[die.running];
-        let ledger = &mut self.progress[die.running as usize].ledger;
+        let (operation, account) = out.operations.with_account(die.running);
+        let ledger = account.ledger_mut();
         ledger.charge(Cause::BusWait, now.since(asked));
         let end = now + hold;
         let array = array_time(&self.timing, &mut self.random_times, operation);
@@ -389,9 +383,9 @@ impl Flash {
     #[inline]
     fn data_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
-        let ledger = &mut self.progress[die.running as usize].ledger;
-        ledger.charge(Cause::BusWait, now.since(asked));
-        ledger.charge(Cause::Transfer, hold);
+        let account = out.operations.account_mut(die.running);
+        account.charge(Cause::BusWait, now.since(asked));
+        account.charge(Cause::Transfer, hold);
         schedule(die, die_id, now + hold, &mut out.events);
         note_transfer(die, die_id, "data out", now, now + hold, &mut out.journal);
     }
@@ -412,7 +406,8 @@ impl Flash {
         }
         let begin = die.started;
         turn(die, if die.suspended.is_some() { Work::Held } else { Work::Idle }, now, &mut out.signals);
-        let operation = &out.operations[slot];
+        let (operation, account) = out.operations.with_account(slot);
+        account.settle(now);
         out.history.note(|| Entry::operation(now, EntryKind::Ended(operation.kind), operation));
         let (name, reason) = (operation.kind.name(), operation.reason);
         out.journal.note(|| Record::DieSpan { die: die_id, name, reason, begin, end: now });
@@ -428,7 +423,6 @@ fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {
         all.resize(slot as usize + 1, Progress::default());
     }
     let progress = &mut all[slot as usize];
-    progress.ledger = Ledger::default();
     progress.enqueued = now;
     progress.next = NONE;
     progress.suspensions = 0;

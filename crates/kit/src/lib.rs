@@ -6,6 +6,7 @@
 //! which runs are compared, and the [`family!`] macro that registers policies. The crate reads no clock, opens no file,
 //! starts no thread and prints nothing.
 
+pub mod account;
 pub mod archive;
 pub mod bisect;
 pub mod cause;
@@ -36,6 +37,7 @@ pub mod tray;
 pub mod units;
 pub mod wear;
 
+pub use account::Account;
 pub use archive::{Archive, Archived};
 pub use cause::{Cause, Ledger};
 pub use clock::{Work, WorkClock};

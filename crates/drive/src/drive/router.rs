@@ -42,7 +42,7 @@ impl Drive {
                     self.operation_done(slot);
                 }
             }
-            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out.ready),
+            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
             Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
@@ -160,9 +160,9 @@ impl Drive {
     #[inline(always)]
     fn operation_done(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
-        let ledger = self.flash.ledger(slot);
-        self.ftl.operation_done(&operation, ledger, self.now, &mut self.out);
+        self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
         self.out.operations.release(slot);
+        let ledger = self.out.operations.account(slot).ledger();
         if let Owner::Command(command) = operation.owner {
             if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
                 // The ledger is used in place: copying it costs as much as adding it up.

@@ -3,7 +3,7 @@
 use super::{Dispatch, Flash};
 use crate::die::NONE;
 use kit::queue::Class;
-use kit::{Cause, DieId, Encoding, Event, Events, Outbox, ReadyDies, SimTime};
+use kit::{Cause, DieId, Encoding, Event, Events, Outbox, SimTime};
 
 impl Flash {
     /// Sends units of a collection to the encoder and schedules [`Event::CollectionEncoded`] for the end of the
@@ -14,13 +14,13 @@ impl Flash {
     }
 
     /// Handles the end of the encoding of the program that was pulled for a die.
-    pub fn encoded(&mut self, die_id: DieId, now: SimTime, ready: &mut ReadyDies) {
+    pub fn encoded(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let progress = &mut self.progress[die.pending_program as usize];
-        progress.ledger.charge(Cause::EccWait, now.since(progress.enqueued));
+        out.operations.account_mut(die.pending_program).charge_to(Cause::EccWait, now);
         die.clock.read_into(&mut progress.reading, now);
         die.encoded = true;
-        ready.mark(die_id);
+        out.ready.mark(die_id);
     }
 
     /// Dispatches to a free die with a pending program. The die serves reads while the program is being encoded; an
@@ -29,8 +29,8 @@ impl Flash {
         let die = &mut self.dies[die_id.index()];
         if die.encoded {
             let slot = std::mem::replace(&mut die.pending_program, NONE);
-            let progress = &mut self.progress[slot as usize];
-            die.clock.charge_since(&progress.reading, now, &mut progress.ledger);
+            let progress = &self.progress[slot as usize];
+            die.clock.charge_since(&progress.reading, now, out.operations.account_mut(slot).ledger_mut());
             self.begin(slot, now, out);
             return Dispatch::Started;
         }

@@ -67,8 +67,8 @@ impl Flash {
     pub(super) fn resumed(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let suspended = die.suspended.take().expect("only a suspended die resumes");
-        let ledger = &mut self.progress[suspended.op as usize].ledger;
-        die.clock.charge_since(&suspended.since, now, ledger);
+        let account = out.operations.account_mut(suspended.op);
+        die.clock.charge_since(&suspended.since, now, account.ledger_mut());
         die.array_end = now + suspended.remaining;
         let work = out.operations[suspended.op].work();
         turn(die, work, now, &mut out.signals);

@@ -3,18 +3,18 @@
 use super::*;
 
 impl Ftl {
-    /// Handles the completion of a flash operation. `ledger` splits its time since it was pushed or pulled by cause.
+    /// Handles the completion of the flash operation in a slot, which is released afterwards.
     #[inline]
-    pub fn operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+    pub fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
         if let Owner::Command(_) = operation.owner {
             self.host_read_done(operation, now, out);
         } else {
-            self.own_operation_done(operation, ledger, now, out);
+            self.own_operation_done(slot, operation, now, out);
         }
     }
 
     /// Handles the completion of an operation that belongs to no host read.
-    fn own_operation_done(&mut self, operation: &Operation, ledger: &Ledger, now: SimTime, out: &mut Outbox) {
+    fn own_operation_done(&mut self, done: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
         match operation.owner {
             Owner::Command(_) => unreachable!("a host read"),
             Owner::PartialRead(slot) => {
@@ -27,7 +27,7 @@ impl Ftl {
                 out.journal.note(|| Record::ReadSensed { ppn: operation.first, owner: operation.owner });
                 self.page_move_read(slot, &mut out.ready);
             }
-            Owner::ProgramUnit => self.program_done(operation, ledger, out),
+            Owner::ProgramUnit => self.program_done(done, operation, out),
             Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, out),
@@ -85,7 +85,7 @@ impl Ftl {
 
     /// Handles the completion of a program: its units are durable, and the blocks of the copies that they supersede are
     /// unpinned.
-    pub(super) fn program_done(&mut self, operation: &Operation, ledger: &Ledger, out: &mut Outbox) {
+    pub(super) fn program_done(&mut self, slot: u32, operation: &Operation, out: &mut Outbox) {
         let geometry = &self.store.geometry;
         let (block, unit) = geometry.split(operation.first);
         let (program, units_per_program) = (geometry.program_of(unit), geometry.units_per_program);
@@ -102,7 +102,8 @@ impl Ftl {
             }
             match unit.kind {
                 UnitKind::Host(command) => {
-                    out.tray.parts.push(Part { command, ledger: *ledger, units: 0 });
+                    let ledger = *out.operations.account(slot).ledger();
+                    out.tray.parts.push(Part { command, ledger, units: 0 });
                     let part = out.tray.parts.last_mut().expect("it was just added");
                     charge_wait(&mut part.ledger, &unit.waited);
                     part.ledger.charge(Cause::Rmw, unit.filled_in);

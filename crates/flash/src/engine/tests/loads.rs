@@ -25,7 +25,7 @@ fn check_load(rig: &mut Rig, load: &[Arrival]) {
         let end = rig.end(slot);
         // Operations that are pulled wait in the FTL, which charges that wait; the ledger of an erase is not used.
         if kind == OperationKind::Read {
-            assert_eq!(rig.flash.ledger(slot).total().0, end - arrived, "{load:?}");
+            assert_eq!(rig.out.operations.account(slot).ledger().total().0, end - arrived, "{load:?}");
             let last = &mut last_end[die as usize][usize::from(reason == Reason::Host)];
             assert!(end > std::mem::replace(last, end), "reads overtake: {load:?}");
         }

@@ -110,7 +110,7 @@ impl Rig {
                 self.ended.extend(done.map(|slot| (slot, now.0)));
             }
             Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
-            Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out.ready),
+            Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out),
             Event::Arrival(CommandId(slot)) => {
                 let Operation { kind, die, .. } = self.out.operations[slot];
                 if kind == OperationKind::Read {
@@ -211,7 +211,7 @@ impl Rig {
     }
 
     fn charged(&self, slot: u32, cause: Cause) -> u64 {
-        self.flash.ledger(slot).get(cause).0
+        self.out.operations.account(slot).ledger().get(cause).0
     }
 }
 
@@ -255,7 +255,7 @@ fn every_operation_passes_its_phases_on_time() {
         assert_eq!((rig.flash.dies[0].phase, rig.end(slot)), (Phase::Rest, 100 + begin), "{kind:?}");
         let mut ledger = Ledger::default();
         parts.iter().for_each(|&(cause, span)| ledger.charge(cause, Nanos(span)));
-        assert_eq!(*rig.flash.ledger(slot), ledger, "{kind:?}");
+        assert_eq!(*rig.out.operations.account(slot).ledger(), ledger, "{kind:?}");
     }
 }
 
@@ -287,7 +287,7 @@ fn a_die_serves_reads_until_its_program_is_encoded() {
         assert_eq!(rig.end(program) - start, program_end, "{case}");
         assert_eq!(rig.charged(program, Cause::EccWait), ENCODE, "{case}");
         assert_eq!(rig.charged(program, Cause::DieHostRead), program_end - ENCODE - LOAD - PROGRAM, "{case}");
-        assert_eq!(rig.flash.ledger(program).total().0, program_end, "{case}");
+        assert_eq!(rig.out.operations.account(program).ledger().total().0, program_end, "{case}");
     }
 }
 

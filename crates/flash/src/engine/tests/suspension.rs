@@ -41,10 +41,14 @@ fn check_program_and_reads(rig: &mut Rig, arrivals: &[u64], may_suspend: Option<
     assert_eq!(rig.end(program) - start, end, "{case}");
     assert_eq!(reads.iter().map(|&read| rig.end(read) - start).collect::<Vec<_>>(), ends, "{case}");
     // Every nanosecond is charged once, and only the time in the array as programming.
-    assert_eq!((rig.flash.ledger(program).total().0, rig.charged(program, Cause::Program)), (end, PROGRAM), "{case}");
+    assert_eq!(
+        (rig.out.operations.account(program).ledger().total().0, rig.charged(program, Cause::Program)),
+        (end, PROGRAM),
+        "{case}"
+    );
     assert_eq!(rig.charged(program, Cause::DieHeld), u64::from(suspensions) * (SUSPEND + RESUME), "{case}");
     for ((&read, arrival), end) in reads.iter().zip(arrivals).zip(ends) {
-        assert_eq!(rig.flash.ledger(read).total().0, end - arrival, "{case}");
+        assert_eq!(rig.out.operations.account(read).ledger().total().0, end - arrival, "{case}");
     }
     [&reads[..], &[program]].concat().into_iter().for_each(|slot| rig.out.operations.release(slot));
 }
@@ -129,8 +133,8 @@ fn a_suspend_command_that_gets_the_channel_too_late_is_withdrawn() {
         let suspended = granted < array_end;
         assert_eq!(rig.flash.counters.suspensions, u64::from(suspended), "read at {read_at}, program at {other_at}");
         assert!(suspended || rig.end(program) == array_end, "read at {read_at}, program at {other_at}");
-        assert_eq!(rig.flash.ledger(program).total().0, rig.end(program));
+        assert_eq!(rig.out.operations.account(program).ledger().total().0, rig.end(program));
         assert_eq!(rig.charged(program, Cause::Program), PROGRAM);
-        assert_eq!(rig.flash.ledger(read).total().0, rig.end(read) - read_at);
+        assert_eq!(rig.out.operations.account(read).ledger().total().0, rig.end(read) - read_at);
     }
 }

@@ -1,0 +1,78 @@
+//! Accounts: the time of an operation or a command by cause, with the instant up to which it is charged.
+
+use crate::cause::{Cause, Ledger};
+use crate::units::{Nanos, SimTime};
+
+/// The time of an operation by cause, and the instant up to which it is charged.
+///
+/// Whoever works on an operation charges the time since that instant to a cause and moves the instant on
+/// ([`Account::charge_to`]). The causes therefore add up to the latency, overlapping work is charged once, and a wait is
+/// charged to what was waited for. The flash knows the ends of its phases in advance and charges spans
+/// ([`Account::charge`]); it moves the instant on when the operation leaves it ([`Account::settle`]).
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    ledger: Ledger,
+    charged_to: SimTime,
+}
+
+impl Account {
+    /// Opens the account at `now`: nothing is charged yet.
+    #[inline]
+    pub fn open(&mut self, now: SimTime) {
+        self.ledger = Ledger::default();
+        self.charged_to = now;
+    }
+
+    /// Returns the time charged so far, by cause.
+    #[inline]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Returns the ledger, for charges of spans.
+    #[inline]
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    /// Charges a span to a cause. The instant stays where it is.
+    #[inline]
+    pub fn charge(&mut self, cause: Cause, span: Nanos) {
+        self.ledger.charge(cause, span);
+    }
+
+    /// Charges the time since the instant to a cause, and moves the instant to `now`.
+    #[inline]
+    pub fn charge_to(&mut self, cause: Cause, now: SimTime) {
+        self.ledger.charge(cause, now.since(self.charged_to));
+        self.charged_to = now;
+    }
+
+    /// Moves the instant to `now`: the time until then has been charged in spans.
+    #[inline]
+    pub fn settle(&mut self, now: SimTime) {
+        self.charged_to = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_charged_adds_up_to_the_time_since_the_account_was_opened() {
+        let mut account = Account::default();
+        account.charge(Cause::Retry, Nanos(9));
+        account.open(SimTime(100));
+        account.charge_to(Cause::EccWait, SimTime(130));
+        // A room that charges spans moves the instant on when it is done.
+        account.charge(Cause::Sense, Nanos(50));
+        account.settle(SimTime(180));
+        account.charge_to(Cause::Decode, SimTime(187));
+        account.charge_to(Cause::Decode, SimTime(187));
+        let ledger = account.ledger();
+        assert_eq!(ledger.total(), Nanos(87));
+        let causes = [Cause::EccWait, Cause::Sense, Cause::Decode, Cause::Retry];
+        assert_eq!(causes.map(|cause| ledger.get(cause).0), [30, 50, 7, 0]);
+    }
+}
