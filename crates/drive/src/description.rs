@@ -14,6 +14,7 @@ mod retention;
 
 pub(crate) use derive::cell_part;
 
+use controller::ControllerConfig;
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::{Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
@@ -304,7 +305,7 @@ impl Description {
             erase_levels: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.level), 0),
             erase_wear: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.wear.fresh()), 1.0),
             erase_scales: or_nominal(self.flash.erase_modes.iter().map(|mode| mode.erase_scale), 1.0),
-            codes: self.codes(),
+            codes: self.encoder_of_mode().map(|encoder| encoder.map_or(0, |index| index as u8 + 1)).collect(),
             read_modes: self.flash.read_mode_names(),
             read_mode_of: self.flash.write_modes.iter().map(|mode| self.flash.read_mode_of(mode)).collect(),
             read_times: (0..self.flash.read_modes.len().max(1)).map(|mode| read_time(&timing, mode)).collect(),
@@ -329,11 +330,19 @@ impl Description {
         (geometry.programs_per_block * mode.bits_per_cell.unwrap_or(bits).min(bits) / bits).max(1) * geometry.units_per_program
     }
 
-    /// Returns the encoder of each write mode, counted from 1; 0 for a mode without an encoder.
-    fn codes(&self) -> Vec<u8> {
+    /// Returns the description of the controller.
+    pub fn controller(&self, geometry: &Geometry) -> ControllerConfig {
+        ControllerConfig {
+            encoders: self.flash.encoders.iter().map(|encoder| encoder.throughput).collect(),
+            encoder_of_mode: self.encoder_of_mode().collect(),
+            units_per_program: geometry.units_per_program,
+        }
+    }
+
+    /// Returns the index of the encoder of each write mode; `None` for a mode without an encoder.
+    fn encoder_of_mode(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         let position = |code: &String| self.flash.encoders.iter().position(|encoder| encoder.code == *code);
-        let number = |mode: &flash::WriteModeConfig| mode.code.as_ref().and_then(position).map_or(0, |at| at as u8 + 1);
-        self.flash.write_modes.iter().map(number).collect()
+        self.flash.write_modes.iter().map(move |mode| mode.code.as_ref().and_then(position))
     }
 }
 

@@ -7,6 +7,7 @@ mod save;
 
 use crate::description::Description;
 use crate::statistics::Statistics;
+use controller::Controller;
 use flash::Flash;
 use ftl::Ftl;
 use host::Host;
@@ -24,6 +25,7 @@ pub struct Drive {
     out: Outbox,
     host: Host,
     ftl: Ftl,
+    controller: Controller,
     flash: Flash,
     user_bytes: u64,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
@@ -51,6 +53,7 @@ impl Drive {
             now: SimTime::ZERO,
             out,
             host,
+            controller: Controller::new(&description.controller(&geometry)),
             flash: Flash::new(&description.flash, &geometry, seed),
             user_bytes: ftl.store.user_units * UNIT_BYTES,
             ftl,
@@ -75,6 +78,11 @@ impl Drive {
     /// Returns the flash translation layer, for preconditioning, saving and reports.
     pub fn ftl(&self) -> &Ftl {
         &self.ftl
+    }
+
+    /// Returns the controller, for reports.
+    pub fn controller(&self) -> &Controller {
+        &self.controller
     }
 
     /// Returns the flash, for reports.
@@ -106,7 +114,7 @@ impl Drive {
     /// Lets the policy learn the state of the drive, once the drive has its starting state, and starts the measurement.
     pub fn adopt(&mut self) {
         self.ftl.adopt(self.now, &mut self.out);
-        self.statistics.restart(self.now, &self.flash, &self.ftl);
+        self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
     }
 
     /// Gives the policy the future accesses of the workload that begins now.
@@ -118,14 +126,14 @@ impl Drive {
     /// measurement.
     pub fn record(&mut self, recording: bool) {
         if recording && !self.recording {
-            self.statistics.restart(self.now, &self.flash, &self.ftl);
+            self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
         }
         self.recording = recording;
     }
 
     /// Discards all measurements so far, except the log of commands, and begins a new measurement.
     pub fn restart_measurement(&mut self) {
-        self.statistics.restart(self.now, &self.flash, &self.ftl);
+        self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
     }
 
     /// Returns the number of pending events: ends of operations in progress, arrivals, and timers.

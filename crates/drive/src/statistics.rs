@@ -1,6 +1,7 @@
 //! Measurements of a run: latencies, their causes, and a timeline.
 
-use flash::{Flash, Snapshot};
+use controller::Controller;
+use flash::Flash;
 use ftl::{Ftl, FtlCounters};
 use host::Command;
 use kit::{CommandFlags, Completion, Histogram, HostCommand, Ledger, Nanos, Op, SimTime, Sums};
@@ -145,6 +146,15 @@ pub struct CommandRow {
     pub causes: Ledger,
 }
 
+/// Utilisation of the resources of a drive, as shares of the elapsed time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Utilisation {
+    /// Of dies and channels.
+    pub flash: flash::Utilisation,
+    /// Of each encoder.
+    pub encoders: Vec<f64>,
+}
+
 /// All measurements of a run.
 #[derive(Clone, Default)]
 pub struct Statistics {
@@ -162,7 +172,8 @@ pub struct Statistics {
     pub start: SimTime,
     /// Instant at which the last recorded command completed.
     pub last_completion: SimTime,
-    busy_at_start: Snapshot,
+    flash_busy_at_start: flash::Snapshot,
+    controller_busy_at_start: controller::Snapshot,
     flash_at_start: flash::Counters,
     ftl_at_start: FtlCounters,
     sample_due: bool,
@@ -170,13 +181,14 @@ pub struct Statistics {
 
 impl Statistics {
     /// Begins a new measurement: discards everything before `now` except the log of commands.
-    pub fn restart(&mut self, now: SimTime, flash: &Flash, ftl: &Ftl) {
+    pub fn restart(&mut self, now: SimTime, controller: &Controller, flash: &Flash, ftl: &Ftl) {
         let log = self.log.take();
         *self = Statistics {
             log,
             start: now,
             last_completion: now,
-            busy_at_start: flash.snapshot(now),
+            flash_busy_at_start: flash.snapshot(now),
+            controller_busy_at_start: controller.snapshot(now),
             flash_at_start: flash.counters.clone(),
             ftl_at_start: ftl.counters.clone(),
             ..Statistics::default()
@@ -188,7 +200,8 @@ impl Statistics {
     pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.timeline.start = self.timeline.start + off;
-        self.busy_at_start.exclude(off);
+        self.flash_busy_at_start.exclude(off);
+        self.controller_busy_at_start.exclude(off);
     }
 
     /// Counts a command that completes at `now`, if it is to be counted. `ledger` covers the time since the command was
@@ -275,9 +288,13 @@ impl Statistics {
         (sums, histogram)
     }
 
-    /// Returns the busy times of dies and channels at the beginning of the measurement.
-    pub fn busy_at_start(&self) -> &Snapshot {
-        &self.busy_at_start
+    /// Returns the shares of the time from the beginning of the measurement to `now` during which the drive's resources
+    /// were busy.
+    pub fn utilisation(&self, now: SimTime, controller: &Controller, flash: &Flash) -> Utilisation {
+        Utilisation {
+            flash: flash.utilisation(now, &self.flash_busy_at_start),
+            encoders: controller.utilisation(now, &self.controller_busy_at_start),
+        }
     }
 
     /// Returns the counters of the flash and of the FTL since the beginning of the measurement.

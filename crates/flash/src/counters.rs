@@ -63,7 +63,7 @@ impl Counters {
     }
 }
 
-/// Utilisation of channels, dies and encoders, as shares of the elapsed time.
+/// Utilisation of channels and dies, as shares of the elapsed time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Utilisation {
     /// Share of time that each channel was busy.
@@ -72,8 +72,6 @@ pub struct Utilisation {
     pub dies: Vec<f64>,
     /// Share of time that each die was programming, for the host or for relocations, or erasing.
     pub writing: Vec<f64>,
-    /// Share of time that each encoder was busy.
-    pub encoders: Vec<f64>,
 }
 
 #[cfg(test)]

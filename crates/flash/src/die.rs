@@ -63,11 +63,11 @@ pub(crate) struct Die {
     pub suspended: Option<Suspended>,
     pub host_reads: List,
     pub relocation_reads: List,
-    /// A program that was pulled for this die and is being encoded, or is encoded and waits for the read in progress on
-    /// the die to end.
+    /// A program that was pulled for this die and whose data is on its way, or has arrived and waits for the read in
+    /// progress on the die to end.
     pub pending_program: u32,
-    /// True if the pending program's data is encoded.
-    pub encoded: bool,
+    /// True if the pending program's data has arrived.
+    pub staged: bool,
     /// True if the last turn of the die, which has an urgent move, went to its reads, so that the next one goes to the
     /// move.
     pub last_turn_was_read: bool,

@@ -1,7 +1,7 @@
 //! The flash as a state machine of operations on dies and channels.
 
-mod encoding;
 mod saving;
+mod staging;
 mod suspension;
 mod utilisation;
 
@@ -9,7 +9,6 @@ use crate::channel::{Channel, Waiting};
 use crate::config::{FlashConfig, Suspension, TimeDistribution};
 use crate::counters::Counters;
 use crate::die::{Die, NONE, Phase};
-use crate::encoder::Encoders;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
 use kit::clock::Reading;
@@ -53,12 +52,11 @@ pub enum Dispatch {
     PullUrgent,
 }
 
-/// All dies of the drive, their channels and the controller's encoders.
+/// All dies of the drive and their channels.
 pub struct Flash {
     timing: Timing,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    encoders: Encoders,
     /// State of each operation, by its slot in the outbox.
     progress: Vec<Progress>,
     scheduler: Box<dyn Scheduler>,
@@ -85,7 +83,6 @@ impl Flash {
             timing: Timing::new(config, geometry.units_per_program),
             dies: (0..geometry.die_count).map(die).collect(),
             channels: vec![Channel::with_capacity(dies_per_channel as usize); geometry.shape.channels as usize],
-            encoders: Encoders::new(config, geometry.units_per_program),
             progress: Vec::with_capacity(1024),
             bus_ranks: phases.map(|phase| scheduler.bus_rank(phase)),
             suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
@@ -147,7 +144,7 @@ impl Flash {
             return Dispatch::Busy;
         }
         if die.pending_program != NONE {
-            return self.dispatch_awaited(die_id, now, out);
+            return self.dispatch_pending(die_id, now, out);
         }
         let host = if out.signals.hold { NONE } else { die.host_reads.head };
         if die.suspended.is_some() {
@@ -192,22 +189,11 @@ impl Flash {
         true
     }
 
-    /// Starts an operation that was pulled for a free die. A program whose data takes time to encode goes to the
-    /// encoder first.
+    /// Starts an operation that was pulled for a free die.
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         out.operations.account_mut(slot).open(now);
         enter(&mut self.progress, slot, now);
-        let Operation { die: die_id, mode, encode, .. } = out.operations[slot];
-        if encode > 0
-            && let Some(at) = self.encoders.accept(mode, encode, now)
-        {
-            let die = &mut self.dies[die_id.index()];
-            die.pending_program = slot;
-            die.encoded = false;
-            out.events.push(at, Class::Done, Event::Encoded(die_id));
-            return;
-        }
         self.begin(slot, now, out);
     }
 

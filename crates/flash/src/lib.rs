@@ -9,7 +9,6 @@ mod channel;
 mod config;
 mod counters;
 mod die;
-mod encoder;
 mod engine;
 mod interface;
 mod modes;

@@ -363,11 +363,6 @@ impl Ftl {
         self.policy.set_future(future, start);
     }
 
-    /// Returns true if data of a collection is in an encoder or waiting for one.
-    pub fn is_encoding(&self) -> bool {
-        self.collectors.iter().any(|collector| collector.encoding.is_some())
-    }
-
     /// Ends the shutdown begun by [`Ftl::begin_shutdown`].
     pub fn end_shutdown(&mut self) {
         self.draining = false;

@@ -1,6 +1,6 @@
 //! The events of a run, in one small enumeration.
 
-use crate::ids::{ChannelId, CommandId, DieId};
+use crate::ids::{ChannelId, CommandId, DieId, TransactionId};
 use crate::queue::EventQueue;
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +24,8 @@ pub enum Event {
     /// The data of a part of a read has crossed the host link; the number is the part's slot in the host
     /// stage.
     Delivered(u32),
-    /// The data of the program that was pulled for this die is encoded.
-    Encoded(DieId),
-    /// The units that this die's collection sent to the encoder are encoded.
-    CollectionEncoded(DieId),
+    /// A step of a transaction in the controller is done.
+    Step(TransactionId),
     /// A timer of the FTL or of the write buffer.
     Timer(Timer),
 }

@@ -31,6 +31,10 @@ id!(
     BlockId(u32)
 );
 id!(
+    /// A transaction of the controller, by its slot.
+    TransactionId(u32)
+);
+id!(
     /// A die (ONFI: LUN), dense over the drive, channel by channel.
     DieId(u32)
 );

@@ -47,7 +47,7 @@ pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};
 pub use histogram::Histogram;
 pub use history::History;
-pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn};
+pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn, TransactionId};
 pub use journal::{Journal, Record};
 pub use operation::{Demand, Encoding, Operation, OperationKind, Owner};
 pub use operations::Operations;

@@ -1,10 +1,11 @@
 //! The router: passes events and the output of each stage on to the stage they are meant for.
 
 use super::Drive;
+use controller::transaction::{Then, Way};
 use flash::Dispatch;
 use host::Request;
 use kit::queue::Class;
-use kit::{CommandId, Demand, DieId, Event, Ledger, Owner, SimTime, Timer};
+use kit::{CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, Owner, SimTime, Timer, TransactionId};
 
 impl Drive {
     /// Handles everything that happens at one instant: completed operations, then arrivals, then the choices of idle
@@ -42,8 +43,7 @@ impl Drive {
                     self.operation_done(slot);
                 }
             }
-            Event::Encoded(die) => self.flash.encoded(die, self.now, &mut self.out),
-            Event::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
+            Event::Step(transaction) => self.step_done(transaction),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.serve(command),
@@ -113,9 +113,45 @@ impl Drive {
         // Units that were trimmed while they waited have left the buffer.
         self.host.settle_buffer(self.now, &mut self.out.tray);
         if let Some(slot) = pulled {
-            self.flash.start(slot, self.now, &mut self.out);
+            self.start(slot);
         }
         pulled.is_some()
+    }
+
+    /// Starts an operation that was pulled for a free die. The data of a program goes through the controller first.
+    #[inline]
+    fn start(&mut self, slot: u32) {
+        let Operation { die, mode, encode, .. } = self.out.operations[slot];
+        let way = Way::Written { mode, units: encode };
+        if encode > 0 && self.controller.takes_time(way) {
+            self.flash.stage(slot, self.now, &mut self.out);
+            self.send(way, Then::Staged(die), Some(slot));
+        } else {
+            self.flash.start(slot, self.now, &mut self.out);
+        }
+    }
+
+    /// Sends data on a way through the controller.
+    fn send(&mut self, way: Way, then: Then, account: Option<u32>) {
+        if let Some(then) = self.controller.send(way, then, account, self.now, &mut self.out) {
+            self.follow(then);
+        }
+    }
+
+    // Out of line: the ideal controller takes no steps.
+    #[inline(never)]
+    fn step_done(&mut self, transaction: TransactionId) {
+        if let Some(then) = self.controller.step_done(transaction, self.now, &mut self.out) {
+            self.follow(then);
+        }
+    }
+
+    /// Does what follows the last step of a transaction.
+    fn follow(&mut self, then: Then) {
+        match then {
+            Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
+            Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
+        }
     }
 
     /// Passes what each stage left in the outbox on to the stage it is meant for, until nothing is left to pass on.
@@ -133,8 +169,8 @@ impl Drive {
                 self.route_reads();
             } else if !self.out.tray.parts.is_empty() {
                 self.route_parts();
-            } else if let Some(encoding) = self.out.tray.encodings.pop() {
-                self.flash.encode(&encoding, self.now, &mut self.out.events);
+            } else if let Some(Encoding { die, mode, units }) = self.out.tray.encodings.pop() {
+                self.send(Way::Written { mode, units }, Then::CollectionEncoded(die), None);
             } else if self.host.buffer().has_left() {
                 self.host.free_buffer_space(&mut self.out.signals);
                 self.fill_buffer();

@@ -105,6 +105,8 @@ impl Drive {
             host,
             // Saved in a section of its own.
             ftl: _,
+            // At rest: nothing is under way in it.
+            controller: _,
             // Determined by the description.
             user_bytes: _,
             // Empty at rest.

@@ -10,6 +10,7 @@ use crate::description::Description;
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::run_loop::{End, Part, RunLoop};
+use crate::statistics::Utilisation;
 use crate::streams::Streams;
 use crate::summary::RunFacts;
 use kit::{Nanos, Problems, SimTime};
@@ -34,7 +35,7 @@ pub(super) struct Measured {
     pub complete: bool,
     pub power_failure: Option<PowerFailureReport>,
     pub workload_end: SimTime,
-    pub utilisation: flash::Utilisation,
+    pub utilisation: Utilisation,
     pub shutdown_ns: Option<u64>,
     pub wall_s: f64,
 }
@@ -146,7 +147,7 @@ impl Run<'_, '_> {
         failure(drive)?;
         in_time(end)?;
         let workload_end = drive.now();
-        let utilisation = drive.flash().utilisation(workload_end, drive.statistics.busy_at_start());
+        let utilisation = drive.statistics.utilisation(workload_end, drive.controller(), drive.flash());
         let wall_s = watch.seconds() - loop_start;
         let complete = end == End::Complete || stopped_early;
         let shutdown_ns = if complete { self.shut_down() } else { None };

@@ -5,9 +5,8 @@ pub mod origin;
 use crate::description::Description;
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, Utilisation};
 use crate::steady::SteadyState;
-use flash::Utilisation;
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Cause, Histogram, Op, Reason, SimTime, Sums};
 use serde_json::{Map, Value, json};
@@ -48,7 +47,7 @@ pub struct RunFacts<'a> {
     pub starting_state: Value,
     /// Instant at which the workload ended, before any shutdown.
     pub workload_end: SimTime,
-    /// Utilisation of dies and channels until `workload_end`.
+    /// Utilisation of the drive's resources until `workload_end`.
     pub utilisation: Utilisation,
     /// Duration of the shutdown \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
@@ -226,6 +225,7 @@ fn effective_wear(drive: &Drive) -> Value {
 
 fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     let mut all = Map::new();
+    let Utilisation { flash: busy, encoders } = busy;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     all.insert("channels".to_owned(), json!(mean(&busy.channels)));
     all.insert("dies".to_owned(), json!(mean(&busy.dies)));
@@ -236,7 +236,7 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     for (index, share) in busy.dies.iter().enumerate() {
         all.insert(format!("die_{index}"), json!(share));
     }
-    for (code, share) in description.flash.encoders.iter().map(|encoder| &encoder.code).zip(&busy.encoders) {
+    for (code, share) in description.flash.encoders.iter().map(|encoder| &encoder.code).zip(encoders) {
         all.insert(format!("encoder_{code}"), json!(share));
     }
     Value::Object(all)

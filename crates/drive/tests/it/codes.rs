@@ -38,9 +38,9 @@ fn relaxed<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// Returns the number of units that the only encoder has encoded so far, at `each` nanoseconds per unit.
 fn encoded(rig: &Rig, each: u64) -> u64 {
-    let since = Rig::new(CODES).drive.flash().snapshot(SimTime::ZERO);
+    let since = Rig::new(CODES).drive.controller().snapshot(SimTime::ZERO);
     let now = rig.drive.now();
-    let share = rig.drive.flash().utilisation(now, &since).encoders[0];
+    let share = rig.drive.controller().utilisation(now, &since)[0];
     let units = share * now.0 as f64 / each as f64;
     assert!((units - units.round()).abs() < 0.01, "{units} units: something is being encoded");
     units.round() as u64

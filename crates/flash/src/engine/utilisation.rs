@@ -1,4 +1,4 @@
-//! Utilisation of dies, channels and encoders between two instants.
+//! Utilisation of dies and channels between two instants.
 
 use super::Flash;
 use crate::counters::Utilisation;
@@ -6,7 +6,7 @@ use kit::clock::Reading;
 use kit::{Nanos, SimTime, Work};
 
 impl Flash {
-    /// Returns the shares of the time from `since` to `now` during which dies, channels and encoders were busy.
+    /// Returns the shares of the time from `since` to `now` during which dies and channels were busy.
     pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Utilisation {
         let span = now.since(since.at).0.max(1) as f64;
         let writing = |reading: &Reading| {
@@ -18,13 +18,6 @@ impl Flash {
             channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy.0 - before) as f64 / span).collect(),
             dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
             writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
-            encoders: self
-                .encoders
-                .busy(now)
-                .iter()
-                .zip(&since.encoders)
-                .map(|(now, before)| (now - before) as f64 / span)
-                .collect(),
         }
     }
 
@@ -34,18 +27,16 @@ impl Flash {
             at,
             channels: self.channels.iter().map(|channel| channel.busy.0).collect(),
             dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
-            encoders: self.encoders.busy(at),
         }
     }
 }
 
-/// Busy clocks of dies, channels and encoders at one instant.
+/// Busy clocks of dies and channels at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     at: SimTime,
     channels: Vec<u64>,
     dies: Vec<Reading>,
-    encoders: Vec<u64>,
 }
 
 impl Snapshot {

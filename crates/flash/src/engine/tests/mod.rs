@@ -4,10 +4,9 @@ use super::*;
 use crate::config::tests::example;
 use crate::counters::Utilisation;
 use crate::interface::Phases;
-use crate::modes::EncoderConfig;
 use crate::per_page_type::PerPageType;
 use crate::scheduler::SchedulerConfig;
-use kit::{CommandId, Encoding, Rate, TransferRate, UNIT_BYTES};
+use kit::{CommandId, TransactionId, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
 mod loads;
@@ -20,9 +19,11 @@ const LOAD: u64 = 6 + 2;
 const PROGRAM: u64 = 30;
 const SUSPEND: u64 = 3 + 2;
 const RESUME: u64 = 3 + 4;
+// Time that data is on its way before its program can start, where it is encoded.
+const ENCODE: u64 = 12;
 
-/// Returns a flash of dies on one channel. A cycle takes 1 ns, a unit 2 ns on the channel and 12 ns in the encoder of
-/// write mode 1; the interface has no other times.
+/// Returns a flash of dies on one channel. A cycle takes 1 ns, a unit 2 ns on the channel; the interface has no
+/// other times.
 fn small(dies: u32, scheduler: &str) -> FlashConfig {
     let none = Nanos::ZERO;
     let mut config = example();
@@ -43,9 +44,6 @@ fn small(dies: u32, scheduler: &str) -> FlashConfig {
     config.program_time = PerPageType::One(Nanos(PROGRAM));
     config.erase_time = Nanos(40);
     config.write_modes[1].program_scale = 1.0;
-    config.write_modes[1].code = Some("slow".to_owned());
-    let throughput = Some(Rate(UNIT_BYTES * 1_000_000_000 / 12 + 1));
-    config.encoders = vec![EncoderConfig { code: "slow".to_owned(), throughput }];
     config
 }
 
@@ -110,7 +108,11 @@ impl Rig {
                 self.ended.extend(done.map(|slot| (slot, now.0)));
             }
             Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
-            Event::Encoded(die) => self.flash.encoded(die, now, &mut self.out),
+            Event::Step(TransactionId(die)) => {
+                let pending = self.flash.dies[die as usize].pending_program;
+                self.out.operations.account_mut(pending).charge_to(Cause::EccWait, now);
+                self.flash.staged(DieId(die), now, &mut self.out);
+            }
             Event::Arrival(CommandId(slot)) => {
                 let Operation { kind, die, .. } = self.out.operations[slot];
                 if kind == OperationKind::Read {
@@ -128,7 +130,16 @@ impl Rig {
 
     fn pull(&mut self, die: DieId) -> bool {
         let slot = self.offered[die.index()].pop_front();
-        slot.map(|slot| self.flash.start(slot, SimTime(self.now), &mut self.out)).is_some()
+        let now = SimTime(self.now);
+        if let Some(slot) = slot {
+            if self.out.operations[slot].encode > 0 {
+                self.flash.stage(slot, now, &mut self.out);
+                self.out.events.push(now + Nanos(ENCODE), Class::Done, Event::Step(TransactionId(die.0)));
+            } else {
+                self.flash.start(slot, now, &mut self.out);
+            }
+        }
+        slot.is_some()
     }
 
     fn dispatch(&mut self, die: DieId) {
@@ -263,7 +274,6 @@ fn every_operation_passes_its_phases_on_time() {
 /// encoded, and then the program goes before any read.
 #[test]
 fn a_die_serves_reads_until_its_program_is_encoded() {
-    const ENCODE: u64 = 12;
     let mut rig = Rig::new(&small(1, "read_first"));
     for (first, second) in (1..60).flat_map(|first| (first..60).map(move |second| (first, second))) {
         let start = rig.now + 1;
@@ -288,20 +298,6 @@ fn a_die_serves_reads_until_its_program_is_encoded() {
         assert_eq!(rig.charged(program, Cause::EccWait), ENCODE, "{case}");
         assert_eq!(rig.charged(program, Cause::DieHostRead), program_end - ENCODE - LOAD - PROGRAM, "{case}");
         assert_eq!(rig.out.operations.account(program).ledger().total().0, program_end, "{case}");
-    }
-}
-
-/// Units of a collection pass the encoder one after another while their die may start other work. Write mode 0 has
-/// no code.
-#[test]
-fn units_of_a_collection_are_encoded_while_their_die_is_free() {
-    let mut rig = Rig::new(&small(1, "read_first"));
-    for (mode, encoded_at) in [(1, 112), (1, 124), (0, 100)] {
-        let encoding = Encoding { die: DieId(0), mode: kit::ModeId(mode), units: 1 };
-        rig.flash.encode(&encoding, SimTime(100), &mut rig.out.events);
-        assert!(rig.flash.dies[0].is_free());
-        let pending = rig.out.events.in_order();
-        assert!(pending.contains(&(SimTime(encoded_at), Class::Done, Event::CollectionEncoded(DieId(0)))), "{pending:?}");
     }
 }
 
@@ -410,13 +406,13 @@ fn utilisation_is_the_share_of_time_that_a_resource_is_busy() {
     (rig.out.operations[program].mode, rig.out.operations[program].encode) = (kit::ModeId(1), 1);
     rig.run_until(76);
     let half = rig.flash.utilisation(SimTime(76), &start);
-    assert_eq!((half.dies[0], half.encoders[0]), (16.0 / 26.0, 6.0 / 26.0));
+    assert_eq!(half.dies[0], 16.0 / 26.0);
     rig.run();
     // Power was off for half of the time.
     start.exclude(Nanos(100));
-    let Utilisation { channels, dies, writing, encoders } = rig.flash.utilisation(SimTime(250), &start);
+    let Utilisation { channels, dies, writing } = rig.flash.utilisation(SimTime(250), &start);
     assert_eq!((channels, dies), (vec![(8.0 + 8.0) / 100.0], vec![18.0 / 100.0, 38.0 / 100.0]));
-    assert_eq!((writing, encoders), (vec![0.0, 38.0 / 100.0], vec![12.0 / 100.0]));
+    assert_eq!(writing, [0.0, 38.0 / 100.0]);
 }
 
 /// Random array times come from a stream of their own, which a saved drive continues.

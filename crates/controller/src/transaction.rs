@@ -1,0 +1,56 @@
+//! Transactions: commands and data on their way through the controller.
+
+use kit::{DieId, ModeId};
+
+/// The way of a transaction, which determines its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Mapping units to be written, from the controller's memory to a die.
+    Written {
+        /// Write mode, whose code the data receives.
+        mode: ModeId,
+        /// Number of mapping units.
+        units: u32,
+    },
+}
+
+impl Way {
+    /// Returns the number of mapping units under way.
+    pub fn units(self) -> u32 {
+        match self {
+            Way::Written { units, .. } => units,
+        }
+    }
+}
+
+/// What follows when a transaction has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The program that was pulled for this die may take the die and its channel.
+    Staged(DieId),
+    /// The units that this die's collection gathered are encoded.
+    CollectionEncoded(DieId),
+}
+
+/// A command or data on its way through a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// The way.
+    pub way: Way,
+    /// Number of the current step in the route.
+    pub step: u8,
+    /// What follows.
+    pub then: Then,
+    /// Slot of the operation to whose account the steps are charged; `None` if they delay no operation.
+    pub account: Option<u32>,
+}
+
+impl Default for Transaction {
+    fn default() -> Self {
+        let way = Way::Written { mode: ModeId(0), units: 0 };
+        Transaction { way, step: 0, then: Then::Staged(DieId(0)), account: None }
+    }
+}
+
+// A cache line at most: the table is read and written by every step.
+const _: () = assert!(size_of::<Transaction>() <= 64);
