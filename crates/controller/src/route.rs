@@ -1,5 +1,5 @@
-//! Routes: the steps of each way through the controller, compiled once from the description. Steps that take no time are
-//! not in them.
+//! Routes: the steps of each way through the controller, compiled once from the description. Steps that take no time
+//! are not in them.
 
 use crate::ControllerConfig;
 use crate::transaction::Way;

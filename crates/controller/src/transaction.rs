@@ -23,7 +23,7 @@ impl Way {
     }
 }
 
-/// What follows when a transaction has arrived.
+/// The action that follows the last step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// The program that was pulled for this die may take the die and its channel.
@@ -39,7 +39,7 @@ pub struct Transaction {
     pub way: Way,
     /// Number of the current step in the route.
     pub step: u8,
-    /// What follows.
+    /// The action after the last step.
     pub then: Then,
     /// Slot of the operation to whose account the steps are charged; `None` if they delay no operation.
     pub account: Option<u32>,

@@ -6,8 +6,8 @@ use crate::units::{Nanos, SimTime};
 /// The time of an operation by cause, and the instant up to which it is charged.
 ///
 /// Whoever works on an operation charges the time since that instant to a cause and moves the instant on
-/// ([`Account::charge_to`]). The causes therefore add up to the latency, overlapping work is charged once, and a wait is
-/// charged to what was waited for. The flash knows the ends of its phases in advance and charges spans
+/// ([`Account::charge_to`]). The causes therefore add up to the latency, overlapping work is charged once, and a wait
+/// is charged to what was waited for. The flash knows the ends of its phases in advance and charges spans
 /// ([`Account::charge`]); it moves the instant on when the operation leaves it ([`Account::settle`]).
 #[derive(Clone, Debug, Default)]
 pub struct Account {
