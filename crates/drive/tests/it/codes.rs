@@ -208,6 +208,24 @@ fn host_commands_do_not_wait_for_the_background() {
     assert_eq!(encoded(&rig, each), 4);
 }
 
+/// The first unit is in the encoder from 5 s on, for 0.1 s, and the others wait behind it: a drive that comes to rest
+/// waits for all of them, and programs none.
+#[test]
+fn a_drive_at_rest_has_nothing_in_its_encoders() {
+    let mut rig = Rig::new(&relaxed(&["flash.encoder[0].throughput=40KB/s", "policy.rr_ecc.reprogram_after=5s"]));
+    for unit in 0..4 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.run_until(SimTime(5 * SECOND + 50 * MS));
+    assert!(!rig.drive.controller().is_at_rest());
+    rig.drive.rest();
+    assert!(rig.drive.controller().is_at_rest());
+    assert!(encoded(&rig, 102_400_000) > 0, "what was in an encoder has left it");
+    assert_eq!(rig.programmed(Reason::Reprogram), 0);
+    let away = rig.drive.now().0 - 5 * SECOND;
+    assert!((100 * MS..450 * MS).contains(&away), "at rest after {away} ns");
+}
+
 /// Collection moves data of both codes. The first move of each unit passes the encoder, later moves do not.
 #[test]
 fn what_has_the_code_is_not_encoded_again() {
