@@ -10,7 +10,7 @@ pub mod transaction;
 
 use encoder::Encoders;
 use kit::queue::Class;
-use kit::{Cause, Event, Nanos, Outbox, Rate, SimTime, Slab, TransactionId};
+use kit::{Cause, Event, Outbox, Rate, SimTime, Slab, TransactionId};
 use route::{Routes, Step};
 use transaction::{Then, Transaction, Way};
 
@@ -93,15 +93,9 @@ impl Controller {
         self.transactions.in_use() == 0
     }
 
-    /// Returns the busy times of the resources at the instant `at`, as the start of a measurement of utilisation.
-    pub fn snapshot(&self, at: SimTime) -> Snapshot {
-        Snapshot { at, encoders: self.encoders.busy(at) }
-    }
-
-    /// Returns the share of the time from `since` to `now` during which each encoder was busy.
-    pub fn utilisation(&self, now: SimTime, since: &Snapshot) -> Vec<f64> {
-        let span = now.since(since.at).0.max(1) as f64;
-        self.encoders.busy(now).iter().zip(&since.encoders).map(|(now, before)| (now - before) as f64 / span).collect()
+    /// Returns the encoders, for reports.
+    pub fn encoders(&self) -> &Encoders {
+        &self.encoders
     }
 }
 
@@ -109,20 +103,6 @@ impl Controller {
 fn cause_of(step: Step) -> Cause {
     match step {
         Step::Encode(_) => Cause::EccWait,
-    }
-}
-
-/// Busy times of the controller's resources at one instant.
-#[derive(Clone, Debug, Default)]
-pub struct Snapshot {
-    at: SimTime,
-    encoders: Vec<u64>,
-}
-
-impl Snapshot {
-    /// Excludes a span of length `off`, in which nothing was busy, from the measurement that starts at this snapshot.
-    pub fn exclude(&mut self, off: Nanos) {
-        self.at = self.at + off;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of the controller: ways with and without steps, and their charges.
 
 use super::*;
-use kit::{DieId, ModeId, Operation, UNIT_BYTES};
+use kit::{DieId, ModeId, Nanos, Operation, UNIT_BYTES};
 
 /// Returns a controller with three encoders, the first without a rate, and four write modes: one for each encoder, and
 /// the last without a code. A unit takes 2 ns in the second encoder, and 2.5 ns in the third.
@@ -27,7 +27,6 @@ fn every_short_sequence_is_encoded_in_order() {
     for sequence in 0..requests.len().pow(4) {
         let sequence: Vec<_> = (0..4).map(|step| requests[sequence / requests.len().pow(step) % requests.len()]).collect();
         let (mut controller, mut out, mut now) = (controller(), Outbox::new(1, 1), 0);
-        let start = controller.snapshot(SimTime(0));
         // Outstanding and completed work of each encoder [ns].
         let (mut left, mut done) = ([0u64; 3], [0u64; 3]);
         let mut expected = Vec::new();
@@ -37,8 +36,7 @@ fn every_short_sequence_is_encoded_in_order() {
                     (*left, *done) = (*left - 1, *done + 1);
                 }
                 now += 1;
-                let shares = done.map(|done| done as f64 / now as f64);
-                assert_eq!(controller.utilisation(SimTime(now), &start), shares, "{sequence:?} at {now}");
+                assert_eq!(controller.encoders().busy(SimTime(now)), done, "{sequence:?} at {now}");
             }
             let slot = out.operations.add(Operation::default());
             out.operations.account_mut(slot).open(SimTime(now));
@@ -73,14 +71,4 @@ fn data_without_an_operation_charges_nobody() {
     let Some((end, _, Event::Step(id))) = out.events.pop() else { panic!("no step") };
     assert_eq!((end, controller.step_done(id, end, &mut out)), (SimTime(4), Some(Then::CollectionEncoded(DieId(0)))));
     assert_eq!(out.operations.account(slot).ledger().total(), Nanos(0));
-}
-
-#[test]
-fn a_measurement_leaves_out_what_is_excluded() {
-    let (mut controller, mut out) = (controller(), Outbox::new(1, 1));
-    let mut start = controller.snapshot(SimTime(10));
-    controller.send(Way::Written { mode: ModeId(0), units: 2 }, Then::CollectionEncoded(DieId(0)), None, SimTime(12), &mut out);
-    assert_eq!(controller.utilisation(SimTime(14), &start), [0.0, 2.0 / 4.0, 0.0]);
-    start.exclude(Nanos(100));
-    assert_eq!(controller.utilisation(SimTime(150), &start), [0.0, 4.0 / 40.0, 0.0]);
 }

@@ -1,7 +1,7 @@
 //! Measurements of a run: latencies, their causes, and a timeline.
 
 use controller::Controller;
-use flash::Flash;
+use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use host::Command;
 use kit::{CommandFlags, Completion, Histogram, HostCommand, Ledger, Nanos, Op, SimTime, Sums};
@@ -172,8 +172,9 @@ pub struct Statistics {
     pub start: SimTime,
     /// Instant at which the last recorded command completed.
     pub last_completion: SimTime,
-    flash_busy_at_start: flash::Snapshot,
-    controller_busy_at_start: controller::Snapshot,
+    busy_at_start: Snapshot,
+    /// Busy time of each encoder at the beginning \[ns\].
+    encoders_at_start: Vec<u64>,
     flash_at_start: flash::Counters,
     ftl_at_start: FtlCounters,
     sample_due: bool,
@@ -187,8 +188,8 @@ impl Statistics {
             log,
             start: now,
             last_completion: now,
-            flash_busy_at_start: flash.snapshot(now),
-            controller_busy_at_start: controller.snapshot(now),
+            busy_at_start: flash.snapshot(now),
+            encoders_at_start: controller.encoders().busy(now),
             flash_at_start: flash.counters.clone(),
             ftl_at_start: ftl.counters.clone(),
             ..Statistics::default()
@@ -200,8 +201,7 @@ impl Statistics {
     pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.timeline.start = self.timeline.start + off;
-        self.flash_busy_at_start.exclude(off);
-        self.controller_busy_at_start.exclude(off);
+        self.busy_at_start.exclude(off);
     }
 
     /// Counts a command that completes at `now`, if it is to be counted. `ledger` covers the time since the command was
@@ -291,9 +291,11 @@ impl Statistics {
     /// Returns the shares of the time from the beginning of the measurement to `now` during which the drive's resources
     /// were busy.
     pub fn utilisation(&self, now: SimTime, controller: &Controller, flash: &Flash) -> Utilisation {
+        let span = now.since(self.start).0.max(1) as f64;
+        let encoders = controller.encoders().busy(now);
         Utilisation {
-            flash: flash.utilisation(now, &self.flash_busy_at_start),
-            encoders: controller.utilisation(now, &self.controller_busy_at_start),
+            flash: flash.utilisation(now, &self.busy_at_start),
+            encoders: encoders.iter().zip(&self.encoders_at_start).map(|(now, before)| (now - before) as f64 / span).collect(),
         }
     }
 

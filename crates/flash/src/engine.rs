@@ -15,8 +15,8 @@ use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
-    Cause, ChannelId, Demand, DieId, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Outbox, Reason,
-    Record, Rng, Signals, SimTime, Work,
+    Cause, ChannelId, Demand, DieId, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Operations,
+    Outbox, Reason, Record, Rng, Signals, SimTime, Work,
 };
 
 pub use utilisation::Snapshot;
@@ -108,8 +108,7 @@ impl Flash {
         let Operation { die: die_id, kind, reason, .. } = out.operations[slot];
         debug_assert_eq!(kind, OperationKind::Read);
         let die = &mut self.dies[die_id.index()];
-        out.operations.account_mut(slot).open(now);
-        let progress = enter(&mut self.progress, slot, now);
+        let progress = enter(&mut self.progress, &mut out.operations, slot, now);
         die.clock.read_into(&mut progress.reading, now);
         let for_host = matches!(reason, Reason::Host | Reason::Rmw);
         let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
@@ -192,8 +191,7 @@ impl Flash {
     /// Starts an operation that was pulled for a free die.
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        out.operations.account_mut(slot).open(now);
-        enter(&mut self.progress, slot, now);
+        enter(&mut self.progress, &mut out.operations, slot, now);
         self.begin(slot, now, out);
     }
 
@@ -402,9 +400,10 @@ impl Flash {
     }
 }
 
-/// Resets and returns the state of an operation that enters the flash at `now`.
+/// Resets and returns the state of an operation that enters the flash at `now`, and opens its account.
 #[inline]
-fn enter(all: &mut Vec<Progress>, slot: u32, now: SimTime) -> &mut Progress {
+fn enter<'a>(all: &'a mut Vec<Progress>, operations: &mut Operations, slot: u32, now: SimTime) -> &'a mut Progress {
+    operations.account_mut(slot).open(now);
     if slot as usize >= all.len() {
         all.resize(slot as usize + 1, Progress::default());
     }

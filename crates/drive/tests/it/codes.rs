@@ -38,12 +38,9 @@ fn relaxed<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// Returns the number of units that the only encoder has encoded so far, at `each` nanoseconds per unit.
 fn encoded(rig: &Rig, each: u64) -> u64 {
-    let since = Rig::new(CODES).drive.controller().snapshot(SimTime::ZERO);
-    let now = rig.drive.now();
-    let share = rig.drive.controller().utilisation(now, &since)[0];
-    let units = share * now.0 as f64 / each as f64;
-    assert!((units - units.round()).abs() < 0.01, "{units} units: something is being encoded");
-    units.round() as u64
+    let busy = rig.drive.controller().encoders().busy(rig.drive.now())[0];
+    assert_eq!(busy % each, 0, "{busy} ns: something is being encoded");
+    busy / each
 }
 
 /// Returns the numbers of units moved according to the records: units that already had the strong code (mode 0), and

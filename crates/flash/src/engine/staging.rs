@@ -8,8 +8,7 @@ impl Flash {
     /// Reserves a free die for a program that was pulled for it and whose data is on its way ([`Flash::staged`]). The
     /// die serves reads meanwhile.
     pub fn stage(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
-        out.operations.account_mut(slot).open(now);
-        enter(&mut self.progress, slot, now);
+        enter(&mut self.progress, &mut out.operations, slot, now);
         let die = &mut self.dies[out.operations[slot].die.index()];
         die.pending_program = slot;
         die.staged = false;

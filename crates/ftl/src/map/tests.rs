@@ -98,25 +98,33 @@ fn the_last_pin_of_a_victim_wakes_its_die() {
     assert_eq!(store.block(block).state(), BlockState::Erasing);
 }
 
-#[test]
-#[should_panic(expected = "not ready to be erased")]
-fn a_pinned_block_is_not_erased() {
+/// Takes a closed block with `valid` valid units as a victim and erases it, while the first unit is pinned if `pinned`.
+fn erase_with(valid: u32, pinned: bool) {
     let mut store = empty(geometry(1, 1, 2, 2, 1), 1);
-    write(&mut store, BlockId(0), 0, 0);
-    store.pin(Ppn(1));
+    write(&mut store, BlockId(0), 0, valid);
+    if pinned {
+        store.pin(Ppn(0));
+    }
     store.close(BlockId(0));
     store.take_victim(BlockId(0));
     store.begin_erase(BlockId(0));
 }
 
 #[test]
+fn a_block_without_valid_data_and_pins_is_erased() {
+    erase_with(0, false);
+}
+
+#[test]
+#[should_panic(expected = "not ready to be erased")]
+fn a_pinned_block_is_not_erased() {
+    erase_with(0, true);
+}
+
+#[test]
 #[should_panic(expected = "not ready to be erased")]
 fn a_block_with_valid_data_is_not_erased() {
-    let mut store = empty(geometry(1, 1, 2, 2, 1), 1);
-    write(&mut store, BlockId(0), 0, 1);
-    store.close(BlockId(0));
-    store.take_victim(BlockId(0));
-    store.begin_erase(BlockId(0));
+    erase_with(1, false);
 }
 
 /// States of blocks are restored from lists, and lists that contradict the records are refused.
