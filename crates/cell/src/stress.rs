@@ -57,10 +57,17 @@ pub struct Variation {
 impl Variation {
     /// Returns the factor on the error rate of one layer of one block.
     pub fn factor(&self, seed: u64, block: u64, layer: u64) -> f64 {
-        let spread = |sigma: f64, z: f64| sigma * z - 0.5 * sigma * sigma;
-        let block = spread(self.block_sigma, normal_of(seed, 0x626c_6f63_6b00_0000, block));
-        let layer = spread(self.layer_sigma, normal_of(seed, 0x6c61_7965_7200_0000, layer));
-        libm::exp(block + layer)
+        libm::exp(self.ln_of_block(seed, block) + self.ln_of_layer(seed, layer))
+    }
+
+    /// Returns the logarithm of the factor of a block.
+    pub fn ln_of_block(&self, seed: u64, block: u64) -> f64 {
+        self.block_sigma * normal_of(seed, 0x626c_6f63_6b00_0000, block) - 0.5 * self.block_sigma * self.block_sigma
+    }
+
+    /// Returns the logarithm of the factor of a layer, in every block.
+    pub fn ln_of_layer(&self, seed: u64, layer: u64) -> f64 {
+        self.layer_sigma * normal_of(seed, 0x6c61_7965_7200_0000, layer) - 0.5 * self.layer_sigma * self.layer_sigma
     }
 }
 

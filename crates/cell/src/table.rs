@@ -29,7 +29,7 @@ pub struct ErrorTable {
     /// Factor on ages before the lookup, for temperature.
     age_factor: f64,
     /// Logarithms of error rates without reads, by page type, wear and age.
-    ln_rate: Vec<f64>,
+    ln_rates: Vec<f64>,
     /// Error rate added by one read, by wear; `read_exponent` is the exponent of the number of reads.
     read: Vec<f64>,
     read_exponent: f64,
@@ -51,12 +51,12 @@ impl ErrorTable {
         };
         let age = |point: usize| Nanos((libm::expm1(span * point as f64 / (age_points - 1) as f64) * HOUR_NS) as u64);
         let page_types = device.technology.page_types();
-        let mut ln_rate = vec![0.0; page_types * wear_points * age_points];
+        let mut ln_rates = vec![0.0; page_types * wear_points * age_points];
         for wear_point in 0..wear_points {
             let aging = device.aging(&Condition { pe_cycles: wear(wear_point), reads: 0.0, ..*written });
             for age_point in 0..age_points {
                 for (page, rate) in aging.at(age(age_point)).pages.iter().enumerate() {
-                    ln_rate[(page * wear_points + wear_point) * age_points + age_point] = libm::log(rate.max(LEAST));
+                    ln_rates[(page * wear_points + wear_point) * age_points + age_point] = libm::log(rate.max(LEAST));
                 }
             }
         }
@@ -68,7 +68,7 @@ impl ErrorTable {
             wear_scale: (wear_points - 1) as f64 / libm::sqrt(most_wear),
             age_scale: (age_points - 1) as f64 / span,
             age_factor: device.heat(celsius),
-            ln_rate,
+            ln_rates,
             read: (0..wear_points).map(|point| device.read_term(wear(point)).0).collect(),
             read_exponent: device.read_term(most_wear).1,
         }
@@ -76,22 +76,27 @@ impl ErrorTable {
 
     /// Returns the error rate of a page. Beyond the last grid point of wear or age, the value at the last point is
     /// returned.
-    #[inline]
     pub fn rate(&self, page_type: usize, pe_cycles: f64, age: Nanos, reads: f64) -> f64 {
+        libm::exp(self.ln_rate(page_type, pe_cycles, age, reads))
+    }
+
+    /// Returns the logarithm of the error rate of a page ([`ErrorTable::rate`]).
+    #[inline]
+    pub fn ln_rate(&self, page_type: usize, pe_cycles: f64, age: Nanos, reads: f64) -> f64 {
         let (wear, wear_share) = split(pe_cycles.clamp(0.0, self.most_wear).sqrt() * self.wear_scale, self.wear_points);
         let aged = libm::log1p(age.0 as f64 * self.age_factor * (1.0 / HOUR_NS));
         let (age, age_share) = split(aged * self.age_scale, self.age_points);
         let at = ((page_type % self.page_types) * self.wear_points + wear) * self.age_points + age;
         let between = |low: f64, high: f64, share: f64| low + (high - low) * share;
-        let fresh = between(self.ln_rate[at], self.ln_rate[at + 1], age_share);
-        let worn = between(self.ln_rate[at + self.age_points], self.ln_rate[at + self.age_points + 1], age_share);
-        let rate = libm::exp(between(fresh, worn, wear_share));
+        let fresh = between(self.ln_rates[at], self.ln_rates[at + 1], age_share);
+        let worn = between(self.ln_rates[at + self.age_points], self.ln_rates[at + self.age_points + 1], age_share);
+        let rate = between(fresh, worn, wear_share);
         if reads <= 0.0 {
             return rate;
         }
         let each = between(self.read[wear], self.read[wear + 1], wear_share);
         let times = if self.read_exponent == 1.0 { reads } else { libm::pow(reads, self.read_exponent) };
-        (rate + each * times).min(0.5)
+        libm::log((libm::exp(rate) + each * times).min(0.5))
     }
 }
 

@@ -27,10 +27,10 @@ impl Encoders {
         Encoders(rates.iter().map(|rate| Encoder { times: rate.map_or_else(Vec::new, times), ..Encoder::default() }).collect())
     }
 
-    /// Accepts units of data for an encoder with a rate. Returns the instant at which they are encoded.
+    /// Accepts units of data for an encoder. Returns the instant at which they are encoded.
     pub fn accept(&mut self, encoder: u8, units: u32, now: SimTime) -> SimTime {
         let encoder = &mut self.0[usize::from(encoder)];
-        let time = encoder.times[units as usize];
+        let time = encoder.times.get(units as usize).copied().unwrap_or(Nanos::ZERO);
         encoder.free_at = encoder.free_at.max(now) + time;
         encoder.busy += time;
         encoder.free_at

@@ -1,16 +1,24 @@
 //! Between host and flash: the [`route`]s of commands and data through the controller, the resources on them, and the
-//! [`transaction`]s under way.
+//! [`transaction`]s under way; and the [`reads`] whose data has [`errors`].
 //!
 //! A route holds the steps that take time, by the description. A drive whose controller costs nothing has empty routes,
 //! and what follows is done at once: neither a transaction nor an event is made for it.
 
+pub mod decoder;
+pub mod ecc;
 pub mod encoder;
+pub mod errors;
+pub mod reads;
 pub mod route;
 pub mod transaction;
 
+pub use ecc::EccConfig;
+
+use ecc::ReadLevels;
 use encoder::Encoders;
 use kit::queue::Class;
-use kit::{Cause, Event, Outbox, Rate, SimTime, Slab, TransactionId};
+use kit::{Cause, Event, ModeId, Operation, Outbox, Rate, SimTime, Slab, Stored, TransactionId};
+use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use route::{Routes, Step};
 use transaction::{Then, Transaction, Way};
 
@@ -23,13 +31,21 @@ pub struct ControllerConfig {
     pub encoder_of_mode: Vec<Option<usize>>,
     /// Largest number of mapping units that one program writes.
     pub units_per_program: u32,
+    /// The reads, if stored data has errors.
+    pub reads: Option<ReadConfig>,
+    /// True: routes also contain the steps that take no time, each with an event. For tests.
+    pub keeps_free_steps: bool,
 }
 
 /// The controller of a drive: its resources, the routes over them, and the transactions under way.
 pub struct Controller {
     encoders: Encoders,
+    /// Reads of data with errors; `None` if stored data has none.
+    reads: Option<Box<Reads>>,
+    chooses_levels: bool,
     routes: Routes,
     transactions: Slab<Transaction>,
+    keeps_free_steps: bool,
 }
 
 impl Controller {
@@ -37,8 +53,11 @@ impl Controller {
     pub fn new(config: &ControllerConfig) -> Controller {
         Controller {
             encoders: Encoders::new(&config.encoders, config.units_per_program),
+            reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
+            chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
             routes: Routes::new(config),
             transactions: Slab::default(),
+            keeps_free_steps: config.keeps_free_steps,
         }
     }
 
@@ -79,8 +98,9 @@ impl Controller {
             };
             let end = match step {
                 Step::Encode(encoder) => self.encoders.accept(encoder, transaction.way.units(), now),
+                Step::Decode => transaction.way.decoded_at(now),
             };
-            if end > now {
+            if end > now || self.keeps_free_steps {
                 out.events.push(end, Class::Done, Event::Step(id));
                 return None;
             }
@@ -88,9 +108,57 @@ impl Controller {
         }
     }
 
+    /// Returns true if the data of reads passes through here, because stored data has errors.
+    #[inline]
+    pub fn corrects_reads(&self) -> bool {
+        self.reads.is_some()
+    }
+
+    /// Returns true if the read mode of a read is chosen here, and not by the FTL.
+    #[inline]
+    pub fn chooses_levels(&self) -> bool {
+        self.chooses_levels
+    }
+
+    /// Returns the read mode of the first attempt at the data of an operation, where it is chosen here.
+    pub fn first_mode(&self, operation: &Operation, stored: &Stored) -> ModeId {
+        self.reads.as_ref().map_or(operation.mode, |reads| reads.first_mode(operation, stored))
+    }
+
+    /// Returns the reads of data with errors; `None` if stored data has none.
+    pub fn reads(&self) -> Option<&Reads> {
+        self.reads.as_deref()
+    }
+
+    /// Restores the read levels that a saved drive kept for its blocks.
+    pub fn restore_read_levels(&mut self, saved: &[(u32, u8)]) {
+        if let Some(reads) = &mut self.reads {
+            reads.restore_calibrated(saved);
+        }
+    }
+
+    /// Decodes the data of a read that the flash has delivered. Returns what follows if that takes no time; otherwise
+    /// [`Event::Step`] follows.
+    pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let slot = read.slot;
+        let reads = self.reads.as_mut().expect("only data with errors is decoded");
+        let Decoding { until, alone, recovery } = reads.sensed(read, now, out);
+        let then = Then::Decoded { slot, recovery };
+        if until > now {
+            // The wait for a decoder; the step charges the decoding.
+            out.operations.account_mut(slot).charge_to(Cause::EccWait, SimTime(until.0 - alone.0));
+        }
+        self.send(Way::Read { until }, then, Some(slot), now, out)
+    }
+
+    /// Handles the end of the decoding of a read.
+    pub fn decoded(&mut self, slot: u32, recovery: Option<u32>, now: SimTime, out: &mut Outbox) -> Verdict {
+        self.reads.as_mut().expect("only data with errors is decoded").decoded(slot, recovery, now, out)
+    }
+
     /// Returns true if nothing is under way.
     pub fn is_at_rest(&self) -> bool {
-        self.transactions.in_use() == 0
+        self.transactions.in_use() == 0 && self.reads.as_ref().is_none_or(|reads| reads.is_at_rest())
     }
 
     /// Returns the encoders, for reports.
@@ -103,6 +171,7 @@ impl Controller {
 fn cause_of(step: Step) -> Cause {
     match step {
         Step::Encode(_) => Cause::EccWait,
+        Step::Decode => Cause::Decode,
     }
 }
 

@@ -9,6 +9,8 @@ use crate::transaction::Way;
 pub enum Step {
     /// The data passes the encoder with this index.
     Encode(u8),
+    /// The data passes the decoders, which have accepted it.
+    Decode,
 }
 
 /// The routes of a controller.
@@ -16,14 +18,21 @@ pub enum Step {
 pub struct Routes {
     /// Steps of data to be written, by write mode.
     written: Vec<Vec<Step>>,
+    /// Steps of data that has been read.
+    read: Vec<Step>,
 }
 
 impl Routes {
     /// Compiles the routes of a validated description.
     pub fn new(config: &ControllerConfig) -> Routes {
-        let takes_time = |encoder: &usize| config.encoders[*encoder].is_some();
+        let free = config.keeps_free_steps;
+        let takes_time = |encoder: &usize| config.encoders[*encoder].is_some() || free;
         let encode = |encoder: Option<usize>| encoder.filter(takes_time).map(|encoder| Step::Encode(encoder as u8));
-        Routes { written: config.encoder_of_mode.iter().map(|&encoder| encode(encoder).into_iter().collect()).collect() }
+        let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some() || free);
+        Routes {
+            written: config.encoder_of_mode.iter().map(|&encoder| encode(encoder).into_iter().collect()).collect(),
+            read: if decodes { vec![Step::Decode] } else { Vec::new() },
+        }
     }
 
     /// Returns the steps of a way.
@@ -31,6 +40,7 @@ impl Routes {
     pub fn steps(&self, way: Way) -> &[Step] {
         match way {
             Way::Written { mode, .. } => &self.written[mode.index()],
+            Way::Read { .. } => &self.read,
         }
     }
 }

@@ -11,6 +11,7 @@ fn controller() -> Controller {
         encoders: vec![None, Some(Rate(UNIT_BYTES * per_second / 2)), Some(Rate(UNIT_BYTES * per_second * 2 / 5))],
         encoder_of_mode: vec![Some(1), Some(2), Some(0), None],
         units_per_program: 2,
+        ..ControllerConfig::default()
     })
 }
 

@@ -1,6 +1,6 @@
 //! Transactions: commands and data on their way through the controller.
 
-use kit::{DieId, ModeId};
+use kit::{DieId, ModeId, SimTime};
 
 /// The way of a transaction, which determines its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,13 +12,27 @@ pub enum Way {
         /// Number of mapping units.
         units: u32,
     },
+    /// Data that has been read, from a channel to the controller's memory.
+    Read {
+        /// Instant at which the decoders that have accepted it are done with it.
+        until: SimTime,
+    },
 }
 
 impl Way {
-    /// Returns the number of mapping units under way.
+    /// Returns the number of mapping units to be written.
     pub fn units(self) -> u32 {
         match self {
             Way::Written { units, .. } => units,
+            Way::Read { .. } => 0,
+        }
+    }
+
+    /// Returns the instant at which data that has been read is decoded; `now` for other data.
+    pub fn decoded_at(self, now: SimTime) -> SimTime {
+        match self {
+            Way::Written { .. } => now,
+            Way::Read { until } => until,
         }
     }
 }
@@ -30,6 +44,13 @@ pub enum Then {
     Staged(DieId),
     /// The units that this die's collection gathered are encoded.
     CollectionEncoded(DieId),
+    /// The data of a read has passed the decoders.
+    Decoded {
+        /// Slot of the operation.
+        slot: u32,
+        /// The recovery of the read, if it repeats another one or cannot be corrected.
+        recovery: Option<u32>,
+    },
 }
 
 /// A command or data on its way through a route.

@@ -9,12 +9,13 @@ mod budget;
 mod check;
 mod derive;
 mod document;
+mod errors;
 mod reference;
 mod retention;
 
 pub(crate) use derive::cell_part;
 
-use controller::ControllerConfig;
+use controller::{ControllerConfig, EccConfig};
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::{Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
@@ -83,6 +84,10 @@ impl StateConfig {
     }
 }
 
+fn is_default(ecc: &EccConfig) -> bool {
+    *ecc == EccConfig::default()
+}
+
 fn two() -> u32 {
     2
 }
@@ -100,6 +105,9 @@ pub struct Description {
     pub buffer: BufferConfig,
     /// The flash.
     pub flash: FlashConfig,
+    /// Errors of stored data, their decoding, and the recovery of reads that fail.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ecc: EccConfig,
     /// The flash translation layer.
     pub ftl: FtlConfig,
     /// The mode policy.
@@ -124,6 +132,9 @@ impl Description {
         // The given fields are checked first, so that nothing is derived from an inconsistent flash section.
         description.problems().or(()).map_err(|problems| document.locate(problems))?;
         derive::resolve(&mut description.flash, file).map_err(|problems| document.locate(problems))?;
+        if let Some(source) = &mut description.ecc.errors {
+            errors::read_file(source, file).map_err(|problems| document.locate(problems))?;
+        }
         let problems = description.problems();
         if problems.0.is_empty() { Ok(description) } else { Err(document.locate(problems)) }
     }
@@ -178,6 +189,9 @@ impl Description {
         }
         if !problems.0.is_empty() {
             return problems;
+        }
+        if is_derived {
+            self.ecc_problems(&mut problems);
         }
         let policy = policy.expect("no problem was found: a policy of the list");
         self.retention_problems(&self.policy.kind, &*policy, &mut problems);
@@ -255,6 +269,7 @@ impl Description {
             retire_at: self.ftl.retire_at_cycles.map(|cycles| cycles.saturating_mul(1000)),
             copyback: self.flash.copyback,
             has_buffer: self.buffer.policy == BufferPolicy::WriteBack,
+            has_errors: self.ecc.source().is_some(),
             seed,
             policy: name.to_owned(),
             facts: self.facts(&geometry),
@@ -331,11 +346,13 @@ impl Description {
     }
 
     /// Returns the description of the controller.
-    pub fn controller(&self, geometry: &Geometry) -> ControllerConfig {
+    pub fn controller(&self, geometry: &Geometry, seed: u64) -> ControllerConfig {
         ControllerConfig {
             encoders: self.flash.encoders.iter().map(|encoder| encoder.throughput).collect(),
             encoder_of_mode: self.encoder_of_mode().collect(),
             units_per_program: geometry.units_per_program,
+            reads: self.reads(geometry, seed),
+            keeps_free_steps: false,
         }
     }
 

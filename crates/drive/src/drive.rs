@@ -1,5 +1,6 @@
 //! The drive: its stages, its door (`submit`, `next_event`, `advance`), and access for reports.
 
+mod correction;
 mod power;
 mod rest;
 mod router;
@@ -53,8 +54,8 @@ impl Drive {
             now: SimTime::ZERO,
             out,
             host,
-            controller: Controller::new(&description.controller(&geometry)),
-            flash: Flash::new(&description.flash, &geometry, seed),
+            controller: Controller::new(&description.controller(&geometry, seed)),
+            flash: Flash::new(&description.flash, &description.attempts(), &geometry, seed),
             user_bytes: ftl.store.user_units * UNIT_BYTES,
             ftl,
             pulling: true,

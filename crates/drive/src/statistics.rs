@@ -1,6 +1,7 @@
 //! Measurements of a run: latencies, their causes, and a timeline.
 
 use controller::Controller;
+use controller::reads::ReadStatistics;
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use host::Command;
@@ -142,6 +143,8 @@ pub struct CommandRow {
     pub submitted: SimTime,
     /// Instant of completion.
     pub completed: SimTime,
+    /// True if some of the data read is lost: it could not be corrected.
+    pub media_error: bool,
     /// Latency by cause.
     pub causes: Ledger,
 }
@@ -153,6 +156,14 @@ pub struct Utilisation {
     pub flash: flash::Utilisation,
     /// Of each encoder.
     pub encoders: Vec<f64>,
+    /// Of each group of decoders; empty if decoding takes no time or data has no errors.
+    pub decoders: Vec<f64>,
+}
+
+/// Returns the busy time of each group of decoders \[ns\], of all its threads together.
+fn decoders_busy(controller: &Controller, now: SimTime) -> Vec<u64> {
+    let decoders = controller.reads().and_then(|reads| reads.decoders());
+    decoders.map_or(Vec::new(), |decoders| decoders.busy(now))
 }
 
 /// All measurements of a run.
@@ -166,6 +177,8 @@ pub struct Statistics {
     pub bytes: [u64; 4],
     /// Measurements over time.
     pub timeline: Timeline,
+    /// Reads that completed with a media error.
+    pub media_errors: u64,
     /// Log of every command, if requested.
     pub log: Option<Vec<CommandRow>>,
     /// Instant at which the measurement began, moved later by the time without power since.
@@ -175,6 +188,10 @@ pub struct Statistics {
     busy_at_start: Snapshot,
     /// Busy time of each encoder at the beginning \[ns\].
     encoders_at_start: Vec<u64>,
+    /// Measurements of reads of data with errors at the beginning.
+    reads_at_start: Option<ReadStatistics>,
+    /// Busy time of each group of decoders at the beginning \[ns\].
+    decoders_at_start: Vec<u64>,
     flash_at_start: flash::Counters,
     ftl_at_start: FtlCounters,
     sample_due: bool,
@@ -190,6 +207,8 @@ impl Statistics {
             last_completion: now,
             busy_at_start: flash.snapshot(now),
             encoders_at_start: controller.encoders().busy(now),
+            reads_at_start: controller.reads().map(|reads| reads.statistics.clone()),
+            decoders_at_start: decoders_busy(controller, now),
             flash_at_start: flash.counters.clone(),
             ftl_at_start: ftl.counters.clone(),
             ..Statistics::default()
@@ -252,10 +271,10 @@ impl Statistics {
     #[cold]
     fn log_command(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         if let Some(log) = &mut self.log {
-            let Completion { op, flags, queue, stream, tag, length, submitted, completed } = command.completion(now);
+            let Completion { op, flags, queue, stream, tag, length, submitted, completed, media_error } = command.completion(now);
             let offset = command.command().offset.0;
             let (length, causes) = (length.0, *causes);
-            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, causes });
+            log.push(CommandRow { op, flags, queue, stream, tag, offset, length, submitted, completed, media_error, causes });
         }
     }
 
@@ -293,10 +312,24 @@ impl Statistics {
     pub fn utilisation(&self, now: SimTime, controller: &Controller, flash: &Flash) -> Utilisation {
         let span = now.since(self.start).0.max(1) as f64;
         let encoders = controller.encoders().busy(now);
+        let threads = controller.reads().and_then(|reads| reads.decoders()).map_or(1, |decoders| decoders.threads()) as f64;
+        let decoders = decoders_busy(controller, now);
         Utilisation {
+            decoders: decoders
+                .iter()
+                .zip(&self.decoders_at_start)
+                .map(|(now, before)| (now - before) as f64 / span / threads)
+                .collect(),
             flash: flash.utilisation(now, &self.busy_at_start),
             encoders: encoders.iter().zip(&self.encoders_at_start).map(|(now, before)| (now - before) as f64 / span).collect(),
         }
+    }
+
+    /// Returns the measurements of reads of data with errors since the beginning of the measurement; `None` where reads
+    /// cannot fail.
+    pub fn reads_since_start(&self, controller: &Controller) -> Option<ReadStatistics> {
+        let now = &controller.reads()?.statistics;
+        Some(self.reads_at_start.as_ref().map_or_else(|| now.clone(), |before| now.since(before)))
     }
 
     /// Returns the counters of the flash and of the FTL since the beginning of the measurement.

@@ -34,7 +34,7 @@ impl Engine {
     pub fn pipeline(&self) -> Pipeline {
         let threads = vec![SimTime::ZERO; self.threads.clamp(1, 16) as usize];
         let unit = Unit { stages: [SimTime::ZERO; STAGES], threads };
-        Pipeline { units: vec![unit; self.decoders.clamp(1, 1024) as usize] }
+        Pipeline { units: vec![unit; self.decoders.clamp(1, 1024) as usize], held: Nanos::ZERO }
     }
 
     /// Returns the time from the arrival of a page's first bit to the end of its last codeword, in an otherwise idle
@@ -80,6 +80,8 @@ impl Engine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
     units: Vec<Unit>,
+    /// Time for which codewords have held the threads, those still in the decoders included.
+    held: Nanos,
 }
 
 /// State of one decoder.
@@ -116,7 +118,8 @@ impl Pipeline {
             .min_by_key(|unit| (unit.entry().1.max(start), unit.idle()))
             .expect("an engine has a decoder at least");
         let (thread, free) = unit.entry();
-        let mut now = (free.max(start) + times[0]).max(end);
+        let entry = free.max(start);
+        let mut now = (entry + times[0]).max(end);
         unit.stages[0] = now;
         for (free, &time) in unit.stages.iter_mut().zip(times).skip(1) {
             // A stage that the codeword skips need not be free.
@@ -126,7 +129,20 @@ impl Pipeline {
             }
         }
         unit.threads[thread] = now;
+        self.held += now.since(entry);
         now
+    }
+
+    /// Returns the number of threads of all decoders.
+    pub fn threads(&self) -> usize {
+        self.units.iter().map(|unit| unit.threads.len()).sum()
+    }
+
+    /// Returns the time for which the threads have been held by codewords until `now`, all threads together.
+    pub fn held(&self, now: SimTime) -> Nanos {
+        let remaining = |free: &SimTime| free.0.saturating_sub(now.0);
+        let remains: u64 = self.units.iter().flat_map(|unit| &unit.threads).map(remaining).sum();
+        Nanos(self.held.0.saturating_sub(remains))
     }
 }
 

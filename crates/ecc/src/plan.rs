@@ -18,7 +18,14 @@ pub struct Attempt {
     pub sense_time: Option<Nanos>,
     /// Number of times that the page's data is transferred over the channel.
     pub transfers: u32,
-    /// Additional time of the attempt, such as for commands that set the read levels.
+    /// Number of data phases in which the transfers are made. Each requests the channel for itself, so that transfers
+    /// of other dies may come between.
+    pub data_phases: u32,
+    /// Factor on the time of one sensing.
+    pub sense_scale: f64,
+    /// True if a command that sets the read levels (SET FEATURES) precedes the read.
+    pub sets_levels: bool,
+    /// Additional time of the attempt in the die, such as for setting the read levels.
     pub extra_time: Nanos,
     /// Factor on the error rate, relative to the first read.
     pub error_rate_factor: f64,
@@ -34,6 +41,9 @@ impl Attempt {
         senses: 1,
         sense_time: None,
         transfers: 1,
+        data_phases: 1,
+        sense_scale: 1.0,
+        sets_levels: false,
         extra_time: Nanos::ZERO,
         error_rate_factor: 1.0,
         soft_levels: 0,
@@ -54,8 +64,12 @@ pub struct ReadRetry {
     /// Fraction of the errors that each step removes.
     #[schemars(range(min = 0.0, max = 0.99))]
     pub reduction: f64,
-    /// Additional time of a step besides sensing and transfer.
+    /// Additional time of a step in the die, besides sensing: for setting the read levels, tFEAT, at most 1 us
+    /// \[recalled\].
     pub step_time: Nanos,
+    /// Factor on the sensing time of a step (thesis, fig. 2.18: a step senses for longer). 1: assumed.
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub sense_scale: f64,
     /// Shift of the read voltages at each step \[mV\], one for each step; none by default. The error rate follows
     /// `reduction` whatever the shifts.
     pub shifts_mv: Vec<i32>,
@@ -63,7 +77,7 @@ pub struct ReadRetry {
 
 impl Default for ReadRetry {
     fn default() -> Self {
-        ReadRetry { steps: 20, reduction: 0.20, step_time: Nanos::ZERO, shifts_mv: Vec::new() }
+        ReadRetry { steps: 20, reduction: 0.20, step_time: Nanos::ZERO, sense_scale: 1.0, shifts_mv: Vec::new() }
     }
 }
 
@@ -170,6 +184,8 @@ impl ReadRetry {
         (1..=self.steps.min(MOST_STEPS)).map(move |step| Attempt {
             error_rate_factor: libm::pow(kept, f64::from(step)),
             extra_time: self.step_time,
+            sense_scale: self.sense_scale,
+            sets_levels: true,
             shift_mv: self.shifts_mv.get(step as usize - 1).copied(),
             ..Attempt::PLAIN
         })
@@ -178,6 +194,9 @@ impl ReadRetry {
     fn problems(&self, place: &str, problems: &mut Problems) {
         if !(0.0..=0.99).contains(&self.reduction) {
             problems.add(format!("{place}.reduction"), format!("{}: expected 0..=0.99", self.reduction));
+        }
+        if !(0.001..=1000.0).contains(&self.sense_scale) {
+            problems.add(format!("{place}.sense_scale"), format!("{}: expected 0.001..=1000", self.sense_scale));
         }
         let shifts = self.shifts_mv.len();
         if shifts != 0 && shifts != self.steps as usize {
@@ -192,7 +211,13 @@ impl ReadRetry {
 impl Soft {
     /// Returns one attempt for each level, with two sensings and `transfers` transfers.
     fn attempts(self, transfers: u32) -> impl Iterator<Item = Attempt> {
-        (1..=self.levels.min(MOST_STEPS)).map(move |level| Attempt { senses: 2, transfers, soft_levels: level, ..Attempt::PLAIN })
+        (1..=self.levels.min(MOST_STEPS)).map(move |level| Attempt {
+            senses: 2,
+            transfers,
+            data_phases: transfers,
+            soft_levels: level,
+            ..Attempt::PLAIN
+        })
     }
 }
 
@@ -309,7 +334,13 @@ mod tests {
         }
         assert_eq!(
             attempts[2],
-            Attempt { shift_mv: Some(-40), extra_time: Nanos(5000), error_rate_factor: factors[2], ..Attempt::PLAIN }
+            Attempt {
+                shift_mv: Some(-40),
+                extra_time: Nanos(5000),
+                error_rate_factor: factors[2],
+                sets_levels: true,
+                ..Attempt::PLAIN
+            }
         );
         // At three times the limit for 1e-2, the first read and two steps (2.4 and 1.92 times the limit) fail; the
         // third (1.54) fails nearly always, the fourth (1.23) often, the fifth (0.98) hardly ever.

@@ -19,8 +19,10 @@ pub(crate) enum Phase {
     Loading,
     /// The array is busy. For operations that skip [`Phase::Loading`], the phase includes the transfer of the command.
     Array,
-    /// Waiting for the channel, or using it, to transfer a read's data.
+    /// Waiting for the channel, or using it, to transfer a read's data, or the last part of it.
     Data,
+    /// Waiting for the channel, or using it, to transfer a part of a read's data that is not the last one.
+    DataPart,
     /// The array is busy, and a suspend command waits for the channel.
     SuspendRequested,
     /// Transferring the suspend command, then suspending.

@@ -1,5 +1,6 @@
 //! The flash as a state machine of operations on dies and channels.
 
+mod retry;
 mod saving;
 mod staging;
 mod suspension;
@@ -11,6 +12,7 @@ use crate::counters::Counters;
 use crate::die::{Die, NONE, Phase};
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
+use ecc::Attempt;
 use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
@@ -28,11 +30,13 @@ struct Progress {
     reading: Reading,
     next: u32,
     suspensions: u32,
+    /// Data phases that follow the current one; only for reads with several.
+    further_data_phases: u8,
 }
 
 impl Default for Progress {
     fn default() -> Self {
-        Progress { enqueued: SimTime::ZERO, reading: Reading::default(), next: NONE, suspensions: 0 }
+        Progress { enqueued: SimTime::ZERO, reading: Reading::default(), next: NONE, suspensions: 0, further_data_phases: 0 }
     }
 }
 
@@ -68,8 +72,9 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// Returns the flash of a validated description, at rest.
-    pub fn new(config: &FlashConfig, geometry: &Geometry, seed: u64) -> Flash {
+    /// Returns the flash of a validated description, at rest. `attempts` are those of the plan by which a read that
+    /// cannot be corrected is repeated; the first is the read itself.
+    pub fn new(config: &FlashConfig, attempts: &[Attempt], geometry: &Geometry, seed: u64) -> Flash {
         let scheduler = config.scheduler.build(());
         let phases = [BusPhase::ReadCommand, BusPhase::ReadData, BusPhase::ProgramData, BusPhase::Command];
         let dies_per_channel = geometry.die_count / geometry.shape.channels;
@@ -80,7 +85,7 @@ impl Flash {
             ..Die::default()
         };
         Flash {
-            timing: Timing::new(config, geometry.units_per_program),
+            timing: Timing::with_attempts(config, attempts, geometry.units_per_program),
             dies: (0..geometry.die_count).map(die).collect(),
             channels: vec![Channel::with_capacity(dies_per_channel as usize); geometry.shape.channels as usize],
             progress: Vec::with_capacity(1024),
@@ -90,7 +95,7 @@ impl Flash {
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
-                read_modes: vec![0; config.read_modes.len().max(1)],
+                read_modes: vec![0; config.read_modes.len().max(1) * attempts.len().max(1)],
                 write_modes: vec![0; config.write_modes.len()],
                 ..Counters::default()
             },
@@ -206,11 +211,15 @@ impl Flash {
         match die.phase {
             Phase::Array if out.operations[slot].kind == OperationKind::Read => {
                 die.phase = Phase::Data;
-                let hold = self.timing.data(&out.operations[slot]);
-                if self.acquire_channel(die_id, BusPhase::ReadData, hold, now, &mut out.events) {
+                let operation = &out.operations[slot];
+                let hold = self.timing.data(operation);
+                if self.timing.data_phases(operation.mode) > 1 {
+                    self.begin_data_parts(die_id, now, out);
+                } else if self.acquire_channel(die_id, BusPhase::ReadData, hold, now, &mut out.events) {
                     self.data_granted(die_id, now, hold, now, out);
                 }
             }
+            Phase::DataPart => self.next_data_part(die_id, now, out),
             Phase::SuspendRequested => {
                 // The array finished before its suspend command got the channel.
                 self.channels[die.channel as usize].withdraw(die_id);
@@ -327,7 +336,7 @@ impl Flash {
     fn granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         match self.dies[die_id.index()].phase {
             Phase::Command => self.command_granted(die_id, asked, hold, now, out),
-            Phase::Data => self.data_granted(die_id, asked, hold, now, out),
+            Phase::Data | Phase::DataPart => self.data_granted(die_id, asked, hold, now, out),
             Phase::SuspendRequested => self.suspend_granted(die_id, hold, now, out),
             Phase::Resuming => self.resume_granted(die_id, hold, now, out),
             phase @ (Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending) => {
@@ -363,7 +372,7 @@ impl Flash {
         note_transfer(die, die_id, "command", now, end, &mut out.journal);
     }
 
-    /// Transfers the data of a read, which ends the read.
+    /// Transfers the data of a read, or a part of it; the read ends with the last part.
     #[inline]
     fn data_granted(&mut self, die_id: DieId, asked: SimTime, hold: Nanos, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];

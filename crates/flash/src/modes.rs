@@ -36,6 +36,10 @@ pub struct WriteModeConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4))]
     pub bits_per_cell: Option<u32>,
+    /// Name of the model of the cell as the mode uses it, where `bits_per_cell` is not that of `cell`; for errors of
+    /// stored data. Absent: the model of the flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell_model: Option<String>,
     /// Code that protects the data, by the name of an encoder. Relocated data that already has this code is not encoded
     /// again. Absent: a code whose encoding takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,6 +163,7 @@ impl WriteModeConfig {
             read_mode: None,
             erase_level: 0,
             bits_per_cell: None,
+            cell_model: None,
             code: None,
             derive: None,
             derivation: None,

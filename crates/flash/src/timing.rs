@@ -8,17 +8,23 @@
 //! - program command: tCS + 6 tWC + tADL + tWPST + tWPSTH + tWB
 //! - erase command: tCS + 4 tWC + tWB
 //!
+//! A retry is preceded by SET FEATURES, which sets the read levels: tCS + 2 tWC + tADL + 4 tWC + tWB (ONFI: command,
+//! address and four bytes of data). Each further sensing with other levels has a read command of its own; all commands
+//! of an attempt are sent in one phase.
+//!
 //! The channel is held through tWB and tRR as well. Known error: the preamble of a data burst (tRPRE + tDQSRE, 30 ns)
 //! is assumed to pass within tRR and is not added.
 
 use crate::config::FlashConfig;
 use crate::interface::Phases;
+use ecc::Attempt;
 use kit::{Bytes, ModeId, Nanos, Operation, OperationKind, UNIT_BYTES};
 
 /// All durations of operations, computed once.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    read_command: Nanos,
+    /// Channel phases of a read, by read mode. One for each number that a mode can have, so that no bound is checked.
+    read_phases: Box<[ReadPhases; 256]>,
     program_command: Nanos,
     erase_command: Nanos,
     copyback_command: Nanos,
@@ -27,7 +33,7 @@ pub struct Timing {
     next_plane_data: Nanos,
     /// Transfer time of `n` mapping units, each sum rounded up once.
     transfer: Vec<Nanos>,
-    /// Transfer time of `n` mapping units of a read, by read mode, which may transfer the data more than once.
+    /// Time of one data phase of `n` mapping units of a read, by read mode, which may transfer the data more than once.
     read_transfer: ByMode,
     /// Sensing time by read mode and page type.
     read: ByMode,
@@ -63,24 +69,102 @@ fn scaled(time: Nanos, scale: f64) -> Nanos {
     Nanos((time.0 as f64 * scale).round().max(1.0) as u64)
 }
 
+/// Channel phases of a read in one mode.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadPhases {
+    /// Time of the command.
+    command: Nanos,
+    /// Number of data phases.
+    data: u8,
+}
+
+/// Durations of a read in one mode.
+struct ReadTimes {
+    /// Sensing time as a multiple of tR, and the time in the die that does not depend on the page type.
+    scale: f64,
+    in_die: Nanos,
+    /// Number of sensings, each of which takes tR times `scale`, or `sense_time`.
+    senses: u32,
+    sense_time: Option<Nanos>,
+    /// Transfers in each of the data phases, and their number.
+    transfers: u32,
+    data_phases: u32,
+    /// True if a command that sets the read levels precedes the read.
+    sets_levels: bool,
+}
+
+impl ReadTimes {
+    /// Returns the durations in the modes of the table (one, `normal`, if it is empty), then those of each attempt that
+    /// repeats a read in each of the modes. The first attempt is the read itself.
+    fn of_all(config: &FlashConfig, attempts: &[Attempt]) -> Vec<ReadTimes> {
+        let modes: Vec<(f64, u32)> = match &config.read_modes[..] {
+            [] => vec![(1.0, 1)],
+            modes => modes.iter().map(|mode| (mode.sense_scale, mode.transfers)).collect(),
+        };
+        let plain = |&(scale, transfers): &(f64, u32)| ReadTimes {
+            scale,
+            in_die: Nanos::ZERO,
+            senses: 1,
+            sense_time: None,
+            transfers,
+            data_phases: 1,
+            sets_levels: false,
+        };
+        let repeated = |attempt: &Attempt, &(scale, transfers): &(f64, u32)| ReadTimes {
+            scale: scale * attempt.sense_scale,
+            in_die: attempt.extra_time,
+            senses: attempt.senses,
+            sense_time: attempt.sense_time,
+            // A step of read retry reads as its mode does. Further sensings have transfers of their own.
+            transfers: if attempt.sets_levels { transfers } else { attempt.transfers / attempt.data_phases },
+            data_phases: attempt.data_phases,
+            sets_levels: attempt.sets_levels,
+        };
+        let further = attempts.iter().skip(1).flat_map(|attempt| modes.iter().map(move |mode| repeated(attempt, mode)));
+        modes.iter().map(plain).chain(further).collect()
+    }
+
+    fn in_array(&self, read_time: Nanos) -> Nanos {
+        let once = self.sense_time.unwrap_or_else(|| scaled(read_time, self.scale));
+        Nanos(self.in_die.0 + u64::from(self.senses) * once.0)
+    }
+}
+
+/// Returns the channel phases of each read mode.
+fn read_phases(reads: &[ReadTimes], p: &Phases) -> Box<[ReadPhases; 256]> {
+    let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
+    let command = p.t_cs + cycles(6) + p.t_wb + p.t_rr;
+    let set_features = p.t_cs + cycles(2) + p.t_adl + cycles(4) + p.t_wb;
+    let mut phases = Box::new([ReadPhases::default(); 256]);
+    for (phases, read) in phases.iter_mut().zip(reads) {
+        let commands = if read.sense_time.is_none() { read.senses } else { 1 };
+        phases.command = Nanos(command.0 * u64::from(commands)) + if read.sets_levels { set_features } else { Nanos::ZERO };
+        phases.data = read.data_phases as u8;
+    }
+    phases
+}
+
 impl Timing {
     /// Returns the times of a validated description. `most_units` is the largest number of mapping units that one
     /// operation transfers.
     pub fn new(config: &FlashConfig, most_units: u32) -> Timing {
+        Timing::with_attempts(config, &[], most_units)
+    }
+
+    /// Returns the times like [`Timing::new`], with those of the attempts of a plan. Attempt `a` of a read in mode `m`
+    /// of `n` modes has the read mode `a n + m`.
+    pub fn with_attempts(config: &FlashConfig, attempts: &[Attempt], most_units: u32) -> Timing {
         let p = config.phases.unwrap_or_else(|| Phases::of(config.interface));
         let cycles = |count: u64| Nanos(p.t_cycle.0 * count);
         let page_types = config.cell.bits() as usize;
         let unit_counts = most_units as usize + 1;
         let erase_scales =
             if config.erase_modes.is_empty() { vec![1.0] } else { config.erase_modes.iter().map(|m| m.erase_scale).collect() };
-        let read_modes: Vec<(f64, u32)> = match &config.read_modes[..] {
-            [] => vec![(1.0, 1)],
-            modes => modes.iter().map(|mode| (mode.sense_scale, mode.transfers)).collect(),
-        };
+        let reads = ReadTimes::of_all(config, attempts);
         let transfer =
             |units: usize, times: u32| config.transfer_rate.time_for(Bytes(units as u64 * UNIT_BYTES * u64::from(times)));
         Timing {
-            read_command: p.t_cs + cycles(6) + p.t_wb + p.t_rr,
+            read_phases: read_phases(&reads, &p),
             program_command: p.t_cs + cycles(6) + p.t_adl + p.t_wpst + p.t_wb,
             erase_command: p.t_cs + cycles(4) + p.t_wb,
             copyback_command: p.t_cs + p.t_cs + cycles(12) + p.t_wb + p.t_wb,
@@ -88,8 +172,8 @@ impl Timing {
             next_plane_command: p.t_dbsy + cycles(6),
             next_plane_data: p.t_ccs,
             transfer: (0..unit_counts).map(|units| transfer(units, 1)).collect(),
-            read_transfer: ByMode::of(&read_modes, unit_counts, |(_, times), units| transfer(units, *times)),
-            read: ByMode::of(&read_modes, page_types, |(scale, _), t| scaled(config.read_time.of(t as u32), *scale)),
+            read_transfer: ByMode::of(&reads, unit_counts, |read, units| transfer(units, read.transfers)),
+            read: ByMode::of(&reads, page_types, |read, t| read.in_array(config.read_time.of(t as u32))),
             program: ByMode::of(&config.write_modes, page_types, |mode, t| {
                 scaled(config.program_time.of(t as u32), mode.program_scale)
             }),
@@ -103,7 +187,7 @@ impl Timing {
     #[inline]
     pub fn command(&self, operation: &Operation) -> Nanos {
         let (first, further) = match operation.kind {
-            OperationKind::Read => (self.read_command, operation.pages - 1),
+            OperationKind::Read => (self.read_phases[operation.mode.index()].command, operation.pages - 1),
             OperationKind::Program => (self.program_command, operation.pages - 1),
             OperationKind::Erase | OperationKind::LazyErase => (self.erase_command, operation.pages - 1),
             OperationKind::Copyback => (self.copyback_command, 0),
@@ -124,6 +208,18 @@ impl Timing {
             OperationKind::Program => self.transfer[units],
             OperationKind::Erase | OperationKind::LazyErase | OperationKind::Copyback => Nanos::ZERO,
         }
+    }
+
+    /// Returns the number of data phases of a read in a mode.
+    #[inline]
+    pub fn data_phases(&self, mode: ModeId) -> u8 {
+        self.read_phases[mode.index()].data
+    }
+
+    /// Returns the time in which the data of a read crosses the channel once, at the end of its last data phase.
+    #[inline]
+    pub fn last_transfer(&self, units: u32) -> Nanos {
+        self.transfer[units as usize]
     }
 
     /// Returns the time in the array: tR, tPROG, tBERS, the lazy erase time, or tR + tPROG for a copyback.

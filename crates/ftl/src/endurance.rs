@@ -84,15 +84,23 @@ impl Ftl {
 
     /// Completes an erase during preconditioning, which takes no simulated time: the block becomes free.
     pub(crate) fn end_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.retention.erased(&self.store, block);
+        self.data_erased(block);
         let wear = self.parameters.wear_of_erase(mode, self.store.wear_thousandths(block));
         self.store.end_erase(block, mode, wear);
         self.space.put_free(&self.store, block, &*self.wear_rule);
     }
 
+    /// Forgets what is known of the data in a block that has been erased.
+    fn data_erased(&mut self, block: BlockId) {
+        self.retention.erased(&self.store, block);
+        if let Some(integrity) = &mut self.integrity {
+            integrity.erased(block, &self.store.geometry);
+        }
+    }
+
     /// Completes an erase: the block becomes free, or is retired if it is worn out and the die can spare it.
     pub(crate) fn end_timed_erase(&mut self, block: BlockId, mode: ModeId) {
-        self.retention.erased(&self.store, block);
+        self.data_erased(block);
         let worn_before = self.store.wear_thousandths(block);
         self.store.end_erase(block, mode, self.parameters.wear_of_erase(mode, worn_before));
         let is_worn_out = self.parameters.retire_at.is_some_and(|limit| self.store.wear_thousandths(block) >= limit);

@@ -3,6 +3,7 @@
 mod bind;
 mod choose;
 mod finish;
+mod lost;
 mod power;
 mod relocate;
 mod save;
@@ -12,6 +13,7 @@ use crate::block::BlockState;
 use crate::collector::{Collector, RelocationRequest};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
+use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
@@ -59,6 +61,8 @@ pub struct Parameters {
     /// True if there is a write buffer: host writes are acknowledged when it accepts them, and units that do not fill a
     /// program wait for further ones until they are flushed.
     pub has_buffer: bool,
+    /// True if stored data has errors, so that reads can fail.
+    pub has_errors: bool,
     /// Seed of the run.
     pub seed: u64,
 }
@@ -226,6 +230,8 @@ pub struct Ftl {
     pub(crate) victim: Box<dyn Victim>,
     pub(crate) wear_rule: Box<dyn WearLeveling>,
     pub(crate) retention: Retention,
+    /// Integrity of the data; `None` where reads cannot fail.
+    pub(crate) integrity: Option<Box<Integrity>>,
     pub(crate) rng: Rng,
     pub(crate) collectors: Vec<Collector>,
     programs: Vec<ProgramUnit>,
@@ -277,7 +283,9 @@ impl Ftl {
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
         let mut idle_ranks = vec![0u64; dies.div_ceil(64)];
         (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
+        let integrity = parameters.has_errors.then(|| Box::new(Integrity::new(&geometry, needs.page_scope)));
         Ok(Ftl {
+            integrity,
             bits: UnitBits::new(needs.bits_per_unit, store.user_units),
             block_bytes: BlockBytes::new(needs.bytes_per_block, geometry.block_count),
             space: Space::new(
@@ -469,6 +477,7 @@ pub(crate) mod tests {
             retire_at: None,
             copyback: false,
             has_buffer: false,
+            has_errors: false,
             seed: 1,
         };
         change(&mut config, &mut parameters);

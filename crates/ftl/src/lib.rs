@@ -15,6 +15,7 @@ mod declared;
 mod endurance;
 mod ftl;
 mod index;
+mod integrity;
 mod map;
 mod moves;
 pub mod policy;

@@ -34,11 +34,47 @@ pub(crate) struct Pending {
     pub since: SimTime,
     /// Reading of the drive-wide clock when the unit joined the queue.
     pub reading: Reading,
+    /// Integrity of the data.
+    part: OldPart,
     /// Time spent on reading the part of the unit that the host did not write.
     pub filled_in: Nanos,
     /// Buffered units only: number of the unit in the write buffer.
     pub number: u64,
     pub next: u32,
+}
+
+/// The part of a unit that its host write left out, and that the older copy supplies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum OldPart {
+    /// Supplied, or still to be read.
+    #[default]
+    Kept,
+    /// Could not be read: the unit is lost.
+    Lost,
+    /// None: a later write of the whole unit has replaced it.
+    Replaced,
+}
+
+impl Pending {
+    /// Returns true if a part of the data is lost.
+    #[inline]
+    pub fn is_lost(&self) -> bool {
+        self.part == OldPart::Lost
+    }
+
+    /// Records that the part that the host did not write is lost.
+    pub fn lose(&mut self) {
+        if self.part == OldPart::Kept {
+            self.part = OldPart::Lost;
+        }
+    }
+
+    /// Handles a later host write of the same unit, which replaces it in the write buffer.
+    pub fn absorb(&mut self, whole: bool) {
+        if whole {
+            self.part = OldPart::Replaced;
+        }
+    }
 }
 
 /// A waiting unit in the form in which it is saved.
@@ -50,6 +86,7 @@ pub(crate) struct Waiting {
     plane: Option<u32>,
     pub prior: u32,
     pub dropped: bool,
+    part: OldPart,
     since: SimTime,
     pub number: u64,
 }
@@ -92,6 +129,7 @@ impl WriteQueue {
         unit.plane = None;
         unit.prior = 0;
         unit.dropped = false;
+        unit.part = OldPart::Kept;
         unit.filled_in = Nanos::ZERO;
         unit.number = 0;
         slot
@@ -121,10 +159,10 @@ impl WriteQueue {
     }
 
     fn waiting(&self, slot: u32) -> Waiting {
-        let Pending { lpn, writer, last, plane, prior, dropped, since, reading: _, filled_in: _, number, next: _ } =
+        let Pending { lpn, writer, last, plane, prior, dropped, part, since, reading: _, filled_in: _, number, next: _ } =
             self.units[slot];
         assert!(writer == Writer::Buffer, "no command waits for a drive at rest");
-        Waiting { slot, lpn, last, plane, prior, dropped, since, number }
+        Waiting { slot, lpn, last, plane, prior, dropped, part, since, number }
     }
 
     /// Restores a saved queue; an error if it has another number of lists or a slot out of range.
@@ -138,8 +176,8 @@ impl WriteQueue {
         let clock = WorkClock::default();
         for (list, units) in image.lists.iter().enumerate() {
             for unit in units {
-                let &Waiting { slot, lpn, last, plane, prior, dropped, since, number } = unit;
-                self.units[slot] = Pending { lpn, last, plane, prior, dropped, number, ..Pending::default() };
+                let &Waiting { slot, lpn, last, plane, prior, dropped, part, since, number } = unit;
+                self.units[slot] = Pending { lpn, last, plane, prior, dropped, part, number, ..Pending::default() };
                 self.push(list, slot, since, &clock);
                 is_free[slot as usize] = false;
             }

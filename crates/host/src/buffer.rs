@@ -227,7 +227,7 @@ impl Buffer {
                 let flush = self.flushes.swap_remove(index);
                 let mut ledger = Ledger::default();
                 ledger.charge(Cause::Order, now.since(flush.since));
-                tray.parts.push(Part { command: flush.command, ledger, units: 0 });
+                tray.parts.push(Part { command: flush.command, ledger, units: 0, is_lost: false });
             }
         }
     }

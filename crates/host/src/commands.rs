@@ -14,6 +14,8 @@ pub struct Command {
     /// Parts that are not yet done.
     remaining: u32,
     recorded: bool,
+    /// True if some of the data that it reads is lost.
+    failed: bool,
 }
 
 // A cache line: the table is read and written by every command.
@@ -23,7 +25,7 @@ impl Default for Command {
     fn default() -> Self {
         let command = HostCommand::flush(0);
         let (queued, linked) = (Nanos::ZERO, Nanos::ZERO);
-        Command { command, submitted: SimTime::ZERO, queued, linked, remaining: 0, recorded: false }
+        Command { command, submitted: SimTime::ZERO, queued, linked, remaining: 0, recorded: false, failed: false }
     }
 }
 
@@ -44,7 +46,8 @@ impl Command {
     #[inline]
     pub fn completion(&self, now: SimTime) -> Completion {
         let HostCommand { op, flags, queue, stream, tag, length, .. } = self.command;
-        Completion { tag, op, flags, queue, stream, submitted: self.submitted, completed: now, length }
+        let (submitted, media_error) = (self.submitted, self.failed);
+        Completion { tag, op, flags, queue, stream, submitted, completed: now, length, media_error }
     }
 
     /// Returns the time from the submission of the command to `now`.
@@ -95,6 +98,7 @@ impl Commands {
         state.queued = Nanos::ZERO;
         state.linked = Nanos::ZERO;
         state.recorded = recorded;
+        state.failed = false;
         CommandId(slot)
     }
 
@@ -123,6 +127,11 @@ impl Commands {
         let state = &mut self.0[command.0];
         state.remaining -= 1;
         state.remaining == 0
+    }
+
+    /// Records that some of the data that a command reads is lost. Returns true the first time.
+    pub fn fail(&mut self, command: CommandId) -> bool {
+        !std::mem::replace(&mut self.0[command.0].failed, true)
     }
 
     /// Removes a command that is done.

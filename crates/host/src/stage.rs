@@ -198,10 +198,16 @@ impl Host {
             return self.commands.part_done(command);
         }
         let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), now);
-        let slot = self.delivering.put(Part { command, ledger: *ledger, units });
+        let slot = self.delivering.put(Part { command, ledger: *ledger, units, is_lost: false });
         self.delivering[slot].ledger.charge(Cause::Link, at.since(now));
         events.push(at, Class::Done, Event::Delivered(slot));
         false
+    }
+
+    /// Records that some of the data that a command reads is lost: it completes with a media error. Returns true if
+    /// that is to be counted: the first time, if the command is counted in the statistics.
+    pub fn media_error(&mut self, command: CommandId) -> bool {
+        self.commands.fail(command) && self.commands[command].is_recorded()
     }
 
     /// Handles the arrival of a part's data at the host ([`Event::Delivered`]). Returns the part if it was the last one

@@ -111,6 +111,8 @@ pub struct Completion {
     pub completed: SimTime,
     /// Length of the command's range: [`HostCommand::length`].
     pub length: Bytes,
+    /// True if some of the data read is lost: it could not be corrected.
+    pub media_error: bool,
 }
 
 impl Completion {

@@ -90,6 +90,13 @@ pub enum Record {
         /// Owner of the read.
         owner: Owner,
     },
+    /// A flash read could not correct the data of this place.
+    Uncorrectable {
+        /// The place.
+        ppn: Ppn,
+        /// Owner of the read.
+        owner: Owner,
+    },
     /// A unit was deallocated.
     Trimmed {
         /// The unit.

@@ -54,6 +54,8 @@ pub enum Owner {
     ProgramUnit,
     /// The pool of free blocks of the operation's die, for a lazy erase.
     FreeBlock,
+    /// A read whose data could not be corrected, by the slot of its recovery in the controller.
+    Retry(u32),
 }
 
 /// A flash operation.
@@ -73,7 +75,8 @@ pub struct Operation {
     pub pages: u32,
     /// Page type sensed; for a program, the type of its first page.
     pub page_type: u32,
-    /// Write mode of a program, erase mode of an erase, or read mode of a read.
+    /// Write mode of a program, erase mode of an erase, or read mode of a read. A read that repeats another one
+    /// ([`Owner::Retry`]) has a read mode beyond those of the table, one for each attempt of the plan and mode.
     pub mode: ModeId,
     /// Mapping units of a program that must first pass the encoder of its write mode.
     pub encode: u32,
@@ -102,6 +105,12 @@ pub struct Encoding {
 }
 
 impl Operation {
+    /// Returns true for a read of stored data; a read of a unit that was never written has no place.
+    #[inline]
+    pub fn reads_data(&self) -> bool {
+        self.kind == OperationKind::Read && self.first.0 != u32::MAX
+    }
+
     /// Returns the kind of work that the die's clock records during the operation.
     #[inline]
     pub fn work(&self) -> Work {

@@ -13,11 +13,13 @@ pub struct Part {
     pub ledger: Ledger,
     /// Mapping units of data that the part transfers to the host; 0 if none.
     pub units: u32,
+    /// True if some of the data is lost.
+    pub is_lost: bool,
 }
 
 impl Default for Part {
     fn default() -> Self {
-        Part { command: CommandId(0), ledger: Ledger::default(), units: 0 }
+        Part { command: CommandId(0), ledger: Ledger::default(), units: 0, is_lost: false }
     }
 }
 

@@ -16,4 +16,5 @@ pub mod reference;
 
 pub use answer::ask;
 pub use code_file::limits_of as measured_code;
+pub use measurements::measured_rows;
 pub use part::Part;

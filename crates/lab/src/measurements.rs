@@ -8,7 +8,7 @@ use kit::Problems;
 
 /// Builds a part from a user's measurements.
 pub(crate) fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
-    let rows = measurements(name, text)?;
+    let rows = measured_rows(name, text)?;
     let table = Measured::of(name, &rows)?;
     let (most_wear, _) = table.extent();
     let code = Code::Bch(Bch { data_bits: 32_768, t: 110 });
@@ -26,8 +26,8 @@ pub(crate) fn measured_part(name: &str, text: &str) -> Result<Part, Problems> {
     })
 }
 
-/// Parses the rows of a table of measurements.
-fn measurements(name: &str, text: &str) -> Result<Vec<Row>, Problems> {
+/// Parses the rows of a table of measurements; `name` is used in messages.
+pub fn measured_rows(name: &str, text: &str) -> Result<Vec<Row>, Problems> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| Problems::one(name, error.to_string()))?.clone();
     let wanted = "expected the columns pe_cycles, days, and one error rate for each page type, such as lsb, msb";

@@ -3,7 +3,7 @@
 
 use crate::Violation;
 use crate::commands::{Commands, Mix};
-use crate::describe::describe;
+use crate::describe::{describe, errors};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -45,6 +45,19 @@ pub fn description(seed: u64) -> Option<Description> {
 /// Returns the text of a seed's description.
 pub fn text(seed: u64) -> String {
     describe(&mut Rng::stream(seed, "testkit.description"))
+}
+
+/// Returns the description of a seed with errors of stored data, if it is accepted.
+pub fn description_with_errors(seed: u64) -> Option<Description> {
+    let text = text(seed);
+    let sets = errors(&mut Rng::stream(seed, "testkit.errors"), &text);
+    Description::read("random.toml", &text, &sets).ok()
+}
+
+/// Runs the case of a seed like [`run`], on a drive whose reads can fail.
+pub fn run_with_errors(seed: u64, commands: u32) -> Result<Option<Passed>, Violation> {
+    let Some(description) = description_with_errors(seed) else { return Ok(None) };
+    run_described(&description, seed, commands, None).map(Some)
 }
 
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.

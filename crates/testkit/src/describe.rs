@@ -69,7 +69,10 @@ macro_rules! line {
 }
 
 // After the macro, which it uses.
+mod errors;
 mod geometry;
+
+pub use errors::errors;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some
 /// contain values that do not fit together.

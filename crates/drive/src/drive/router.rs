@@ -40,7 +40,11 @@ impl Drive {
         match event {
             Event::Die { die, generation } => {
                 if let Some(slot) = self.flash.die_event(die, generation, self.now, &mut self.out) {
-                    self.operation_done(slot);
+                    if self.controller.corrects_reads() {
+                        self.check(slot);
+                    } else {
+                        self.operation_done(slot);
+                    }
                 }
             }
             Event::Step(transaction) => self.step_done(transaction),
@@ -147,10 +151,11 @@ impl Drive {
     }
 
     /// Does what follows the last step of a transaction.
-    fn follow(&mut self, then: Then) {
+    pub(super) fn follow(&mut self, then: Then) {
         match then {
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
+            Then::Decoded { slot, recovery } => self.decoded(slot, recovery),
         }
     }
 
@@ -185,6 +190,9 @@ impl Drive {
         let mut index = 0;
         while index < self.out.tray.reads.len() {
             let slot = self.out.tray.reads[index];
+            if self.controller.chooses_levels() {
+                self.choose_levels(slot);
+            }
             self.flash.push_read(slot, self.now, &mut self.out);
             index += 1;
         }
@@ -194,7 +202,7 @@ impl Drive {
     /// Passes a completed flash operation on to the FTL and, if it is a part of a command, to the host stage.
     // Always inline: a call costs a read about twenty instructions.
     #[inline(always)]
-    fn operation_done(&mut self, slot: u32) {
+    pub(super) fn operation_done(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
         self.out.operations.release(slot);
@@ -217,7 +225,7 @@ impl Drive {
         match owner {
             Owner::ProgramUnit => self.host.settle_buffer(self.now, &mut self.out.tray),
             Owner::PartialRead(_) => self.host.unit_waits(self.now, &mut self.out.events),
-            Owner::Command(_) | Owner::Collector | Owner::Page(_) | Owner::FreeBlock => {}
+            Owner::Command(_) | Owner::Collector | Owner::Page(_) | Owner::FreeBlock | Owner::Retry(_) => {}
         }
     }
 
@@ -225,6 +233,9 @@ impl Drive {
     fn route_parts(&mut self) {
         let mut parts = std::mem::replace(&mut self.out.tray.parts, std::mem::take(&mut self.spare_parts));
         for part in &parts {
+            if part.is_lost {
+                self.media_error(part.command);
+            }
             if self.host.part_ready(part.command, part.units, &part.ledger, self.now, &mut self.out.events) {
                 self.complete(part.command, &part.ledger);
             }

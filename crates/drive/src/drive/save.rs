@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab07";
+const MAGIC: &[u8; 8] = b"ssdlab08";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -79,6 +79,8 @@ struct Image {
     /// Pending timers, in the order in which they fire.
     timers: Vec<(SimTime, Timer)>,
     random_times: Option<Rng>,
+    /// Erase count and read levels of the last successful read of each block, where they are kept.
+    read_levels: Vec<(u32, u8)>,
 }
 
 impl Drive {
@@ -105,8 +107,8 @@ impl Drive {
             host,
             // Saved in a section of its own.
             ftl: _,
-            // At rest: nothing is under way in it.
-            controller: _,
+            // At rest, nothing is under way in it.
+            controller,
             // Determined by the description.
             user_bytes: _,
             // Empty at rest.
@@ -135,6 +137,7 @@ impl Drive {
             hold: signals.hold,
             timers: timers.collect(),
             random_times: flash.random_times().cloned(),
+            read_levels: controller.reads().map_or(Vec::new(), |reads| reads.calibrated().to_vec()),
         }
     }
 
@@ -216,6 +219,7 @@ impl Drive {
         (signals.no_space, signals.hold) = (image.no_space, image.hold);
         signals.update_work(image.now);
         self.flash.restore_turns(&image.last_turn_was_read);
+        self.controller.restore_read_levels(&image.read_levels);
         if same_seed {
             self.flash.restore_random_times(image.random_times);
         }

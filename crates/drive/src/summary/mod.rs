@@ -1,6 +1,7 @@
 //! Results of a run as one JSON document and as tables.
 
 pub mod origin;
+mod read_errors;
 
 use crate::description::Description;
 use crate::drive::Drive;
@@ -61,6 +62,9 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
         all["power_failure"] = power_failure.to_json();
+    }
+    if let Some(reads) = drive.statistics.reads_since_start(drive.controller()) {
+        all["read_errors"] = read_errors::section(description, &reads, &drive.statistics);
     }
     all
 }
@@ -123,7 +127,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "effective_wear": effective_wear(drive),
         "energy": ENERGY.iter().map(|part| ((*part).to_owned(), Value::Null)).collect::<Map<_, _>>(),
         "utilisation": utilisation(description, &facts.utilisation),
-        "reliability": reliability(drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
+        "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.ftl().declared_bits(),
         "declared_state_bytes_per_block": drive.ftl().declared_bytes(),
@@ -225,7 +229,7 @@ fn effective_wear(drive: &Drive) -> Value {
 
 fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     let mut all = Map::new();
-    let Utilisation { flash: busy, encoders } = busy;
+    let Utilisation { flash: busy, encoders, decoders } = busy;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     all.insert("channels".to_owned(), json!(mean(&busy.channels)));
     all.insert("dies".to_owned(), json!(mean(&busy.dies)));
@@ -239,19 +243,27 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     for (code, share) in description.flash.encoders.iter().map(|encoder| &encoder.code).zip(encoders) {
         all.insert(format!("encoder_{code}"), json!(share));
     }
+    if !decoders.is_empty() {
+        all.insert("decoders".to_owned(), json!(mean(decoders)));
+    }
+    for (index, share) in decoders.iter().enumerate().filter(|_| decoders.len() > 1) {
+        all.insert(format!("decoders_{index}"), json!(share));
+    }
     Value::Object(all)
 }
 
-/// Returns the reliability figures. Reads cannot fail yet; where no write mode has a retention limit, no data can miss
-/// a deadline or be at risk.
-fn reliability(drive: &Drive, ftl: &ftl::FtlCounters, at_risk_pages: u64) -> Value {
+/// Returns the reliability figures. Where data has no errors, reads cannot fail; where no write mode has a retention
+/// limit, no data can miss a deadline or be at risk.
+fn reliability(description: &Description, drive: &Drive, ftl: &ftl::FtlCounters, at_risk_pages: u64) -> Value {
     let (misses, margin) = drive.ftl().retention_report();
     let limited = |count: u64| drive.ftl().has_retention_limits().then_some(count);
+    let reads = drive.statistics.reads_since_start(drive.controller());
+    let reads = reads.as_ref();
     json!({
-        "uncorrectable": null,
-        "retries": null,
-        "soft_levels": null,
-        "uber": null,
+        "uncorrectable": reads.map(|reads| reads.uncorrectable_units),
+        "retries": reads.map(|reads| reads.retries()),
+        "soft_levels": reads.map(|reads| reads.soft),
+        "uber": reads.map(|reads| read_errors::uber(description, reads)),
         "deadline_misses": limited(misses),
         "at_risk_pages": limited(at_risk_pages),
         "min_retention_margin_ns": margin,

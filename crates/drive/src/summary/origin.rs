@@ -19,6 +19,7 @@ const ACCOUNTING: Origin = Model("accounting of commands (drive/statistics)");
 const FLASH: Origin = Model("dies and channels (flash)");
 const MAPPING: Origin = Model("mapping, allocation and relocation (ftl)");
 const BUFFER: Origin = Model("write buffer (host/buffer, ftl/writes)");
+const READS: Origin = Model("errors of stored data, decoding and retries (controller/reads)");
 const WEAR: Origin = Model("wear of blocks (ftl/endurance)");
 const RETENTION: Origin = Model("retention limits (ftl/retention)");
 const POLICY: Origin = Model("mode policy (ftl/policy)");
@@ -58,10 +59,10 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("effective_wear/*", WEAR),
     ("energy/*", Nothing),
     ("utilisation/*", FLASH),
-    ("reliability/uncorrectable", Nothing),
-    ("reliability/retries", Nothing),
-    ("reliability/soft_levels", Nothing),
-    ("reliability/uber", Nothing),
+    ("reliability/uncorrectable", READS),
+    ("reliability/retries", READS),
+    ("reliability/soft_levels", READS),
+    ("reliability/uber", READS),
     ("reliability/deadline_misses", RETENTION),
     ("reliability/at_risk_pages", RETENTION),
     ("reliability/min_retention_margin_ns", RETENTION),
@@ -74,6 +75,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("steady", Run),
     ("saturated", Run),
     ("power_failure", RETENTION),
+    ("read_errors", READS),
 ];
 
 /// Returns the declared path that covers the value at `path`, and its origin; none if no path covers it.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use testkit::case;
+use testkit::{Violation, case};
 
 /// Number of cases of the short run. Refused descriptions do not count.
 const CASES: u64 = 10_000;
@@ -41,9 +41,12 @@ impl Watchdog {
     }
 }
 
+/// Runs the case of a seed with a number of commands.
+type Run = fn(u64, u32) -> Result<Option<case::Passed>, Violation>;
+
 /// Runs the case of a seed. A panic of the engine is returned as an error, like a violation.
-fn failure(seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
-    match catch_unwind(AssertUnwindSafe(|| case::run(seed, commands, None))) {
+fn failure(run: Run, seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
+    match catch_unwind(AssertUnwindSafe(|| run(seed, commands))) {
         Ok(outcome) => outcome.map_err(|violation| violation.0),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
@@ -55,7 +58,7 @@ fn failure(seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
 /// Runs the cases of the seeds from `first` on, shared among the processor's threads, until `cases` of them were
 /// accepted (or one more for each further thread). Returns all failures in the order of their seeds, and the totals of
 /// the cases that passed.
-fn run_all(first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) {
+fn run_all(run: Run, first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (next, accepted) = (AtomicU64::new(first), AtomicU64::new(0));
     let seeds = || {
@@ -67,7 +70,7 @@ fn run_all(first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) 
         let (mut failures, mut seen) = (Vec::new(), Seen::default());
         for seed in seeds() {
             watchdog.0.store(seed, Ordering::Relaxed);
-            let outcome = failure(seed, commands);
+            let outcome = failure(run, seed, commands);
             accepted.fetch_add(u64::from(!matches!(outcome, Ok(None))), Ordering::Relaxed);
             match outcome {
                 Ok(Some(passed)) => seen.add(&passed),
@@ -100,7 +103,12 @@ struct Seen {
     passed: u64,
     relocated: [u64; kit::reason::REASON_COUNT],
     totals: [u64; 11],
+    /// Totals of cases whose reads can fail.
+    errors: [u64; 6],
 }
+
+const ERRORS: [&str; 6] =
+    ["uncorrectable units", "media errors", "retries", "soft attempts", "units of moves lost", "units of host reads lost"];
 
 const TOTALS: [&str; 11] = [
     "absorbed",
@@ -121,6 +129,7 @@ impl Seen {
         (self.refused, self.passed) = (self.refused + other.refused, self.passed + other.passed);
         self.relocated.iter_mut().zip(other.relocated).for_each(|(sum, count)| *sum += count);
         self.totals.iter_mut().zip(other.totals).for_each(|(sum, count)| *sum += count);
+        self.errors.iter_mut().zip(other.errors).for_each(|(sum, count)| *sum += count);
     }
 
     fn add(&mut self, passed: &case::Passed) {
@@ -141,14 +150,16 @@ impl Seen {
             u64::from(ftl.worn_out_die().is_some()),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
+        let Some(reads) = passed.drive.controller().reads() else { return };
+        let reads = &reads.statistics;
+        let new = [c.uncorrectable, c.media_errors, reads.retries(), reads.soft, reads.lost_units, reads.uncorrectable_units];
+        self.errors.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
     }
 }
 
-#[test]
-fn ten_thousand_random_cases() {
-    let first = given("SSDLAB_FIRST").unwrap_or(0);
-    let cases = given("SSDLAB_CASES").unwrap_or(CASES);
-    let (failures, seen) = run_all(first, cases, COMMANDS);
+/// Runs the cases of the seeds from `first` on, which must all pass.
+fn all_pass(run: Run, first: u64, cases: u64) -> Seen {
+    let (failures, seen) = run_all(run, first, cases, COMMANDS);
     assert!(
         failures.is_empty(),
         "{} of {cases} cases fail, the first: seed {}: {}",
@@ -157,10 +168,32 @@ fn ten_thousand_random_cases() {
         failures[0].1
     );
     println!("{seen:?}");
+    assert!(cases < CASES || seen.passed >= cases, "{} descriptions are refused for {} accepted", seen.refused, seen.passed);
+    seen
+}
+
+/// Drives whose reads can fail: pins, suspensions, relocations, partial writes, saves and power failures while reads
+/// are repeated, and data that is lost.
+#[test]
+fn ten_thousand_random_cases_with_errors() {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES);
+    let seen = all_pass(case::run_with_errors, first, cases);
+    if cases >= CASES {
+        for (name, total) in ERRORS.iter().zip(seen.errors) {
+            assert!(total > 1000, "{name}: only {total} in {} cases", seen.passed);
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_random_cases() {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES);
+    let seen = all_pass(|seed, commands| case::run(seed, commands, None), first, cases);
     if cases < CASES {
         return;
     }
-    assert!(seen.passed >= cases, "{} descriptions are refused for {} accepted", seen.refused, seen.passed);
     // The test is meaningful only if the cases reach every mechanism.
     for (name, total) in TOTALS.iter().zip(seen.totals) {
         assert!(total > 1000, "{name}: only {total} in {} cases", seen.passed);
@@ -179,7 +212,7 @@ fn ten_thousand_random_cases() {
 fn long_cases_under_pressure() {
     let accepted = (1_000_000..).filter(|seed| case::description(*seed).is_some()).take(12);
     for seed in accepted {
-        if let Err(why) = failure(seed, 100_000) {
+        if let Err(why) = failure(|seed, commands| case::run(seed, commands, None), seed, 100_000) {
             panic!("seed {seed} with 100000 commands: {why}");
         }
     }

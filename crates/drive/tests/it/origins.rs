@@ -18,6 +18,8 @@ fn summaries() -> Vec<(String, Value)> {
     let small = ["flash.blocks_per_plane=128", "state.precondition=fill", "policy.kind=baseline"];
     let mut all: Vec<(String, Value)> = PRESETS.iter().map(|preset| run(preset.name, preset.text, &small, JOB)).collect();
     let tiny = "base = \"tiny\"";
+    let errors = ["state.precondition=fill", "ecc.errors={kind=\"constant\",rates=[3e-3]}", "ecc.plan=\"read_retry\""];
+    all.push(run("errors", tiny, &errors, JOB));
     all.push(run("steady", tiny, &["state.precondition=steady"], &JOB.replace("2000", "20000")));
     all.push(run("buffer", tiny, &["buffer.policy=write_back", "buffer.capacity=\"1MiB\"", "buffer.flush_after=\"1ms\""], JOB));
     let ofwar = ["policy.kind=ofwar", "state.precondition=steady", "state.graceful_shutdown=true"];

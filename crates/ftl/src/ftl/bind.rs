@@ -113,6 +113,9 @@ impl Ftl {
         };
         self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
+        if self.writes.units[slot].is_lost() {
+            self.bound_lost(ppn);
+        }
         let (unit, bound) = (&self.writes.units[slot], self.programs[die.index()].bind(superseded));
         match writer {
             Writer::Command(command) => {
@@ -206,6 +209,9 @@ impl Ftl {
             Reason::Host => 0,
             _ => program.encode,
         };
+        if self.integrity.is_some() {
+            self.note_mode(first, mode);
+        }
         for padding in bound..geometry.units_per_program {
             self.store.p2l.set((first.0 + padding) as usize, PADDING);
         }

@@ -17,6 +17,7 @@ impl Ftl {
     fn own_operation_done(&mut self, done: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
         match operation.owner {
             Owner::Command(_) => unreachable!("a host read"),
+            Owner::Retry(_) => unreachable!("a repeated read ends in the controller"),
             Owner::PartialRead(slot) => {
                 self.sensed(operation.first, operation.owner, out);
                 let unit = &mut self.writes.units[slot];
@@ -75,6 +76,7 @@ impl Ftl {
         collector.reading = false;
         collector.gathered.append(&mut read);
         collector.in_read = read;
+        out.ready.mark(die);
     }
 
     /// Handles the completion of an encoder job for a die's collection: the gathered units may be programmed.
@@ -103,7 +105,7 @@ impl Ftl {
             match unit.kind {
                 UnitKind::Host(command) => {
                     let ledger = *out.operations.account(slot).ledger();
-                    out.tray.parts.push(Part { command, ledger, units: 0 });
+                    out.tray.parts.push(Part { command, ledger, units: 0, is_lost: false });
                     let part = out.tray.parts.last_mut().expect("it was just added");
                     charge_wait(&mut part.ledger, &unit.waited);
                     part.ledger.charge(Cause::Rmw, unit.filled_in);

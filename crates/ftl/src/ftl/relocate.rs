@@ -18,7 +18,8 @@ impl Ftl {
         }
         let units_per_program = self.store.geometry.units_per_program as usize;
         let victim = self.collectors[die.index()].victim?;
-        if self.collectors[die.index()].encoding.is_some() {
+        // Units that are being encoded, or corrected after a read: the die is free meanwhile.
+        if self.collectors[die.index()].encoding.is_some() || self.collectors[die.index()].reading {
             return None;
         }
         let end = Ppn(self.store.geometry.first_of(victim).0 + self.store.geometry.units_per_block);
@@ -104,6 +105,7 @@ impl Ftl {
 
     /// Returns the slot of a read of all valid units in the row of `first`, the next valid unit of the victim, whose
     /// places end at `end`; or of the copyback of one page within its plane.
+    #[inline(always)]
     pub(super) fn read_row(&mut self, die: DieId, first: Ppn, end: Ppn, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         if first >= self.collectors[die.index()].prefetched_until {
@@ -318,6 +320,9 @@ impl Ftl {
             }
         }
         self.store.place(lpn, to);
+        if self.integrity.is_some() {
+            self.note_move(from, to);
+        }
         let (mode, reason) = (self.programs[die.index()].mode, self.programs[die.index()].reason);
         self.programs[die.index()].encode += u32::from(self.lacks_code(self.store.geometry.block_of(from), mode));
         self.programs[die.index()].bind(from.0).kind = UnitKind::Moved;

@@ -11,6 +11,7 @@
 use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
+use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
 use crate::retention::RetentionImage;
@@ -40,6 +41,7 @@ struct Image {
     closed: Vec<Vec<u32>>,
     space: SpaceImage,
     retention: RetentionImage,
+    integrity: Option<Box<Integrity>>,
     rng: Rng,
     collectors: Vec<Collector>,
     moves: PageMoves,
@@ -127,6 +129,7 @@ impl Ftl {
             counters,
             space,
             retention,
+            integrity,
             rng,
             collectors,
             moves,
@@ -169,6 +172,7 @@ impl Ftl {
             closed: dies.map(|die| store.closed_blocks(die).map(|block| block.0).collect()).collect(),
             space: space.image(),
             retention: retention.image(),
+            integrity: integrity.clone(),
             rng: rng.clone(),
             collectors: collectors.clone(),
             moves: moves.clone(),
@@ -220,6 +224,7 @@ impl Ftl {
         }
         self.space.restore(image.space)?;
         self.retention.restore(image.retention)?;
+        self.take_over_integrity(image.integrity)?;
         self.writes.restore(&image.writes)?;
         for unit in image.writes.lists.iter().flatten().filter(|unit| !unit.dropped) {
             self.store.l2p.set(unit.lpn.index(), SLOT_BASE + unit.slot);
@@ -236,6 +241,17 @@ impl Ftl {
         (self.next_rank, self.arrivals, self.flush_until) = (image.next_rank, image.arrivals, image.flush_until);
         (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
+    }
+
+    /// Takes over the integrity of a saved drive's data. A drive whose reads cannot fail keeps nothing of it; one whose
+    /// reads can fail takes the data of a drive whose reads could not as intact.
+    fn take_over_integrity(&mut self, saved: Option<Box<Integrity>>) -> Result<(), String> {
+        if let (Some(own), Some(saved)) = (&mut self.integrity, saved)
+            && !own.take_over(*saved)
+        {
+            return Err("its counts of reads are not those of this drive".to_owned());
+        }
+        Ok(())
     }
 
     fn restore_policy(&mut self, image: PolicyImage) -> Result<(), String> {
@@ -268,6 +284,7 @@ impl Ftl {
         if same_policy {
             self.restore_declared(&policy);
         }
+        self.take_over_integrity(image.integrity)?;
         self.rebuild_map()?;
         let victims: Vec<u32> = image
             .collectors

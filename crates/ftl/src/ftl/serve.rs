@@ -18,7 +18,7 @@ impl Ftl {
 
     fn read_range(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
-        let (mut parts, mut at_once) = (0, 0);
+        let (mut parts, mut at_once, mut is_lost) = (0, 0, false);
         let mut open: Option<Operation> = None;
         let mut planes_seen = 0u64;
         for lpn in (first.0..first.0 + count).map(Lpn) {
@@ -30,6 +30,7 @@ impl Ftl {
                     out.read(self.unmapped_operation(command, lpn));
                 } else {
                     at_once += 1;
+                    is_lost |= self.holds_lost(source);
                 }
                 continue;
             };
@@ -70,7 +71,7 @@ impl Ftl {
         }
         if at_once > 0 {
             parts += 1;
-            out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once });
+            out.tray.parts.push(Part { command, ledger: Ledger::default(), units: at_once, is_lost });
         }
         parts
     }
@@ -178,6 +179,7 @@ impl Ftl {
         let code = self.store.l2p.get(lpn.index());
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
+            self.writes.units[slot].absorb(whole);
             out.tray.released.push(number);
             out.journal.note(|| Record::Buffered { command, lpn, slot });
             return false;

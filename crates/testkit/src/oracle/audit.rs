@@ -1,6 +1,6 @@
 //! Checks of the drive as a whole: consistency of the engine's tables, and conservation laws.
 
-use super::{Check, Content, Location, Oracle, Progress, Version, ensure};
+use super::{Check, Content, Location, Loss, Oracle, Progress, Version, ensure};
 use drive::Drive;
 use ftl::FtlCounters;
 use kit::reason::REASON_COUNT;
@@ -41,6 +41,10 @@ pub struct Counts {
     pub unmapped_reads: u64,
     /// Units sensed for relocations and partial writes.
     pub internal_reads: u64,
+    /// Units of flash reads that could not be corrected.
+    pub uncorrectable: u64,
+    /// Reads that completed with a media error.
+    pub media_errors: u64,
 }
 
 /// The engine's counters at the time when the oracle was attached.
@@ -80,12 +84,12 @@ impl Oracle {
         for lpn in (0..self.units.len() as u32).map(Lpn) {
             let Some(ppn) = store.place_of(lpn) else { continue };
             let version = self.versions.len() as u32;
-            self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable });
+            self.versions.push(Version { lpn, completed: Some(0), progress: Progress::Durable, loss: Loss::Intact });
             let place = &mut self.places[ppn.index()];
             ensure(place.programmed && place.content.is_none(), || {
                 format!("at the start {lpn:?} is mapped to {ppn:?}: {place:?}")
             })?;
-            place.content = Some(Content { lpn, version, supersedes: None });
+            place.content = Some(Content { lpn, version, supersedes: None, loss: Loss::Intact });
             let unit = &mut self.units[lpn.index()];
             (unit.location, unit.emptied) = (Location::At(ppn), None);
         }
@@ -196,6 +200,7 @@ impl Oracle {
             let Location::At(ppn) = unit.location else { continue };
             ensure(self.places[ppn.index()].programmed, || format!("unit {lpn} at {ppn:?} was never programmed"))?;
         }
+        self.agree_on_loss(drive)?;
         let busy = drive.flash().utilisation(drive.now(), &self.baseline.busy);
         let most = busy.dies.iter().chain(&busy.channels).fold(0f64, |most, share| most.max(*share));
         ensure(most <= 1.0 + 1e-9, || format!("a die or channel was busy for {most} of the time"))

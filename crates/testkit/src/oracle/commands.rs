@@ -1,6 +1,6 @@
 //! The host's side: submissions, the data that reads return, and completions.
 
-use super::{Check, Location, Oracle, Progress, Violation, ensure};
+use super::{Check, Location, Loss, Oracle, Progress, Violation, ensure};
 use kit::{CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UNIT_BYTES};
 
 /// A command that was submitted and has not completed.
@@ -18,6 +18,26 @@ pub(super) struct InFlight {
     unresolved: Vec<bool>,
     /// For a read: places that it will sense, with the erase count of their block.
     to_sense: Vec<(Ppn, u32)>,
+    /// For a read: the worst of its data.
+    pub(super) loss: Loss,
+}
+
+impl InFlight {
+    /// Notes that some of the data of a read is in this state.
+    pub(super) fn suffer(&mut self, loss: Loss) {
+        self.loss = match (self.loss, loss) {
+            (Loss::Lost, _) | (_, Loss::Lost) => Loss::Lost,
+            (Loss::Unknown, _) | (_, Loss::Unknown) => Loss::Unknown,
+            (Loss::Intact, Loss::Intact) => Loss::Intact,
+        };
+    }
+
+    /// Returns true if a write covers a unit completely.
+    pub(super) fn covers(&self, lpn: Lpn) -> bool {
+        let (start, end) = (self.command.offset.0, self.command.offset.0 + self.command.length.0);
+        let first = u64::from(lpn.0) * UNIT_BYTES;
+        start <= first && end >= first + UNIT_BYTES
+    }
 }
 
 /// Returns the first unit and the number of units of a command: all units that it touches or, for a trim, the units
@@ -49,6 +69,7 @@ impl Oracle {
             floors: Vec::new(),
             unresolved: Vec::new(),
             to_sense: Vec::new(),
+            loss: Loss::Intact,
         };
         match command.op {
             Op::Write => state.versions = vec![None; count as usize],
@@ -68,7 +89,7 @@ impl Oracle {
         assert!(self.by_tag.insert(command.tag, id).is_none(), "two commands in flight have one tag");
     }
 
-    fn in_flight(&mut self, command: CommandId, op: Op) -> Result<&mut InFlight, Violation> {
+    pub(super) fn in_flight(&mut self, command: CommandId, op: Op) -> Result<&mut InFlight, Violation> {
         let state = self.commands.get_mut(command.0 as usize).and_then(Option::as_mut);
         state
             .filter(|state| state.command.op == op)
@@ -114,10 +135,14 @@ impl Oracle {
                     format!("served from the controller, which has it no more: {place:?}")
                 })?;
                 self.counts.controller_reads += 1;
+                let loss = place.content.map_or(Loss::Intact, |content| content.loss);
+                self.in_flight(command, Op::Read)?.suffer(loss);
                 place.content.map(|content| (content.lpn, content.version))
             }
             (Location::Slot(at), ReadSource::Buffer(slot)) if at == slot => {
                 self.counts.buffer_reads += 1;
+                let loss = self.slots[slot as usize].map_or(Loss::Intact, |held| held.loss);
+                self.in_flight(command, Op::Read)?.suffer(loss);
                 self.slots[slot as usize].map(|held| (held.lpn, held.version))
             }
             (location, _) => return ensure(false, || format!("the unit's data is at {location:?}")),
@@ -132,11 +157,14 @@ impl Oracle {
     pub(super) fn read_sensed(&mut self, ppn: Ppn, owner: Owner) -> Check {
         let place = self.places[ppn.index()];
         ensure(place.programmed && place.content.is_some(), || format!("nothing is programmed there: {place:?}"))?;
+        let loss = place.content.map_or(Loss::Intact, |content| content.loss);
         let Owner::Command(command) = owner else {
             self.counts.internal_reads += 1;
+            self.completes_write(ppn, owner, loss);
             return Ok(());
         };
         let state = self.in_flight(command, Op::Read)?;
+        state.suffer(loss);
         let Some(index) = state.to_sense.iter().position(|(at, _)| *at == ppn) else {
             return ensure(false, || "the read was not resolved to this place".to_owned());
         };
@@ -157,6 +185,10 @@ impl Oracle {
         let told = (completion.op, completion.length, completion.submitted, completion.completed);
         let known = (state.command.op, state.command.length, state.at, now);
         ensure(told == known && state.at <= now, || format!("{completion:?}: expected {known:?}"))?;
+        self.counts.media_errors += u64::from(completion.media_error);
+        ensure(state.loss == Loss::Unknown || completion.media_error == (state.loss == Loss::Lost), || {
+            format!("{completion:?}: its data is {:?}", state.loss)
+        })?;
         let context = |Violation(why)| Violation(format!("{completion:?} of {:?}: {why}", state.command));
         match state.command.op {
             Op::Read => ensure(state.to_sense.is_empty() && !state.unresolved.contains(&true), || "parts are missing".to_owned()),

@@ -1,12 +1,12 @@
 //! The data's side: binding, buffering, relocation, programming, erasing and trimming.
 
-use super::{Check, Content, Location, Oracle, Place, Progress, Slot, Version, ensure};
+use super::{Check, Content, Location, Loss, Oracle, Place, Progress, Slot, Version, ensure};
 use kit::{BlockId, CommandId, Lpn, Ppn, Reason};
 
 impl Oracle {
     pub(super) fn write_accepted(&mut self, command: CommandId, lpn: Lpn) -> Check {
         let version = u32::try_from(self.versions.len()).expect("fewer than 2^32 writes in a test");
-        self.versions.push(Version { lpn, completed: None, progress: Progress::Waiting });
+        self.versions.push(Version { lpn, completed: None, progress: Progress::Waiting, loss: Loss::Intact });
         self.counts.accepted += 1;
         let entry = self.version_entry(command, lpn)?;
         let fresh = entry.is_none();
@@ -25,7 +25,8 @@ impl Oracle {
                 return ensure(false, || format!("the unit is in buffer slot {slot} of a drive without buffer"));
             }
         };
-        self.occupy(ppn, lpn, version, old)?;
+        let loss = self.versions[version as usize].loss;
+        self.occupy(ppn, lpn, version, old, loss)?;
         self.counts.bound += 1;
         self.units[lpn.index()].location = Location::At(ppn);
         Ok(())
@@ -33,6 +34,7 @@ impl Oracle {
 
     pub(super) fn buffered(&mut self, command: CommandId, lpn: Lpn, slot: u32) -> Check {
         let version = self.accepted_version(command, lpn)?;
+        let is_whole = self.writes_whole(command, lpn)?;
         ensure(self.is_buffered, || "there is no buffer".to_owned())?;
         self.versions[version as usize].progress = Progress::InSlot;
         if self.slots.len() <= slot as usize {
@@ -42,6 +44,9 @@ impl Oracle {
         if self.units[lpn.index()].location == Location::Slot(slot) {
             let held = held.as_mut().expect("the oracle's own map and slots agree");
             let old = std::mem::replace(&mut held.version, version);
+            if is_whole {
+                (held.loss, held.replaced_whole) = (Loss::Intact, true);
+            }
             self.replaced(old);
             self.counts.absorbed += 1;
             return Ok(());
@@ -52,7 +57,7 @@ impl Oracle {
             Location::Nowhere => None,
             Location::Slot(other) => return ensure(false, || format!("the unit is already in slot {other}")),
         };
-        *held = Some(Slot { lpn, version, prior });
+        *held = Some(Slot { lpn, version, prior, loss: Loss::Intact, replaced_whole: false });
         self.units[lpn.index()].location = Location::Slot(slot);
         Ok(())
     }
@@ -61,7 +66,7 @@ impl Oracle {
         let held = self.slots.get_mut(slot as usize).and_then(Option::take);
         let held = held.filter(|held| held.lpn == lpn && self.units[lpn.index()].location == Location::Slot(slot));
         let Some(held) = held else { return ensure(false, || "the slot does not hold the unit".to_owned()) };
-        self.occupy(ppn, lpn, held.version, held.prior)?;
+        self.occupy(ppn, lpn, held.version, held.prior, held.loss)?;
         self.counts.bound += 1;
         self.units[lpn.index()].location = Location::At(ppn);
         Ok(())
@@ -79,21 +84,21 @@ impl Oracle {
             }
             _ => return ensure(false, || format!("the unit's data is at {location:?}: an old version is brought back")),
         };
-        self.occupy(to, lpn, content.version, Some(from))?;
+        self.occupy(to, lpn, content.version, Some(from), content.loss)?;
         self.units[lpn.index()].location = new;
         self.counts.relocated[reason as usize] += 1;
         Ok(())
     }
 
     /// Binds a unit's data to a place.
-    fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>) -> Check {
+    fn occupy(&mut self, ppn: Ppn, lpn: Lpn, version: u32, supersedes: Option<Ppn>, loss: Loss) -> Check {
         let (block, unit) = self.geometry.split(ppn);
         let record = &mut self.blocks[block.index()];
         let place = &mut self.places[ppn.index()];
         ensure(!place.programmed && place.content.is_none(), || format!("the place is not erased: {place:?}"))?;
         ensure(unit >= record.next_bind && !record.sealed, || format!("out of order in its block: {record:?}"))?;
         record.next_bind = unit + 1;
-        place.content = Some(Content { lpn, version, supersedes });
+        place.content = Some(Content { lpn, version, supersedes, loss });
         let progress = &mut self.versions[version as usize].progress;
         if *progress != Progress::Durable {
             *progress = Progress::Bound;

@@ -10,6 +10,7 @@
 mod audit;
 mod commands;
 mod data;
+mod loss;
 
 pub use audit::Counts;
 
@@ -71,6 +72,18 @@ struct Version {
     lpn: Lpn,
     completed: Option<u64>,
     progress: Progress,
+    loss: Loss,
+}
+
+/// Integrity of data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Loss {
+    #[default]
+    Intact,
+    /// The records do not tell: of several partial writes of a unit that wait without a write buffer, one could not be
+    /// completed.
+    Unknown,
+    Lost,
 }
 
 /// Content of a place.
@@ -80,6 +93,7 @@ struct Content {
     version: u32,
     /// Older copy, which may be erased once this one is programmed.
     supersedes: Option<Ppn>,
+    loss: Loss,
 }
 
 /// A place: the location of one mapping unit in flash.
@@ -109,6 +123,9 @@ struct Slot {
     lpn: Lpn,
     version: u32,
     prior: Option<Ppn>,
+    loss: Loss,
+    /// True if a later write of the whole unit has replaced the data.
+    replaced_whole: bool,
 }
 
 /// Shadow model of one drive.
@@ -207,6 +224,7 @@ impl Oracle {
             Record::Erased { block } => self.erased(block),
             Record::ReadResolved { command, lpn, source } => self.read_resolved(command, lpn, source),
             Record::ReadSensed { ppn, owner } => self.read_sensed(ppn, owner),
+            Record::Uncorrectable { ppn, owner } => self.uncorrectable(ppn, owner),
             Record::Trimmed { lpn } => self.trimmed(lpn),
             Record::DieSpan { die, begin, end, .. } => self.die_span(die.index(), begin, end),
             Record::BusSpan { channel, begin, end, .. } => span(&mut self.bus_free[channel.index()], begin, end),

@@ -75,7 +75,7 @@ impl Rig {
         let geometry = config.geometry(1);
         let (dies, channels) = (geometry.die_count as usize, geometry.shape.channels as usize);
         Rig {
-            flash: Flash::new(config, &geometry, 1),
+            flash: Flash::new(config, &[], &geometry, 1),
             out: Outbox::new(dies, channels),
             now: 0,
             offered: vec![VecDeque::new(); dies],

@@ -1,0 +1,170 @@
+//! Errors of stored data: the number of errors of each codeword that a read delivers.
+//!
+//! Errors belong to the data, not to the read. Each stored codeword has a quantile, a standard normal value from a hash
+//! of seed, block, erase count, unit and codeword. Every read of it takes that quantile at its own error rate, with a
+//! small normal disturbance for read noise: a repeated read at the same levels fails again, and a read at better levels
+//! succeeds if its rate allows it (THESIS 1). The number of errors is exactly binomial at the error rate, whose
+//! logarithm is rounded to a multiple of 1/256 (0.2 % of the rate at most).
+
+use cell::ErrorTable;
+use ecc::Quantiles;
+use ecc::quantile::{failure_quantile, normal_quantile};
+use kit::rng::split_mix;
+use kit::{Ppn, Stored};
+use std::sync::Arc;
+
+/// Steps of the logarithm of an error rate.
+const STEPS: f64 = 256.0;
+/// Logarithm of the lowest error rate that is told apart from zero: 1e-18.
+const LN_LEAST: f64 = -41.446_531_673_892_82;
+/// Step of the highest error rate, one half.
+const LAST: i32 = ((-std::f64::consts::LN_2 - LN_LEAST) * STEPS) as i32 + 1;
+
+/// Error rates of the data of one write mode.
+#[derive(Clone, Debug)]
+pub enum Rates {
+    /// By wear, age and reads.
+    Table(Arc<ErrorTable>),
+    /// Logarithms of constant rates by page type.
+    Constant(Vec<f64>),
+}
+
+impl Rates {
+    /// Returns constant rates.
+    pub fn constant(rates: &[f64]) -> Rates {
+        Rates::Constant(rates.iter().map(|rate| libm::log(*rate)).collect())
+    }
+
+    #[inline]
+    fn ln_rate(&self, stored: &Stored, page_type: usize) -> f64 {
+        match self {
+            Rates::Table(table) => {
+                table.ln_rate(page_type, f64::from(stored.wear_thousandths) / 1000.0, stored.age, f64::from(stored.reads))
+            }
+            Rates::Constant(rates) => rates[page_type % rates.len()],
+        }
+    }
+}
+
+/// Description of the errors of a drive.
+#[derive(Clone, Debug, Default)]
+pub struct ErrorConfig {
+    /// Seed of the drive.
+    pub seed: u64,
+    /// Error rates by write mode.
+    pub rates: Vec<Rates>,
+    /// Share of the spread of errors that each read draws anew.
+    pub read_noise: f64,
+    /// Logarithms of the factors on the error rate, by block; empty: none.
+    pub blocks: Vec<f32>,
+    /// Logarithms of the factors on the error rate, by wordline; empty: none.
+    pub wordlines: Vec<f32>,
+    /// Bits of a codeword, data and parity.
+    pub codeword_bits: u64,
+    /// Codewords of a mapping unit.
+    pub codewords_per_unit: u32,
+    /// Numbers of errors beyond which decoding fails, ascending. A limit is referred to by its index.
+    pub limits: Vec<f64>,
+}
+
+/// Distribution of errors at one error rate.
+struct Row {
+    errors: Quantiles,
+    /// Normal value beyond which decoding fails, by limit.
+    fails: Box<[f64]>,
+}
+
+/// Error rate and limit with which a codeword is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Step of the error rate ([`Errors::step`]).
+    pub step: u32,
+    /// Index of the limit beyond which decoding fails.
+    pub limit: u8,
+}
+
+/// Result of reading a codeword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codeword {
+    /// Number of errors; at most one more than the highest limit.
+    pub errors: u32,
+    /// True if it cannot be decoded.
+    pub fails: bool,
+}
+
+/// The errors of a drive's stored data.
+pub struct Errors {
+    config: ErrorConfig,
+    /// Share of the stored quantile, so that the sum with the noise has a variance of one.
+    own: f64,
+    /// Distributions by step of the error rate, each computed at its first use.
+    rows: Vec<Option<Box<Row>>>,
+}
+
+impl Errors {
+    /// Returns the errors of a validated description.
+    pub fn new(config: ErrorConfig) -> Errors {
+        let own = libm::sqrt((1.0 - config.read_noise * config.read_noise).max(0.0));
+        Errors { own, rows: (0..=LAST).map(|_| None).collect(), config }
+    }
+
+    /// Returns the number of codewords of a mapping unit.
+    pub fn codewords_per_unit(&self) -> u32 {
+        self.config.codewords_per_unit
+    }
+
+    /// Returns the logarithm of the error rate of data in a page of this type and wordline.
+    #[inline]
+    pub fn ln_rate(&self, stored: &Stored, page_type: u32, wordline: u32) -> f64 {
+        let spread = |factors: &[f32], at: usize| if factors.is_empty() { 0.0 } else { f64::from(factors[at]) };
+        self.config.rates[stored.mode.index()].ln_rate(stored, page_type as usize)
+            + spread(&self.config.blocks, stored.block.index())
+            + spread(&self.config.wordlines, wordline as usize)
+    }
+
+    /// Returns the step of an error rate, given by its logarithm; 0 for an error rate of zero.
+    #[inline]
+    pub fn step(ln_rate: f64) -> u32 {
+        // The conversion saturates: the logarithm of zero becomes the first step.
+        (((ln_rate - LN_LEAST) * STEPS + 0.5) as i32).clamp(0, LAST) as u32
+    }
+
+    /// Computes the distribution at a step, unless it is known.
+    #[inline]
+    pub fn prepare(&mut self, step: u32) {
+        if self.rows[step as usize].is_none() {
+            self.add_row(step);
+        }
+    }
+
+    #[cold]
+    fn add_row(&mut self, step: u32) {
+        let rate = if step == 0 { 0.0 } else { libm::exp(LN_LEAST + f64::from(step) / STEPS).min(0.5) };
+        let ErrorConfig { codeword_bits: bits, limits, .. } = &self.config;
+        let most = limits.last().map_or(0, |limit| *limit as u64);
+        let fails = limits.iter().map(|&limit| failure_quantile(*bits, limit, rate)).collect();
+        self.rows[step as usize] = Some(Box::new(Row { errors: Quantiles::new(*bits, rate, most), fails }));
+    }
+
+    /// Reads a stored codeword of the unit at a place, in a block with this erase count. The step of `level` must have
+    /// been prepared. `nonce` tells the reads of the same data apart.
+    #[inline]
+    pub fn read(&self, erase_count: u32, place: Ppn, codeword: u32, level: Level, nonce: u64) -> Codeword {
+        // The place names the block, too.
+        let place = (u64::from(place.0) << 16 | u64::from(codeword)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let mut state = self.config.seed ^ u64::from(erase_count).wrapping_mul(0xa076_1d64_78bd_642f) ^ place;
+        let mut z = self.own * normal_quantile(unit_of(split_mix(&mut state)));
+        if self.config.read_noise > 0.0 {
+            state ^= nonce.wrapping_mul(0xe703_7ed1_a0b4_28db);
+            z += self.config.read_noise * normal_quantile(unit_of(split_mix(&mut state)));
+        }
+        let row = self.rows[level.step as usize].as_ref().expect("prepared");
+        Codeword { errors: row.errors.errors(z), fails: z > row.fails[usize::from(level.limit)] }
+    }
+}
+
+/// Returns a number between 0 and 1, exclusive, from random bits.
+#[inline]
+fn unit_of(bits: u64) -> f64 {
+    ((bits >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+}

@@ -1,0 +1,498 @@
+//! Reads of data with errors: decoding, and the attempts that follow a failure.
+//!
+//! A read that the flash has delivered is *sensed*, not done. Each of its codewords is decoded; if any fails, the plan
+//! decides how its units are read again. Each further attempt is a flash operation of its own
+//! ([`Owner::Retry`]) with the same reason, which the dies serve like any other read. The operation of the first attempt
+//! waits meanwhile: its block stays pinned, and its account runs on.
+
+use crate::decoder::{Decoded, Decoders};
+use crate::ecc::ReadLevels;
+use crate::errors::{ErrorConfig, Errors, Level};
+use ecc::Attempt;
+use kit::{
+    Cause, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored,
+    effective_wear_class,
+};
+
+/// Number of wear classes by which attempts are counted: sixteenths of the rated endurance.
+pub const WEAR_CLASSES: usize = 16;
+
+/// Description of the reads of a drive whose data has errors.
+#[derive(Clone, Debug)]
+pub struct ReadConfig {
+    /// The errors.
+    pub errors: ErrorConfig,
+    /// The decoders; `None` if decoding takes no time.
+    pub decoders: Option<Decoders>,
+    /// Attempts of the plan; the first is the read itself.
+    pub attempts: Vec<Attempt>,
+    /// Choice of the read mode of the first attempt.
+    pub levels: ReadLevels,
+    /// Number of read modes of the flash.
+    pub read_modes: usize,
+    /// Read modes that differ in what they correct, fastest first.
+    pub ladder: Vec<ModeId>,
+    /// Limit of the errors that are corrected, by write mode and then by read mode; of those, first the modes of the
+    /// table, then one for each attempt that repeats a read in each of them.
+    pub limits: Vec<u8>,
+    /// Error rate that is correctable, by write mode and read mode of the table.
+    pub corrects: Vec<f64>,
+    /// True if the read levels of the last success are kept for each block.
+    pub calibration: bool,
+    /// Geometry of the flash.
+    pub geometry: Geometry,
+    /// Rated program and erase cycles, by which wear classes are counted.
+    pub rated_pe_cycles: u32,
+}
+
+/// A read that could not be corrected at its first attempt.
+#[derive(Clone, Debug, Default)]
+struct Recovery {
+    /// Slot of the operation of the first attempt.
+    operation: u32,
+    /// Number of the current attempt; the first is 0.
+    attempt: u32,
+    /// Attempt of the plan with whose read levels the first one was made.
+    first_levels: u8,
+    /// Read mode of the first attempt.
+    mode: ModeId,
+    /// Instant at which the current attempt was queued; not for the first.
+    queued: SimTime,
+    /// Places that are not yet corrected, and the number of their codewords that failed at the current attempt.
+    failed: Vec<Ppn>,
+    codewords: u32,
+}
+
+/// Counts of the attempts of one number on blocks of one wear class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AttemptCounts {
+    /// Attempts made.
+    pub reads: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Time of the attempts \[ns\], from queueing to decoding.
+    pub time_ns: u64,
+}
+
+impl AttemptCounts {
+    fn since(&self, earlier: &AttemptCounts) -> AttemptCounts {
+        AttemptCounts {
+            reads: self.reads - earlier.reads,
+            failed: self.failed - earlier.failed,
+            time_ns: self.time_ns - earlier.time_ns,
+        }
+    }
+}
+
+/// Measurements of reads of data with errors, for any reason.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadStatistics {
+    /// Counts by wear class, and then by the number of the attempt.
+    pub attempts: Vec<AttemptCounts>,
+    /// Time by cause of the attempts after the first, by the number of the attempt; the first entry is for the second
+    /// attempt.
+    pub parts: Vec<Ledger>,
+    /// Attempts with soft decision.
+    pub soft: u64,
+    /// Codewords read, each counted once.
+    pub codewords: u64,
+    /// Codewords that no attempt could correct.
+    pub lost_codewords: u64,
+    /// Mapping units of host reads that no attempt could correct.
+    pub uncorrectable_units: u64,
+    /// Mapping units of other reads that no attempt could correct.
+    pub lost_units: u64,
+}
+
+impl ReadStatistics {
+    fn new(attempts: usize) -> ReadStatistics {
+        ReadStatistics {
+            attempts: vec![AttemptCounts::default(); WEAR_CLASSES * attempts],
+            parts: vec![Ledger::default(); attempts - 1],
+            ..ReadStatistics::default()
+        }
+    }
+
+    /// Returns the number of attempts of a read at most.
+    pub fn most_attempts(&self) -> usize {
+        self.attempts.len() / WEAR_CLASSES
+    }
+
+    /// Returns the counts of the attempts with a number, over all wear classes.
+    pub fn of_attempt(&self, number: usize) -> AttemptCounts {
+        let mut sum = AttemptCounts::default();
+        for counts in self.attempts.iter().skip(number).step_by(self.most_attempts().max(1)) {
+            sum.reads += counts.reads;
+            sum.failed += counts.failed;
+            sum.time_ns += counts.time_ns;
+        }
+        sum
+    }
+
+    /// Returns the number of attempts after the first.
+    pub fn retries(&self) -> u64 {
+        (1..self.most_attempts()).map(|number| self.of_attempt(number).reads).sum()
+    }
+
+    /// Returns the measurements since `earlier`.
+    pub fn since(&self, earlier: &ReadStatistics) -> ReadStatistics {
+        let parts = |now: &Ledger, before: &Ledger| Ledger(std::array::from_fn(|cause| now.0[cause] - before.0[cause]));
+        ReadStatistics {
+            attempts: self.attempts.iter().zip(&earlier.attempts).map(|(now, before)| now.since(before)).collect(),
+            parts: self.parts.iter().zip(&earlier.parts).map(|(now, before)| parts(now, before)).collect(),
+            soft: self.soft - earlier.soft,
+            codewords: self.codewords - earlier.codewords,
+            lost_codewords: self.lost_codewords - earlier.lost_codewords,
+            uncorrectable_units: self.uncorrectable_units - earlier.uncorrectable_units,
+            lost_units: self.lost_units - earlier.lost_units,
+        }
+    }
+}
+
+/// A read that the flash has delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct SensedRead<'a> {
+    /// Slot of the operation.
+    pub slot: u32,
+    /// Condition of the data.
+    pub stored: &'a Stored,
+    /// Places that the read covers; without them, successive ones.
+    pub places: Option<&'a [Ppn]>,
+    /// Time of the last transfer of the data, which ends now.
+    pub transfer: Nanos,
+    /// Instant at which the read was queued at its die.
+    pub queued: SimTime,
+}
+
+/// A read whose codewords are in the decoders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoding {
+    /// Instant at which the last codeword has been decoded.
+    pub until: SimTime,
+    /// Time that this takes without waits for a decoder.
+    pub alone: Nanos,
+    /// The recovery of the read, if it repeats another one or cannot be corrected.
+    pub recovery: Option<u32>,
+}
+
+/// The action that follows the decoding of a read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The data of the operation in this slot is correct.
+    Correct(u32),
+    /// The operation in slot `retry` repeats the read of the one in slot `operation`.
+    Again {
+        /// Slot of the first attempt.
+        operation: u32,
+        /// Slot of the next attempt.
+        retry: u32,
+    },
+    /// Places that the operation in slot `operation` reads cannot be corrected.
+    Lost {
+        /// Slot of the first attempt.
+        operation: u32,
+        /// The places, ascending.
+        places: Vec<Ppn>,
+    },
+}
+
+/// Decoding of reads and the attempts that follow a failure.
+pub struct Reads {
+    config: ReadConfig,
+    errors: Errors,
+    decoders: Option<Decoders>,
+    /// Number of read modes of the table.
+    modes: usize,
+    /// Logarithms of the error rates that are correctable, by write mode and read mode of the table.
+    ln_corrects: Vec<f64>,
+    /// Logarithms of the factors on the error rate, by attempt of the plan.
+    ln_factors: Vec<f64>,
+    recoveries: Slab<Recovery>,
+    /// Erase count and attempt of the plan of the last successful read of each block; empty without calibration.
+    calibrated: Vec<(u32, u8)>,
+    /// Places of the read at hand that failed.
+    failing: Vec<Ppn>,
+    /// Measurements so far.
+    pub statistics: ReadStatistics,
+}
+
+/// A read that is being decoded.
+struct Pass<'a> {
+    stored: &'a Stored,
+    channel: u32,
+    level: Level,
+    /// Tells the reads of the same data apart.
+    nonce: u64,
+    /// Beginning and duration of the transfer, and its codewords.
+    begin: SimTime,
+    transfer: Nanos,
+    codewords: u64,
+    /// The codeword that is decoded last so far.
+    last: Decoded,
+}
+
+impl Pass<'_> {
+    /// Returns the instant at which a number of codewords has arrived.
+    fn arrival(&self, codewords: u64) -> SimTime {
+        SimTime(self.begin.0 + self.transfer.0 * codewords / self.codewords)
+    }
+}
+
+impl Reads {
+    /// Returns the reads of a validated description, with nothing under way.
+    pub fn new(config: &ReadConfig) -> Reads {
+        let repeats = config.attempts.len() - 1;
+        let most = repeats + if config.levels == ReadLevels::Progressive { config.ladder.len() } else { 1 };
+        Reads {
+            errors: Errors::new(config.errors.clone()),
+            decoders: config.decoders.clone(),
+            modes: config.read_modes,
+            ln_corrects: config.corrects.iter().map(|rate| libm::log(*rate)).collect(),
+            ln_factors: config.attempts.iter().map(|attempt| libm::log(attempt.error_rate_factor)).collect(),
+            recoveries: Slab::default(),
+            calibrated: if config.calibration { vec![(0, 0); config.geometry.block_count as usize] } else { Vec::new() },
+            failing: Vec::new(),
+            statistics: ReadStatistics::new(most),
+            config: config.clone(),
+        }
+    }
+
+    /// Returns the decoders, for reports; `None` if decoding takes no time.
+    pub fn decoders(&self) -> Option<&Decoders> {
+        self.decoders.as_ref()
+    }
+
+    /// Returns the read mode of the first attempt at the data of an operation. Data whose own read mode does not state
+    /// what it corrects is read in that mode.
+    pub fn first_mode(&self, operation: &Operation, stored: &Stored) -> ModeId {
+        let ladder = &self.config.ladder;
+        if !ladder.contains(&operation.mode) {
+            return operation.mode;
+        }
+        if self.config.levels == ReadLevels::Progressive {
+            return ladder[0];
+        }
+        let ln_rate = self.ln_rate(operation, stored);
+        let corrects = &self.ln_corrects[stored.mode.index() * self.modes..];
+        let enough = ladder.iter().find(|mode| corrects[mode.index()] >= ln_rate);
+        *enough.unwrap_or_else(|| ladder.last().expect("a flash has a read mode"))
+    }
+
+    /// Returns the logarithm of the error rate of the data of an operation at the first attempt.
+    #[inline]
+    fn ln_rate(&self, operation: &Operation, stored: &Stored) -> f64 {
+        let geometry = &self.config.geometry;
+        let row = geometry.row_of(geometry.split(operation.first).1);
+        self.errors.ln_rate(stored, operation.page_type, row / geometry.shape.bits_per_cell)
+    }
+
+    /// Passes the codewords of a read that the flash has delivered through the decoders.
+    pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &Outbox) -> Decoding {
+        let &SensedRead { slot, stored, places, transfer, queued } = read;
+        let operation = &out.operations[slot];
+        let repeats = if let Owner::Retry(recovery) = operation.owner { Some(recovery) } else { None };
+        let (attempt, levels, queued) = match repeats {
+            None => (0, self.first_levels(stored), queued),
+            Some(recovery) => (self.recoveries[recovery].attempt, 0, self.recoveries[recovery].queued),
+        };
+        let kind = operation.mode.index() + usize::from(levels) * self.modes;
+        let step = Errors::step(self.ln_rate(operation, stored) + self.ln_factors[kind / self.modes]);
+        self.errors.prepare(step);
+        let mut pass = Pass {
+            stored,
+            channel: self.config.geometry.channel_of(operation.die).0,
+            level: Level { step, limit: self.config.limits[stored.mode.index() * self.modes * self.ln_factors.len() + kind] },
+            // No two reads of the same data end at one instant, except for attempts that take no time.
+            nonce: now.0.wrapping_add(u64::from(attempt) << 56),
+            begin: SimTime(now.0 - transfer.0),
+            transfer,
+            codewords: u64::from(operation.units * self.errors.codewords_per_unit()),
+            last: Decoded { at: now, alone: Nanos::ZERO },
+        };
+        let recovery = match repeats {
+            None => self.decode_first(slot, operation, places, levels, &mut pass),
+            Some(recovery) => {
+                self.decode_again(recovery, &mut pass);
+                Some(recovery)
+            }
+        };
+        let is_corrected = recovery.is_none_or(|recovery| self.recoveries[recovery].failed.is_empty());
+        let class = effective_wear_class(stored.wear_thousandths, self.config.rated_pe_cycles, WEAR_CLASSES);
+        let most = self.statistics.most_attempts();
+        let counts = &mut self.statistics.attempts[class * most + attempt as usize];
+        counts.reads += 1;
+        counts.failed += u64::from(!is_corrected);
+        counts.time_ns += pass.last.at.since(queued).0;
+        self.statistics.soft += u64::from(self.config.attempts[kind / self.modes].soft_levels > 0);
+        if is_corrected && let Some(known) = self.calibrated.get_mut(stored.block.index()) {
+            *known = (stored.erase_count, (kind / self.modes) as u8);
+        }
+        Decoding { until: pass.last.at, alone: pass.last.alone.min(pass.last.at.since(now)), recovery }
+    }
+
+    /// Returns the erase count and the attempt of the plan of the last successful read of each block; empty without
+    /// calibration.
+    pub fn calibrated(&self) -> &[(u32, u8)] {
+        &self.calibrated
+    }
+
+    /// Restores the read levels of a saved drive, if it kept them for the same blocks and plan.
+    pub fn restore_calibrated(&mut self, saved: &[(u32, u8)]) {
+        let planned = self.ln_factors.len();
+        if saved.len() == self.calibrated.len() && saved.iter().all(|&(_, levels)| usize::from(levels) < planned) {
+            self.calibrated.copy_from_slice(saved);
+        }
+    }
+
+    /// Returns the attempt of the plan with whose read levels a block is read first.
+    #[inline]
+    fn first_levels(&self, stored: &Stored) -> u8 {
+        match self.calibrated.get(stored.block.index()) {
+            Some(&(erase_count, levels)) if erase_count == stored.erase_count => levels,
+            _ => 0,
+        }
+    }
+
+    /// Decodes all units of a read. If any fails, returns the recovery that begins with it.
+    fn decode_first(
+        &mut self,
+        slot: u32,
+        operation: &Operation,
+        places: Option<&[Ppn]>,
+        levels: u8,
+        pass: &mut Pass<'_>,
+    ) -> Option<u32> {
+        self.statistics.codewords += pass.codewords;
+        let mut codewords = 0;
+        for number in 0..operation.units {
+            let place = places.map_or(Ppn(operation.first.0 + number), |places| places[number as usize]);
+            let failed = self.decode_unit(number, place, pass);
+            if failed > 0 {
+                codewords += failed;
+                self.failing.push(place);
+            }
+        }
+        if self.failing.is_empty() {
+            return None;
+        }
+        Some(self.recoveries.put(Recovery {
+            operation: slot,
+            attempt: 0,
+            first_levels: levels,
+            mode: operation.mode,
+            queued: SimTime::ZERO,
+            failed: std::mem::take(&mut self.failing),
+            codewords,
+        }))
+    }
+
+    /// Decodes the places of a recovery that have been read again, and keeps those that fail again.
+    fn decode_again(&mut self, recovery: u32, pass: &mut Pass<'_>) {
+        let mut places = std::mem::take(&mut self.recoveries[recovery].failed);
+        let (mut number, mut codewords) = (0, 0);
+        places.retain(|&place| {
+            let failed = self.decode_unit(number, place, pass);
+            (number, codewords) = (number + 1, codewords + failed);
+            failed > 0
+        });
+        let recovery = &mut self.recoveries[recovery];
+        (recovery.failed, recovery.codewords) = (places, codewords);
+    }
+
+    /// Decodes the codewords of the unit at a place, which is the one with this number in the transfer. Returns the
+    /// number of codewords that fail.
+    #[inline]
+    fn decode_unit(&mut self, number: u32, place: Ppn, pass: &mut Pass<'_>) -> u32 {
+        let (mut fails, per_unit) = (0, self.errors.codewords_per_unit());
+        for codeword in 0..per_unit {
+            let found = self.errors.read(pass.stored.erase_count, place, codeword, pass.level, pass.nonce);
+            fails += u32::from(found.fails);
+            if let Some(decoders) = &mut self.decoders {
+                let before = u64::from(number * per_unit + codeword);
+                let arrives = (pass.arrival(before), pass.arrival(before + 1));
+                let decoded = decoders.accept(pass.channel, arrives, pass.level.limit, found.errors, found.fails);
+                if decoded.at > pass.last.at {
+                    pass.last = decoded;
+                }
+            }
+        }
+        fails
+    }
+
+    /// Handles the end of the decoding of the read in a slot, and prepares the next attempt if it failed.
+    pub fn decoded(&mut self, slot: u32, recovery: Option<u32>, now: SimTime, out: &mut Outbox) -> Verdict {
+        let Some(id) = recovery else { return Verdict::Correct(slot) };
+        let recovery = &self.recoveries[id];
+        let operation = recovery.operation;
+        if slot != operation {
+            self.statistics.parts[recovery.attempt as usize - 1].add(out.operations.account(slot).ledger());
+            out.operations.release(slot);
+            out.operations.account_mut(operation).charge_to(Cause::Retry, now);
+        }
+        if recovery.failed.is_empty() {
+            self.recoveries.release(id);
+            return Verdict::Correct(operation);
+        }
+        let Some(kind) = self.kind_of(recovery, recovery.attempt as usize + 1) else {
+            let places = std::mem::take(&mut self.recoveries[id].failed);
+            self.count_lost(&out.operations[operation], places.len() as u64, self.recoveries[id].codewords);
+            self.recoveries.release(id);
+            return Verdict::Lost { operation, places };
+        };
+        let recovery = &mut self.recoveries[id];
+        (recovery.attempt, recovery.queued) = (recovery.attempt + 1, now);
+        let retry = out.operations.add(self.repetition(&out.operations[operation], id, kind));
+        Verdict::Again { operation, retry }
+    }
+
+    /// Returns the read mode of an attempt of a recovery: a mode of the table, or one for an attempt of the plan in such
+    /// a mode. `None` after the last attempt.
+    fn kind_of(&self, recovery: &Recovery, attempt: usize) -> Option<usize> {
+        let (planned, ladder) = (self.ln_factors.len(), &self.config.ladder);
+        if self.config.levels == ReadLevels::Progressive && ladder.contains(&recovery.mode) {
+            let slowest = ladder[ladder.len() - 1].index();
+            return match attempt.checked_sub(ladder.len()) {
+                None => Some(ladder[attempt].index()),
+                Some(repeat) => (repeat + 1 < planned).then_some((repeat + 1) * self.modes + slowest),
+            };
+        }
+        if attempt >= planned {
+            return None;
+        }
+        // From the levels of the first attempt on, then the earlier ones backwards.
+        let from_first = usize::from(recovery.first_levels) + attempt;
+        let levels = if from_first < planned { from_first } else { planned - 1 - attempt };
+        Some(levels * self.modes + recovery.mode.index())
+    }
+
+    /// Returns the read of the places of a recovery that have failed, in a read mode.
+    fn repetition(&self, first: &Operation, recovery: u32, kind: usize) -> Operation {
+        let (geometry, places) = (&self.config.geometry, &self.recoveries[recovery].failed);
+        let plane = |place: Ppn| geometry.page_of(geometry.split(place).1) % geometry.shape.planes_per_program;
+        let planes = places.iter().fold(0u64, |planes, &place| planes | 1 << plane(place));
+        Operation {
+            kind: OperationKind::Read,
+            reason: first.reason,
+            die: first.die,
+            first: places[0],
+            units: places.len() as u32,
+            pages: planes.count_ones(),
+            page_type: first.page_type,
+            mode: ModeId(kind as u8),
+            encode: 0,
+            owner: Owner::Retry(recovery),
+        }
+    }
+
+    fn count_lost(&mut self, operation: &Operation, units: u64, codewords: u32) {
+        self.statistics.lost_codewords += u64::from(codewords);
+        let is_host = matches!(operation.owner, Owner::Command(_));
+        let counter = if is_host { &mut self.statistics.uncorrectable_units } else { &mut self.statistics.lost_units };
+        *counter += units;
+    }
+
+    /// Returns true if no read is being recovered.
+    pub fn is_at_rest(&self) -> bool {
+        self.recoveries.in_use() == 0
+    }
+}

@@ -1,0 +1,72 @@
+//! Reads of data with errors: on their way from the flash to the FTL, they are decoded and, if that fails, repeated.
+
+use super::Drive;
+use controller::reads::{SensedRead, Verdict};
+use kit::{CommandId, Owner};
+
+impl Drive {
+    /// Handles the end of a flash operation on a drive whose data has errors: the data of a read is decoded before the
+    /// operation is done.
+    #[inline(never)]
+    pub(super) fn check(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        if !operation.reads_data() {
+            return self.done(slot);
+        }
+        let stored = self.ftl.stored(operation.first, self.now);
+        let read = SensedRead {
+            slot,
+            stored: &stored,
+            places: self.ftl.places_of(&operation),
+            transfer: self.flash.timing().last_transfer(operation.units),
+            queued: self.flash.queued_at(slot),
+        };
+        if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
+            self.follow(then);
+        }
+    }
+
+    /// Handles the end of the decoding of a read: it is done, or repeated.
+    pub(super) fn decoded(&mut self, slot: u32, recovery: Option<u32>) {
+        let (slot, lost) = match self.controller.decoded(slot, recovery, self.now, &mut self.out) {
+            Verdict::Correct(slot) => (slot, None),
+            Verdict::Again { operation, retry } => {
+                let since = self.flash.queued_at(operation);
+                return self.flash.push_retry(retry, since, self.now, &mut self.out);
+            }
+            Verdict::Lost { operation, places } => (operation, Some(places)),
+        };
+        let operation = self.out.operations[slot];
+        let is_lost = match lost {
+            Some(places) => {
+                self.ftl.read_failed(&operation, &places, &mut self.out.journal);
+                true
+            }
+            None => self.ftl.delivers_lost(&operation),
+        };
+        if let (true, Owner::Command(command)) = (is_lost, operation.owner) {
+            self.media_error(command);
+        }
+        self.done(slot);
+    }
+
+    #[inline(never)]
+    fn done(&mut self, slot: u32) {
+        self.operation_done(slot);
+    }
+
+    /// Records that a part of the data that a command reads is lost.
+    pub(super) fn media_error(&mut self, command: CommandId) {
+        self.statistics.media_errors += u64::from(self.host.media_error(command));
+    }
+
+    /// Chooses the read mode of a read whose data has errors.
+    #[inline(never)]
+    pub(super) fn choose_levels(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        if operation.reads_data() {
+            let stored = self.ftl.stored_unread(operation.first, self.now);
+            self.out.operations[slot].mode = self.controller.first_mode(&operation, &stored);
+        }
+    }
+}
