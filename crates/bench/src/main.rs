@@ -21,6 +21,18 @@ struct Scenario {
 
 /// Overrides that give `ideal-512g` few blocks, for counting instructions without the effect of cache misses.
 const SMALL: &[&str] = &["flash.blocks_per_plane=64", "title=ideal, small"];
+/// The same drive with errors of stored data, at half its rated wear: a look-up and a draw for each codeword, decoders
+/// for each channel, and no retries.
+const SMALL_ERRORS: &[&str] = &[
+    "flash.blocks_per_plane=64",
+    "title=ideal, small",
+    "flash.cell_model=volt-slc",
+    "state.pe_cycles=1500",
+    "state.age=30d",
+    "ecc.errors=cell",
+    "ecc.decoder={ kind='engines', decoders=2 }",
+    "ecc.plan=read_retry",
+];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 /// Overrides of `agcr-64g`, a drive with three write modes and three read modes, under a policy that decides for each
@@ -32,10 +44,13 @@ const UNREGULATED: &[&str] = &["policy.kind=baseline", "state.precondition=stead
 const PLAIN: &[&str] = &["host.interface={ kind='plain', queue_depth=1024, command_time='500ns', bandwidth='7150MB/s' }"];
 /// Overrides of `tlc-1tb`, a drive with a host link, a write buffer, multi-plane programs and suspension, under
 /// `baseline`.
-const BUFFERED: &[&str] = &["policy.kind=baseline", "state.precondition=steady"];
+const BUFFERED: &[&str] = &["policy.kind=baseline", "state.precondition=steady", "ecc.errors=none"];
+/// The same drive with errors of stored data, at its rated wear.
+const WORN: &[&str] = &["policy.kind=baseline", "state.precondition=steady", "state.pe_cycles=3000"];
 const NOT_SUSPENDED: &[&str] = &[
     "policy.kind=baseline",
     "state.precondition=steady",
+    "ecc.errors=none",
     "flash.suspension={ program=false, erase=false, suspend_time='20us', resume_time='20us', least_remaining='200us', most=8 }",
 ];
 
@@ -62,6 +77,18 @@ const SCENARIOS: &[Scenario] = &[
         name: "small-write-qd32",
         preset: "ideal-512g",
         set: SMALL,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-read-errors-qd32",
+        preset: "ideal-512g",
+        set: SMALL_ERRORS,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-write-errors-qd32",
+        preset: "ideal-512g",
+        set: SMALL_ERRORS,
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
     },
     Scenario {
@@ -98,6 +125,12 @@ const SCENARIOS: &[Scenario] = &[
         name: "tlc-1tb-read-qd32",
         preset: "tlc-1tb",
         set: BUFFERED,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "tlc-1tb-read-worn-qd32",
+        preset: "tlc-1tb",
+        set: WORN,
         job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
     },
     Scenario {

@@ -4,6 +4,7 @@
 //! channels share take it once it has arrived completely. Decoders serve codewords in order of arrival.
 
 use crate::ecc::Sharing;
+use crate::errors::Codeword;
 use ecc::{Engine, Pipeline, Prepared, StageTimes};
 use kit::{Nanos, SimTime};
 
@@ -36,7 +37,8 @@ impl StageTable {
 
     /// Returns the times of a codeword with `errors` errors that is decoded at a limit.
     #[inline]
-    pub fn get(&self, limit: u8, errors: u32, fails: bool) -> &StageTimes {
+    pub fn get(&self, limit: u8, codeword: &Codeword) -> &StageTimes {
+        let Codeword { errors, fails } = *codeword;
         let times = &self.0[usize::from(limit)];
         let failing = times.len() - 1;
         // With a limit that is no whole number, a codeword may have more errors than it and yet be decoded.
@@ -45,7 +47,7 @@ impl StageTable {
 }
 
 /// Instants at which a codeword has been decoded, and its time without a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
     /// Instant of completion.
     pub at: SimTime,
@@ -74,14 +76,13 @@ impl Decoders {
         self.sharing
     }
 
-    /// Accepts a codeword whose data arrives from `start` to `end` on a channel.
+    /// Accepts a codeword whose data arrives from one instant to another on a channel. Codewords of a group are accepted
+    /// in the order in which they begin to arrive.
     #[inline]
-    pub fn accept(&mut self, channel: u32, arrives: (SimTime, SimTime), limit: u8, errors: u32, fails: bool) -> Decoded {
-        let times = self.times.get(limit, errors, fails);
-        let (group, (start, end)) = match self.sharing {
-            Sharing::Channel => (channel as usize, arrives),
-            Sharing::Drive => (0, (arrives.1, arrives.1)),
-        };
+    pub fn accept(&mut self, channel: u32, arrives: (SimTime, SimTime), limit: u8, codeword: &Codeword) -> Decoded {
+        let times = self.times.get(limit, codeword);
+        let group = if self.sharing == Sharing::Channel { channel as usize } else { 0 };
+        let (start, end) = arrives;
         let at = self.groups[group].admit(start, end, times);
         let first = Nanos(times[0].0.saturating_sub(end.since(start).0));
         Decoded { at, alone: times[1..].iter().fold(first, |sum, &time| sum + time) }

@@ -83,6 +83,17 @@ pub struct Level {
     pub limit: u8,
 }
 
+/// Circumstances in which the codewords of a read are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw {
+    /// Erase count of the block.
+    pub erase_count: u32,
+    /// Error rate and limit.
+    pub level: Level,
+    /// Number that tells the reads of the same data apart.
+    pub nonce: u64,
+}
+
 /// Result of reading a codeword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codeword {
@@ -146,10 +157,10 @@ impl Errors {
         self.rows[step as usize] = Some(Box::new(Row { errors: Quantiles::new(*bits, rate, most), fails }));
     }
 
-    /// Reads a stored codeword of the unit at a place, in a block with this erase count. The step of `level` must have
-    /// been prepared. `nonce` tells the reads of the same data apart.
+    /// Reads a stored codeword of the unit at a place. The step of the error rate must have been prepared.
     #[inline]
-    pub fn read(&self, erase_count: u32, place: Ppn, codeword: u32, level: Level, nonce: u64) -> Codeword {
+    pub fn read(&self, place: Ppn, codeword: u32, draw: &Draw) -> Codeword {
+        let &Draw { erase_count, level, nonce } = draw;
         // The place names the block, too.
         let place = (u64::from(place.0) << 16 | u64::from(codeword)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let mut state = self.config.seed ^ u64::from(erase_count).wrapping_mul(0xa076_1d64_78bd_642f) ^ place;

@@ -79,6 +79,9 @@ impl Controller {
     /// Handles the end of a step of a transaction ([`Event::Step`]). Returns what follows if that was its last one.
     pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
+        if let Way::Arriving { arrival } = transaction.way {
+            return self.codeword_arrived(id, arrival, now, out);
+        }
         let step = self.routes.steps(transaction.way)[usize::from(transaction.step)];
         if let Some(slot) = transaction.account {
             out.operations.account_mut(slot).charge_to(cause_of(step), now);
@@ -114,6 +117,12 @@ impl Controller {
         self.reads.is_some()
     }
 
+    /// Returns true if data is decoded as it arrives, at decoders that all channels share ([`Controller::arrives`]).
+    pub fn shares_decoders(&self) -> bool {
+        let decoders = self.reads.as_ref().and_then(|reads| reads.decoders());
+        decoders.is_some_and(|decoders| decoders.sharing() == ecc::Sharing::Drive)
+    }
+
     /// Returns true if the read mode of a read is chosen here, and not by the FTL.
     #[inline]
     pub fn chooses_levels(&self) -> bool {
@@ -140,15 +149,42 @@ impl Controller {
     /// Decodes the data of a read that the flash has delivered. Returns what follows if that takes no time; otherwise
     /// [`Event::Step`] follows.
     pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        let slot = read.slot;
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
-        let Decoding { until, alone, recovery } = reads.sensed(read, now, out);
-        let then = Then::Decoded { slot, recovery };
+        let decoding = reads.sensed(read, out);
+        self.decode(read.slot, decoding, now, out)
+    }
+
+    /// Sends the data of a read that the decoders have accepted on its way.
+    fn decode(&mut self, slot: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let Decoding { until, alone, recovery } = decoding;
         if until > now {
             // The wait for a decoder; the step charges the decoding.
             out.operations.account_mut(slot).charge_to(Cause::EccWait, SimTime(until.0 - alone.0));
         }
-        self.send(Way::Read { until }, then, Some(slot), now, out)
+        self.send(Way::Read { until }, Then::Decoded { slot, recovery }, Some(slot), now, out)
+    }
+
+    /// Begins to decode the data of a read, whose last transfer begins, at decoders that all channels share.
+    /// [`Event::Step`] follows at the end of each codeword, the last at the end of the transfer.
+    pub fn arrives(&mut self, read: &SensedRead<'_>, out: &mut Outbox) {
+        let reads = self.reads.as_mut().expect("only data with errors is decoded");
+        let (arrival, first) = reads.arrives(read, out);
+        let then = Then::Decoded { slot: read.slot, recovery: None };
+        let id = self.transactions.put(Transaction { way: Way::Arriving { arrival }, step: 0, then, account: None });
+        out.events.push(first, Class::Done, Event::Step(TransactionId(id)));
+    }
+
+    /// Handles the arrival of a codeword at decoders that all channels share. Returns what follows if that was the last
+    /// one of its read, and decoding takes no more time.
+    fn codeword_arrived(&mut self, id: TransactionId, arrival: u32, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let reads = self.reads.as_mut().expect("only data with errors is decoded");
+        if let Some(next) = reads.codeword_arrived(arrival, now) {
+            out.events.push(next, Class::Done, Event::Step(id));
+            return None;
+        }
+        let (slot, decoding) = reads.all_arrived(arrival, now);
+        self.transactions.release(id.0);
+        self.decode(slot, decoding, now, out)
     }
 
     /// Handles the end of the decoding of a read.

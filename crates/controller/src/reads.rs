@@ -7,7 +7,7 @@
 
 use crate::decoder::{Decoded, Decoders};
 use crate::ecc::ReadLevels;
-use crate::errors::{ErrorConfig, Errors, Level};
+use crate::errors::{Codeword, Draw, ErrorConfig, Errors, Level};
 use ecc::Attempt;
 use kit::{
     Cause, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored,
@@ -158,7 +158,9 @@ pub struct SensedRead<'a> {
     pub stored: &'a Stored,
     /// Places that the read covers; without them, successive ones.
     pub places: Option<&'a [Ppn]>,
-    /// Time of the last transfer of the data, which ends now.
+    /// Instant at which the last transfer of the data ends.
+    pub ends: SimTime,
+    /// Time of that transfer.
     pub transfer: Nanos,
     /// Instant at which the read was queued at its die.
     pub queued: SimTime,
@@ -210,32 +212,54 @@ pub struct Reads {
     recoveries: Slab<Recovery>,
     /// Erase count and attempt of the plan of the last successful read of each block; empty without calibration.
     calibrated: Vec<(u32, u8)>,
-    /// Places of the read at hand that failed.
+    /// Codewords of the read at hand, and its places that failed.
+    codewords: Vec<Codeword>,
     failing: Vec<Ppn>,
+    /// Reads whose codewords are arriving at decoders that all channels share.
+    arrivals: Slab<Arrival>,
     /// Measurements so far.
     pub statistics: ReadStatistics,
 }
 
-/// A read that is being decoded.
-struct Pass<'a> {
-    stored: &'a Stored,
+/// An attempt at a read, for its statistics.
+#[derive(Clone, Copy, Debug, Default)]
+struct Attempted {
+    /// Index of its counts: by wear class, then by number.
+    counts: usize,
+    /// Instant at which it was queued.
+    queued: SimTime,
+    is_corrected: bool,
+    is_soft: bool,
+}
+
+/// A read whose codewords arrive one after another at decoders that all channels share.
+#[derive(Clone, Debug, Default)]
+struct Arrival {
+    slot: u32,
+    recovery: Option<u32>,
+    attempted: Attempted,
     channel: u32,
-    level: Level,
-    /// Tells the reads of the same data apart.
-    nonce: u64,
-    /// Beginning and duration of the transfer, and its codewords.
+    limit: u8,
+    codewords: Vec<Codeword>,
+    /// Number of codewords that have arrived.
+    arrived: usize,
     begin: SimTime,
     transfer: Nanos,
-    codewords: u64,
     /// The codeword that is decoded last so far.
     last: Decoded,
 }
 
-impl Pass<'_> {
-    /// Returns the instant at which a number of codewords has arrived.
-    fn arrival(&self, codewords: u64) -> SimTime {
-        SimTime(self.begin.0 + self.transfer.0 * codewords / self.codewords)
+impl Arrival {
+    /// Returns the instant at which the next codeword has arrived.
+    fn next(&self) -> SimTime {
+        arrival(self.begin, self.transfer, self.arrived + 1, self.codewords.len())
     }
+}
+
+/// Returns the instant at which `arrived` of a number of codewords have arrived.
+#[inline]
+fn arrival(begin: SimTime, transfer: Nanos, arrived: usize, codewords: usize) -> SimTime {
+    SimTime(begin.0 + transfer.0 * arrived as u64 / codewords as u64)
 }
 
 impl Reads {
@@ -251,7 +275,9 @@ impl Reads {
             ln_factors: config.attempts.iter().map(|attempt| libm::log(attempt.error_rate_factor)).collect(),
             recoveries: Slab::default(),
             calibrated: if config.calibration { vec![(0, 0); config.geometry.block_count as usize] } else { Vec::new() },
+            codewords: Vec::new(),
             failing: Vec::new(),
+            arrivals: Slab::default(),
             statistics: ReadStatistics::new(most),
             config: config.clone(),
         }
@@ -286,48 +312,113 @@ impl Reads {
         self.errors.ln_rate(stored, operation.page_type, row / geometry.shape.bits_per_cell)
     }
 
-    /// Passes the codewords of a read that the flash has delivered through the decoders.
-    pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &Outbox) -> Decoding {
-        let &SensedRead { slot, stored, places, transfer, queued } = read;
-        let operation = &out.operations[slot];
+    /// Passes the codewords of a read that the flash has delivered through the decoders of its channel.
+    pub fn sensed(&mut self, read: &SensedRead<'_>, out: &Outbox) -> Decoding {
+        let (operation, now) = (&out.operations[read.slot], read.ends);
+        let (attempted, limit, recovery) = self.evaluate(read, operation);
+        let mut last = Decoded { at: now, alone: Nanos::ZERO };
+        if let Some(decoders) = &mut self.decoders {
+            let channel = self.config.geometry.channel_of(operation.die).0;
+            let (begin, count) = (SimTime(read.ends.0 - read.transfer.0), self.codewords.len());
+            for (number, codeword) in self.codewords.iter().enumerate() {
+                let arrives = |arrived| arrival(begin, read.transfer, arrived, count);
+                let decoded = decoders.accept(channel, (arrives(number), arrives(number + 1)), limit, codeword);
+                if decoded.at > last.at {
+                    last = decoded;
+                }
+            }
+        }
+        self.count(&attempted, last.at);
+        Decoding { until: last.at, alone: last.alone.min(last.at.since(now)), recovery }
+    }
+
+    /// Begins to pass the codewords of a read, whose last transfer begins, through the decoders that all channels share.
+    /// Returns the number of the arrival, and the instant at which its first codeword has arrived.
+    pub fn arrives(&mut self, read: &SensedRead<'_>, out: &Outbox) -> (u32, SimTime) {
+        let operation = &out.operations[read.slot];
+        let (attempted, limit, recovery) = self.evaluate(read, operation);
+        let arrival = Arrival {
+            slot: read.slot,
+            recovery,
+            attempted,
+            channel: self.config.geometry.channel_of(operation.die).0,
+            limit,
+            codewords: std::mem::take(&mut self.codewords),
+            arrived: 0,
+            begin: SimTime(read.ends.0 - read.transfer.0),
+            transfer: read.transfer,
+            last: Decoded { at: read.ends, alone: Nanos::ZERO },
+        };
+        let next = arrival.next();
+        (self.arrivals.put(arrival), next)
+    }
+
+    /// Handles the arrival of a codeword. Returns the instant of the next one; `None` after the last.
+    pub fn codeword_arrived(&mut self, arrival: u32, now: SimTime) -> Option<SimTime> {
+        let arrival = &mut self.arrivals[arrival];
+        let decoders = self.decoders.as_mut().expect("codewords arrive at decoders");
+        let decoded = decoders.accept(arrival.channel, (now, now), arrival.limit, &arrival.codewords[arrival.arrived]);
+        if decoded.at >= arrival.last.at {
+            arrival.last = decoded;
+        }
+        arrival.arrived += 1;
+        (arrival.arrived < arrival.codewords.len()).then(|| arrival.next())
+    }
+
+    /// Ends the arrival of a read's codewords, the last of which arrives now. Returns the slot of the operation.
+    pub fn all_arrived(&mut self, arrival: u32, now: SimTime) -> (u32, Decoding) {
+        let Arrival { slot, recovery, attempted, last, .. } = self.arrivals[arrival];
+        self.codewords = std::mem::take(&mut self.arrivals[arrival].codewords);
+        self.arrivals.release(arrival);
+        self.count(&attempted, last.at);
+        (slot, Decoding { until: last.at, alone: last.alone.min(last.at.since(now)), recovery })
+    }
+
+    /// Reads the codewords of an operation from the stored data. Returns the attempt for its statistics, the limit
+    /// at which they are decoded, and the recovery of a read that repeats another one or fails.
+    fn evaluate(&mut self, read: &SensedRead<'_>, operation: &Operation) -> (Attempted, u8, Option<u32>) {
+        let &SensedRead { slot, stored, places, queued, ends, .. } = read;
         let repeats = if let Owner::Retry(recovery) = operation.owner { Some(recovery) } else { None };
-        let (attempt, levels, queued) = match repeats {
+        let (number, levels, queued) = match repeats {
             None => (0, self.first_levels(stored), queued),
             Some(recovery) => (self.recoveries[recovery].attempt, 0, self.recoveries[recovery].queued),
         };
         let kind = operation.mode.index() + usize::from(levels) * self.modes;
-        let step = Errors::step(self.ln_rate(operation, stored) + self.ln_factors[kind / self.modes]);
+        let attempt = kind / self.modes;
+        let step = Errors::step(self.ln_rate(operation, stored) + self.ln_factors[attempt]);
         self.errors.prepare(step);
-        let mut pass = Pass {
-            stored,
-            channel: self.config.geometry.channel_of(operation.die).0,
-            level: Level { step, limit: self.config.limits[stored.mode.index() * self.modes * self.ln_factors.len() + kind] },
-            // No two reads of the same data end at one instant, except for attempts that take no time.
-            nonce: now.0.wrapping_add(u64::from(attempt) << 56),
-            begin: SimTime(now.0 - transfer.0),
-            transfer,
-            codewords: u64::from(operation.units * self.errors.codewords_per_unit()),
-            last: Decoded { at: now, alone: Nanos::ZERO },
-        };
+        let level = Level { step, limit: self.config.limits[stored.mode.index() * self.modes * self.ln_factors.len() + kind] };
+        // No two reads of the same data end at one instant, except for attempts that take no time.
+        let draw = Draw { erase_count: stored.erase_count, level, nonce: ends.0.wrapping_add(u64::from(number) << 56) };
+        self.codewords.clear();
         let recovery = match repeats {
-            None => self.decode_first(slot, operation, places, levels, &mut pass),
+            None => self.read_first(slot, operation, places, levels, &draw),
             Some(recovery) => {
-                self.decode_again(recovery, &mut pass);
+                self.read_again(recovery, &draw);
                 Some(recovery)
             }
         };
         let is_corrected = recovery.is_none_or(|recovery| self.recoveries[recovery].failed.is_empty());
-        let class = effective_wear_class(stored.wear_thousandths, self.config.rated_pe_cycles, WEAR_CLASSES);
-        let most = self.statistics.most_attempts();
-        let counts = &mut self.statistics.attempts[class * most + attempt as usize];
-        counts.reads += 1;
-        counts.failed += u64::from(!is_corrected);
-        counts.time_ns += pass.last.at.since(queued).0;
-        self.statistics.soft += u64::from(self.config.attempts[kind / self.modes].soft_levels > 0);
         if is_corrected && let Some(known) = self.calibrated.get_mut(stored.block.index()) {
-            *known = (stored.erase_count, (kind / self.modes) as u8);
+            *known = (stored.erase_count, attempt as u8);
         }
-        Decoding { until: pass.last.at, alone: pass.last.alone.min(pass.last.at.since(now)), recovery }
+        let class = effective_wear_class(stored.wear_thousandths, self.config.rated_pe_cycles, WEAR_CLASSES);
+        let attempted = Attempted {
+            counts: class * self.statistics.most_attempts() + number as usize,
+            queued,
+            is_corrected,
+            is_soft: self.config.attempts[attempt].soft_levels > 0,
+        };
+        (attempted, level.limit, recovery)
+    }
+
+    /// Counts an attempt that ends at `end`.
+    fn count(&mut self, attempted: &Attempted, end: SimTime) {
+        let counts = &mut self.statistics.attempts[attempted.counts];
+        counts.reads += 1;
+        counts.failed += u64::from(!attempted.is_corrected);
+        counts.time_ns += end.since(attempted.queued).0;
+        self.statistics.soft += u64::from(attempted.is_soft);
     }
 
     /// Returns the erase count and the attempt of the plan of the last successful read of each block; empty without
@@ -353,25 +444,18 @@ impl Reads {
         }
     }
 
-    /// Decodes all units of a read. If any fails, returns the recovery that begins with it.
-    fn decode_first(
-        &mut self,
-        slot: u32,
-        operation: &Operation,
-        places: Option<&[Ppn]>,
-        levels: u8,
-        pass: &mut Pass<'_>,
-    ) -> Option<u32> {
-        self.statistics.codewords += pass.codewords;
+    /// Reads all units of an operation. If any fails, returns the recovery that begins with it.
+    fn read_first(&mut self, slot: u32, operation: &Operation, places: Option<&[Ppn]>, levels: u8, draw: &Draw) -> Option<u32> {
         let mut codewords = 0;
         for number in 0..operation.units {
             let place = places.map_or(Ppn(operation.first.0 + number), |places| places[number as usize]);
-            let failed = self.decode_unit(number, place, pass);
+            let failed = self.read_unit(place, draw);
             if failed > 0 {
                 codewords += failed;
                 self.failing.push(place);
             }
         }
+        self.statistics.codewords += self.codewords.len() as u64;
         if self.failing.is_empty() {
             return None;
         }
@@ -386,35 +470,26 @@ impl Reads {
         }))
     }
 
-    /// Decodes the places of a recovery that have been read again, and keeps those that fail again.
-    fn decode_again(&mut self, recovery: u32, pass: &mut Pass<'_>) {
-        let mut places = std::mem::take(&mut self.recoveries[recovery].failed);
-        let (mut number, mut codewords) = (0, 0);
+    /// Reads the places of a recovery again, and keeps those that fail again.
+    fn read_again(&mut self, recovery: u32, draw: &Draw) {
+        let (mut places, mut codewords) = (std::mem::take(&mut self.recoveries[recovery].failed), 0);
         places.retain(|&place| {
-            let failed = self.decode_unit(number, place, pass);
-            (number, codewords) = (number + 1, codewords + failed);
+            let failed = self.read_unit(place, draw);
+            codewords += failed;
             failed > 0
         });
         let recovery = &mut self.recoveries[recovery];
         (recovery.failed, recovery.codewords) = (places, codewords);
     }
 
-    /// Decodes the codewords of the unit at a place, which is the one with this number in the transfer. Returns the
-    /// number of codewords that fail.
+    /// Reads the codewords of the unit at a place. Returns the number of them that cannot be decoded.
     #[inline]
-    fn decode_unit(&mut self, number: u32, place: Ppn, pass: &mut Pass<'_>) -> u32 {
-        let (mut fails, per_unit) = (0, self.errors.codewords_per_unit());
-        for codeword in 0..per_unit {
-            let found = self.errors.read(pass.stored.erase_count, place, codeword, pass.level, pass.nonce);
+    fn read_unit(&mut self, place: Ppn, draw: &Draw) -> u32 {
+        let mut fails = 0;
+        for codeword in 0..self.errors.codewords_per_unit() {
+            let found = self.errors.read(place, codeword, draw);
             fails += u32::from(found.fails);
-            if let Some(decoders) = &mut self.decoders {
-                let before = u64::from(number * per_unit + codeword);
-                let arrives = (pass.arrival(before), pass.arrival(before + 1));
-                let decoded = decoders.accept(pass.channel, arrives, pass.level.limit, found.errors, found.fails);
-                if decoded.at > pass.last.at {
-                    pass.last = decoded;
-                }
-            }
+            self.codewords.push(found);
         }
         fails
     }

@@ -40,7 +40,8 @@ impl Routes {
     pub fn steps(&self, way: Way) -> &[Step] {
         match way {
             Way::Written { mode, .. } => &self.written[mode.index()],
-            Way::Read { .. } => &self.read,
+            // The codewords of arriving data take the data's further way.
+            Way::Arriving { .. } | Way::Read { .. } => &self.read,
         }
     }
 }

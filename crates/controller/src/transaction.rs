@@ -12,6 +12,11 @@ pub enum Way {
         /// Number of mapping units.
         units: u32,
     },
+    /// Data that is being read, whose codewords arrive one after another at decoders that all channels share.
+    Arriving {
+        /// Number of the arrival.
+        arrival: u32,
+    },
     /// Data that has been read, from a channel to the controller's memory.
     Read {
         /// Instant at which the decoders that have accepted it are done with it.
@@ -24,14 +29,14 @@ impl Way {
     pub fn units(self) -> u32 {
         match self {
             Way::Written { units, .. } => units,
-            Way::Read { .. } => 0,
+            Way::Arriving { .. } | Way::Read { .. } => 0,
         }
     }
 
     /// Returns the instant at which data that has been read is decoded; `now` for other data.
     pub fn decoded_at(self, now: SimTime) -> SimTime {
         match self {
-            Way::Written { .. } => now,
+            Way::Written { .. } | Way::Arriving { .. } => now,
             Way::Read { until } => until,
         }
     }

@@ -50,12 +50,17 @@ impl Drive {
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let host = Host::new(&description.host, &description.buffer);
         out.signals.buffer_capacity_pages = host.buffer().capacity();
+        let controller = Controller::new(&description.controller(&geometry, seed));
+        let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
+        if controller.shares_decoders() {
+            flash.announce_transfers();
+        }
         Drive {
             now: SimTime::ZERO,
             out,
             host,
-            controller: Controller::new(&description.controller(&geometry, seed)),
-            flash: Flash::new(&description.flash, &description.attempts(), &geometry, seed),
+            controller,
+            flash,
             user_bytes: ftl.store.user_units * UNIT_BYTES,
             ftl,
             pulling: true,

@@ -67,6 +67,8 @@ pub struct Flash {
     bus_ranks: [u8; 4],
     suspension: Option<Suspension>,
     random_times: Option<Rng>,
+    /// True if the last data phase of each read is announced as it begins ([`kit::Tray::transfers`]).
+    announces_transfers: bool,
     /// Counts of the operations done.
     pub counters: Counters,
 }
@@ -93,6 +95,7 @@ impl Flash {
             suspension: config.suspension.clone().filter(|_| scheduler.suspends()),
             scheduler,
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
+            announces_transfers: false,
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
                 read_modes: vec![0; config.read_modes.len().max(1) * attempts.len().max(1)],
@@ -381,6 +384,9 @@ impl Flash {
         account.charge(Cause::Transfer, hold);
         schedule(die, die_id, now + hold, &mut out.events);
         note_transfer(die, die_id, "data out", now, now + hold, &mut out.journal);
+        if self.announces_transfers && die.phase == Phase::Data {
+            out.tray.transfers.push(die.running);
+        }
     }
 
     /// Completes the operation on a die; returns its slot.

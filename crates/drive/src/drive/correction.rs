@@ -2,7 +2,9 @@
 
 use super::Drive;
 use controller::reads::{SensedRead, Verdict};
-use kit::{CommandId, Owner};
+use flash::Flash;
+use ftl::Ftl;
+use kit::{CommandId, Operation, Owner, SimTime, Stored};
 
 impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors: the data of a read is decoded before the
@@ -13,16 +15,25 @@ impl Drive {
         if !operation.reads_data() {
             return self.done(slot);
         }
-        let stored = self.ftl.stored(operation.first, self.now);
-        let read = SensedRead {
-            slot,
-            stored: &stored,
-            places: self.ftl.places_of(&operation),
-            transfer: self.flash.timing().last_transfer(operation.units),
-            queued: self.flash.queued_at(slot),
-        };
-        if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
-            self.follow(then);
+        // Shared decoders have had the data since the beginning of its transfer.
+        if !self.controller.shares_decoders() {
+            let stored = self.ftl.stored(operation.first, self.now);
+            let read = sensed_read(slot, &operation, &stored, (&self.ftl, &self.flash), self.now);
+            if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
+                self.follow(then);
+            }
+        }
+    }
+
+    /// Handles the beginning of the last transfer of a read's data to decoders that all channels share.
+    #[inline(never)]
+    pub(super) fn transfer_begins(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        if operation.reads_data() {
+            let stored = self.ftl.stored(operation.first, self.now);
+            let ends = self.now + self.flash.timing().data(&operation);
+            let read = sensed_read(slot, &operation, &stored, (&self.ftl, &self.flash), ends);
+            self.controller.arrives(&read, &mut self.out);
         }
     }
 
@@ -69,4 +80,16 @@ impl Drive {
             self.out.operations[slot].mode = self.controller.first_mode(&operation, &stored);
         }
     }
+}
+
+/// Returns the read in a slot, whose last transfer ends at `ends`, as the controller takes it.
+fn sensed_read<'a>(
+    slot: u32,
+    operation: &Operation,
+    stored: &'a Stored,
+    (ftl, flash): (&'a Ftl, &Flash),
+    ends: SimTime,
+) -> SensedRead<'a> {
+    let transfer = flash.timing().last_transfer(operation.units);
+    SensedRead { slot, stored, places: ftl.places_of(operation), ends, transfer, queued: flash.queued_at(slot) }
 }

@@ -172,6 +172,8 @@ impl Drive {
         loop {
             if !self.out.tray.reads.is_empty() {
                 self.route_reads();
+            } else if let Some(slot) = self.out.tray.transfers.pop() {
+                self.transfer_begins(slot);
             } else if !self.out.tray.parts.is_empty() {
                 self.route_parts();
             } else if let Some(Encoding { die, mode, units }) = self.out.tray.encodings.pop() {

@@ -33,6 +33,11 @@ impl Flash {
         }
     }
 
+    /// Announces the last data phase of each read as it begins, from now on.
+    pub fn announce_transfers(&mut self) {
+        self.announces_transfers = true;
+    }
+
     /// Returns the instant at which a read was queued; of a read that repeats another one, its first attempt.
     pub fn queued_at(&self, slot: u32) -> SimTime {
         self.progress[slot as usize].enqueued
