@@ -1,18 +1,23 @@
 //! Errors of stored data: the number of errors of each codeword that a read delivers.
 //!
 //! Errors belong to the data, not to the read. Each stored codeword has a quantile, a standard normal value from a hash
-//! of seed, block, erase count, unit and codeword. Every read of it takes that quantile at its own error rate, with a
-//! small normal disturbance for read noise: a repeated read at the same levels fails again, and a read at better levels
-//! succeeds if its rate allows it (THESIS 1). The number of errors is exactly binomial at the error rate, whose
-//! logarithm is rounded to a multiple of 1/256 (0.2 % of the rate at most).
+//! of seed, place, erase count and codeword. Every read of it takes that quantile at its own error rate, with a small
+//! disturbance for read noise: a repeated read at the same levels fails again, and a read at better levels succeeds if
+//! its rate allows it (THESIS 1). The number of errors is exactly binomial at the error rate, apart from the
+//! disturbance, which is a sum of four uniform values instead of a normal one.
+//!
+//! Rounded: the logarithm of the error rate to a multiple of 1/256 (0.2 % of the rate), ages (with an hour added) down
+//! to eleven significant bits, and numbers of reads to the next multiple of 16, and to five significant bits.
 
 use cell::ErrorTable;
 use ecc::Quantiles;
 use ecc::quantile::{failure_quantile, normal_quantile};
 use kit::rng::split_mix;
-use kit::{Ppn, Stored};
+use kit::{ModeId, Nanos, Ppn, Stored, effective_wear_class};
 use std::sync::Arc;
 
+/// Number of wear classes by which reads are counted: sixteenths of the rated endurance.
+pub const WEAR_CLASSES: usize = 16;
 /// Steps of the logarithm of an error rate.
 const STEPS: f64 = 256.0;
 /// Logarithm of the lowest error rate that is told apart from zero: 1e-18.
@@ -59,6 +64,10 @@ pub struct ErrorConfig {
     pub blocks: Vec<f32>,
     /// Logarithms of the factors on the error rate, by wordline; empty: none.
     pub wordlines: Vec<f32>,
+    /// Number of blocks.
+    pub block_count: u32,
+    /// Rated program and erase cycles, by which wear classes are counted.
+    pub rated_pe_cycles: u32,
     /// Bits of a codeword, data and parity.
     pub codeword_bits: u64,
     /// Codewords of a mapping unit.
@@ -103,20 +112,64 @@ pub struct Codeword {
     pub fails: bool,
 }
 
+/// Logarithms of the error rates of the data in a block, and the condition for which they hold.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Rounded age and rounded reads. An age is at least an hour here: zero is none.
+    age: u64,
+    reads: u32,
+    erase_count: u32,
+    mode: ModeId,
+    /// Page types whose rate is known, as bits.
+    pages: u8,
+    /// Wear class.
+    class: u8,
+    /// By page type.
+    ln_rates: [f32; 4],
+}
+
 /// The errors of a drive's stored data.
 pub struct Errors {
     config: ErrorConfig,
     /// Share of the stored quantile, so that the sum with the noise has a variance of one.
     own: f64,
+    /// Factor on the sum of four uniform values that disturbs a quantile.
+    noise: f64,
     /// Distributions by step of the error rate, each computed at its first use.
     rows: Vec<Option<Box<Row>>>,
+    /// Error rates by block, each computed when it is needed and its condition has changed.
+    known: Vec<Known>,
+}
+
+/// Nanoseconds of an hour, which is added to ages before they are rounded.
+const HOUR_NS: u64 = 3_600_000_000_000;
+
+/// Rounds an age down to eleven significant bits, with an hour added.
+#[inline]
+fn rounded_age(age: Nanos) -> u64 {
+    let age = age.0.saturating_add(HOUR_NS);
+    age & (u64::MAX << (53 - age.leading_zeros()))
+}
+
+/// Rounds a number of reads to the nearest multiple of 16, and to five significant bits.
+#[inline]
+fn rounded_reads(reads: u32) -> u32 {
+    let step = 16.max(1 << (27 - reads.leading_zeros().min(27)));
+    reads.saturating_add(step / 2) & !(step - 1)
 }
 
 impl Errors {
     /// Returns the errors of a validated description.
     pub fn new(config: ErrorConfig) -> Errors {
         let own = libm::sqrt((1.0 - config.read_noise * config.read_noise).max(0.0));
-        Errors { own, rows: (0..=LAST).map(|_| None).collect(), config }
+        Errors {
+            own,
+            // The sum of four uniform values has a variance of a third.
+            noise: config.read_noise * libm::sqrt(3.0),
+            rows: (0..=LAST).map(|_| None).collect(),
+            known: vec![Known::default(); config.block_count as usize],
+            config,
+        }
     }
 
     /// Returns the number of codewords of a mapping unit.
@@ -124,13 +177,38 @@ impl Errors {
         self.config.codewords_per_unit
     }
 
-    /// Returns the logarithm of the error rate of data in a page of this type and wordline.
+    /// Returns the logarithm of the error rate of data in a page of this type and wordline, and the wear class of the
+    /// block.
     #[inline]
-    pub fn ln_rate(&self, stored: &Stored, page_type: u32, wordline: u32) -> f64 {
-        let spread = |factors: &[f32], at: usize| if factors.is_empty() { 0.0 } else { f64::from(factors[at]) };
-        self.config.rates[stored.mode.index()].ln_rate(stored, page_type as usize)
-            + spread(&self.config.blocks, stored.block.index())
-            + spread(&self.config.wordlines, wordline as usize)
+    pub fn ln_rate(&mut self, stored: &Stored, page_type: u32, wordline: u32) -> (f64, u8) {
+        let (age, reads) = (rounded_age(stored.age), rounded_reads(stored.reads));
+        let (page, known) = (page_type as usize % 4, &self.known[stored.block.index()]);
+        let holds = known.age == age
+            && known.reads == reads
+            && known.erase_count == stored.erase_count
+            && known.mode == stored.mode
+            && known.pages >> page & 1 == 1;
+        if !holds {
+            self.learn(stored, age, reads, page_type);
+        }
+        let known = &self.known[stored.block.index()];
+        let spread = self.config.wordlines.get(wordline as usize).copied().unwrap_or(0.0);
+        (f64::from(known.ln_rates[page] + spread), known.class)
+    }
+
+    #[inline(never)]
+    fn learn(&mut self, stored: &Stored, age: u64, reads: u32, page_type: u32) {
+        let rounded = Stored { age: Nanos(age.saturating_sub(HOUR_NS)), reads, ..*stored };
+        let rate = self.config.rates[stored.mode.index()].ln_rate(&rounded, page_type as usize);
+        let spread = self.config.blocks.get(stored.block.index()).copied().unwrap_or(0.0);
+        let known = &mut self.known[stored.block.index()];
+        let (erase_count, mode) = (stored.erase_count, stored.mode);
+        if (known.age, known.reads, known.erase_count, known.mode) != (age, reads, erase_count, mode) {
+            let class = effective_wear_class(stored.wear_thousandths, self.config.rated_pe_cycles, WEAR_CLASSES) as u8;
+            *known = Known { age, reads, erase_count, mode, class, ..Known::default() };
+        }
+        known.pages |= 1 << (page_type % 4);
+        known.ln_rates[page_type as usize % 4] = rate as f32 + spread;
     }
 
     /// Returns the step of an error rate, given by its logarithm; 0 for an error rate of zero.
@@ -167,7 +245,9 @@ impl Errors {
         let mut z = self.own * normal_quantile(unit_of(split_mix(&mut state)));
         if self.config.read_noise > 0.0 {
             state ^= nonce.wrapping_mul(0xe703_7ed1_a0b4_28db);
-            z += self.config.read_noise * normal_quantile(unit_of(split_mix(&mut state)));
+            let bits = split_mix(&mut state);
+            let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
+            z += self.noise * (sum as f64 / 65_535.0 - 2.0);
         }
         let row = self.rows[level.step as usize].as_ref().expect("prepared");
         Codeword { errors: row.errors.errors(z), fails: z > row.fails[usize::from(level.limit)] }

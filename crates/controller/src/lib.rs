@@ -130,8 +130,8 @@ impl Controller {
     }
 
     /// Returns the read mode of the first attempt at the data of an operation, where it is chosen here.
-    pub fn first_mode(&self, operation: &Operation, stored: &Stored) -> ModeId {
-        self.reads.as_ref().map_or(operation.mode, |reads| reads.first_mode(operation, stored))
+    pub fn first_mode(&mut self, operation: &Operation, stored: &Stored) -> ModeId {
+        self.reads.as_mut().map_or(operation.mode, |reads| reads.first_mode(operation, stored))
     }
 
     /// Returns the reads of data with errors; `None` if stored data has none.

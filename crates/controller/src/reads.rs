@@ -7,15 +7,10 @@
 
 use crate::decoder::{Decoded, Decoders};
 use crate::ecc::ReadLevels;
+pub use crate::errors::WEAR_CLASSES;
 use crate::errors::{Codeword, Draw, ErrorConfig, Errors, Level};
 use ecc::Attempt;
-use kit::{
-    Cause, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored,
-    effective_wear_class,
-};
-
-/// Number of wear classes by which attempts are counted: sixteenths of the rated endurance.
-pub const WEAR_CLASSES: usize = 16;
+use kit::{Cause, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored};
 
 /// Description of the reads of a drive whose data has errors.
 #[derive(Clone, Debug)]
@@ -41,8 +36,6 @@ pub struct ReadConfig {
     pub calibration: bool,
     /// Geometry of the flash.
     pub geometry: Geometry,
-    /// Rated program and erase cycles, by which wear classes are counted.
-    pub rated_pe_cycles: u32,
 }
 
 /// A read that could not be corrected at its first attempt.
@@ -290,23 +283,24 @@ impl Reads {
 
     /// Returns the read mode of the first attempt at the data of an operation. Data whose own read mode does not state
     /// what it corrects is read in that mode.
-    pub fn first_mode(&self, operation: &Operation, stored: &Stored) -> ModeId {
-        let ladder = &self.config.ladder;
-        if !ladder.contains(&operation.mode) {
+    pub fn first_mode(&mut self, operation: &Operation, stored: &Stored) -> ModeId {
+        if !self.config.ladder.contains(&operation.mode) {
             return operation.mode;
         }
         if self.config.levels == ReadLevels::Progressive {
-            return ladder[0];
+            return self.config.ladder[0];
         }
-        let ln_rate = self.ln_rate(operation, stored);
+        let (ln_rate, _) = self.ln_rate(operation, stored);
+        let ladder = &self.config.ladder;
         let corrects = &self.ln_corrects[stored.mode.index() * self.modes..];
         let enough = ladder.iter().find(|mode| corrects[mode.index()] >= ln_rate);
         *enough.unwrap_or_else(|| ladder.last().expect("a flash has a read mode"))
     }
 
-    /// Returns the logarithm of the error rate of the data of an operation at the first attempt.
+    /// Returns the logarithm of the error rate of the data of an operation at the first attempt, and the wear class of
+    /// its block.
     #[inline]
-    fn ln_rate(&self, operation: &Operation, stored: &Stored) -> f64 {
+    fn ln_rate(&mut self, operation: &Operation, stored: &Stored) -> (f64, u8) {
         let geometry = &self.config.geometry;
         let row = geometry.row_of(geometry.split(operation.first).1);
         self.errors.ln_rate(stored, operation.page_type, row / geometry.shape.bits_per_cell)
@@ -320,9 +314,11 @@ impl Reads {
         if let Some(decoders) = &mut self.decoders {
             let channel = self.config.geometry.channel_of(operation.die).0;
             let (begin, count) = (SimTime(read.ends.0 - read.transfer.0), self.codewords.len());
-            for (number, codeword) in self.codewords.iter().enumerate() {
-                let arrives = |arrived| arrival(begin, read.transfer, arrived, count);
-                let decoded = decoders.accept(channel, (arrives(number), arrives(number + 1)), limit, codeword);
+            let mut start = begin;
+            for (number, codeword) in (1..).zip(&self.codewords) {
+                let end = if number == count { now } else { arrival(begin, read.transfer, number, count) };
+                let decoded = decoders.accept(channel, (start, end), limit, codeword);
+                start = end;
                 if decoded.at > last.at {
                     last = decoded;
                 }
@@ -385,7 +381,8 @@ impl Reads {
         };
         let kind = operation.mode.index() + usize::from(levels) * self.modes;
         let attempt = kind / self.modes;
-        let step = Errors::step(self.ln_rate(operation, stored) + self.ln_factors[attempt]);
+        let (ln_rate, class) = self.ln_rate(operation, stored);
+        let step = Errors::step(ln_rate + self.ln_factors[attempt]);
         self.errors.prepare(step);
         let level = Level { step, limit: self.config.limits[stored.mode.index() * self.modes * self.ln_factors.len() + kind] };
         // No two reads of the same data end at one instant, except for attempts that take no time.
@@ -402,9 +399,8 @@ impl Reads {
         if is_corrected && let Some(known) = self.calibrated.get_mut(stored.block.index()) {
             *known = (stored.erase_count, attempt as u8);
         }
-        let class = effective_wear_class(stored.wear_thousandths, self.config.rated_pe_cycles, WEAR_CLASSES);
         let attempted = Attempted {
-            counts: class * self.statistics.most_attempts() + number as usize,
+            counts: usize::from(class) * self.statistics.most_attempts() + number as usize,
             queued,
             is_corrected,
             is_soft: self.config.attempts[attempt].soft_levels > 0,

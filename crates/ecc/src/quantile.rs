@@ -116,7 +116,15 @@ pub struct Quantiles {
     /// Normal values up to which a codeword has `first`, `first + 1`, ... errors, ascending. Beyond the last one, it
     /// has one error more than for the last.
     up_to: Box<[f64]>,
+    /// For each of [`CELLS`] equal intervals from the lowest of these values to the highest, the number of values below
+    /// the interval.
+    guide: Box<[u16]>,
+    /// Intervals per unit of the normal value.
+    scale: f64,
 }
+
+/// Number of intervals in which the search for a number of errors begins.
+const CELLS: usize = 64;
 
 /// Logarithm of the probability below which a number of errors does not occur: that of the outermost of 2^53 quantiles,
 /// with a margin.
@@ -151,13 +159,28 @@ impl Quantiles {
             up_to.push(if below < 0.5 { normal_quantile(below) } else { normal_tail_quantile(libm::log(above[at])) });
         }
         let first = u32::try_from(first.min(most + 1)).unwrap_or(u32::MAX);
-        Quantiles { first, up_to: up_to.into() }
+        let (low, span) = match up_to[..] {
+            [low, .., high] => (low, high - low),
+            _ => (0.0, 1.0),
+        };
+        let below = |cell: usize| {
+            let edge = low + span * cell as f64 / CELLS as f64;
+            up_to.partition_point(|&bound| bound < edge).saturating_sub(1) as u16
+        };
+        Quantiles { first, guide: (0..CELLS).map(below).collect(), scale: CELLS as f64 / span, up_to: up_to.into() }
     }
 
     /// Returns the number of errors of the codeword at a normal value.
     #[inline]
     pub fn errors(&self, z: f64) -> u32 {
-        self.first + self.up_to.partition_point(|&bound| bound < z) as u32
+        let Some(&low) = self.up_to.first() else { return self.first };
+        // The conversion saturates: values below the lowest begin at the first interval.
+        let cell = ((z - low) * self.scale) as usize;
+        let mut at = usize::from(self.guide[cell.min(CELLS - 1)]);
+        while at < self.up_to.len() && self.up_to[at] < z {
+            at += 1;
+        }
+        self.first + at as u32
     }
 }
 
@@ -194,6 +217,21 @@ mod tests {
         }
         assert!((normal_tail_quantile(-200.0) - 19.803).abs() < 1e-2, "{}", normal_tail_quantile(-200.0));
         assert_eq!(normal_quantile(0.5), 0.0);
+    }
+
+    /// The number of errors is the number of values below the quantile, wherever the search begins.
+    #[test]
+    fn every_quantile_is_found() {
+        for (bits, rate, most) in
+            [(34_528, 1e-7, 110), (34_528, 1e-4, 110), (36_352, 1e-2, 400), (36_352, 1e-2, 340), (20, 0.5, 20)]
+        {
+            let quantiles = Quantiles::new(bits, rate, most);
+            for step in -9_000..9_000 {
+                let z = f64::from(step) / 1_000.0;
+                let below = quantiles.up_to.iter().filter(|&&bound| bound < z).count() as u32;
+                assert_eq!(quantiles.errors(z), quantiles.first + below, "{bits} {rate} {most} at {z}");
+            }
+        }
     }
 
     /// Each number of errors has the probability of the normal interval that is mapped to it.

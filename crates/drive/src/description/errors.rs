@@ -67,6 +67,8 @@ impl Description {
                 read_noise: source.read_noise(),
                 blocks,
                 wordlines,
+                block_count: geometry.block_count,
+                rated_pe_cycles: self.flash.rated_pe_cycles,
                 codeword_bits: code.codeword_bits(),
                 codewords_per_unit: (UNIT_BYTES * 8).div_ceil(code.data_bits()) as u32,
                 limits: limits.distinct.iter().map(|(limit, _)| *limit).collect(),
@@ -85,7 +87,6 @@ impl Description {
             ladder,
             calibration: self.ecc.calibration,
             geometry: *geometry,
-            rated_pe_cycles: self.flash.rated_pe_cycles,
         })
     }
 
