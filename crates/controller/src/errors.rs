@@ -6,8 +6,9 @@
 //! its rate allows it (THESIS 1). The number of errors is exactly binomial at the error rate, apart from the
 //! disturbance, which is a sum of four uniform values instead of a normal one.
 //!
-//! Rounded: the logarithm of the error rate to a multiple of 1/256 (0.2 % of the rate), ages (with an hour added) down
-//! to eleven significant bits, and numbers of reads to the next multiple of 16, and to five significant bits.
+//! Distributions are computed for error rates whose logarithms are multiples of 1/64. In between, the limit of what can
+//! be decoded is interpolated, and the number of errors shifted. Ages (with an hour added) are rounded down to eleven
+//! significant bits, numbers of reads to the next multiple of 16, and to five significant bits.
 
 use cell::ErrorTable;
 use ecc::Quantiles;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 /// Number of wear classes by which reads are counted: sixteenths of the rated endurance.
 pub const WEAR_CLASSES: usize = 16;
 /// Steps of the logarithm of an error rate.
-const STEPS: f64 = 256.0;
+const STEPS: f64 = 64.0;
 /// Logarithm of the lowest error rate that is told apart from zero: 1e-18.
 const LN_LEAST: f64 = -41.446_531_673_892_82;
 /// Step of the highest error rate, one half.
@@ -62,8 +63,8 @@ pub struct ErrorConfig {
     pub read_noise: f64,
     /// Logarithms of the factors on the error rate, by block; empty: none.
     pub blocks: Vec<f32>,
-    /// Logarithms of the factors on the error rate, by wordline; empty: none.
-    pub wordlines: Vec<f32>,
+    /// Logarithms of the factors on the error rate, by row of pages in a block; empty: none.
+    pub rows: Vec<f32>,
     /// Number of blocks.
     pub block_count: u32,
     /// Rated program and erase cycles, by which wear classes are counted.
@@ -79,17 +80,29 @@ pub struct ErrorConfig {
 /// Distribution of errors at one error rate.
 struct Row {
     errors: Quantiles,
-    /// Normal value beyond which decoding fails, by limit.
-    fails: Box<[f64]>,
+    /// Normal value beyond which decoding fails, by limit; then the same at the next step.
+    fails: Box<[(f64, f64)]>,
 }
 
 /// Error rate and limit with which a codeword is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Step of the error rate ([`Errors::step`]).
+    /// Step of the error rate at or below that of the data.
     pub step: u32,
+    /// Part of the way from that step to the next one.
+    pub part: f64,
     /// Index of the limit beyond which decoding fails.
     pub limit: u8,
+}
+
+impl Level {
+    /// Returns the level of an error rate, given by its logarithm, and a limit. An error rate of zero has the first step.
+    #[inline]
+    pub fn new(ln_rate: f64, limit: u8) -> Level {
+        let place = ((ln_rate - LN_LEAST) * STEPS).clamp(0.0, f64::from(LAST));
+        let step = place as u32;
+        Level { step, part: place - f64::from(step), limit }
+    }
 }
 
 /// Circumstances in which the codewords of a read are drawn.
@@ -115,8 +128,9 @@ pub struct Codeword {
 /// Logarithms of the error rates of the data in a block, and the condition for which they hold.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// Rounded age and rounded reads. An age is at least an hour here: zero is none.
+    /// Rounded age, with an hour added; zero if nothing is known.
     age: u64,
+    /// Rounded number of reads.
     reads: u32,
     erase_count: u32,
     mode: ModeId,
@@ -177,10 +191,10 @@ impl Errors {
         self.config.codewords_per_unit
     }
 
-    /// Returns the logarithm of the error rate of data in a page of this type and wordline, and the wear class of the
-    /// block.
+    /// Returns the logarithm of the error rate of data in a page of this type and row of pages, and the wear
+    /// class of the block.
     #[inline]
-    pub fn ln_rate(&mut self, stored: &Stored, page_type: u32, wordline: u32) -> (f64, u8) {
+    pub fn ln_rate(&mut self, stored: &Stored, page_type: u32, row: u32) -> (f64, u8) {
         let (age, reads) = (rounded_age(stored.age), rounded_reads(stored.reads));
         let (page, known) = (page_type as usize % 4, &self.known[stored.block.index()]);
         let holds = known.age == age
@@ -192,7 +206,7 @@ impl Errors {
             self.learn(stored, age, reads, page_type);
         }
         let known = &self.known[stored.block.index()];
-        let spread = self.config.wordlines.get(wordline as usize).copied().unwrap_or(0.0);
+        let spread = self.config.rows.get(row as usize).copied().unwrap_or(0.0);
         (f64::from(known.ln_rates[page] + spread), known.class)
     }
 
@@ -211,13 +225,6 @@ impl Errors {
         known.ln_rates[page_type as usize % 4] = rate as f32 + spread;
     }
 
-    /// Returns the step of an error rate, given by its logarithm; 0 for an error rate of zero.
-    #[inline]
-    pub fn step(ln_rate: f64) -> u32 {
-        // The conversion saturates: the logarithm of zero becomes the first step.
-        (((ln_rate - LN_LEAST) * STEPS + 0.5) as i32).clamp(0, LAST) as u32
-    }
-
     /// Computes the distribution at a step, unless it is known.
     #[inline]
     pub fn prepare(&mut self, step: u32) {
@@ -228,16 +235,33 @@ impl Errors {
 
     #[cold]
     fn add_row(&mut self, step: u32) {
-        let rate = if step == 0 { 0.0 } else { libm::exp(LN_LEAST + f64::from(step) / STEPS).min(0.5) };
+        let rate_at = |step: u32| if step == 0 { 0.0 } else { libm::exp(LN_LEAST + f64::from(step) / STEPS).min(0.5) };
+        let (rate, next) = (rate_at(step), rate_at(step + 1));
         let ErrorConfig { codeword_bits: bits, limits, .. } = &self.config;
         let most = limits.last().map_or(0, |limit| *limit as u64);
-        let fails = limits.iter().map(|&limit| failure_quantile(*bits, limit, rate)).collect();
+        let fails = limits.iter().map(|&limit| {
+            let (here, there) = (failure_quantile(*bits, limit, rate), failure_quantile(*bits, limit, next));
+            // Nothing fails at the first of the two steps: take that of the second for the way.
+            if here.is_finite() { (here, there) } else { (here, here) }
+        });
+        let fails = fails.collect();
         self.rows[step as usize] = Some(Box::new(Row { errors: Quantiles::new(*bits, rate, most), fails }));
     }
 
     /// Reads a stored codeword of the unit at a place. The step of the error rate must have been prepared.
-    #[inline]
     pub fn read(&self, place: Ppn, codeword: u32, draw: &Draw) -> Codeword {
+        let row = self.rows[draw.level.step as usize].as_ref().expect("prepared");
+        self.read_at(row, place, codeword, draw)
+    }
+
+    /// Reads the stored codeword of a unit that is a single one, if the step of the error rate has been prepared.
+    #[inline]
+    pub fn read_if_prepared(&self, place: Ppn, draw: &Draw) -> Option<Codeword> {
+        self.rows[draw.level.step as usize].as_ref().map(|row| self.read_at(row, place, 0, draw))
+    }
+
+    #[inline]
+    fn read_at(&self, row: &Row, place: Ppn, codeword: u32, draw: &Draw) -> Codeword {
         let &Draw { erase_count, level, nonce } = draw;
         // The place names the block, too.
         let place = (u64::from(place.0) << 16 | u64::from(codeword)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -249,8 +273,9 @@ impl Errors {
             let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
             z += self.noise * (sum as f64 / 65_535.0 - 2.0);
         }
-        let row = self.rows[level.step as usize].as_ref().expect("prepared");
-        Codeword { errors: row.errors.errors(z), fails: z > row.fails[usize::from(level.limit)] }
+        let (here, next) = row.fails[usize::from(level.limit)];
+        let fails = z > here + (next - here) * level.part;
+        Codeword { errors: row.errors.errors_at(z, level.part / STEPS), fails }
     }
 }
 

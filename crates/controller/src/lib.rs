@@ -82,11 +82,17 @@ impl Controller {
         if let Way::Arriving { arrival } = transaction.way {
             return self.codeword_arrived(id, arrival, now, out);
         }
-        let step = self.routes.steps(transaction.way)[usize::from(transaction.step)];
+        let steps = self.routes.steps(transaction.way);
+        let step = steps[usize::from(transaction.step)];
         if let Some(slot) = transaction.account {
             out.operations.account_mut(slot).charge_to(cause_of(step), now);
         }
         transaction.step += 1;
+        if usize::from(transaction.step) == steps.len() {
+            let then = transaction.then;
+            self.transactions.release(id.0);
+            return Some(then);
+        }
         self.advance(id, now, out)
     }
 
@@ -155,13 +161,18 @@ impl Controller {
     }
 
     /// Sends the data of a read that the decoders have accepted on its way.
+    #[inline]
     fn decode(&mut self, slot: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let Decoding { until, alone, recovery } = decoding;
-        if until > now {
-            // The wait for a decoder; the step charges the decoding.
-            out.operations.account_mut(slot).charge_to(Cause::EccWait, SimTime(until.0 - alone.0));
+        let (way, then) = (Way::Read { until }, Then::Decoded { slot, recovery });
+        if until == now {
+            return self.send(way, then, Some(slot), now, out);
         }
-        self.send(Way::Read { until }, Then::Decoded { slot, recovery }, Some(slot), now, out)
+        // The wait for a decoder; the step, whose end is known, charges the decoding.
+        out.operations.account_mut(slot).charge_to(Cause::EccWait, SimTime(until.0 - alone.0));
+        let id = TransactionId(self.transactions.put(Transaction { way, step: 0, then, account: Some(slot) }));
+        out.events.push(until, Class::Done, Event::Step(id));
+        None
     }
 
     /// Begins to decode the data of a read, whose last transfer begins, at decoders that all channels share.

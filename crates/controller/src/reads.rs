@@ -10,7 +10,7 @@ use crate::ecc::ReadLevels;
 pub use crate::errors::WEAR_CLASSES;
 use crate::errors::{Codeword, Draw, ErrorConfig, Errors, Level};
 use ecc::Attempt;
-use kit::{Cause, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored};
+use kit::{Cause, DieId, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored};
 
 /// Description of the reads of a drive whose data has errors.
 #[derive(Clone, Debug)]
@@ -80,6 +80,8 @@ impl AttemptCounts {
 /// Measurements of reads of data with errors, for any reason.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadStatistics {
+    /// Number of attempts of a read at most.
+    pub most_attempts: usize,
     /// Counts by wear class, and then by the number of the attempt.
     pub attempts: Vec<AttemptCounts>,
     /// Time by cause of the attempts after the first, by the number of the attempt; the first entry is for the second
@@ -100,21 +102,17 @@ pub struct ReadStatistics {
 impl ReadStatistics {
     fn new(attempts: usize) -> ReadStatistics {
         ReadStatistics {
+            most_attempts: attempts,
             attempts: vec![AttemptCounts::default(); WEAR_CLASSES * attempts],
             parts: vec![Ledger::default(); attempts - 1],
             ..ReadStatistics::default()
         }
     }
 
-    /// Returns the number of attempts of a read at most.
-    pub fn most_attempts(&self) -> usize {
-        self.attempts.len() / WEAR_CLASSES
-    }
-
     /// Returns the counts of the attempts with a number, over all wear classes.
     pub fn of_attempt(&self, number: usize) -> AttemptCounts {
         let mut sum = AttemptCounts::default();
-        for counts in self.attempts.iter().skip(number).step_by(self.most_attempts().max(1)) {
+        for counts in self.attempts.iter().skip(number).step_by(self.most_attempts.max(1)) {
             sum.reads += counts.reads;
             sum.failed += counts.failed;
             sum.time_ns += counts.time_ns;
@@ -124,13 +122,14 @@ impl ReadStatistics {
 
     /// Returns the number of attempts after the first.
     pub fn retries(&self) -> u64 {
-        (1..self.most_attempts()).map(|number| self.of_attempt(number).reads).sum()
+        (1..self.most_attempts).map(|number| self.of_attempt(number).reads).sum()
     }
 
     /// Returns the measurements since `earlier`.
     pub fn since(&self, earlier: &ReadStatistics) -> ReadStatistics {
         let parts = |now: &Ledger, before: &Ledger| Ledger(std::array::from_fn(|cause| now.0[cause] - before.0[cause]));
         ReadStatistics {
+            most_attempts: self.most_attempts,
             attempts: self.attempts.iter().zip(&earlier.attempts).map(|(now, before)| now.since(before)).collect(),
             parts: self.parts.iter().zip(&earlier.parts).map(|(now, before)| parts(now, before)).collect(),
             soft: self.soft - earlier.soft,
@@ -196,8 +195,13 @@ pub struct Reads {
     config: ReadConfig,
     errors: Errors,
     decoders: Option<Decoders>,
-    /// Number of read modes of the table.
+    /// Number of read modes of the table, and of all, with those of the attempts.
     modes: usize,
+    kinds: usize,
+    /// Channel of each die.
+    channels: Vec<u32>,
+    /// True if a mapping unit is a codeword, and the first attempt at each block has the same read levels.
+    has_single_codewords: bool,
     /// Logarithms of the error rates that are correctable, by write mode and read mode of the table.
     ln_corrects: Vec<f64>,
     /// Logarithms of the factors on the error rate, by attempt of the plan.
@@ -264,6 +268,9 @@ impl Reads {
             errors: Errors::new(config.errors.clone()),
             decoders: config.decoders.clone(),
             modes: config.read_modes,
+            kinds: config.read_modes * config.attempts.len(),
+            channels: (0..config.geometry.die_count).map(|die| config.geometry.channel_of(DieId(die)).0).collect(),
+            has_single_codewords: config.errors.codewords_per_unit == 1 && !config.calibration,
             ln_corrects: config.corrects.iter().map(|rate| libm::log(*rate)).collect(),
             ln_factors: config.attempts.iter().map(|attempt| libm::log(attempt.error_rate_factor)).collect(),
             recoveries: Slab::default(),
@@ -303,21 +310,50 @@ impl Reads {
     fn ln_rate(&mut self, operation: &Operation, stored: &Stored) -> (f64, u8) {
         let geometry = &self.config.geometry;
         let row = geometry.row_of(geometry.split(operation.first).1);
-        self.errors.ln_rate(stored, operation.page_type, row / geometry.shape.bits_per_cell)
+        self.errors.ln_rate(stored, operation.page_type, row)
     }
 
     /// Passes the codewords of a read that the flash has delivered through the decoders of its channel.
+    #[inline]
     pub fn sensed(&mut self, read: &SensedRead<'_>, out: &Outbox) -> Decoding {
+        let single = if self.has_single_codewords { self.sensed_single(read, &out.operations[read.slot]) } else { None };
+        single.unwrap_or_else(|| self.sensed_any(read, out))
+    }
+
+    /// Like [`Reads::sensed`], for the most frequent read: the first attempt at a single codeword, which succeeds.
+    #[inline]
+    fn sensed_single(&mut self, read: &SensedRead<'_>, operation: &Operation) -> Option<Decoding> {
+        if operation.units != 1 || matches!(operation.owner, Owner::Retry(_)) {
+            return None;
+        }
+        let (stored, now, kind) = (read.stored, read.ends, operation.mode.index());
+        let (ln_rate, class) = self.ln_rate(operation, stored);
+        let level = Level::new(ln_rate, self.config.limits[stored.mode.index() * self.kinds + kind]);
+        let draw = Draw { erase_count: stored.erase_count, level, nonce: now.0 };
+        let codeword = self.errors.read_if_prepared(operation.first, &draw).filter(|codeword| !codeword.fails)?;
+        let mut decoding = Decoding { until: now, alone: Nanos::ZERO, recovery: None };
+        if let Some(decoders) = &mut self.decoders {
+            let channel = self.channels[operation.die.index()];
+            let arrives = (SimTime(now.0 - read.transfer.0), now);
+            let Decoded { at, alone } = decoders.accept(channel, arrives, level.limit, &codeword);
+            (decoding.until, decoding.alone) = (at, alone);
+        }
+        self.statistics.codewords += 1;
+        let counts = usize::from(class) * self.statistics.most_attempts;
+        self.count(&Attempted { counts, queued: read.queued, is_corrected: true, is_soft: false }, decoding.until);
+        Some(decoding)
+    }
+
+    fn sensed_any(&mut self, read: &SensedRead<'_>, out: &Outbox) -> Decoding {
         let (operation, now) = (&out.operations[read.slot], read.ends);
         let (attempted, limit, recovery) = self.evaluate(read, operation);
         let mut last = Decoded { at: now, alone: Nanos::ZERO };
         if let Some(decoders) = &mut self.decoders {
-            let channel = self.config.geometry.channel_of(operation.die).0;
-            let (begin, count) = (SimTime(read.ends.0 - read.transfer.0), self.codewords.len());
+            let (begin, count) = (SimTime(now.0 - read.transfer.0), self.codewords.len());
             let mut start = begin;
             for (number, codeword) in (1..).zip(&self.codewords) {
                 let end = if number == count { now } else { arrival(begin, read.transfer, number, count) };
-                let decoded = decoders.accept(channel, (start, end), limit, codeword);
+                let decoded = decoders.accept(self.channels[operation.die.index()], (start, end), limit, codeword);
                 start = end;
                 if decoded.at > last.at {
                     last = decoded;
@@ -337,7 +373,7 @@ impl Reads {
             slot: read.slot,
             recovery,
             attempted,
-            channel: self.config.geometry.channel_of(operation.die).0,
+            channel: self.channels[operation.die.index()],
             limit,
             codewords: std::mem::take(&mut self.codewords),
             arrived: 0,
@@ -382,9 +418,9 @@ impl Reads {
         let kind = operation.mode.index() + usize::from(levels) * self.modes;
         let attempt = kind / self.modes;
         let (ln_rate, class) = self.ln_rate(operation, stored);
-        let step = Errors::step(ln_rate + self.ln_factors[attempt]);
-        self.errors.prepare(step);
-        let level = Level { step, limit: self.config.limits[stored.mode.index() * self.modes * self.ln_factors.len() + kind] };
+        let limit = self.config.limits[stored.mode.index() * self.kinds + kind];
+        let level = Level::new(ln_rate + self.ln_factors[attempt], limit);
+        self.errors.prepare(level.step);
         // No two reads of the same data end at one instant, except for attempts that take no time.
         let draw = Draw { erase_count: stored.erase_count, level, nonce: ends.0.wrapping_add(u64::from(number) << 56) };
         self.codewords.clear();
@@ -400,7 +436,7 @@ impl Reads {
             *known = (stored.erase_count, attempt as u8);
         }
         let attempted = Attempted {
-            counts: usize::from(class) * self.statistics.most_attempts() + number as usize,
+            counts: usize::from(class) * self.statistics.most_attempts + number as usize,
             queued,
             is_corrected,
             is_soft: self.config.attempts[attempt].soft_levels > 0,
@@ -409,6 +445,7 @@ impl Reads {
     }
 
     /// Counts an attempt that ends at `end`.
+    #[inline]
     fn count(&mut self, attempted: &Attempted, end: SimTime) {
         let counts = &mut self.statistics.attempts[attempted.counts];
         counts.reads += 1;

@@ -95,10 +95,15 @@ struct Unit {
 
 impl Unit {
     /// Returns the thread that becomes free first and the earliest instant at which a codeword can enter.
+    #[inline]
     fn entry(&self) -> (usize, SimTime) {
-        let first = self.threads.iter().enumerate().min_by_key(|(_, free)| **free);
-        let (thread, &free) = first.expect("a decoder has a thread at least");
-        (thread, free.max(self.stages[0]))
+        let mut first = 0;
+        for (thread, free) in self.threads.iter().enumerate().skip(1) {
+            if *free < self.threads[first] {
+                first = thread;
+            }
+        }
+        (first, self.threads[first].max(self.stages[0]))
     }
 
     /// Returns the instant at which all codewords in the decoder are done.
@@ -112,12 +117,15 @@ impl Pipeline {
     /// to the decoder that can take it first; among equals, to the one that becomes idle first. Its first stage ends no
     /// earlier than its last bit arrives. If no decoder can take it at `start`, it waits in a buffer.
     pub fn admit(&mut self, start: SimTime, end: SimTime, times: &StageTimes) -> SimTime {
-        let unit = self
-            .units
-            .iter_mut()
-            .min_by_key(|unit| (unit.entry().1.max(start), unit.idle()))
-            .expect("an engine has a decoder at least");
-        let (thread, free) = unit.entry();
+        let (mut at, mut thread, mut free) = (0, 0, SimTime::FOREVER);
+        for (index, unit) in self.units.iter().enumerate() {
+            let (first, entry) = unit.entry();
+            let entry = entry.max(start);
+            if index == 0 || entry < free || entry == free && unit.idle() < self.units[at].idle() {
+                (at, thread, free) = (index, first, entry);
+            }
+        }
+        let unit = &mut self.units[at];
         let entry = free.max(start);
         let mut now = (entry + times[0]).max(end);
         unit.stages[0] = now;

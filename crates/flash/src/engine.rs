@@ -67,7 +67,7 @@ pub struct Flash {
     bus_ranks: [u8; 4],
     suspension: Option<Suspension>,
     random_times: Option<Rng>,
-    /// True if the last data phase of each read is announced as it begins ([`kit::Tray::transfers`]).
+    /// True if the last data phase of each read is announced as it begins ([`Event::TransferBegins`]).
     announces_transfers: bool,
     /// Counts of the operations done.
     pub counters: Counters,
@@ -385,7 +385,7 @@ impl Flash {
         schedule(die, die_id, now + hold, &mut out.events);
         note_transfer(die, die_id, "data out", now, now + hold, &mut out.journal);
         if self.announces_transfers && die.phase == Phase::Data {
-            out.tray.transfers.push(die.running);
+            out.events.push(now, Class::Done, Event::TransferBegins(die.running));
         }
     }
 

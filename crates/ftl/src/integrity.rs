@@ -5,11 +5,33 @@ use kit::{BlockId, Geometry, ModeId, Ppn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// Reads of a block since its last erase, and the facts of the block on which its errors depend, kept together since
+/// its first read: they do not change until the next erase.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct BlockHistory {
+    reads: u32,
+    #[serde(skip)]
+    facts: Option<BlockFacts>,
+}
+
+/// Facts of a block that do not change from its first program to its erase.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockFacts {
+    /// Instant of the first program \[ns; negative: before the run\].
+    pub since: i64,
+    /// Effective wear, in thousandths of a nominal erase.
+    pub wear_thousandths: u32,
+    /// Number of erases.
+    pub erase_count: u32,
+    /// Write mode of the block.
+    pub mode: ModeId,
+}
+
 /// Integrity of the data on flash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Integrity {
-    /// Reads of each block since its last erase.
-    reads: Vec<u32>,
+    /// What is known of each block since its last erase.
+    blocks: Vec<BlockHistory>,
     /// Write mode of each program since the start of the run, if a block holds data of several modes; otherwise empty.
     modes: Vec<u8>,
     /// Places with data that could not be corrected when it was read to be moved or completed, and the places to which
@@ -25,7 +47,7 @@ impl Integrity {
     pub fn new(geometry: &Geometry, by_program: bool) -> Integrity {
         let programs = if by_program { geometry.unit_count() / u64::from(geometry.units_per_program) } else { 0 };
         Integrity {
-            reads: vec![0; geometry.block_count as usize],
+            blocks: vec![BlockHistory::default(); geometry.block_count as usize],
             modes: vec![AS_BLOCK; programs as usize],
             lost: BTreeSet::new(),
         }
@@ -35,9 +57,9 @@ impl Integrity {
     /// the other one does not, or the reverse, programs have the modes of their blocks. Returns false if the shapes
     /// differ.
     pub fn take_over(&mut self, saved: Integrity) -> bool {
-        let fits = saved.reads.len() == self.reads.len();
+        let fits = saved.blocks.len() == self.blocks.len();
         if fits {
-            (self.reads, self.lost) = (saved.reads, saved.lost);
+            (self.blocks, self.lost) = (saved.blocks, saved.lost);
             if saved.modes.len() == self.modes.len() {
                 self.modes = saved.modes;
             }
@@ -45,18 +67,19 @@ impl Integrity {
         fits
     }
 
-    /// Counts a read of a block. Returns the number of reads before it.
+    /// Counts a read of a block. Returns the number of reads before it, and the facts of the block, which `facts`
+    /// supplies if they are not known yet.
     #[inline]
-    pub fn count_read(&mut self, block: BlockId) -> u32 {
-        let reads = &mut self.reads[block.index()];
-        let before = *reads;
-        *reads = before.saturating_add(1);
-        before
+    pub fn count_read(&mut self, block: BlockId, facts: impl FnOnce() -> BlockFacts) -> (u32, BlockFacts) {
+        let history = &mut self.blocks[block.index()];
+        let before = history.reads;
+        history.reads = before.saturating_add(1);
+        (before, *history.facts.get_or_insert_with(facts))
     }
 
     /// Returns the number of reads of a block since its last erase.
     pub fn reads(&self, block: BlockId) -> u32 {
-        self.reads[block.index()]
+        self.blocks[block.index()].reads
     }
 
     /// Returns the write mode of the data at a place, if it is not known from its block.
@@ -75,7 +98,7 @@ impl Integrity {
 
     /// Handles the erase of a block.
     pub fn erased(&mut self, block: BlockId, geometry: &Geometry) {
-        self.reads[block.index()] = 0;
+        self.blocks[block.index()] = BlockHistory::default();
         let first = geometry.first_of(block).0;
         let places: Vec<u32> = self.lost.range(first..first + geometry.units_per_block).copied().collect();
         for place in places {
@@ -135,9 +158,15 @@ mod tests {
     fn reads_are_counted_from_the_erase() {
         let geometry = geometry(1, 1, 3, 4, 1);
         let mut integrity = Integrity::new(&geometry, false);
-        assert_eq!([1, 1, 2].map(|block| integrity.count_read(BlockId(block))), [0, 1, 0]);
+        let facts = |erase_count| BlockFacts { since: 0, wear_thousandths: 0, erase_count, mode: ModeId(0) };
+        let mut read = |block, erase_count| {
+            let (reads, facts) = integrity.count_read(BlockId(block), || facts(erase_count));
+            (reads, facts.erase_count)
+        };
+        assert_eq!([read(1, 5), read(1, 6), read(2, 7)], [(0, 5), (1, 5), (0, 7)], "facts are kept until the erase");
         integrity.erased(BlockId(1), &geometry);
         assert_eq!([0, 1, 2].map(|block| integrity.reads(BlockId(block))), [0, 0, 1]);
+        assert_eq!(integrity.count_read(BlockId(1), || facts(6)).1.erase_count, 6);
     }
 
     /// A program of the run has its own mode; one from before the run has that of its block.

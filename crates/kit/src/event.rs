@@ -15,6 +15,8 @@ pub enum Event {
         /// The die's generation when the event was scheduled.
         generation: u32,
     },
+    /// The last data phase of the read in this slot begins now, on a drive where that matters.
+    TransferBegins(u32),
     /// A channel for which dies wait becomes free.
     ChannelFree(ChannelId),
     /// A command arrives at the device.

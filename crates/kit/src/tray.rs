@@ -29,8 +29,6 @@ impl Default for Part {
 pub struct Tray {
     /// From `ftl` to `flash`: slots of flash reads to push to their dies.
     pub reads: Vec<u32>,
-    /// From `flash` to `controller`: slots of reads whose last data phase begins, if announced.
-    pub transfers: Vec<u32>,
     /// From `ftl` to `host`: completed parts of commands.
     pub parts: Vec<Part>,
     /// From `ftl` to `flash`: units of collections that must be encoded before they are programmed.
@@ -46,6 +44,6 @@ impl Tray {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         // One test for all lists: most calls find them empty.
-        self.reads.len() | self.parts.len() | self.encodings.len() | self.transfers.len() == 0
+        self.reads.len() | self.parts.len() | self.encodings.len() == 0
     }
 }

@@ -59,14 +59,14 @@ impl Description {
         let (ladder, limits, kinds) = (self.ladder(), self.limits(&correction, &attempts), self.read_kinds(&attempts));
         let code = Prepared::new(&correction.code, attempts.iter().map(|attempt| attempt.soft_levels).max().unwrap_or(0));
         let index_of = |limit: &(f64, u32)| limits.distinct.iter().position(|known| known == limit).expect("listed") as u8;
-        let (blocks, wordlines) = self.spread(source, geometry, seed);
+        let (blocks, rows) = self.spread(source, geometry, seed);
         Some(ReadConfig {
             errors: ErrorConfig {
                 seed,
                 rates,
                 read_noise: source.read_noise(),
                 blocks,
-                wordlines,
+                rows,
                 block_count: geometry.block_count,
                 rated_pe_cycles: self.flash.rated_pe_cycles,
                 codeword_bits: code.codeword_bits(),
@@ -266,15 +266,16 @@ impl Description {
         Ok(vec![written; self.flash.write_modes.len()])
     }
 
-    /// Returns the logarithms of the factors on the error rate, by block and by wordline.
+    /// Returns the logarithms of the factors on the error rate, by block and by row of pages: those of a wordline are
+    /// alike.
     fn spread(&self, source: &ErrorSource, geometry: &Geometry, seed: u64) -> (Vec<f32>, Vec<f32>) {
         let ErrorSource::Cell(CellErrors { variation: true, .. }) = source else { return (Vec::new(), Vec::new()) };
         let Ok(written) = self.written(source) else { return (Vec::new(), Vec::new()) };
         let variation = written[0].device.variation;
-        let wordlines = self.flash.pages_per_block.div_ceil(self.flash.cell.bits()) * geometry.shape.superblock;
+        let (rows, bits) = (self.flash.pages_per_block * geometry.shape.superblock, self.flash.cell.bits());
         (
             (0..u64::from(geometry.block_count)).map(|block| variation.ln_of_block(seed, block) as f32).collect(),
-            (0..u64::from(wordlines)).map(|layer| variation.ln_of_layer(seed, layer) as f32).collect(),
+            (0..rows).map(|row| variation.ln_of_layer(seed, u64::from(row / bits)) as f32).collect(),
         )
     }
 

@@ -11,14 +11,14 @@ impl Drive {
     /// operation is done.
     #[inline(never)]
     pub(super) fn check(&mut self, slot: u32) {
-        let operation = self.out.operations[slot];
+        let operation = &self.out.operations[slot];
         if !operation.reads_data() {
             return self.done(slot);
         }
         // Shared decoders have had the data since the beginning of its transfer.
         if !self.controller.shares_decoders() {
             let stored = self.ftl.stored(operation.first, self.now);
-            let read = sensed_read(slot, &operation, &stored, (&self.ftl, &self.flash), self.now);
+            let read = sensed_read(slot, operation, &stored, (&self.ftl, &self.flash), self.now);
             if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
                 self.follow(then);
             }
@@ -38,7 +38,16 @@ impl Drive {
     }
 
     /// Handles the end of the decoding of a read: it is done, or repeated.
+    #[inline]
     pub(super) fn decoded(&mut self, slot: u32, recovery: Option<u32>) {
+        if recovery.is_none() && !self.ftl.has_lost() {
+            self.done(slot);
+        } else {
+            self.recovered(slot, recovery);
+        }
+    }
+
+    fn recovered(&mut self, slot: u32, recovery: Option<u32>) {
         let (slot, lost) = match self.controller.decoded(slot, recovery, self.now, &mut self.out) {
             Verdict::Correct(slot) => (slot, None),
             Verdict::Again { operation, retry } => {

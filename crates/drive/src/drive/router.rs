@@ -48,6 +48,7 @@ impl Drive {
                 }
             }
             Event::Step(transaction) => self.step_done(transaction),
+            Event::TransferBegins(slot) => self.transfer_begins(slot),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Admitted(command) => self.serve(command),
@@ -172,8 +173,6 @@ impl Drive {
         loop {
             if !self.out.tray.reads.is_empty() {
                 self.route_reads();
-            } else if let Some(slot) = self.out.tray.transfers.pop() {
-                self.transfer_begins(slot);
             } else if !self.out.tray.parts.is_empty() {
                 self.route_parts();
             } else if let Some(Encoding { die, mode, units }) = self.out.tray.encodings.pop() {

@@ -1,38 +1,44 @@
 //! Reads that can fail: the condition of stored data, and data that is lost.
 
 use super::*;
+use crate::integrity::BlockFacts;
 use kit::{Nanos, Stored};
+
+#[cold]
+fn facts_of(store: &Store, block: BlockId) -> BlockFacts {
+    BlockFacts {
+        since: store.first_program(block),
+        wear_thousandths: store.wear_thousandths(block),
+        erase_count: store.erase_count(block),
+        mode: ModeId(store.block(block).mode()),
+    }
+}
+
+#[inline]
+fn stored(block: BlockId, facts: &BlockFacts, mode: ModeId, reads: u32, now: SimTime) -> Stored {
+    let &BlockFacts { since, wear_thousandths, erase_count, .. } = facts;
+    let age = Nanos((now.0 as i64).saturating_sub(since).max(0) as u64);
+    Stored { block, mode, wear_thousandths, erase_count, age, reads }
+}
 
 impl Ftl {
     /// Returns the condition of the data at a place, and counts a read of its block. Only where reads can fail.
     #[inline]
     pub fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
-        let block = self.store.geometry.block_of(ppn);
+        let (block, store) = (self.store.geometry.block_of(ppn), &self.store);
         let integrity = self.integrity.as_mut().expect("reads can fail");
-        let reads = integrity.count_read(block);
-        self.condition(ppn, block, reads, now)
+        let (reads, facts) = integrity.count_read(block, || facts_of(store, block));
+        let mode = integrity.mode(ppn, &store.geometry).unwrap_or(facts.mode);
+        stored(block, &facts, mode, reads, now)
     }
 
     /// Returns the condition of the data at a place, without a read. Only where reads can fail.
     pub fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
         let block = self.store.geometry.block_of(ppn);
-        let reads = self.integrity.as_ref().expect("reads can fail").reads(block);
-        self.condition(ppn, block, reads, now)
-    }
-
-    #[inline]
-    fn condition(&self, ppn: Ppn, block: BlockId, reads: u32, now: SimTime) -> Stored {
-        let store = &self.store;
-        let own_mode = self.integrity.as_ref().and_then(|integrity| integrity.mode(ppn, &store.geometry));
-        let since = store.first_program(block);
-        Stored {
-            block,
-            mode: own_mode.unwrap_or_else(|| ModeId(store.block(block).mode())),
-            wear_thousandths: store.wear_thousandths(block),
-            erase_count: store.erase_count(block),
-            age: Nanos(i64::try_from(now.0).unwrap_or(i64::MAX).saturating_sub(since).max(0) as u64),
-            reads,
-        }
+        let integrity = self.integrity.as_ref().expect("reads can fail");
+        let facts = facts_of(&self.store, block);
+        let mode = integrity.mode(ppn, &self.store.geometry).unwrap_or(facts.mode);
+        stored(block, &facts, mode, integrity.reads(block), now)
     }
 
     /// Returns the places that a read covers, if they are not successive: a collection reads the valid units of a row.
@@ -56,6 +62,12 @@ impl Ftl {
             Owner::PartialRead(slot) => self.writes.units[slot].lose(),
             Owner::Command(_) | Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) => {}
         }
+    }
+
+    /// Returns true if the data at any place is lost.
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        self.integrity.as_ref().is_some_and(|integrity| integrity.lost_places() > 0)
     }
 
     /// Returns true if a read, which could be corrected, delivers data that was lost before. A partial write that it
