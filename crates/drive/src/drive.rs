@@ -8,7 +8,7 @@ mod save;
 
 use crate::description::Description;
 use crate::statistics::Statistics;
-use controller::Controller;
+use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::Ftl;
 use host::Host;
@@ -46,11 +46,18 @@ impl Drive {
     /// Creates a drive like [`Drive::new`], but with a given flash translation layer, which was built for the same
     /// description ([`Description::build_ftl_with`]).
     pub fn with_ftl(description: &Description, ftl: Ftl, seed: u64) -> Drive {
+        let controller = description.controller(&description.geometry(), seed);
+        Drive::with_stages(description, ftl, &controller, seed)
+    }
+
+    /// Creates a drive like [`Drive::with_ftl`], but with a given description of the controller, which was derived from
+    /// that of the drive ([`Description::controller`]).
+    pub fn with_stages(description: &Description, ftl: Ftl, controller: &ControllerConfig, seed: u64) -> Drive {
         let geometry = description.geometry();
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let host = Host::new(&description.host, &description.buffer);
         out.signals.buffer_capacity_pages = host.buffer().capacity();
-        let controller = Controller::new(&description.controller(&geometry, seed));
+        let controller = Controller::new(controller);
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
         if controller.shares_decoders() {
             flash.announce_transfers();

@@ -11,6 +11,7 @@ mod conservation;
 mod contract;
 mod deadlines;
 mod derive;
+mod errors;
 mod figures;
 mod fuzz;
 mod golden;
