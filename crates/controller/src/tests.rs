@@ -1,5 +1,8 @@
 //! Tests of the controller: ways with and without steps, and their charges.
 
+mod errors;
+mod pools;
+
 use super::*;
 use kit::{DieId, ModeId, Nanos, Operation, UNIT_BYTES};
 
