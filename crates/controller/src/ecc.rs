@@ -253,7 +253,7 @@ impl EccConfig {
                 ),
             );
         }
-        if self.calibration && !matches!(self.plan, Plan::ReadRetry(_)) {
+        if self.errors.is_some() && self.calibration && !matches!(self.plan, Plan::ReadRetry(_)) {
             problems.add("ecc.calibration", "the plan has no read levels to keep: expected plan = \"read_retry\"");
         }
     }

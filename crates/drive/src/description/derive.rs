@@ -19,6 +19,11 @@ const WEAR_CLASSES: u32 = 16;
 /// Replaces the requests for derived modes and for a measured code in `flash` by the modes and the code themselves.
 pub(super) fn resolve(flash: &mut FlashConfig, file: File<'_>) -> Result<(), Problems> {
     measured_code(flash, file)?;
+    for (index, mode) in flash.write_modes.iter().enumerate() {
+        if let Some(name) = &mode.cell_model {
+            lab::parts::find(&format!("flash.write_mode[{index}].cell_model"), name)?;
+        }
+    }
     let asks = flash.write_modes.iter().any(|mode| mode.derive.is_some())
         || flash.erase_modes.iter().any(|mode| mode.derive.is_some())
         || flash.read_modes.iter().any(|mode| mode.derive.is_some());

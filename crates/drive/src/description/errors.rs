@@ -12,7 +12,7 @@ use ecc::binomial::{errors_for_tail, rate_for_tail};
 use ecc::{Attempt, BchDecoder, BlockCode, Code, Decoder, Engine, LdpcDecoder, Prepared};
 use flash::{Levels, WriteModeConfig};
 use kit::bisect::bisect_last_true;
-use kit::{Geometry, ModeId, Nanos, Problems, UNIT_BYTES};
+use kit::{Bytes, Geometry, ModeId, Nanos, Problem, Problems, UNIT_BYTES};
 use lab::Part;
 use lab::part::Target;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MOST_WEAR: f64 = 3.0;
 /// Age up to which error rates are computed, beyond the age at the start.
 const OLDEST: Nanos = Nanos(10 * 365 * 86_400_000_000_000);
+/// Part of a mapping unit that its codewords may protect besides its data, as a divisor.
+const MOST_METADATA: u64 = 16;
 /// Largest number of tables of error rates that are kept for further drives of the process.
 const TABLES: usize = 64;
 
@@ -128,12 +130,26 @@ impl Description {
             problems.0.extend(found.0);
         }
         match self.correction() {
-            Ok(correction) if correction.code.data_bits() > UNIT_BYTES * 8 => problems.add(
-                "flash.code.data",
-                format!("{} bytes: expected at most 4KiB, a mapping unit, where reads can fail", correction.code.data_bits() / 8),
-            ),
-            Ok(_) => {}
+            Ok(correction) => self.code_problems(&correction.code, problems),
             Err(found) => problems.0.extend(found.0),
+        }
+    }
+
+    /// Adds the problems of the code where reads can fail: codewords that do not fill a mapping unit, and parity of the
+    /// model's own code that does not fit the spare area; that of a given code has been checked with the flash.
+    fn code_problems(&self, code: &Code, problems: &mut Problems) {
+        let (unit, data) = (UNIT_BYTES * 8, code.data_bits());
+        // A codeword may protect metadata, too: 14 B beside 1 KiB, 24 B beside 4 KiB (`lab::parts`).
+        let beyond = unit.div_ceil(data) * data - unit;
+        if beyond > unit / MOST_METADATA {
+            let wanted = "expected a size that divides 4KiB, a mapping unit, or up to 6 % more, where reads can fail";
+            problems.add("flash.code.data", format!("{}: {wanted}", Bytes(data / 8)));
+        } else if let (None, Some(spare), Some(layout)) =
+            (&self.flash.code, self.flash.spare_size, code.layout(self.flash.page_size.0))
+            && layout.spare_bytes > spare.0
+            && let Err(problem) = code.fits(self.flash.page_size.0, spare.0)
+        {
+            problems.0.push(Problem { place: "flash.spare_size".to_owned(), ..problem });
         }
     }
 
@@ -196,8 +212,9 @@ impl Description {
     /// Returns the problems that [`Description::rates`] would have, without computing the rates.
     fn rates_problems(&self, source: &ErrorSource) -> Result<(), Problems> {
         match source {
+            // The file is read after the first check; the second one sees its rows.
+            ErrorSource::Table(TableErrors { file: Some(_), .. }) | ErrorSource::None | ErrorSource::Constant(_) => Ok(()),
             ErrorSource::Table(_) | ErrorSource::Cell(_) => self.written(source).map(drop),
-            ErrorSource::None | ErrorSource::Constant(_) => Ok(()),
         }
     }
 
@@ -213,7 +230,10 @@ impl Description {
         for (index, mode) in self.flash.write_modes.iter().enumerate() {
             match self.written_in(index, mode, model, temperature) {
                 Ok(written) => found.push(written),
-                Err(more) => problems.0.extend(more.0),
+                // A missing or unknown model is the same problem for every mode.
+                Err(more) => {
+                    problems.0.extend(more.0.into_iter().filter(|problem| !problems.0.contains(problem)).collect::<Vec<_>>())
+                }
             }
         }
         problems.or(found)
@@ -228,10 +248,10 @@ impl Description {
     ) -> Result<Written, Problems> {
         let bits = mode.bits_per_cell.unwrap_or(self.flash.cell.bits());
         let place = format!("flash.write_mode[{index}]");
-        let part = match (&mode.cell_model, model, &self.flash.cell_model) {
-            (Some(name), _, _) => lab::parts::find(&format!("{place}.cell_model"), name)?,
-            (None, Some(name), _) => lab::parts::find("ecc.errors.model", name)?,
-            (None, None, Some(name)) => lab::parts::find("flash.cell_model", name)?,
+        let (named, part) = match (&mode.cell_model, model, &self.flash.cell_model) {
+            (Some(name), _, _) => (None, lab::parts::find(&format!("{place}.cell_model"), name)?),
+            (None, Some(name), _) => (Some("ecc.errors.model"), lab::parts::find("ecc.errors.model", name)?),
+            (None, None, Some(name)) => (Some("flash.cell_model"), lab::parts::find("flash.cell_model", name)?),
             (None, None, None) => {
                 let names = lab::parts::names().collect::<Vec<_>>().join(", ");
                 let wanted =
@@ -241,6 +261,10 @@ impl Description {
         };
         if part.device.technology.page_types() != bits as usize {
             let (name, types) = (&part.name, part.device.technology.page_types());
+            if let (Some(field), None) = (named, mode.bits_per_cell) {
+                let wanted = format!("{name} has {types} page types, flash.cell has {bits}: expected a model of the same cell");
+                return Err(Problems::one(field, wanted));
+            }
             return Err(Problems::one(
                 format!("{place}.cell_model"),
                 format!(
@@ -316,7 +340,12 @@ pub(super) fn read_file(source: &mut ErrorSource, file: File<'_>) -> Result<(), 
     let Some(path) = table.file.take() else { return Ok(()) };
     let text = file(&path).map_err(|why| Problems::one("ecc.errors.file", format!("{path}: {why}")))?;
     let row = |row: Row| controller::ecc::MeasuredErrors { pe_cycles: row.pe_cycles, days: row.days, rates: row.pages };
-    table.rows = lab::measured_rows(&path, &text)?.into_iter().map(row).collect();
+    let of_field = |problem: Problem| Problem::new("ecc.errors.file", problem.to_string());
+    let rows = lab::measured_rows(&path, &text).map_err(|found| Problems(found.0.into_iter().map(of_field).collect()))?;
+    table.rows = rows.into_iter().map(row).collect();
+    if table.rows.is_empty() {
+        return Err(Problems::one("ecc.errors.file", format!("{path}: no measurements: expected at least one row")));
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod attempts;
 mod identity;
 mod lost;
 mod overlap;
+mod refused;
 
 use kit::Cause;
 
