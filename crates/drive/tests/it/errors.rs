@@ -4,6 +4,7 @@
 //! known, and count its time on paper.
 
 mod attempts;
+mod bottlenecks;
 mod identity;
 mod lost;
 mod overlap;
