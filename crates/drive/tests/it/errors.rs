@@ -6,9 +6,11 @@
 mod attempts;
 mod bottlenecks;
 mod identity;
+mod levels;
 mod lost;
 mod overlap;
 mod refused;
+mod rereads;
 
 use kit::Cause;
 
