@@ -93,6 +93,12 @@ pub fn run_through(seed: u64, commands: u32, journey: Journey) -> Result<Option<
     play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
 }
 
+/// Runs the case of a seed like [`run_through`], on a drive whose reads can fail.
+pub fn run_through_with_errors(seed: u64, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
+    let Some(description) = description_with_errors(seed) else { return Ok(None) };
+    play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
+}
+
 /// Runs all parts of a case.
 fn play_all(
     mut rig: Rig<'_>,

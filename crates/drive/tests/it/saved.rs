@@ -143,18 +143,38 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
     assert!(missed.is_empty(), "no drive was run under {missed:?}");
 }
 
-#[test]
-fn random_drives_go_on_exactly_with_whatever_is_under_way() {
-    let (mut journeys, mut seed) = (0, 5_000_000);
-    while journeys < 700 {
-        let through =
-            |journey| case::run_through(seed, 200, journey).unwrap_or_else(|why| panic!("seed {seed}, {journey:?}: {}", why.0));
+/// Runner of the case of a seed, with journeys of one kind.
+type Through = fn(u64, u32, Journey) -> Result<Option<case::Passed>, testkit::Violation>;
+
+/// Compares random drives that rest with those that are saved and loaded, from a seed on, over a number of journeys.
+/// Returns the media errors of the loaded drives and the retries since they were loaded.
+fn assert_journeys_go_on(run: Through, mut seed: u64, most: u32) -> (u64, u64) {
+    let (mut journeys, mut media_errors, mut retries) = (0, 0, 0);
+    while journeys < most {
+        let through = |journey| run(seed, 200, journey).unwrap_or_else(|why| panic!("seed {seed}, {journey:?}: {}", why.0));
         if let Some((rested, loaded)) = through(Journey::Rest).zip(through(Journey::File)) {
             assert_eq!((rested.digest, rested.history), (loaded.digest, loaded.history), "seed {seed}");
+            if rested.journeys > 0 {
+                media_errors += loaded.counts.media_errors;
+                retries += loaded.drive.controller().reads().map_or(0, |reads| reads.statistics.retries());
+            }
             journeys += rested.journeys;
         }
         seed += 1;
     }
+    (media_errors, retries)
+}
+
+#[test]
+fn random_drives_go_on_exactly_with_whatever_is_under_way() {
+    assert_journeys_go_on(case::run_through, 5_000_000, 700);
+}
+
+/// Lost data, reads of blocks, kept read levels and the write modes of programs are in the file.
+#[test]
+fn random_drives_whose_reads_fail_go_on_exactly() {
+    let (media_errors, retries) = assert_journeys_go_on(case::run_through_with_errors, 6_000_000, 500);
+    assert!(media_errors > 1000 && retries > 1000, "{media_errors} media errors, {retries} retries");
 }
 
 #[test]
