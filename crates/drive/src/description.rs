@@ -190,7 +190,7 @@ impl Description {
         if !problems.0.is_empty() {
             return problems;
         }
-        if is_derived {
+        if is_derived && self.flash.read_modes.iter().all(|mode| mode.derive.is_none()) {
             self.ecc_problems(&mut problems);
         }
         let policy = policy.expect("no problem was found: a policy of the list");

@@ -9,6 +9,7 @@ mod identity;
 mod levels;
 mod lost;
 mod overlap;
+mod policies;
 mod refused;
 mod rereads;
 
