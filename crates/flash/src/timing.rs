@@ -366,4 +366,55 @@ mod tests {
         }
         assert_eq!(timing.suspend_command(), Nanos(2 + 3 * 101));
     }
+
+    /// Every attempt of every plan in two read modes, over units and page types, against the sums at the top of this
+    /// file.
+    #[test]
+    fn every_attempt_takes_the_sum_of_its_cycles() {
+        use ecc::Plan;
+        use ecc::plan::{ReadRetry, Sensing, Soft};
+        let steps = ReadRetry { steps: 3, step_time: Nanos(31), sense_scale: 2.0, ..ReadRetry::default() };
+        let sensing = Sensing { references: vec![1, 3, 7], alpha: Nanos(1009), beta: Nanos(1) };
+        let (command, set_features) = (2 + 6 * 101 + 5 + 7, 2 + 2 * 101 + 3 + 4 * 101 + 5);
+        type Sum = fn(u64, u64) -> u64;
+        // Commands, time in the array at a sensing time, transfers in each data phase, and data phases: by attempt and
+        // read mode.
+        let cases: [(Plan, u64, Sum, fn(u64, usize) -> u64, u64); 4] = [
+            (Plan::ReadRetry(steps), command + set_features, |sense, _| 31 + 2 * sense, |_, mode| [1, 2][mode], 1),
+            (Plan::Soft(Soft { levels: 2 }), 2 * command, |sense, _| 2 * sense, |_, _| 1, 2),
+            (Plan::Nasd(Soft { levels: 2 }), 2 * command, |sense, _| 2 * sense, |_, _| 1, 1),
+            (Plan::Sensing(sensing), command, |_, attempt| [1, 3, 7][attempt as usize] * 1009, |attempt, _| attempt + 1, 1),
+        ];
+        for (plan, command, array, transfers, phases) in cases {
+            let attempts = plan.attempts();
+            let timing = Timing::with_attempts(&primes(), &attempts, 4);
+            for (attempt, mode, page_type) in
+                (1..attempts.len()).flat_map(|attempt| [(attempt, 0, 0), (attempt, 0, 1), (attempt, 1, 0), (attempt, 1, 1)])
+            {
+                for units in 0..=4u64 {
+                    let kind = ModeId((2 * attempt + mode) as u8);
+                    let read = Operation {
+                        kind: OperationKind::Read,
+                        pages: 1,
+                        units: units as u32,
+                        mode: kind,
+                        ..Operation::default()
+                    };
+                    let read = Operation { page_type: page_type as u32, ..read };
+                    let sense = [10_007, 20_011][page_type] * [1, 3][mode];
+                    let data = (units * transfers(attempt as u64, mode) * 5).div_ceil(2);
+                    let found = (timing.command(&read).0, timing.array(&read).0, timing.data(&read).0);
+                    assert_eq!(found, (command, array(sense, attempt as u64), data), "{plan:?}: {read:?}");
+                    assert_eq!(u64::from(timing.data_phases(kind)), phases, "{plan:?}");
+                }
+            }
+            // The first attempt is the read itself.
+            let plain = Timing::new(&primes(), 4);
+            for mode in [ModeId(0), ModeId(1)] {
+                let read = Operation { kind: OperationKind::Read, pages: 2, units: 3, mode, ..Operation::default() };
+                let times = |timing: &Timing| (timing.command(&read), timing.array(&read), timing.data(&read));
+                assert_eq!(times(&timing), times(&plain), "{plan:?}");
+            }
+        }
+    }
 }

@@ -10,6 +10,7 @@ use kit::{CommandId, TransactionId, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
 mod loads;
+mod retry;
 mod suspension;
 
 // Times of the phases \[ns\], in which an operation is short enough to try every instant.
