@@ -376,10 +376,10 @@ mod tests {
         let steps = ReadRetry { steps: 3, step_time: Nanos(31), sense_scale: 2.0, ..ReadRetry::default() };
         let sensing = Sensing { references: vec![1, 3, 7], alpha: Nanos(1009), beta: Nanos(1) };
         let (command, set_features) = (2 + 6 * 101 + 5 + 7, 2 + 2 * 101 + 3 + 4 * 101 + 5);
-        type Sum = fn(u64, u64) -> u64;
         // Commands, time in the array at a sensing time, transfers in each data phase, and data phases: by attempt and
         // read mode.
-        let cases: [(Plan, u64, Sum, fn(u64, usize) -> u64, u64); 4] = [
+        type Case = (Plan, u64, fn(u64, u64) -> u64, fn(u64, usize) -> u64, u64);
+        let cases: [Case; 4] = [
             (Plan::ReadRetry(steps), command + set_features, |sense, _| 31 + 2 * sense, |_, mode| [1, 2][mode], 1),
             (Plan::Soft(Soft { levels: 2 }), 2 * command, |sense, _| 2 * sense, |_, _| 1, 2),
             (Plan::Nasd(Soft { levels: 2 }), 2 * command, |sense, _| 2 * sense, |_, _| 1, 1),

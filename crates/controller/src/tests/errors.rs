@@ -47,7 +47,8 @@ fn assert_share(what: &str, count: u64, of: u64, probability: f64) {
     assert!(found.abs() < 3.0, "{what}: {count} of {of}, expected {mean}: {found} standard deviations");
 }
 
-/// More than a million codewords at rates at which from one in a thousand to nearly all fail, at each limit of each code.
+/// More than a million codewords at rates at which from one in a thousand to nearly all fail, at each limit of each
+/// code.
 #[test]
 fn codewords_fail_as_often_as_the_binomial_says() {
     for (code, levels) in codes() {
@@ -116,8 +117,8 @@ fn read_noise_keeps_the_share_of_failures() {
     }
 }
 
-/// Neighbouring places, codewords and erase counts, and other seeds, have independent draws: among half of the codewords
-/// that fail, the pairs that agree are half of all, for each distance.
+/// Neighbouring places, codewords and erase counts, and other seeds, have independent draws: among half of the
+/// codewords that fail, the pairs that agree are half of all, for each distance.
 #[test]
 fn neighbours_are_independent() {
     let code = Code::Bch(Bch { data_bits: 32_768, t: 100 });

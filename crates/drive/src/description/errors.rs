@@ -108,8 +108,8 @@ impl Description {
         modes.into_iter().map(|(_, index)| ModeId(index as u8)).collect()
     }
 
-    /// Adds the problems of reads that can fail: a model that is missing or does not fit the flash, a code that does not
-    /// fit a mapping unit, read levels that the flash lacks.
+    /// Adds the problems of reads that can fail: a model that is missing or does not fit the flash, a code that does
+    /// not fit a mapping unit, read levels that the flash lacks.
     pub(super) fn ecc_problems(&self, problems: &mut Problems) {
         let before = problems.0.len();
         self.ecc.problems(self.flash.cell.bits() as usize, self.read_modes(), problems);

@@ -40,7 +40,8 @@ fn rates(rates: &[f64]) -> String {
     format!("ecc.errors={{ kind = \"constant\", rates = {rates:?}, read_noise = 0.0 }}")
 }
 
-/// Returns the parts of a first attempt at one unit that needs `decode` after the transfer, and of the time for retries.
+/// Returns the parts of a first attempt at one unit that needs `decode` after the transfer, and of the time for
+/// retries.
 fn parts(decode: u64, retry: u64) -> Vec<(Cause, u64)> {
     let first = [(Cause::BusCommand, COMMAND), (Cause::Sense, READ), (Cause::Transfer, DATA)];
     [&first[..], &[(Cause::Decode, decode), (Cause::Retry, retry)]].concat()

@@ -136,9 +136,9 @@ fn finer_sensing_has_the_time_of_its_references() {
     }
 }
 
-/// Two dies on one channel. The MSB page of die 0 fails; the LSB page of die 1 requests the channel one microsecond after
-/// the transfer of the soft attempt has begun. Each of the two transfers of SD requests the channel, so the other die's
-/// comes between them; the one of NASD is not divided.
+/// Two dies on one channel. The MSB page of die 0 fails; the LSB page of die 1 requests the channel one microsecond
+/// after the transfer of the soft attempt has begun. Each of the two transfers of SD requests the channel, so the other
+/// die's comes between them; the one of NASD is not divided.
 #[test]
 fn a_transfer_of_another_die_comes_between_the_two_of_a_soft_level() {
     for (plan, transfers) in [("soft", 2), ("nasd", 1)] {

@@ -3,8 +3,8 @@
 use super::{BCH, BCH_BITS, LOCATE, SYNDROMES, rate};
 use crate::common::{summary, with};
 
-/// Flash that senses in a microsecond and transfers a unit in 854 ns: eight dies deliver more than two million units per
-/// second on two channels.
+/// Flash that senses in a microsecond and transfers a unit in 854 ns: eight dies deliver more than two million units
+/// per second on two channels.
 const FAST: &[&str] =
     &["flash.read_time=1us", "flash.transfer_rate=4800MT/s", "flash.chips_per_channel=4", "state.precondition=fill"];
 const JOB: &str = "rw=randread\nbs=4k\niodepth=512\nnorandommap=1\nio_size=4g\nnumber_ios=30000";

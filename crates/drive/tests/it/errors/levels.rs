@@ -4,8 +4,8 @@ use super::{BCH, BCH_BITS, COMMAND, DATA, READ, SET_FEATURES, rate};
 use crate::common::{ONE_DIE, Rig, assert_parts, with};
 use kit::{Cause, Lpn, Op};
 
-/// Three modes that sense for half, once and twice the read time, slowest first, and correct more the slower they are; the
-/// fourth states nothing.
+/// Three modes that sense for half, once and twice the read time, slowest first, and correct more the slower they are;
+/// the fourth states nothing.
 const MODES: &str = "flash.read_mode=[{ name = \"slow\", sense_scale = 2.0, corrects = 8e-3 }, { name = \"medium\", corrects = 2e-3 }, { name = \"quick\", sense_scale = 0.5, corrects = 1e-3 }, { name = \"plain\", sense_scale = 0.7 }]";
 const SENSES: [u64; 3] = [READ / 2, READ, 2 * READ];
 const RETRY: &str = "ecc.plan={ kind = \"read_retry\", steps = 1, reduction = 0.1, step_time = \"2us\" }";
@@ -115,8 +115,8 @@ fn the_levels_of_the_last_success_are_kept_for_the_block_until_its_erase() {
     }
 }
 
-/// Levels that no longer suffice: a page of the same block with more errors is read with later steps, and one with fewer
-/// errors corrects at once. With the levels of the last step, earlier ones follow.
+/// Levels that no longer suffice: a page of the same block with more errors is read with later steps, and one with
+/// fewer errors corrects at once. With the levels of the last step, earlier ones follow.
 #[test]
 fn kept_levels_are_where_the_next_read_begins() {
     let step = SET_FEATURES + COMMAND + READ + DATA;

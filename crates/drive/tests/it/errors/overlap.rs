@@ -87,8 +87,8 @@ fn shared_decoders_compute_syndromes_when_a_codeword_has_arrived() {
     assert_decoded(&engines(1, 1), 0.0, ARRIVES[0] + 4 * SYNDROMES, SYNDROMES);
 }
 
-/// The codewords of reads on two channels, in the order of their arrival at one decoder of the drive: those of the first
-/// read arrive half a codeword before those of the second one.
+/// The codewords of reads on two channels, in the order of their arrival at one decoder of the drive: those of the
+/// first read arrive half a codeword before those of the second one.
 #[test]
 fn shared_decoders_take_the_codewords_of_all_channels_in_order_of_arrival() {
     let time = 10_000;

@@ -1,5 +1,5 @@
-//! Data written in the modes of policies, read at the end of its promised retention and long after it, with the errors of
-//! the model of the cell. The power is off meanwhile, so that no policy rewrites the data before it is read.
+//! Data written in the modes of policies, read at the end of its promised retention and long after it, with the errors
+//! of the model of the cell. The power is off meanwhile, so that no policy rewrites the data before it is read.
 
 use crate::common::Rig;
 use cell::{Condition, ErrorTable};
@@ -20,20 +20,24 @@ const SMALL: [&str; 6] = [
     "state.precondition=none",
 ];
 
-/// Writes units of a preset in commands of two units that arrive in bursts, lets them age without power, and reads them.
-/// Returns the reads, and the measurements of all reads.
+/// Writes units of a preset in commands of two units that arrive in bursts, lets them age without power, and reads
+/// them. Returns the reads, and the measurements of all reads.
 fn aged(preset: &str, sets: &[&str], units: u64, age: Nanos) -> (Vec<CommandRow>, ReadStatistics) {
     let text = presets::find(preset).expect("a preset").text;
     let mut rig = Rig::watched_text(text, &[&SMALL[..], sets].concat());
     for first in (0..units).step_by(256) {
         let now = rig.drive.now();
-        (first..first + 256).step_by(2).for_each(|unit| drop(rig.submit(Op::Write, unit, 2, now)));
+        for unit in (first..first + 256).step_by(2) {
+            rig.submit(Op::Write, unit, 2, now);
+        }
         rig.drain();
         rig.records();
     }
     rig.drive.fail_power(age);
     let now = rig.drive.now();
-    (0..units).step_by(2).for_each(|unit| drop(rig.submit(Op::Read, unit, 2, now)));
+    for unit in (0..units).step_by(2) {
+        rig.submit(Op::Read, unit, 2, now);
+    }
     rig.drain();
     let reads = rig.rows().iter().filter(|row| row.op == Op::Read).copied().collect();
     (reads, rig.drive.controller().reads().expect("reads can fail").statistics.clone())

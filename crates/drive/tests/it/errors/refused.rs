@@ -1,5 +1,5 @@
-//! Bad input in the section `ecc`, and in the fields of the flash that only reads with errors need: each message names the
-//! line, the field, the value found and what is expected.
+//! Bad input in the section `ecc`, and in the fields of the flash that only reads with errors need: each message names
+//! the line, the field, the value found and what is expected.
 
 use drive::{Description, presets};
 use kit::Problems;

@@ -1,5 +1,5 @@
-//! Errors belong to the stored data: a repeated read at the same levels fails again, and a softer one succeeds as often as
-//! the limits of the code say. Only what has failed is read again.
+//! Errors belong to the stored data: a repeated read at the same levels fails again, and a softer one succeeds as often
+//! as the limits of the code say. Only what has failed is read again.
 
 use super::{BCH, BCH_BITS, COMMAND, READ, SET_FEATURES, rate};
 use crate::common::{ONE_DIE, Rig, assert_parts, summary, transfer, with};
@@ -52,8 +52,8 @@ fn a_plain_reread_fails_again() {
     }
 }
 
-/// With a share of noise n, two reads are normal values with the correlation 1 - n^2. If half of all reads fail, both of
-/// two fail with probability 1/4 + asin(1 - n^2) / 2 pi.
+/// With a share of noise n, two reads are normal values with the correlation 1 - n^2. If half of all reads fail, both
+/// of two fail with probability 1/4 + asin(1 - n^2) / 2 pi.
 #[test]
 fn with_read_noise_some_rereads_succeed() {
     let code = Bch { data_bits: 32_768, t: 100 };

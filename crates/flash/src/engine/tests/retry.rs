@@ -64,13 +64,14 @@ fn a_retry_suspends_a_program() {
     }
 }
 
-/// Each attempt on an idle flash: its phases with their ends, and its time by cause. A cycle takes 1 ns: a command takes
-/// six, SET FEATURES six more.
+/// Each attempt on an idle flash: its phases with their ends, and its time by cause. A cycle takes 1 ns: a command
+/// takes six, SET FEATURES six more.
 #[test]
 fn every_attempt_passes_its_phases_on_time() {
     use Phase::{Array, Data, DataPart};
     let retry = Plan::ReadRetry(ReadRetry { steps: 1, step_time: Nanos(7), sense_scale: 1.5, ..ReadRetry::default() });
-    let cases: [(Plan, &[(u64, Phase)], [u64; 3]); 3] = [
+    type Case = (Plan, &'static [(u64, Phase)], [u64; 3]);
+    let cases: [Case; 3] = [
         (retry, &[(34, Array), (36, Data)], [12, 22, 2]),
         (Plan::Soft(Soft { levels: 1 }), &[(32, Array), (34, DataPart), (36, Data)], [12, 20, 4]),
         (Plan::Nasd(Soft { levels: 1 }), &[(32, Array), (34, Data)], [12, 20, 2]),
@@ -97,8 +98,8 @@ fn every_attempt_passes_its_phases_on_time() {
     }
 }
 
-/// A read of another die that requests the channel during the first transfer of a soft attempt has it before the second.
-/// At every instant of its arrival, no time is lost and none counted twice.
+/// A read of another die that requests the channel during the first transfer of a soft attempt has it before the
+/// second. At every instant of its arrival, no time is lost and none counted twice.
 #[test]
 fn transfers_of_another_die_come_between_those_of_a_soft_attempt() {
     for (plan, end) in [(Plan::Soft(Soft { levels: 1 }), 36), (Plan::Nasd(Soft { levels: 1 }), 34)] {
