@@ -55,11 +55,11 @@ causes! {
     Program = "program",
     /// Data on the flash channel.
     Transfer = "transfer",
-    /// Waiting for an encoder, and the encoding itself.
+    /// Waiting for an encoder or a decoder, and the encoding itself.
     EccWait = "ecc_wait",
-    /// Decoding. Reserved: no stage charges it.
+    /// Decoding of data that has been read.
     Decode = "decode",
-    /// Read retry. Reserved: no stage charges it.
+    /// Attempts at a read after the first one, with their waits.
     Retry = "retry",
     /// Reading the mapping unit that a write covers only in part, before the unit is written.
     Rmw = "rmw",
