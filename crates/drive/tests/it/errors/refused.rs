@@ -283,6 +283,17 @@ fn codes() {
     assert_accepted("errors = \"none\"\n[flash]\nspare_size = \"128B\"");
 }
 
+/// The codes of some models protect metadata beside the data of a mapping unit, 14 B beside 1 KiB or 24 B beside 4 KiB.
+#[test]
+fn every_model_of_the_laboratory_gives_errors_with_its_own_code() {
+    for name in lab::parts::names() {
+        let part = lab::parts::find("cell_model", name).unwrap_or_else(|problems| panic!("{problems}"));
+        let (cell, pages) = [("slc", 64), ("mlc", 64), ("tlc", 66), ("qlc", 64)][part.device.technology.page_types() - 1];
+        let flash = format!("cell = \"{cell}\"\npages_per_block = {pages}\ncell_model = \"{name}\"");
+        assert_accepted(&format!("errors = \"cell\"\n[flash]\n{flash}\n[[flash.write_mode]]\nname = \"normal\""));
+    }
+}
+
 #[test]
 fn models_of_the_cell() {
     let cell = "errors = \"cell\"";
