@@ -127,6 +127,9 @@ impl BchDecoder {
     }
 }
 
+/// Longest time of an iteration.
+const LONGEST_ITERATION: Nanos = Nanos(1_000_000_000);
+
 /// A measured point: mean iterations at an error rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -205,6 +208,8 @@ impl LdpcDecoder {
     pub fn problems(&self, place: &str, problems: &mut Problems) {
         if self.iteration == Nanos::ZERO {
             problems.add(format!("{place}.iteration"), "0ns: expected a time above zero");
+        } else if self.iteration > LONGEST_ITERATION {
+            problems.add(format!("{place}.iteration"), format!("{}: expected at most 1s", self.iteration));
         }
         let Self { least, typical, most, .. } = self;
         if !(0 < *least && least < typical && typical < most) {

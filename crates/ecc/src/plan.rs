@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Largest number of steps or levels of a plan.
 const MOST_STEPS: u32 = 64;
+/// Longest time of a sensing, or of the setting of read levels.
+const LONGEST_STEP: Nanos = Nanos(1_000_000_000);
 
 /// One attempt at a read: sensing, transfers and decoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,6 +200,9 @@ impl ReadRetry {
         if !(0.001..=1000.0).contains(&self.sense_scale) {
             problems.add(format!("{place}.sense_scale"), format!("{}: expected 0.001..=1000", self.sense_scale));
         }
+        if self.step_time > LONGEST_STEP {
+            problems.add(format!("{place}.step_time"), format!("{}: expected at most 1s", self.step_time));
+        }
         let shifts = self.shifts_mv.len();
         if shifts != 0 && shifts != self.steps as usize {
             problems.add(
@@ -248,6 +253,8 @@ impl Sensing {
         }
         if self.alpha == Nanos::ZERO {
             problems.add(format!("{place}.alpha"), "0ns: expected a time above zero");
+        } else if self.alpha > LONGEST_STEP {
+            problems.add(format!("{place}.alpha"), format!("{}: expected at most 1s", self.alpha));
         }
     }
 }

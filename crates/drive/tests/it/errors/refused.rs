@@ -169,6 +169,7 @@ fn decoders() {
         ("kind = \"bch\", clok_hz = 1", ": unknown field `clok_hz`: expected one of kind, clock_hz"),
         ("kind = \"ldpc\", least = 5", ": least, typical, most = 5, 4, 20: expected ascending numbers above zero"),
         ("kind = \"ldpc\", iteration = \"0ns\"", ".iteration: 0ns: expected a time above zero"),
+        ("kind = \"ldpc\", iteration = \"2s\"", ".iteration: 2s: expected at most 1s"),
         (
             "kind = \"ldpc\", table = [{ ratio = 1.0, iterations = 21.0 }]",
             ".table: expected ratios that rise from 0 and iterations of 0..=20",
@@ -192,6 +193,8 @@ fn plans() {
         ("{ kind = \"read_retry\", reduction = nan }", ".reduction: NaN: expected a number from 0 to 0.99"),
         ("{ kind = \"read_retry\", sense_scale = 0.0 }", ".sense_scale: 0: expected 0.001..=1000"),
         ("{ kind = \"read_retry\", step_time = \"2MB\" }", ".step_time: \"2MB\": unknown unit `MB`: expected a duration"),
+        ("{ kind = \"read_retry\", step_time = \"1001ms\" }", ".step_time: 1001ms: expected at most 1s"),
+        ("{ kind = \"sensing\", alpha = \"2s\" }", ".alpha: 2s: expected at most 1s"),
         ("{ kind = \"read_retry\", steps = 2, shifts_mv = [1] }", ".shifts_mv: 1 shifts: expected one for each of 2 steps"),
         ("{ kind = \"read_retry\", levels = 2 }", ": unknown field `levels`: expected one of kind, steps, reduction"),
         ("{ kind = \"soft\", levels = 0 }", ".levels: 0: expected 1..=64"),
