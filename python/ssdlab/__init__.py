@@ -21,6 +21,7 @@ from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
 from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
 from ssdlab.policy import BlockMove, PageMove, Policy
+from ssdlab.read_errors import ReadErrors
 from ssdlab.results import Latency, Result
 from ssdlab.sessions import Session
 from ssdlab.simulate import PolicyLike, Progress, compare, run
@@ -47,6 +48,7 @@ __all__ = [
     "PolicyLike",
     "Preset",
     "Progress",
+    "ReadErrors",
     "Result",
     "Session",
     "TraceFit",

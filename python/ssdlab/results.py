@@ -10,6 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.read_errors import ReadErrors
+
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
@@ -225,6 +227,15 @@ class Result:
         """Mean time by cause [ns] of ``all``, ``read`` and ``write`` commands; it adds up to the mean latency."""
         return dict(self.summary["causes"])
 
+    @property
+    def read_errors(self) -> ReadErrors | None:
+        """Attempts at reads, and their failures; ``None`` for a drive whose reads cannot fail."""
+        return self._read_errors
+
+    @cached_property
+    def _read_errors(self) -> ReadErrors | None:
+        return ReadErrors.from_summary(self.summary)
+
     # Tables.
 
     def latency_table(self) -> pa.Table:
@@ -330,7 +341,7 @@ class Result:
         return timeline.traffic([self])
 
     def plot_utilisation(self) -> go.Figure:
-        """Plots the utilisation of each channel and die.
+        """Plots the utilisation of each channel and die, and of the decoders where reads can fail.
 
         Examples:
             >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_utilisation()
@@ -340,6 +351,19 @@ class Result:
         from ssdlab.report import utilisation
 
         return utilisation.busy([self])
+
+    def plot_read_attempts(self) -> go.Figure:
+        """Plots the attempts at reads: how many were made and failed, and their mean time by cause.
+
+        Examples:
+            >>> errors = ["ecc.errors={kind='constant',rates=[2.7e-3]}", "ecc.plan='read_retry'"]
+            >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill", set=errors)
+            >>> [bar.name for bar in result.plot_read_attempts().data][:2]
+            ['made', 'failed']
+        """
+        from ssdlab.report import attempts
+
+        return attempts.of_runs([self])
 
     def plot_write_amplification(self) -> go.Figure:
         """Plots the write amplification by reason of the program.

@@ -24,9 +24,13 @@ def from_columns(columns: Columns) -> pa.Table:
 
 
 def _array(column: Column) -> pa.Array[Any]:
-    """Returns one column: numbers and strings as they are, codes with names as a dictionary array."""
+    """Returns one column: numbers, truth values and strings as they are, codes with names as a dictionary array."""
     if isinstance(column, list):
         return pa.array(column, pa.string())
     kind, data, *names = column
+    if kind == "bool":
+        truths: Any = pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
+        flags: pa.Array[Any] = truths.cast(pa.bool_())
+        return flags
     numbers: Any = pa.Array.from_buffers(_TYPES[kind], len(data) * 8 // _TYPES[kind].bit_width, [None, pa.py_buffer(data)])
     return pa.DictionaryArray.from_arrays(numbers, pa.array(names[0], pa.string())) if names else numbers

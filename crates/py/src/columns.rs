@@ -25,6 +25,12 @@ impl<'py> Columns<'py> {
         self.0.set_item(name, ("f64", PyBytes::new(self.0.py(), &bytes)))
     }
 
+    /// Adds a column of truth values, one byte each.
+    pub fn bool(&self, name: &str, values: impl Iterator<Item = bool>) -> PyResult<()> {
+        let bytes: Vec<u8> = values.map(u8::from).collect();
+        self.0.set_item(name, ("bool", PyBytes::new(self.0.py(), &bytes)))
+    }
+
     /// Adds a column of codes: each value is an index into `names`.
     pub fn codes(&self, name: &str, values: impl Iterator<Item = u32>, names: Vec<String>) -> PyResult<()> {
         let bytes: Vec<u8> = values.flat_map(u32::to_le_bytes).collect();

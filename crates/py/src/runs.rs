@@ -400,6 +400,7 @@ fn command_columns(py: Python<'_>, rows: &[CommandRow]) -> PyResult<Py<PyDict>> 
     columns.u64("queue", rows.iter().map(|row| u64::from(row.queue)))?;
     columns.u64("stream", rows.iter().map(|row| u64::from(row.stream)))?;
     columns.u64("flags", rows.iter().map(|row| u64::from(row.flags.bits())))?;
+    columns.bool("media_error", rows.iter().map(|row| row.media_error))?;
     Ok(columns.0.unbind())
 }
 

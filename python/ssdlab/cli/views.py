@@ -20,6 +20,7 @@ from ssdlab.report.content import (
     shown,
     warnings,
 )
+from ssdlab.report.read_errors import totals
 from ssdlab.units import count, duration, percent, scaled, significant
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def show_run(console: Console, result: Result) -> None:
     )
     console.print(_latency(result))
     console.print(_throughput(result))
-    for table in (_causes(result), _amplification(result), _power_failure(result), _policy(result)):
+    for table in (_causes(result), _read_errors(result), _amplification(result), _power_failure(result), _policy(result)):
         if table is not None:
             console.print(table)
 
@@ -147,6 +148,15 @@ def _causes(result: Result) -> Table | None:
             span, whole = result.causes[op].get(cause, 0.0), sum(result.causes[op].values())
             cells += [duration(span), percent(span / whole)] if span else ["", ""]
         table.add_row(cause, *cells)
+    return table
+
+
+def _read_errors(result: Result) -> Table | None:
+    if result.read_errors is None:
+        return None
+    numbers = totals(result.read_errors)
+    table = new_table("reads that fail", *(title for title, _ in numbers))
+    table.add_row("", *(text for _, text in numbers))
     return table
 
 

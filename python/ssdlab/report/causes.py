@@ -35,7 +35,7 @@ COLOURS = {
     "sense": "#2b6ea6",
     "program": "#5b9bd0",
     "rmw": "#9cc4e4",
-    "retry": "#1d4f7c",
+    "retry": "#6b4a9e",
     "ecc_wait": "#7fb89f",
     "decode": "#3f8f6d",
 }

@@ -10,7 +10,35 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.units import count, duration, percent, ratio, scaled, significant, size
 
 if TYPE_CHECKING:
+    from ssdlab.read_errors import ReadErrors
     from ssdlab.results import Result
+
+#: Meaning of each cause of latency.
+CAUSES = {
+    "host_queue": "waiting for a slot of the device queue",
+    "link": "command and data on the host link, waiting included",
+    "firmware": "time of the firmware",
+    "interconnect": "transfers within the controller",
+    "dram": "accesses to the controller's memory",
+    "map": "looking up the map",
+    "order": "a flush waiting for earlier writes",
+    "buffer_full": "waiting for space in the write buffer",
+    "free_space": "waiting for a free block",
+    "die_host_read": "the die is reading for another command",
+    "die_host_program": "the die is programming for another command",
+    "die_relocation": "the die is moving data",
+    "die_erase": "the die is erasing",
+    "die_held": "the die is suspending or resuming, or held by a policy",
+    "bus_wait": "waiting for the channel",
+    "bus_command": "command and address cycles, and gaps, on the channel",
+    "transfer": "data on the channel",
+    "sense": "reading the cells, at the first attempt",
+    "program": "programming the cells",
+    "rmw": "reading the rest of a unit that is written in part",
+    "retry": "everything from the second attempt at a read on, waiting and decoding included",
+    "ecc_wait": "waiting for a decoder; of writes: waiting for an encoder, and encoding",
+    "decode": "decoding, at the first attempt, beyond the transfer of the data",
+}
 
 #: Columns of a table of latencies: field, title.
 LATENCY_COLUMNS = (
@@ -37,8 +65,10 @@ def warnings(run: Result) -> list[str]:
         found.append(f"{count(run.summary['rejected'])} commands rejected")
     if (run.summary.get("power_failure") or {}).get("lost_pages"):
         found.append(f"{count(run.summary['power_failure']['lost_pages'])} pages lost while the drive was without power")
-    if run.summary["reliability"].get("uncorrectable"):
-        found.append(f"{count(run.summary['reliability']['uncorrectable'])} uncorrectable reads")
+    if run.read_errors and run.read_errors.media_errors:
+        found.append(f"{count(run.read_errors.media_errors)} uncorrectable reads")
+    if run.read_errors and run.read_errors.lost_units:
+        found.append(f"{count(run.read_errors.lost_units)} units lost while they were moved or rewritten")
     return found
 
 
@@ -87,16 +117,16 @@ def cause_table(run: Result) -> str:
     ops = [op for op in ("read", "write") if run.causes.get(op)]
     names = {cause for op in ops for cause, span in run.causes[op].items() if span}
     order = sorted(names, key=lambda cause: (-max(run.causes[op].get(cause, 0.0) for op in ops), cause))
-    head = ["cause", *(title for op in ops for title in (f"{op}, mean", f"{op}, share"))]
+    head = ["cause", *(title for op in ops for title in (f"{op}, mean", f"{op}, share")), "meaning"]
     rows = []
     for cause in order:
         row = [cause]
         for op in ops:
             span, whole = run.causes[op].get(cause, 0.0), sum(run.causes[op].values())
             row += [_micro(span), percent(span / whole)] if span else ["–", "–"]
-        rows.append(row)
-    rows.append(["sum", *(cell for op in ops for cell in (_micro(sum(run.causes[op].values())), "100.0 %"))])
-    return table(head, rows) if ops else ""
+        rows.append([*row, CAUSES.get(cause, "")])
+    rows.append(["sum", *(cell for op in ops for cell in (_micro(sum(run.causes[op].values())), "100.0 %")), ""])
+    return table(head, rows, explained=True) if ops else ""
 
 
 def flash_table(run: Result) -> str:
@@ -196,9 +226,24 @@ def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
         row("blocks erased", [_total(run, "erases") for run in runs], count),
         row("simulated time", [run.simulated_ns for run in runs], duration),
     ]
-    groups.append(("throughput and cost", rows))
+    groups += [("throughput and cost", rows), ("reads that fail", _read_error_rows(runs))]
     known = [(name, [row for row in rows if any(value is not None for value in row.values)]) for name, rows in groups]
     return [(name, rows) for name, rows in known if rows]
+
+
+def _read_error_rows(runs: Sequence[Result]) -> list[Row]:
+    """Returns the main numbers of reads that fail; without a value for runs whose reads cannot fail."""
+    rows = []
+    measures: tuple[tuple[str, Callable[[ReadErrors], float | None], Callable[[float | None], str]], ...] = (
+        ("retries per 1,000 reads", lambda found: found.retries_per_1000, ratio),
+        ("media errors", lambda found: found.media_errors, count),
+        ("lost units", lambda found: found.lost_units, count),
+        ("soft attempts", lambda found: found.soft_attempts or None, count),
+    )
+    for title, number, text in measures:
+        values = [None if run.read_errors is None else number(run.read_errors) for run in runs]
+        rows.append(Row(title, values, [text(value) for value in values]))
+    return rows
 
 
 def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
@@ -217,8 +262,16 @@ def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
     return table(["", *names], rows, raw=True)
 
 
-def table(head: Sequence[str] | None, rows: Sequence[Sequence[str] | str], raw: bool = False) -> str:
-    """Returns an HTML table; a row that is a string is a heading within it. `raw` cells are already HTML."""
+def table(
+    head: Sequence[str] | None,
+    rows: Sequence[Sequence[str] | str],
+    raw: bool = False,
+    explained: bool = False,
+) -> str:
+    """Returns an HTML table; a row that is a string is a heading within it.
+
+    `raw` cells are already HTML. The last column of an `explained` table is text.
+    """
     width = len(head) if head else 2
     shown = (lambda cell: cell) if raw else escape
     body = "".join(
@@ -228,7 +281,8 @@ def table(head: Sequence[str] | None, rows: Sequence[Sequence[str] | str], raw: 
         for row in rows
     )
     top = "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>" if head else ""
-    return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
+    kind = ' class="explained"' if explained else ""
+    return f'<div class="scroll"><table{kind}>{top}<tbody>{body}</tbody></table></div>'
 
 
 def flatten(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

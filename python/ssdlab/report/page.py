@@ -10,7 +10,21 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ssdlab.report import amplification, causes, cells, content, latency, modes, style, timeline, utilisation, wear
+from ssdlab.report import (
+    amplification,
+    attempts,
+    by_wear,
+    causes,
+    cells,
+    content,
+    latency,
+    modes,
+    read_errors,
+    style,
+    timeline,
+    utilisation,
+    wear,
+)
 from ssdlab.units import duration, ratio, scaled
 
 if TYPE_CHECKING:
@@ -24,6 +38,16 @@ _LATENCY = (
 )
 _DOTTED = "Dotted: fewer than ten commands lie beyond."
 _CAUSES = "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
+_ATTEMPTS = (
+    "Reads of the flash, for any reason, by attempt; an attempt follows where a codeword of the one before could not be "
+    "decoded. The time of an attempt begins when it is queued at its die and ends when it is decoded; that of the first "
+    "attempt is divided by cause above. A media error is a command with data that no attempt could correct; a lost unit "
+    "is such data that was to be moved, or to complete a partial write."
+)
+_BY_WEAR = (
+    "Latency of the commands that read, and repetitions of reads, by the mean wear of the drive's blocks. A line joins "
+    "runs that differ in nothing else."
+)
 _TIME = (
     "What was completed in each step of simulated time. Queue depth is the mean number of commands in flight "
     "by Little's law from those completed in the step; slowest is the longest latency among them."
@@ -58,6 +82,7 @@ def single(run: Result) -> str:
             _figure(causes.stacked([run]), "causes"),
             content.cause_table(run),
         ),
+        *_read_errors([run], read_errors.tables(run)),
         _section(
             "Over time",
             _TIME,
@@ -65,7 +90,7 @@ def single(run: Result) -> str:
         ),
         _section(
             "Utilisation",
-            "How much of the simulated time each channel and each die was busy.",
+            f"How much of the simulated time each channel{_decoders([run])} was busy.",
             _figure(utilisation.busy([run]), "utilisation"),
         ),
         _section(
@@ -119,6 +144,8 @@ def several(runs: Sequence[Result]) -> str:
             _CAUSES,
             _figure(causes.stacked(runs), "causes"),
         ),
+        *_read_errors(runs),
+        *_by_wear(runs),
         _section(
             "Over time",
             f"{_TIME} Reads solid, writes dotted.",
@@ -126,7 +153,7 @@ def several(runs: Sequence[Result]) -> str:
         ),
         _section(
             "Utilisation",
-            "How much of the simulated time each channel and each die was busy, the busiest first.",
+            f"How much of the simulated time each channel{_decoders(runs)} was busy, the busiest first.",
             _figure(utilisation.busy(runs), "utilisation"),
         ),
         _section(
@@ -159,6 +186,25 @@ def _cells(runs: Sequence[Result]) -> list[str]:
     chart = cells.distributions(modes)
     caption, figures = (_CELLS, [_figure(chart, "cells")]) if chart else (_RATES, [])
     return [_section("Modes in the cell", caption, *figures, cells.numbers(modes))]
+
+
+def _read_errors(runs: Sequence[Result], *tables: str) -> list[str]:
+    """Returns the section on reads that fail; none if no drive has any."""
+    if not any(run.read_errors for run in runs):
+        return []
+    return [_section("Reads that fail", _ATTEMPTS, _figure(attempts.of_runs(runs), "attempts"), *tables)]
+
+
+def _by_wear(runs: Sequence[Result]) -> list[str]:
+    """Returns the section on latency by wear; none unless runs with errors differ in wear alone."""
+    chart = by_wear.latency(runs)
+    return [_section("Reads by wear", _BY_WEAR, _figure(chart, "by_wear"))] if chart else []
+
+
+def _decoders(runs: Sequence[Result]) -> str:
+    """Returns the resources that are shown beside the channels."""
+    shown = any(utilisation.decoders(run) for run in runs)
+    return ", each group of decoders and each die" if shown else " and each die"
 
 
 def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:

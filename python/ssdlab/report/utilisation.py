@@ -1,4 +1,4 @@
-"""Utilisation of channels and dies."""
+"""Utilisation of channels, decoders and dies."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from ssdlab.units import percent
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
+_COLOURS = {"channel": "#5b9bd0", "decoders": "#3f8f6d"}
 _SCALE = [[0.0, "#f3f6f9"], [0.35, "#b9d2e6"], [0.7, "#5b9bd0"], [1.0, "#174a75"]]
 
 
 def busy(runs: Sequence[Result]) -> go.Figure:
-    """Returns a bar per channel beside a map of its dies for one run, sorted channels and dies for several runs."""
+    """Returns the utilisation of channels, decoders and dies.
+
+    For one run, bars of each channel and its decoders stand beside a map of its dies; several runs have them sorted.
+    """
     return _map(runs[0]) if len(runs) == 1 else _sorted(runs)
 
 
@@ -32,28 +36,27 @@ def resources(run: Result, kind: str) -> list[float]:
     return [found[number] for number in sorted(found)]
 
 
+def decoders(run: Result) -> list[float]:
+    """Returns the busy fraction of each group of decoders: of each channel, or one for the drive; none without any."""
+    shared = run.summary["utilisation"].get("decoders")
+    return resources(run, "decoders") or ([] if shared is None else [float(shared)])
+
+
 def _map(run: Result) -> go.Figure:
     channels, dies = resources(run, "channel"), resources(run, "die")
     if not channels or not dies:
         return style.note(style.figure(130), "no utilisation was recorded")
     per_channel = max(1, len(dies) // len(channels))
     grid = [dies[first : first + per_channel] for first in range(0, len(dies), per_channel)]
-    height = 170 + 26 * len(channels)
+    groups = decoders(run)
+    own = len(groups) == len(channels)
+    height = 170 + (44 if own else 26) * len(channels)
     chart = style.panels(height, 1, 2, shared_yaxes=True, column_widths=[0.32, 0.68], horizontal_spacing=0.04)
-    chart.update_layout(showlegend=False, bargap=0.25, margin_t=20)
+    chart.update_layout(showlegend=bool(groups), bargap=0.25, margin_t=40 if groups else 20)
     labels = [f"channel {number}" for number in range(len(channels))]
-    chart.add_bar(
-        orientation="h",
-        y=labels,
-        x=[100 * fraction for fraction in channels],
-        marker_color="#5b9bd0",
-        text=[percent(fraction) for fraction in channels],
-        textposition="auto",
-        textangle=0,
-        hovertemplate="%{y}: %{x:.2f} %<extra></extra>",
-        row=1,
-        col=1,
-    )
+    _bars(chart, "channel", labels, channels)
+    if groups:
+        _bars(chart, "decoders", labels if own else ["decoders"], groups)
     few = per_channel <= 16
     chart.add_heatmap(
         z=[[100 * fraction for fraction in row] for row in grid],
@@ -72,17 +75,37 @@ def _map(run: Result) -> go.Figure:
         col=2,
     )
     chart.update_yaxes(autorange="reversed", showgrid=False)
-    chart.update_xaxes(title_text="channel busy (%)", range=[0, 100], row=1, col=1)
+    chart.update_xaxes(title_text="busy (%)" if groups else "channel busy (%)", range=[0, 100], row=1, col=1)
     step = max(1, per_channel // 16)
     chart.update_xaxes(title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2)
     return chart
 
 
+def _bars(chart: go.Figure, name: str, labels: Sequence[str], fractions: Sequence[float]) -> None:
+    """Adds a bar for each of the resources of one kind."""
+    chart.add_bar(
+        orientation="h",
+        y=list(labels),
+        x=[100 * fraction for fraction in fractions],
+        name=name,
+        marker_color=_COLOURS[name],
+        text=[percent(fraction) for fraction in fractions],
+        textposition="auto",
+        textangle=0,
+        hovertemplate="%{y}: %{x:.2f} %<extra>" + name + "</extra>",
+        row=1,
+        col=1,
+    )
+
+
 def _sorted(runs: Sequence[Result]) -> go.Figure:
-    chart = style.panels(340, 1, 2, horizontal_spacing=0.09)
+    kinds = ["channel", "die"]
+    if any(decoders(run) for run in runs):
+        kinds.insert(1, "decoder")
+    chart = style.panels(340, 1, len(kinds), horizontal_spacing=0.09)
     for index, (name, run) in enumerate(zip(style.run_names(runs), runs, strict=True)):
-        for column, kind in enumerate(("channel", "die"), 1):
-            fractions = sorted(resources(run, kind), reverse=True)
+        for column, kind in enumerate(kinds, 1):
+            fractions = sorted(decoders(run) if kind == "decoder" else resources(run, kind), reverse=True)
             chart.add_scatter(
                 x=list(range(1, len(fractions) + 1)),
                 y=[100 * fraction for fraction in fractions],
@@ -97,7 +120,8 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
                 col=column,
             )
             few = len(fractions) <= 16
-            chart.update_xaxes(title_text=f"{kind}s, the busiest first", dtick=1 if few else None, row=1, col=column)
+            title = "groups of decoders" if kind == "decoder" else f"{kind}s"
+            chart.update_xaxes(title_text=f"{title}, the busiest first", dtick=1 if few else None, row=1, col=column)
     chart.update_yaxes(rangemode="tozero")
     chart.update_yaxes(title_text="busy (%)", row=1, col=1)
     return chart
