@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ssdlab.report import style
 from ssdlab.report.causes import COLOURS
-from ssdlab.report.read_errors import share
+from ssdlab.report.read_errors import causes_of, share
 from ssdlab.units import count, duration, time_unit
 
 if TYPE_CHECKING:
@@ -63,12 +63,8 @@ def _counts(chart: go.Figure, attempts: Sequence[Attempt]) -> None:
 
 def _times(chart: go.Figure, attempts: Sequence[Attempt], size: float) -> None:
     """Adds the mean times of one run: the first attempt as a whole, the others by cause."""
-    sums: dict[str, float] = {}
-    for one in attempts:
-        for cause, span in one.causes.items():
-            sums[cause] = sums.get(cause, 0.0) + span
     parts = {"first attempt, all causes": [0.0 if one.causes else one.mean_ns or 0.0 for one in attempts]}
-    for cause in sorted(sums, key=lambda cause: (-sums[cause], cause)):
+    for cause in causes_of(attempts):
         parts[cause] = [one.causes.get(cause, 0.0) for one in attempts]
     base = [0.0] * len(attempts)
     for name, spans in parts.items():

@@ -38,10 +38,7 @@ def totals(found: ReadErrors) -> list[tuple[str, str]]:
 
 def _attempt_table(attempts: Sequence[Attempt]) -> str:
     """Returns the attempts with their mean times; the times of repetitions are divided by cause."""
-    causes = sorted(
-        {cause for one in attempts for cause in one.causes},
-        key=lambda cause: (-max(one.causes.get(cause, 0.0) for one in attempts), cause),
-    )
+    causes = causes_of(attempts)
     head = ["attempt", "made", "failed", "mean time", *causes]
     rows = [
         [
@@ -54,6 +51,15 @@ def _attempt_table(attempts: Sequence[Attempt]) -> str:
         for one in attempts
     ]
     return content.table(head, rows)
+
+
+def causes_of(attempts: Sequence[Attempt]) -> list[str]:
+    """Returns the causes of the attempts' times, the largest sum over all attempts first."""
+    sums: dict[str, float] = {}
+    for one in attempts:
+        for cause, span in one.causes.items():
+            sums[cause] = sums.get(cause, 0.0) + one.reads * span
+    return sorted(sums, key=lambda cause: (-sums[cause], cause))
 
 
 def _wear_table(found: ReadErrors) -> str:
