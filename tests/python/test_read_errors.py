@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from ssdlab.report.causes import COLOURS
 from ssdlab.report.read_errors import tables
 from ssdlab.units import count, significant
 
+PAGE = Path(__file__).parents[2] / "docs" / "READ_ERRORS.md"
 READS = "[reads]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=4000\nnorandommap=1\n"
 #: At this rate, half of the codewords have more errors than the code of `tiny` corrects.
 ERRORS = ["ecc.errors={kind='constant',rates=[3.2e-3]}", "ecc.decoder='engines'"]
@@ -237,6 +239,9 @@ def test_read_latency_is_drawn_by_wear_for_each_drive(worn):
             line = lines[f"baseline · {name}, {title}"]
             assert (list(line.x), list(line.y)) == ([1000, 5000, 9000], values)
             assert values == sorted(values)
+    # The names of the lines do not state the least wear of each.
+    named = {line.name.split(",")[0] for line in by_wear.latency([worn[0], worn[1], worn[3], worn[5]]).data}
+    assert named == {f"baseline · {name}" for name in names}
     # Tails with fewer than ten samples beyond are left out.
     assert worn[0].latency["read"].p99_9_ns is None
     assert not any("p99.9" in name for name in lines)
@@ -267,3 +272,41 @@ def test_the_command_reports_runs_by_wear(cli, worn, tmp_path):
     done = cli("report", *folders, "--out", tmp_path / "wear.html")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "wear.html").read_text() == ssdlab.Comparison(worn[:3]).report()
+
+
+def test_every_key_is_documented(retried):
+    page = PAGE.read_text(encoding="utf-8")
+    section, shares = retried.summary["read_errors"], retried.summary["utilisation"]
+    keys = [f"read_errors.{key}" for key in section]
+    keys += [f"reliability.{key}" for key in ("uncorrectable", "retries", "soft_levels", "uber")]
+    keys += [*section["by_wear"][0], *section["attempts"][1]]
+    keys += [f"causes.*.{cause}" for cause in ("decode", "ecc_wait", "retry")]
+    keys += ["utilisation.decoders_N" for key in shares if key.startswith("decoders_")]
+    # The number of an attempt is its place in the list.
+    assert [key for key in keys if f"`{key}`" not in page] == ["attempt"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_descriptions_in_the_page_are_drives(number):
+    found = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(found) == 2
+    drive = ssdlab.Drive.from_text(found[number])
+    done = ssdlab.run(
+        drive, ssdlab.Workload.from_text(READS), precondition="fill", set=["state.pe_cycles=10000", "state.age='1y'"]
+    )
+    assert done.read_errors is not None
+    assert done.read_errors.retries_per_1000 > 0
+
+
+def test_figures_of_the_page_are_those_of_the_drive():
+    """The quickest of the page's tables: three plans, 20,000 reads at depth 8."""
+    job = READS.replace("4000", "20000")
+    rows = re.findall(
+        r"^\| `(none|\{.*?\})` \| ([\d.]+) us \| .*? \| (\d+) \| ([\d,]+) \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) == 3
+    for plan, mean, retries, errors in rows:
+        written = plan if plan.startswith("{") else f"'{plan}'"
+        done = run(["ecc.errors={kind='constant',rates=[3e-3]}", "ecc.decoder='engines'", f"ecc.plan={written}"], job=job)
+        assert (f"{done.latency['read'].mean_ns / 1000:.1f}", f"{done.read_errors.retries_per_1000:.0f}") == (mean, retries)
+        assert count(done.read_errors.media_errors) == errors
