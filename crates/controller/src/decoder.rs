@@ -76,8 +76,8 @@ impl Decoders {
         self.sharing
     }
 
-    /// Accepts a codeword whose data arrives from one instant to another on a channel. Codewords of a group are accepted
-    /// in the order in which they begin to arrive.
+    /// Accepts a codeword whose data arrives from one instant to another on a channel. Codewords of a group are
+    /// accepted in the order in which they begin to arrive.
     #[inline]
     pub fn accept(&mut self, channel: u32, arrives: (SimTime, SimTime), limit: u8, codeword: &Codeword) -> Decoded {
         let times = self.times.get(limit, codeword);

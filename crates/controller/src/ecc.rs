@@ -75,8 +75,8 @@ pub struct CellErrors {
     /// Name of the model; `ssdlab cell parts` lists the models. Absent: `flash.cell_model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Temperature at which data ages \[degrees Celsius\]. Absent: the temperature of the write mode's derivation, or the
-    /// one for which the model is given.
+    /// Temperature at which data ages \[degrees Celsius\]. Absent: the temperature of the write mode's derivation, or
+    /// the one for which the model is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -40.0, max = 150.0))]
     pub temperature: Option<f64>,

@@ -3,7 +3,7 @@
 //! Errors belong to the data, not to the read. Each stored codeword has a quantile, a standard normal value from a hash
 //! of seed, place, erase count and codeword. Every read of it takes that quantile at its own error rate, with a small
 //! disturbance for read noise: a repeated read at the same levels fails again, and a read at better levels succeeds if
-//! its rate allows it (THESIS 1). The number of errors is exactly binomial at the error rate, apart from the
+//! its rate allows it. The number of errors is exactly binomial at the error rate, apart from the
 //! disturbance, which is a sum of four uniform values instead of a normal one.
 //!
 //! Distributions are computed for error rates whose logarithms are multiples of 1/64. In between, the limit of what can
@@ -80,7 +80,7 @@ pub struct ErrorConfig {
 /// Distribution of errors at one error rate.
 struct Row {
     errors: Quantiles,
-    /// Normal value beyond which decoding fails, by limit; then the same at the next step.
+    /// Normal value beyond which decoding fails, by limit, and its change to the next step.
     fails: Box<[(f64, f64)]>,
 }
 
@@ -96,7 +96,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Returns the level of an error rate, given by its logarithm, and a limit. An error rate of zero has the first step.
+    /// Returns the level of an error rate, given by its logarithm, and a limit. A rate of zero has the first step.
     #[inline]
     pub fn new(ln_rate: f64, limit: u8) -> Level {
         let place = ((ln_rate - LN_LEAST) * STEPS).clamp(0.0, f64::from(LAST));
@@ -241,8 +241,9 @@ impl Errors {
         let most = limits.last().map_or(0, |limit| *limit as u64);
         let fails = limits.iter().map(|&limit| {
             let (here, there) = (failure_quantile(*bits, limit, rate), failure_quantile(*bits, limit, next));
-            // Nothing fails at the first of the two steps: take that of the second for the way.
-            if here.is_finite() { (here, there) } else { (here, here) }
+            // Where nothing fails, or everything, there is nothing to interpolate.
+            let way = there - here;
+            (here, if way.is_finite() { way } else { 0.0 })
         });
         let fails = fails.collect();
         self.rows[step as usize] = Some(Box::new(Row { errors: Quantiles::new(*bits, rate, most), fails }));
@@ -273,8 +274,8 @@ impl Errors {
             let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
             z += self.noise * (sum as f64 / 65_535.0 - 2.0);
         }
-        let (here, next) = row.fails[usize::from(level.limit)];
-        let fails = z > here + (next - here) * level.part;
+        let (here, way) = row.fails[usize::from(level.limit)];
+        let fails = z > here + way * level.part;
         Codeword { errors: row.errors.errors_at(z, level.part / STEPS), fails }
     }
 }

@@ -1,9 +1,9 @@
 //! Reads of data with errors: decoding, and the attempts that follow a failure.
 //!
 //! A read that the flash has delivered is *sensed*, not done. Each of its codewords is decoded; if any fails, the plan
-//! decides how its units are read again. Each further attempt is a flash operation of its own
-//! ([`Owner::Retry`]) with the same reason, which the dies serve like any other read. The operation of the first attempt
-//! waits meanwhile: its block stays pinned, and its account runs on.
+//! decides how its units are read again. Each further attempt is a flash operation of its own ([`Owner::Retry`]) with
+//! the same reason, which the dies serve like any other read. The operation of the first attempt waits meanwhile: its
+//! block stays pinned, and its account runs on.
 
 use crate::decoder::{Decoded, Decoders};
 use crate::ecc::ReadLevels;
@@ -364,8 +364,8 @@ impl Reads {
         Decoding { until: last.at, alone: last.alone.min(last.at.since(now)), recovery }
     }
 
-    /// Begins to pass the codewords of a read, whose last transfer begins, through the decoders that all channels share.
-    /// Returns the number of the arrival, and the instant at which its first codeword has arrived.
+    /// Begins to pass the codewords of a read, whose last transfer begins, through the decoders that all channels
+    /// share. Returns the number of the arrival, and the instant at which its first codeword has arrived.
     pub fn arrives(&mut self, read: &SensedRead<'_>, out: &Outbox) -> (u32, SimTime) {
         let operation = &out.operations[read.slot];
         let (attempted, limit, recovery) = self.evaluate(read, operation);
@@ -553,8 +553,8 @@ impl Reads {
         Verdict::Again { operation, retry }
     }
 
-    /// Returns the read mode of an attempt of a recovery: a mode of the table, or one for an attempt of the plan in such
-    /// a mode. `None` after the last attempt.
+    /// Returns the read mode of an attempt of a recovery: a mode of the table, or one for an attempt of the plan in
+    /// such a mode. `None` after the last attempt.
     fn kind_of(&self, recovery: &Recovery, attempt: usize) -> Option<usize> {
         let (planned, ladder) = (self.ln_factors.len(), &self.config.ladder);
         if self.config.levels == ReadLevels::Progressive && ladder.contains(&recovery.mode) {

@@ -30,7 +30,7 @@ pub struct BlockFacts {
 /// Integrity of the data on flash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Integrity {
-    /// What is known of each block since its last erase.
+    /// Reads and facts of each block.
     blocks: Vec<BlockHistory>,
     /// Write mode of each program since the start of the run, if a block holds data of several modes; otherwise empty.
     modes: Vec<u8>,

@@ -18,15 +18,16 @@ fn errors_at(code: &Code, rate: f64, read_noise: f64, limits: &[f64]) -> (Errors
         limits: limits.to_vec(),
         ..ErrorConfig::default()
     });
-    let step = Errors::step(rate.ln());
-    errors.prepare(step);
-    (errors, move |limit| Level { step, limit: limit as u8 })
+    let level = move |limit| Level::new(rate.ln(), limit as u8);
+    errors.prepare(level(0).step);
+    (errors, level)
 }
 
-/// Returns the error rate to which a rate is rounded: a multiple of 1/256 in its logarithm, counted from 1e-18.
-fn rounded(rate: f64) -> f64 {
+/// Returns the next error rate whose distribution is computed: its logarithm is a multiple of 1/64, counted from 1e-18.
+fn at_a_step(rate: f64) -> f64 {
     let least = 1e-18f64.ln();
-    (least + ((rate.ln() - least) * 256.0).round() / 256.0).exp()
+    // A little more, so that rounding does not make it the step below.
+    (least + ((rate.ln() - least) * 64.0).round() / 64.0 + 1e-9).exp()
 }
 
 fn codes() -> [(Code, u32); 3] {
@@ -54,7 +55,7 @@ fn codewords_fail_as_often_as_the_binomial_says() {
     for (code, levels) in codes() {
         let limits: Vec<f64> = (0..=levels).map(|level| code.correctable(level)).collect();
         for share in [1e-3, 0.05, 0.5, 0.97] {
-            let rate = rounded(code.limit(0, share));
+            let rate = code.limit(0, share);
             let (errors, level) = errors_at(&code, rate, 0.0, &limits);
             for (index, limit) in limits.iter().enumerate() {
                 let draw = Draw { erase_count: 3, level: level(index), nonce: 0 };
@@ -71,7 +72,7 @@ fn codewords_fail_as_often_as_the_binomial_says() {
 #[test]
 fn numbers_of_errors_are_binomial() {
     for (code, _) in codes() {
-        let (rate, bits) = (rounded(code.limit(0, 1e-3)), code.codeword_bits());
+        let (rate, bits) = (at_a_step(code.limit(0, 1e-3)), code.codeword_bits());
         let (errors, level) = errors_at(&code, rate, 0.0, &[code.correctable(0)]);
         let draw = Draw { erase_count: 0, level: level(0), nonce: 0 };
         let mut counts = vec![0u64; code.correctable(0) as usize + 2];
@@ -93,7 +94,7 @@ fn read_noise_keeps_the_share_of_failures() {
     let code = Code::Bch(Bch { data_bits: 8192, t: 24 });
     // The noise is no normal value in its tails, so that with noise alone the share is exact in the middle only.
     for (share, noise) in [(0.05, 0.1), (0.5, 0.3), (0.5, 1.0)] {
-        let rate = rounded(code.limit(0, share));
+        let rate = code.limit(0, share);
         let (errors, level) = errors_at(&code, rate, noise, &[24.0]);
         let read = |place: u32, codeword, nonce| {
             errors.read(Ppn(place), codeword, &Draw { erase_count: 0, level: level(0), nonce }).fails
@@ -123,7 +124,7 @@ fn read_noise_keeps_the_share_of_failures() {
 fn neighbours_are_independent() {
     let code = Code::Bch(Bch { data_bits: 32_768, t: 100 });
     // The share that fails is exact; it is near a half.
-    let rate = rounded(code.limit(0, 0.5));
+    let rate = code.limit(0, 0.5);
     let share = code.failure(rate, 0);
     let agree = share * share + (1.0 - share) * (1.0 - share);
     let (errors, level) = errors_at(&code, rate, 0.0, &[100.0]);
