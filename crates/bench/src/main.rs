@@ -33,6 +33,12 @@ const SMALL_ERRORS: &[&str] = &[
     "ecc.decoder={ kind='engines', decoders=2 }",
     "ecc.plan=read_retry",
 ];
+/// The same drive with a host link, and nothing else.
+const SMALL_PLAIN: &[&str] = &[
+    "flash.blocks_per_plane=64",
+    "title=ideal, small",
+    "host.interface={ kind='plain', queue_depth=1024, command_time='500ns', bandwidth='7150MB/s' }",
+];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 /// Overrides of `agcr-64g`, a drive with three write modes and three read modes, under a policy that decides for each
@@ -89,6 +95,18 @@ const SCENARIOS: &[Scenario] = &[
         name: "small-write-errors-qd32",
         preset: "ideal-512g",
         set: SMALL_ERRORS,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-plain-read-qd32",
+        preset: "ideal-512g",
+        set: SMALL_PLAIN,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-plain-write-qd32",
+        preset: "ideal-512g",
+        set: SMALL_PLAIN,
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
     },
     Scenario {

@@ -17,7 +17,7 @@ pub use ecc::EccConfig;
 use ecc::ReadLevels;
 use encoder::Encoders;
 use kit::queue::Class;
-use kit::{Cause, Event, ModeId, Operation, Outbox, Rate, SimTime, Slab, Stored, TransactionId};
+use kit::{AccountId, Cause, Event, Link, ModeId, Operation, Outbox, Rate, SimTime, Slab, Stored, TransactionId};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use route::{Routes, Step};
 use transaction::{Then, Transaction, Way};
@@ -39,6 +39,8 @@ pub struct ControllerConfig {
 
 /// The controller of a drive: its resources, the routes over them, and the transactions under way.
 pub struct Controller {
+    /// The link to the host; `None` if transfers take no time.
+    link: Option<Box<dyn Link>>,
     encoders: Encoders,
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
@@ -49,13 +51,15 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Returns the controller of a validated description, with nothing under way.
-    pub fn new(config: &ControllerConfig) -> Controller {
+    /// Returns the controller of a validated description, with nothing under way. `link` leads to the host; `None` if
+    /// transfers there take no time.
+    pub fn new(config: &ControllerConfig, link: Option<Box<dyn Link>>) -> Controller {
         Controller {
             encoders: Encoders::new(&config.encoders, config.units_per_program),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
-            routes: Routes::new(config),
+            routes: Routes::new(config, link.is_some()),
+            link,
             transactions: Slab::default(),
             keeps_free_steps: config.keeps_free_steps,
         }
@@ -64,53 +68,74 @@ impl Controller {
     /// Returns true if a way has steps that take time.
     #[inline]
     pub fn takes_time(&self, way: Way) -> bool {
-        !self.routes.steps(way).is_empty()
+        self.routes.start(way).is_some()
     }
 
-    /// Sends data on its way; [`Event::Step`] follows. Returns what is to be done now if the way takes no time.
-    pub fn send(&mut self, way: Way, then: Then, account: Option<u32>, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        if !self.takes_time(way) {
-            return Some(then);
-        }
-        let id = TransactionId(self.transactions.put(Transaction { way, step: 0, then, account }));
+    /// Sends a command or data on its way; [`Event::Step`] follows. Returns what is to be done now if the way takes no
+    /// time.
+    #[inline(always)]
+    pub fn send(&mut self, way: Way, then: Then, account: Option<AccountId>, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let Some(step) = self.routes.start(way) else { return Some(then) };
+        let id = self.begin(way, step, then, account);
         self.advance(id, now, out)
     }
 
+    /// Adds a transaction at a step of its route.
+    #[inline(always)]
+    fn begin(&mut self, way: Way, step: u32, then: Then, account: Option<AccountId>) -> TransactionId {
+        let id = self.transactions.take();
+        // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
+        let transaction = &mut self.transactions[id];
+        transaction.way = way;
+        transaction.step = step;
+        transaction.then = then;
+        transaction.account = account;
+        TransactionId(id)
+    }
+
     /// Handles the end of a step of a transaction ([`Event::Step`]). Returns what follows if that was its last one.
+    #[inline(always)]
     pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
         if let Way::Arriving { arrival } = transaction.way {
             return self.codeword_arrived(id, arrival, now, out);
         }
-        let steps = self.routes.steps(transaction.way);
-        let step = steps[usize::from(transaction.step)];
-        if let Some(slot) = transaction.account {
-            out.operations.account_mut(slot).charge_to(cause_of(step), now);
+        if let Some(account) = transaction.account {
+            out.account_mut(account).charge_to(self.routes.step(transaction.step).cause(), now);
         }
         transaction.step += 1;
-        if usize::from(transaction.step) == steps.len() {
+        if self.routes.step(transaction.step) == Step::End {
             let then = transaction.then;
             self.transactions.release(id.0);
             return Some(then);
         }
+        self.go_on(id, now, out)
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         self.advance(id, now, out)
     }
 
     /// Takes a transaction through its next steps, up to one that takes time. Returns what follows if there is none.
+    #[inline(always)]
     fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let transaction = &mut self.transactions[id.0];
         loop {
-            let transaction = &mut self.transactions[id.0];
-            let Some(&step) = self.routes.steps(transaction.way).get(usize::from(transaction.step)) else {
-                let then = transaction.then;
-                self.transactions.release(id.0);
-                return Some(then);
-            };
+            let step = self.routes.step(transaction.step);
             let end = match step {
+                Step::End => {
+                    let then = transaction.then;
+                    self.transactions.release(id.0);
+                    return Some(then);
+                }
+                Step::Admit => self.link.as_mut().map_or(now, |link| link.admit(transaction.way.data(), now)),
                 Step::Encode(encoder) => self.encoders.accept(encoder, transaction.way.units(), now),
                 Step::Decode => transaction.way.decoded_at(now),
+                Step::Deliver => self.link.as_mut().map_or(now, |link| link.deliver(transaction.way.data(), now)),
             };
             if end > now || self.keeps_free_steps {
-                out.events.push(end, Class::Done, Event::Step(id));
+                out.events.push(end, step.class(), Event::Step(id));
                 return None;
             }
             transaction.step += 1;
@@ -164,13 +189,14 @@ impl Controller {
     #[inline]
     fn decode(&mut self, slot: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let Decoding { until, alone, recovery } = decoding;
-        let (way, then) = (Way::Read { until }, Then::Decoded { slot, recovery });
+        let (way, then, account) = (Way::Read { until }, Then::Decoded { slot, recovery }, AccountId::Operation(slot));
         if until == now {
-            return self.send(way, then, Some(slot), now, out);
+            return self.send(way, then, Some(account), now, out);
         }
         // The wait for a decoder; the step, whose end is known, charges the decoding.
         out.operations.account_mut(slot).charge_to(Cause::EccWait, SimTime(until.0 - alone.0));
-        let id = TransactionId(self.transactions.put(Transaction { way, step: 0, then, account: Some(slot) }));
+        let step = self.routes.start(way).expect("decoding takes time");
+        let id = self.begin(way, step, then, Some(account));
         out.events.push(until, Class::Done, Event::Step(id));
         None
     }
@@ -181,8 +207,8 @@ impl Controller {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let (arrival, first) = reads.arrives(read, out);
         let then = Then::Decoded { slot: read.slot, recovery: None };
-        let id = self.transactions.put(Transaction { way: Way::Arriving { arrival }, step: 0, then, account: None });
-        out.events.push(first, Class::Done, Event::Step(TransactionId(id)));
+        let id = self.begin(Way::Arriving { arrival }, 0, then, None);
+        out.events.push(first, Class::Done, Event::Step(id));
     }
 
     /// Handles the arrival of a codeword at decoders that all channels share. Returns what follows if that was the last
@@ -211,14 +237,6 @@ impl Controller {
     /// Returns the encoders, for reports.
     pub fn encoders(&self) -> &Encoders {
         &self.encoders
-    }
-}
-
-/// Returns the cause to which a step and the wait for its resource are charged.
-fn cause_of(step: Step) -> Cause {
-    match step {
-        Step::Encode(_) => Cause::EccWait,
-        Step::Decode => Cause::Decode,
     }
 }
 

@@ -4,18 +4,21 @@ mod errors;
 mod pools;
 
 use super::*;
-use kit::{DieId, ModeId, Nanos, Operation, UNIT_BYTES};
+use kit::{Bytes, CommandId, DieId, ModeId, Nanos, Operation, UNIT_BYTES};
 
 /// Returns a controller with three encoders, the first without a rate, and four write modes: one for each encoder, and
 /// the last without a code. A unit takes 2 ns in the second encoder, and 2.5 ns in the third.
 fn controller() -> Controller {
     let per_second = 1_000_000_000;
-    Controller::new(&ControllerConfig {
-        encoders: vec![None, Some(Rate(UNIT_BYTES * per_second / 2)), Some(Rate(UNIT_BYTES * per_second * 2 / 5))],
-        encoder_of_mode: vec![Some(1), Some(2), Some(0), None],
-        units_per_program: 2,
-        ..ControllerConfig::default()
-    })
+    Controller::new(
+        &ControllerConfig {
+            encoders: vec![None, Some(Rate(UNIT_BYTES * per_second / 2)), Some(Rate(UNIT_BYTES * per_second * 2 / 5))],
+            encoder_of_mode: vec![Some(1), Some(2), Some(0), None],
+            units_per_program: 2,
+            ..ControllerConfig::default()
+        },
+        None,
+    )
 }
 
 /// Every sequence of four requests, against queues that are worked off nanosecond by nanosecond: an encoder works while
@@ -45,7 +48,7 @@ fn every_short_sequence_is_encoded_in_order() {
             let slot = out.operations.add(Operation::default());
             out.operations.account_mut(slot).open(SimTime(now));
             let (way, then) = (Way::Written { mode: ModeId(mode), units }, Then::Staged(DieId(number)));
-            let follows = controller.send(way, then, Some(slot), SimTime(now), &mut out);
+            let follows = controller.send(way, then, Some(AccountId::Operation(slot)), SimTime(now), &mut out);
             assert_eq!(follows, (time == 0).then_some(then), "{sequence:?} at {now}");
             if time > 0 {
                 let left = &mut left[usize::from(mode) + 1];
@@ -75,4 +78,55 @@ fn data_without_an_operation_charges_nobody() {
     let Some((end, _, Event::Step(id))) = out.events.pop() else { panic!("no step") };
     assert_eq!((end, controller.step_done(id, end, &mut out)), (SimTime(4), Some(Then::CollectionEncoded(DieId(0)))));
     assert_eq!(out.operations.account(slot).ledger().total(), Nanos(0));
+}
+
+/// A link that takes 3 ns for a command, 5 ns more for one with data, and 7 ns for each unit to the host.
+struct Timed;
+
+impl Link for Timed {
+    fn admit(&mut self, data: Bytes, now: SimTime) -> SimTime {
+        now + Nanos(if data.0 > 0 { 3 + 5 } else { 3 })
+    }
+
+    fn deliver(&mut self, data: Bytes, now: SimTime) -> SimTime {
+        now + Nanos(7 * data.0 / UNIT_BYTES)
+    }
+}
+
+/// Commands and data cross the link: a command arrives among the commands of its instant, data among what is done, and
+/// each is charged to its account.
+#[test]
+fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
+    let mut controller = Controller::new(&ControllerConfig::default(), Some(Box::new(Timed)));
+    let mut out = Outbox::new(1, 1);
+    let (begin, account) = (SimTime(100), AccountId::Host(out.accounts.take()));
+    let part = AccountId::Operation(out.operations.add(Operation::default()));
+    let ways = [
+        (Way::ToDevice { data: Bytes(0) }, Then::Admitted(CommandId(1)), account, Class::Arrival, 3),
+        (Way::ToDevice { data: Bytes(512) }, Then::Admitted(CommandId(2)), account, Class::Arrival, 8),
+        (
+            Way::ToHost { data: Bytes(2 * UNIT_BYTES) },
+            Then::Delivered { command: CommandId(1), account: part },
+            part,
+            Class::Done,
+            14,
+        ),
+    ];
+    for (way, then, account, class, time) in ways {
+        out.account_mut(account).open(begin);
+        assert_eq!(controller.send(way, then, Some(account), begin, &mut out), None);
+        assert!(!controller.is_at_rest(), "what crosses the link is under way");
+        let Some((end, of, Event::Step(id))) = out.events.pop() else { panic!("no step") };
+        assert_eq!((end, of), (begin + Nanos(time), class), "{way:?}");
+        assert_eq!(controller.step_done(id, end, &mut out), Some(then));
+        let ledger = out.account(account).ledger();
+        assert_eq!((ledger.get(Cause::Link), ledger.total()), (Nanos(time), Nanos(time)), "{way:?}");
+    }
+    assert!(controller.is_at_rest());
+    // Without a link the way has no steps.
+    let mut ideal = Controller::new(&ControllerConfig::default(), None);
+    for (way, then, account, ..) in ways {
+        assert_eq!(ideal.send(way, then, Some(account), begin, &mut out), Some(then));
+    }
+    assert!(ideal.is_at_rest() && out.events.is_empty());
 }

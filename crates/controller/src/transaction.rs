@@ -1,10 +1,15 @@
 //! Transactions: commands and data on their way through the controller.
 
-use kit::{DieId, ModeId, SimTime};
+use kit::{AccountId, Bytes, CommandId, DieId, ModeId, SimTime};
 
 /// The way of a transaction, which determines its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
+    /// A command on its way to the device.
+    ToDevice {
+        /// The data that it brings.
+        data: Bytes,
+    },
     /// Mapping units to be written, from the controller's memory to a die.
     Written {
         /// Write mode, whose code the data receives.
@@ -22,6 +27,11 @@ pub enum Way {
         /// Instant at which the decoders that have accepted it are done with it.
         until: SimTime,
     },
+    /// Data on its way to the host.
+    ToHost {
+        /// The data.
+        data: Bytes,
+    },
 }
 
 impl Way {
@@ -29,15 +39,23 @@ impl Way {
     pub fn units(self) -> u32 {
         match self {
             Way::Written { units, .. } => units,
-            Way::Arriving { .. } | Way::Read { .. } => 0,
+            Way::ToDevice { .. } | Way::Arriving { .. } | Way::Read { .. } | Way::ToHost { .. } => 0,
         }
     }
 
     /// Returns the instant at which data that has been read is decoded; `now` for other data.
     pub fn decoded_at(self, now: SimTime) -> SimTime {
         match self {
-            Way::Written { .. } | Way::Arriving { .. } => now,
+            Way::ToDevice { .. } | Way::Written { .. } | Way::Arriving { .. } | Way::ToHost { .. } => now,
             Way::Read { until } => until,
+        }
+    }
+
+    /// Returns the data that crosses the link.
+    pub fn data(self) -> Bytes {
+        match self {
+            Way::ToDevice { data } | Way::ToHost { data } => data,
+            Way::Written { .. } | Way::Arriving { .. } | Way::Read { .. } => Bytes(0),
         }
     }
 }
@@ -45,6 +63,8 @@ impl Way {
 /// The action that follows the last step of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
+    /// The command is in the device.
+    Admitted(CommandId),
     /// The program that was pulled for this die may take the die and its channel.
     Staged(DieId),
     /// The units that this die's collection gathered are encoded.
@@ -56,6 +76,13 @@ pub enum Then {
         /// The recovery of the read, if it repeats another one or cannot be corrected.
         recovery: Option<u32>,
     },
+    /// The data of a part of a read is with the host.
+    Delivered {
+        /// The command.
+        command: CommandId,
+        /// The account of the part.
+        account: AccountId,
+    },
 }
 
 /// A command or data on its way through a route.
@@ -63,12 +90,12 @@ pub enum Then {
 pub struct Transaction {
     /// The way.
     pub way: Way,
-    /// Number of the current step in the route.
-    pub step: u8,
+    /// Position of the current step in the routes.
+    pub step: u32,
     /// The action after the last step.
     pub then: Then,
-    /// Slot of the operation to whose account the steps are charged; `None` if they delay no operation.
-    pub account: Option<u32>,
+    /// The account to which the steps are charged; `None` if they delay neither an operation nor a command.
+    pub account: Option<AccountId>,
 }
 
 impl Default for Transaction {

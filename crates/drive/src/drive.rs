@@ -55,9 +55,10 @@ impl Drive {
     pub fn with_stages(description: &Description, ftl: Ftl, controller: &ControllerConfig, seed: u64) -> Drive {
         let geometry = description.geometry();
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
-        let host = Host::new(&description.host, &description.buffer);
+        let interface = description.host.interface.build(());
+        let host = Host::new(&*interface, &description.buffer);
         out.signals.buffer_capacity_pages = host.buffer().capacity();
-        let controller = Controller::new(controller);
+        let controller = Controller::new(controller, interface.link());
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
         if controller.shares_decoders() {
             flash.announce_transfers();
@@ -105,13 +106,13 @@ impl Drive {
 
     /// Returns the flash translation layer of a drive at rest for modification, to bring it to a starting state.
     pub fn ftl_mut(&mut self) -> &mut Ftl {
-        assert!(self.flash_is_at_rest(), "the state of a drive is changed from outside only while it is at rest");
+        assert!(self.nothing_is_under_way(), "the state of a drive is changed from outside only while it is at rest");
         &mut self.ftl
     }
 
-    /// Returns true if no flash operation is waiting or running.
-    fn flash_is_at_rest(&self) -> bool {
-        self.out.operations.in_use() == 0
+    /// Returns true if no flash operation waits or runs, and no command or data is on its way through the controller.
+    fn nothing_is_under_way(&self) -> bool {
+        self.out.operations.in_use() == 0 && self.controller.is_at_rest()
     }
 
     /// Returns the journal: records of internal events, if enabled. The observer that enabled it drains it.

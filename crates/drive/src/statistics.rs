@@ -223,25 +223,12 @@ impl Statistics {
         self.busy_at_start.exclude(off);
     }
 
-    /// Counts a command that completes at `now`, if it is to be counted. `ledger` covers the time since the command was
-    /// in the device; the time before is added.
+    /// Counts a command that completes at `now`, if it is to be counted. `causes` covers its whole latency.
     #[inline]
-    pub(crate) fn record_command(&mut self, command: &Command, now: SimTime, ledger: &Ledger) {
+    pub(crate) fn record(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         if !command.is_recorded() {
             return;
         }
-        if command.was_delayed() {
-            let mut whole = *ledger;
-            command.charge_arrival(&mut whole);
-            self.record(command, now, &whole);
-        } else {
-            self.record(command, now, ledger);
-        }
-    }
-
-    /// Counts a command that completes at `now`.
-    #[inline]
-    fn record(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         let HostCommand { op: kind, length, .. } = *command.command();
         let (op, latency) = (kind as usize, command.latency(now));
         self.sums[op].record(latency, causes);

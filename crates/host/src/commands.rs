@@ -1,16 +1,14 @@
-//! The table of commands: their ranges, their outstanding parts, and the times before they were in the device.
+//! The table of commands: their ranges, their outstanding parts, and their accounts.
 
-use kit::{Cause, CommandId, Completion, HostCommand, HostUnit, Ledger, Lpn, Nanos, SimTime, Slab, UNIT_BYTES};
+use kit::{CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SimTime, Slab, UNIT_BYTES};
 
 /// A command between its submission and its completion.
 #[derive(Clone, Debug)]
 pub struct Command {
     command: HostCommand,
     submitted: SimTime,
-    /// Time spent waiting for a queue slot.
-    queued: Nanos,
-    /// Time spent crossing the link to the device.
-    linked: Nanos,
+    /// Account of the time before the command was in the device; `None` if no time is spent there.
+    account: Option<u32>,
     /// Parts that are not yet done.
     remaining: u32,
     recorded: bool,
@@ -24,8 +22,7 @@ const _: () = assert!(size_of::<Command>() <= 64);
 impl Default for Command {
     fn default() -> Self {
         let command = HostCommand::flush(0);
-        let (queued, linked) = (Nanos::ZERO, Nanos::ZERO);
-        Command { command, submitted: SimTime::ZERO, queued, linked, remaining: 0, recorded: false, failed: false }
+        Command { command, submitted: SimTime::ZERO, account: None, remaining: 0, recorded: false, failed: false }
     }
 }
 
@@ -56,16 +53,10 @@ impl Command {
         now.since(self.submitted)
     }
 
-    /// Returns true if the command spent time before it was in the device.
+    /// Returns the slot of the account of the time before the command was in the device, if it has one.
     #[inline]
-    pub fn was_delayed(&self) -> bool {
-        (self.queued.0 | self.linked.0) != 0
-    }
-
-    /// Charges the time before the command was in the device.
-    pub fn charge_arrival(&self, ledger: &mut Ledger) {
-        ledger.charge(Cause::HostQueue, self.queued);
-        ledger.charge(Cause::Link, self.linked);
+    pub fn account(&self) -> Option<u32> {
+        self.account
     }
 }
 
@@ -95,24 +86,16 @@ impl Commands {
         state.command.offset = offset;
         state.command.length = length;
         state.submitted = at;
-        state.queued = Nanos::ZERO;
-        state.linked = Nanos::ZERO;
+        state.account = None;
         state.recorded = recorded;
         state.failed = false;
         CommandId(slot)
     }
 
-    /// Records that a command got its queue slot at `now`.
+    /// Gives a command an account.
     #[inline]
-    pub fn dequeued(&mut self, command: CommandId, now: SimTime) {
-        let state = &mut self.0[command.0];
-        state.queued = now.since(state.submitted);
-    }
-
-    /// Records the time that a command takes to cross the link.
-    #[inline]
-    pub fn crosses_link(&mut self, command: CommandId, time: Nanos) {
-        self.0[command.0].linked = time;
+    pub fn set_account(&mut self, command: CommandId, account: u32) {
+        self.0[command.0].account = Some(account);
     }
 
     /// Sets the number of parts after which a command is done.
@@ -236,25 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_done_with_its_last_part_and_charges_the_time_before_it_was_in_the_device() {
+    fn a_command_is_done_with_its_last_part() {
         let mut commands = Commands::default();
         let command = HostCommand { queue: 3, stream: 5, ..HostCommand::new(Op::Read, 7, Bytes(0), Bytes(8192)) };
         let id = commands.submit(command, SimTime(100), true);
-        assert!(!commands[id].was_delayed());
-        commands.dequeued(id, SimTime(130));
-        commands.crosses_link(id, Nanos(5));
+        assert_eq!(commands[id].account(), None);
+        commands.set_account(id, 4);
         commands.expect_parts(id, 2);
         assert!(!commands.part_done(id) && commands.part_done(id));
-        let mut ledger = Ledger::default();
-        commands[id].charge_arrival(&mut ledger);
-        assert!(commands[id].was_delayed() && commands[id].is_recorded());
-        assert_eq!((ledger.get(Cause::HostQueue), ledger.get(Cause::Link)), (Nanos(30), Nanos(5)));
+        assert!(commands[id].account() == Some(4) && commands[id].is_recorded());
         let completion = commands[id].completion(SimTime(250));
         assert_eq!((completion.tag, completion.queue, completion.stream), (7, 3, 5));
         assert_eq!((completion.flags.bits(), completion.latency()), (0, Nanos(150)));
         // A slot that is used again keeps nothing of the command before.
         commands.release(id);
         let again = commands.submit(command, SimTime(300), false);
-        assert!(again == id && !commands[again].was_delayed() && !commands[again].is_recorded());
+        assert!(again == id && commands[again].account().is_none() && !commands[again].is_recorded());
     }
 }

@@ -1,7 +1,8 @@
 //! The host stage: commands from their submission to their completion.
 //!
-//! [`Host`] holds the table of commands, the device queue, the host link (a family) and the write buffer without its
-//! contents, which wait in the FTL's write queue.
+//! [`Host`] holds the table of commands, the device queue and the write buffer without its contents, which wait in the
+//! FTL's write queue. The host interface is a family; commands and data cross its link as steps of their way through
+//! the controller.
 //!
 //! Not modelled: the protocols of SATA and NVMe, controller DRAM, on-chip interconnect and firmware time. A detailed
 //! link would be a further member of [`interface`].

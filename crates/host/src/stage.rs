@@ -1,6 +1,5 @@
 //! The host stage: the path of a command to the device and of its data and its completion back.
 
-use crate::HostConfig;
 use crate::buffer::{Buffer, BufferConfig, BufferImage, TakenUnit};
 use crate::commands::{Command, Commands, UnitRange};
 use crate::interface::HostInterface;
@@ -8,8 +7,7 @@ use crate::queue::DeviceQueue;
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Part, Signals, SimTime,
-    Slab, Tray, UNIT_BYTES,
+    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Signals, SimTime, Tray,
 };
 use std::collections::VecDeque;
 
@@ -30,32 +28,28 @@ pub enum Request {
     Nothing,
 }
 
-/// Commands between host and FTL: their table, the device queue, the link and the write buffer.
+/// Commands between host and FTL: their table, the device queue and the write buffer.
 pub struct Host {
     commands: Commands,
     /// Commands that arrive now.
     arrivals: VecDeque<CommandId>,
-    queue: DeviceQueue,
-    link: Box<dyn HostInterface>,
-    /// True if the link neither limits nor delays commands, so that it can be passed over.
-    link_is_free: bool,
-    /// Parts of reads whose data crosses the link to the host.
-    delivering: Slab<Part>,
+    /// The device queue; `None` if it is not limited.
+    queue: Option<DeviceQueue>,
+    /// True if commands have accounts, since they spend time on their way to the device.
+    keeps_accounts: bool,
     buffer: Buffer,
     completions: Vec<Completion>,
 }
 
 impl Host {
-    /// Returns the host stage of a validated description, without commands.
-    pub fn new(config: &HostConfig, buffer: &BufferConfig) -> Host {
-        let link = config.interface.build(());
+    /// Returns the host stage of a drive with this interface, without commands. The link is the controller's.
+    pub fn new(interface: &dyn HostInterface, buffer: &BufferConfig) -> Host {
+        let queue = interface.queue_depth().map(DeviceQueue::new);
         Host {
             commands: Commands::default(),
             arrivals: VecDeque::with_capacity(64),
-            queue: DeviceQueue::new(link.queue_depth()),
-            link_is_free: link.is_free(),
-            link,
-            delivering: Slab::with_capacity(1024),
+            keeps_accounts: queue.is_some() || interface.link().is_some(),
+            queue,
             buffer: Buffer::new(buffer),
             completions: Vec::with_capacity(64),
         }
@@ -85,26 +79,23 @@ impl Host {
         self.arrivals.pop_front()
     }
 
-    /// Handles the arrival of a command: it takes a queue slot, or waits for one. Returns true if the command is in the
-    /// device at once.
+    /// Handles the arrival of a command: it takes a queue slot, or waits for one. Returns true if it has one at once.
     #[inline]
     pub fn arrive(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
         out.signals.commands_in_flight += 1;
         out.signals.last_host_activity = now;
-        self.link_is_free || self.queue.try_acquire(command) && self.admit(command, now, &mut out.events)
+        if self.keeps_accounts {
+            let account = out.accounts.take();
+            out.accounts[account].open(now);
+            self.commands.set_account(command, account);
+        }
+        self.queue.as_mut().is_none_or(|queue| queue.try_acquire(command))
     }
 
-    /// Sends a command that has a queue slot over the link. Returns true if the command is in the device at once;
-    /// otherwise [`Event::Admitted`] follows.
-    pub fn admit(&mut self, command: CommandId, now: SimTime, events: &mut Events) -> bool {
-        self.commands.dequeued(command, now);
+    /// Returns the data that crosses the link with a command.
+    pub fn data_to_device(&self, command: CommandId) -> Bytes {
         let HostCommand { op, length, .. } = *self.commands[command].command();
-        let at = self.link.admit(if op == Op::Write { length } else { Bytes(0) }, now);
-        self.commands.crosses_link(command, at.since(now));
-        if at > now {
-            events.push(at, Class::Arrival, Event::Admitted(command));
-        }
-        at == now
+        if op == Op::Write { length } else { Bytes(0) }
     }
 
     /// Returns the request of a command that is in the device.
@@ -190,33 +181,16 @@ impl Host {
         signals.buffered_pages = self.buffer.used();
     }
 
-    /// Sends the data of a part that is ready, if it has any, over the link to the host. Returns true if that was the
-    /// last part of its command, and is with the host at once.
-    #[inline(always)]
-    pub fn part_ready(&mut self, command: CommandId, units: u32, ledger: &Ledger, now: SimTime, events: &mut Events) -> bool {
-        if units == 0 || self.link_is_free {
-            return self.commands.part_done(command);
-        }
-        let at = self.link.deliver(Bytes(u64::from(units) * UNIT_BYTES), now);
-        let slot = self.delivering.put(Part { command, ledger: *ledger, units, is_lost: false });
-        self.delivering[slot].ledger.charge(Cause::Link, at.since(now));
-        events.push(at, Class::Done, Event::Delivered(slot));
-        false
+    /// Counts a part of a command that is done, and whose data is with the host. Returns true if it was the last one.
+    #[inline]
+    pub fn part_done(&mut self, command: CommandId) -> bool {
+        self.commands.part_done(command)
     }
 
     /// Records that some of the data that a command reads is lost: it completes with a media error. Returns true if
     /// that is to be counted: the first time, if the command is counted in the statistics.
     pub fn media_error(&mut self, command: CommandId) -> bool {
         self.commands.fail(command) && self.commands[command].is_recorded()
-    }
-
-    /// Handles the arrival of a part's data at the host ([`Event::Delivered`]). Returns the part if it was the last one
-    /// of its command.
-    #[inline]
-    pub fn delivered(&mut self, slot: u32) -> Option<Part> {
-        let part = self.delivering[slot];
-        self.delivering.release(slot);
-        self.commands.part_done(part.command).then_some(part)
     }
 
     /// Returns a command between its submission and its completion.
@@ -232,10 +206,17 @@ impl Host {
         let HostCommand { op, tag, offset, .. } = *state.command();
         out.history.note(|| Entry::completed(now, op, offset.0, tag));
         self.completions.push(state.completion(now));
+        if let Some(account) = state.account() {
+            out.accounts.release(account);
+        }
         self.commands.release(command);
         out.signals.commands_in_flight -= 1;
         out.signals.last_host_activity = now;
-        if self.link_is_free { None } else { self.queue.release() }
+        let next = self.queue.as_mut().and_then(DeviceQueue::release);
+        if let Some(account) = next.and_then(|next| self.commands[next].account()) {
+            out.accounts[account].charge_to(Cause::HostQueue, now);
+        }
+        next
     }
 
     /// Returns the completions since they were last cleared.
@@ -282,6 +263,6 @@ impl Host {
 
     /// Returns true if commands wait at the host, because the device queue or the write buffer is full.
     pub fn is_full(&self) -> bool {
-        self.queue.has_waiting() || self.buffer.has_waiting()
+        self.queue.as_ref().is_some_and(DeviceQueue::has_waiting) || self.buffer.has_waiting()
     }
 }

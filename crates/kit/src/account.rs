@@ -16,6 +16,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// Returns an account that goes on at `now` with what has been charged so far.
+    pub fn from_ledger(ledger: Ledger, now: SimTime) -> Account {
+        Account { ledger, charged_to: now }
+    }
+
     /// Opens the account at `now`: nothing is charged yet.
     #[inline]
     pub fn open(&mut self, now: SimTime) {
@@ -53,6 +58,15 @@ impl Account {
     pub fn settle(&mut self, now: SimTime) {
         self.charged_to = now;
     }
+}
+
+/// An account in the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountId {
+    /// The account of the flash operation in this slot.
+    Operation(u32),
+    /// The account of a command or of a part of one, by its own slot.
+    Host(u32),
 }
 
 #[cfg(test)]

@@ -21,11 +21,6 @@ pub enum Event {
     ChannelFree(ChannelId),
     /// A command arrives at the device.
     Arrival(CommandId),
-    /// A command, and for a write its data, has crossed the host link.
-    Admitted(CommandId),
-    /// The data of a part of a read has crossed the host link; the number is the part's slot in the host
-    /// stage.
-    Delivered(u32),
     /// A step of a transaction in the controller is done.
     Step(TransactionId),
     /// A timer of the FTL or of the write buffer.

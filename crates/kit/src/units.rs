@@ -122,6 +122,10 @@ fn time_at(bytes: u64, per_second: u64) -> Nanos {
     if per_second == 0 {
         return Nanos::ZERO;
     }
+    // A division of 64-bit numbers takes a fraction of the time.
+    if let Some(scaled) = bytes.checked_mul(1_000_000_000) {
+        return Nanos(scaled.div_ceil(per_second));
+    }
     let ns = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(per_second));
     Nanos(u64::try_from(ns).unwrap_or(u64::MAX))
 }

@@ -4,11 +4,11 @@ use super::Drive;
 use kit::{HostCommand, Op, SimTime};
 
 impl Drive {
-    /// Brings the drive to rest: starts no new programs, collections or rewrites, and finishes the operations in
-    /// flight.
+    /// Brings the drive to rest: starts no new programs, collections or rewrites, and finishes the operations in flight
+    /// and what is on its way through the controller.
     pub fn quiesce(&mut self) {
         self.pulling = false;
-        while !self.flash_is_at_rest() || self.host.has_arrivals() {
+        while !self.nothing_is_under_way() || self.host.has_arrivals() {
             let Some(at) = self.next_event() else { break };
             self.run_instant(at);
         }
@@ -61,7 +61,7 @@ impl Drive {
         assert!(self.commands_in_flight() == 0, "the host has nothing in flight with a drive that comes to rest");
         self.quiesce();
         self.pulling = false;
-        while !self.controller.is_at_rest() || self.flash.has_armed_channel() {
+        while self.flash.has_armed_channel() {
             let Some(at) = self.next_event() else { break };
             self.run_instant(at);
         }

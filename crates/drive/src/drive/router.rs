@@ -5,7 +5,10 @@ use controller::transaction::{Then, Way};
 use flash::Dispatch;
 use host::Request;
 use kit::queue::Class;
-use kit::{CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, Owner, SimTime, Timer, TransactionId};
+use kit::{
+    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, Owner, SimTime, Timer,
+    TransactionId, UNIT_BYTES,
+};
 
 impl Drive {
     /// Handles everything that happens at one instant: completed operations, then arrivals, then the choices of idle
@@ -51,12 +54,6 @@ impl Drive {
             Event::TransferBegins(slot) => self.transfer_begins(slot),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
-            Event::Admitted(command) => self.serve(command),
-            Event::Delivered(slot) => {
-                if let Some(part) = self.host.delivered(slot) {
-                    self.complete(part.command, &part.ledger);
-                }
-            }
             Event::Timer(timer) => self.timer(timer),
         }
         self.route();
@@ -130,14 +127,15 @@ impl Drive {
         let way = Way::Written { mode, units: encode };
         if encode > 0 && self.controller.takes_time(way) {
             self.flash.stage(slot, self.now, &mut self.out);
-            self.send(way, Then::Staged(die), Some(slot));
+            self.send(way, Then::Staged(die), Some(AccountId::Operation(slot)));
         } else {
             self.flash.start(slot, self.now, &mut self.out);
         }
     }
 
-    /// Sends data on a way through the controller.
-    fn send(&mut self, way: Way, then: Then, account: Option<u32>) {
+    /// Sends a command or data on a way through the controller.
+    #[inline(always)]
+    fn send(&mut self, way: Way, then: Then, account: Option<AccountId>) {
         if let Some(then) = self.controller.send(way, then, account, self.now, &mut self.out) {
             self.follow(then);
         }
@@ -154,9 +152,14 @@ impl Drive {
     /// Does what follows the last step of a transaction.
     pub(super) fn follow(&mut self, then: Then) {
         match then {
+            Then::Admitted(command) => {
+                self.serve(command);
+                self.route();
+            }
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
             Then::Decoded { slot, recovery } => self.decoded(slot, recovery),
+            Then::Delivered { command, account } => self.delivered(command, account),
         }
     }
 
@@ -175,8 +178,8 @@ impl Drive {
                 self.route_reads();
             } else if !self.out.tray.parts.is_empty() {
                 self.route_parts();
-            } else if let Some(Encoding { die, mode, units }) = self.out.tray.encodings.pop() {
-                self.send(Way::Written { mode, units }, Then::CollectionEncoded(die), None);
+            } else if let Some(encoding) = self.out.tray.encodings.pop() {
+                self.encode(encoding);
             } else if self.host.buffer().has_left() {
                 self.host.free_buffer_space(&mut self.out.signals);
                 self.fill_buffer();
@@ -184,6 +187,12 @@ impl Drive {
                 return;
             }
         }
+    }
+
+    // Out of line: most controllers encode while data is transferred.
+    #[inline(never)]
+    fn encode(&mut self, Encoding { die, mode, units }: Encoding) {
+        self.send(Way::Written { mode, units }, Then::CollectionEncoded(die), None);
     }
 
     #[inline]
@@ -206,16 +215,36 @@ impl Drive {
     pub(super) fn operation_done(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
-        self.out.operations.release(slot);
-        let ledger = self.out.operations.account(slot).ledger();
         if let Owner::Command(command) = operation.owner {
-            if self.host.part_ready(command, operation.units, ledger, self.now, &mut self.out.events) {
-                // The ledger is used in place: copying it costs as much as adding it up.
-                self.statistics.record_command(self.host.command(command), self.now, ledger);
-                self.end(command);
+            let way = to_host(operation.units);
+            if self.controller.takes_time(way) {
+                return self.deliver(command, way, AccountId::Operation(slot));
             }
-        } else if self.host.buffer().is_present() {
+            self.out.operations.release(slot);
+            if self.host.part_done(command) {
+                self.complete_part(command, AccountId::Operation(slot));
+            }
+            return;
+        }
+        self.out.operations.release(slot);
+        if self.host.buffer().is_present() {
             self.tell_buffer(operation.owner);
+        }
+    }
+
+    /// Sends the data of a part that is ready to the host. The part keeps its account.
+    // Out of line: an ideal link takes no time.
+    #[inline(never)]
+    fn deliver(&mut self, command: CommandId, way: Way, account: AccountId) {
+        self.send(way, Then::Delivered { command, account }, Some(account));
+    }
+
+    /// Handles the arrival of a part's data at the host.
+    #[inline(always)]
+    fn delivered(&mut self, command: CommandId, account: AccountId) {
+        self.out.close(account);
+        if self.host.part_done(command) {
+            self.complete_part(command, account);
         }
     }
 
@@ -237,7 +266,11 @@ impl Drive {
             if part.is_lost {
                 self.media_error(part.command);
             }
-            if self.host.part_ready(part.command, part.units, &part.ledger, self.now, &mut self.out.events) {
+            let way = to_host(part.units);
+            if part.units > 0 && self.controller.takes_time(way) {
+                let account = self.out.accounts.put(Account::from_ledger(part.ledger, self.now));
+                self.deliver(part.command, way, AccountId::Host(account));
+            } else if self.host.part_done(part.command) {
                 self.complete(part.command, &part.ledger);
             }
         }
@@ -248,9 +281,26 @@ impl Drive {
     #[inline]
     fn arrive(&mut self, command: CommandId) {
         if self.host.arrive(command, self.now, &mut self.out) {
-            self.serve(command);
-            self.route();
+            self.admit(command);
         }
+    }
+
+    /// Sends a command that has a queue slot to the device.
+    #[inline]
+    fn admit(&mut self, command: CommandId) {
+        if self.controller.takes_time(Way::ToDevice { data: Bytes(0) }) {
+            return self.send_to_device(command);
+        }
+        self.serve(command);
+        self.route();
+    }
+
+    // Out of line: an ideal link takes no time.
+    #[inline(never)]
+    fn send_to_device(&mut self, command: CommandId) {
+        let way = Way::ToDevice { data: self.host.data_to_device(command) };
+        let account = self.host.command(command).account().map(AccountId::Host);
+        self.send(way, Then::Admitted(command), account);
     }
 
     /// Passes a command that is in the device to the FTL, or to the write buffer.
@@ -289,9 +339,28 @@ impl Drive {
         }
     }
 
+    /// Completes a command whose last part has this account.
+    // The ledger is used in place: copying it costs as much as adding it up.
+    #[inline(always)]
+    fn complete_part(&mut self, command: CommandId, account: AccountId) {
+        let state = self.host.command(command);
+        if let Some(arrival) = state.account() {
+            self.out.add_account(arrival, account);
+        }
+        self.statistics.record(state, self.now, self.out.account(account).ledger());
+        self.end(command);
+    }
+
     /// Completes a command; `ledger` covers the time since it was in the device.
     fn complete(&mut self, command: CommandId, ledger: &Ledger) {
-        self.statistics.record_command(self.host.command(command), self.now, ledger);
+        let state = self.host.command(command);
+        if let Some(arrival) = state.account() {
+            let mut whole = *ledger;
+            whole.add(self.out.accounts[arrival].ledger());
+            self.statistics.record(state, self.now, &whole);
+        } else {
+            self.statistics.record(state, self.now, ledger);
+        }
         self.end(command);
     }
 
@@ -302,17 +371,13 @@ impl Drive {
             self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
         if let Some(next) = self.host.complete(command, self.now, &mut self.out) {
-            self.admit(next);
+            self.send_to_device(next);
         }
     }
+}
 
-    /// Lets a command that waited for a queue slot into the device.
-    // Out of line: an ideal link has no queue.
-    #[inline(never)]
-    fn admit(&mut self, command: CommandId) {
-        if self.host.admit(command, self.now, &mut self.out.events) {
-            self.serve(command);
-            self.route();
-        }
-    }
+/// Returns the way of a part's data to the host.
+#[inline]
+fn to_host(units: u32) -> Way {
+    Way::ToHost { data: Bytes(u64::from(units) * UNIT_BYTES) }
 }

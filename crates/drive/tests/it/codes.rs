@@ -223,6 +223,23 @@ fn a_drive_at_rest_has_nothing_in_its_encoders() {
     assert!((100 * MS..450 * MS).contains(&away), "at rest after {away} ns");
 }
 
+/// Data on its way to the host is waited for: from the flash, and of a unit that was never written, which needs none.
+#[test]
+fn a_drive_that_is_quiesced_has_nothing_on_its_link() {
+    let slow = "host.interface={ kind='plain', queue_depth=32, command_time='500ns', bandwidth='40KB/s' }";
+    for unit in [0, 9] {
+        let mut rig = Rig::new(&with(ONE_DIE, &[slow]));
+        rig.one(Op::Write, 0, 1);
+        let start = rig.drive.now();
+        rig.submit(Op::Read, unit, 1, start);
+        rig.run_until(SimTime(start.0 + 10 * MS));
+        assert_eq!(rig.drive.commands_in_flight(), 1, "unit {unit}: its data needs 102.4 ms on the link");
+        rig.drive.quiesce();
+        assert_eq!(rig.drive.commands_in_flight(), 0, "unit {unit}");
+        assert!(rig.drive.now().since(start).0 > 102_400_000, "unit {unit}");
+    }
+}
+
 /// Collection moves data of both codes. The first move of each unit passes the encoder, later moves do not.
 #[test]
 fn what_has_the_code_is_not_encoded_again() {

@@ -1,7 +1,7 @@
 //! An ideal interface.
 
 use super::HostInterface;
-use kit::{Bytes, SimTime};
+use kit::Link;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,19 +19,11 @@ pub fn build(_: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl HostInterface for Ideal {
-    fn is_free(&self) -> bool {
-        true
+    fn queue_depth(&self) -> Option<u32> {
+        None
     }
 
-    fn queue_depth(&self) -> u32 {
-        u32::MAX
-    }
-
-    fn admit(&mut self, _: Bytes, now: SimTime) -> SimTime {
-        now
-    }
-
-    fn deliver(&mut self, _: Bytes, now: SimTime) -> SimTime {
-        now
+    fn link(&self) -> Option<Box<dyn Link>> {
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! An interface with a command queue, a time per command and a bandwidth.
 
 use super::HostInterface;
-use kit::{Bytes, Nanos, Rate, SimTime};
+use kit::{Bytes, Link, Nanos, Rate, SimTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,26 +28,28 @@ impl Default for Params {
     }
 }
 
-struct Plain {
+/// Builds the interface.
+pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
+    Box::new(params.clone())
+}
+
+impl HostInterface for Params {
+    fn queue_depth(&self) -> Option<u32> {
+        Some(self.queue_depth)
+    }
+
+    fn link(&self) -> Option<Box<dyn Link>> {
+        Some(Box::new(PlainLink { params: self.clone(), inbound_free: SimTime::ZERO, outbound_free: SimTime::ZERO }))
+    }
+}
+
+struct PlainLink {
     params: Params,
     inbound_free: SimTime,
     outbound_free: SimTime,
 }
 
-/// Builds the interface.
-pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
-    Box::new(Plain { params: params.clone(), inbound_free: SimTime::ZERO, outbound_free: SimTime::ZERO })
-}
-
-impl HostInterface for Plain {
-    fn is_free(&self) -> bool {
-        false
-    }
-
-    fn queue_depth(&self) -> u32 {
-        self.params.queue_depth
-    }
-
+impl Link for PlainLink {
     fn admit(&mut self, data: Bytes, now: SimTime) -> SimTime {
         self.inbound_free = now.max(self.inbound_free) + self.params.command_time + self.params.bandwidth.time_for(data);
         if !self.params.full_duplex {
@@ -74,8 +76,9 @@ mod tests {
     const COMMAND: u64 = 2;
 
     /// Returns a link that transfers a byte in a nanosecond.
-    fn link(full_duplex: bool) -> Box<dyn HostInterface> {
-        build(&Params { queue_depth: 3, command_time: Nanos(COMMAND), bandwidth: Rate(1_000_000_000), full_duplex }, ())
+    fn link(full_duplex: bool) -> Box<dyn Link> {
+        let params = Params { queue_depth: 3, command_time: Nanos(COMMAND), bandwidth: Rate(1_000_000_000), full_duplex };
+        params.link().expect("a plain interface has a link")
     }
 
     /// Returns the instants of arrival of a sequence, by a model that moves on nanosecond by nanosecond: a wire for
@@ -125,8 +128,9 @@ mod tests {
 
     #[test]
     fn without_a_bandwidth_only_commands_take_time() {
-        let mut link = build(&Params { queue_depth: 3, bandwidth: Rate(0), ..Params::default() }, ());
-        assert_eq!((link.is_free(), link.queue_depth()), (false, 3));
+        let params = Params { queue_depth: 3, bandwidth: Rate(0), ..Params::default() };
+        assert_eq!(params.queue_depth(), Some(3));
+        let mut link = params.link().expect("a plain interface has a link");
         assert_eq!(link.deliver(Bytes(1 << 30), SimTime(7)), SimTime(7));
         assert_eq!(link.admit(Bytes(1 << 30), SimTime(7)), SimTime(507));
     }
