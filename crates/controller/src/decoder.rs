@@ -78,7 +78,7 @@ impl Decoders {
 
     /// Accepts a codeword whose data arrives from one instant to another on a channel. Codewords of a group are
     /// accepted in the order in which they begin to arrive.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, channel: u32, arrives: (SimTime, SimTime), limit: u8, codeword: &Codeword) -> Decoded {
         let times = self.times.get(limit, codeword);
         let group = if self.sharing == Sharing::Channel { channel as usize } else { 0 };

@@ -12,9 +12,9 @@
 
 use cell::ErrorTable;
 use ecc::Quantiles;
-use ecc::quantile::{failure_quantile, normal_quantile};
+use ecc::quantile::{NormalTable, failure_quantile};
 use kit::rng::split_mix;
-use kit::{ModeId, Nanos, Ppn, Stored, effective_wear_class};
+use kit::{BlockId, ModeId, Nanos, Ppn, Stored, effective_wear_class};
 use std::sync::Arc;
 
 /// Number of wear classes by which reads are counted: sixteenths of the rated endurance.
@@ -126,10 +126,12 @@ pub struct Codeword {
 }
 
 /// Logarithms of the error rates of the data in a block, and the condition for which they hold.
+// Half a cache line: every read loads what is known of a block.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 struct Known {
-    /// Rounded age, with an hour added; zero if nothing is known.
-    age: u64,
+    /// Rounded age ([`RoundedAge::code`]); zero if nothing is known.
+    age: u32,
     /// Rounded number of reads.
     reads: u32,
     erase_count: u32,
@@ -142,9 +144,12 @@ struct Known {
     ln_rates: [f32; 4],
 }
 
+const _: () = assert!(size_of::<Known>() == 32);
+
 /// The errors of a drive's stored data.
 pub struct Errors {
     config: ErrorConfig,
+    normal: &'static NormalTable,
     /// Share of the stored quantile, so that the sum with the noise has a variance of one.
     own: f64,
     /// Factor on the sum of four uniform values that disturbs a quantile.
@@ -158,11 +163,31 @@ pub struct Errors {
 /// Nanoseconds of an hour, which is added to ages before they are rounded.
 const HOUR_NS: u64 = 3_600_000_000_000;
 
-/// Rounds an age down to eleven significant bits, with an hour added.
-#[inline]
-fn rounded_age(age: Nanos) -> u64 {
-    let age = age.0.saturating_add(HOUR_NS);
-    age & (u64::MAX << (53 - age.leading_zeros()))
+/// An age with an hour added, rounded down to eleven significant bits.
+#[derive(Clone, Copy)]
+struct RoundedAge {
+    bits: u32,
+    shift: u32,
+}
+
+impl RoundedAge {
+    #[inline]
+    fn of(age: Nanos) -> RoundedAge {
+        let age = age.0.saturating_add(HOUR_NS);
+        let shift = 53 - age.leading_zeros();
+        RoundedAge { bits: (age >> shift) as u32, shift }
+    }
+
+    /// Returns a number that tells the age from others, and is not zero.
+    #[inline]
+    fn code(self) -> u32 {
+        self.bits | self.shift << 16
+    }
+
+    /// Returns the age, without the hour.
+    fn age(self) -> Nanos {
+        Nanos((u64::from(self.bits) << self.shift).saturating_sub(HOUR_NS))
+    }
 }
 
 /// Rounds a number of reads to the nearest multiple of 16, and to five significant bits.
@@ -178,6 +203,7 @@ impl Errors {
         let own = libm::sqrt((1.0 - config.read_noise * config.read_noise).max(0.0));
         Errors {
             own,
+            normal: NormalTable::get(),
             // The sum of four uniform values has a variance of a third.
             noise: config.read_noise * libm::sqrt(3.0),
             rows: (0..=LAST).map(|_| None).collect(),
@@ -191,13 +217,25 @@ impl Errors {
         self.config.codewords_per_unit
     }
 
+    /// Returns true if the error rate depends on the row of pages in the block.
+    #[inline]
+    pub fn differ_by_row(&self) -> bool {
+        !self.config.rows.is_empty()
+    }
+
+    /// Prefetches what is known of a block.
+    #[inline]
+    pub fn look_ahead(&self, block: BlockId) -> u32 {
+        self.known[block.index()].age
+    }
+
     /// Returns the logarithm of the error rate of data in a page of this type and row of pages, and the wear
     /// class of the block.
-    #[inline]
+    #[inline(always)]
     pub fn ln_rate(&mut self, stored: &Stored, page_type: u32, row: u32) -> (f64, u8) {
-        let (age, reads) = (rounded_age(stored.age), rounded_reads(stored.reads));
+        let (age, reads) = (RoundedAge::of(stored.age), rounded_reads(stored.reads));
         let (page, known) = (page_type as usize % 4, &self.known[stored.block.index()]);
-        let holds = known.age == age
+        let holds = known.age == age.code()
             && known.reads == reads
             && known.erase_count == stored.erase_count
             && known.mode == stored.mode
@@ -211,8 +249,9 @@ impl Errors {
     }
 
     #[inline(never)]
-    fn learn(&mut self, stored: &Stored, age: u64, reads: u32, page_type: u32) {
-        let rounded = Stored { age: Nanos(age.saturating_sub(HOUR_NS)), reads, ..*stored };
+    fn learn(&mut self, stored: &Stored, rounded: RoundedAge, reads: u32, page_type: u32) {
+        let age = rounded.code();
+        let rounded = Stored { age: rounded.age(), reads, ..*stored };
         let rate = self.config.rates[stored.mode.index()].ln_rate(&rounded, page_type as usize);
         let spread = self.config.blocks.get(stored.block.index()).copied().unwrap_or(0.0);
         let known = &mut self.known[stored.block.index()];
@@ -256,18 +295,18 @@ impl Errors {
     }
 
     /// Reads the stored codeword of a unit that is a single one, if the step of the error rate has been prepared.
-    #[inline]
+    #[inline(always)]
     pub fn read_if_prepared(&self, place: Ppn, draw: &Draw) -> Option<Codeword> {
         self.rows[draw.level.step as usize].as_ref().map(|row| self.read_at(row, place, 0, draw))
     }
 
-    #[inline]
+    #[inline(always)]
     fn read_at(&self, row: &Row, place: Ppn, codeword: u32, draw: &Draw) -> Codeword {
         let &Draw { erase_count, level, nonce } = draw;
         // The place names the block, too.
         let place = (u64::from(place.0) << 16 | u64::from(codeword)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let mut state = self.config.seed ^ u64::from(erase_count).wrapping_mul(0xa076_1d64_78bd_642f) ^ place;
-        let mut z = self.own * normal_quantile(unit_of(split_mix(&mut state)));
+        let mut z = self.own * self.normal.quantile(unit_of(split_mix(&mut state)));
         if self.config.read_noise > 0.0 {
             state ^= nonce.wrapping_mul(0xe703_7ed1_a0b4_28db);
             let bits = split_mix(&mut state);

@@ -17,7 +17,7 @@ pub use ecc::EccConfig;
 use ecc::ReadLevels;
 use encoder::Encoders;
 use kit::queue::Class;
-use kit::{AccountId, Cause, Event, Link, ModeId, Operation, Outbox, Rate, SimTime, Slab, Stored, TransactionId};
+use kit::{AccountId, BlockId, Cause, Event, Link, ModeId, Operation, Outbox, Rate, SimTime, Slab, Stored, TransactionId};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use route::{Routes, Step};
 use transaction::{Then, Transaction, Way};
@@ -160,6 +160,13 @@ impl Controller {
         self.chooses_levels
     }
 
+    /// Prefetches what is known of a block whose data is about to be read. The value only keeps the load from being
+    /// optimised away.
+    #[inline]
+    pub fn look_ahead(&self, block: BlockId) -> u32 {
+        self.reads.as_ref().map_or(0, |reads| reads.look_ahead(block))
+    }
+
     /// Returns the read mode of the first attempt at the data of an operation, where it is chosen here.
     pub fn first_mode(&mut self, operation: &Operation, stored: &Stored) -> ModeId {
         self.reads.as_mut().map_or(operation.mode, |reads| reads.first_mode(operation, stored))
@@ -179,6 +186,7 @@ impl Controller {
 
     /// Decodes the data of a read that the flash has delivered. Returns what follows if that takes no time; otherwise
     /// [`Event::Step`] follows.
+    #[inline(always)]
     pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let decoding = reads.sensed(read, out);
@@ -186,7 +194,7 @@ impl Controller {
     }
 
     /// Sends the data of a read that the decoders have accepted on its way.
-    #[inline]
+    #[inline(always)]
     fn decode(&mut self, slot: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let Decoding { until, alone, recovery } = decoding;
         let (way, then, account) = (Way::Read { until }, Then::Decoded { slot, recovery }, AccountId::Operation(slot));
@@ -194,7 +202,10 @@ impl Controller {
             return self.send(way, then, Some(account), now, out);
         }
         // The wait for a decoder; the step, whose end is known, charges the decoding.
-        out.operations.account_mut(slot).charge_to(Cause::EccWait, SimTime(until.0 - alone.0));
+        let begins = SimTime(until.0 - alone.0);
+        if begins > now {
+            out.operations.account_mut(slot).charge_to(Cause::EccWait, begins);
+        }
         let step = self.routes.start(way).expect("decoding takes time");
         let id = self.begin(way, step, then, Some(account));
         out.events.push(until, Class::Done, Event::Step(id));

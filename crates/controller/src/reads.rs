@@ -10,7 +10,9 @@ use crate::ecc::ReadLevels;
 pub use crate::errors::WEAR_CLASSES;
 use crate::errors::{Codeword, Draw, ErrorConfig, Errors, Level};
 use ecc::Attempt;
-use kit::{Cause, DieId, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored};
+use kit::{
+    BlockId, Cause, DieId, Geometry, Ledger, ModeId, Nanos, Operation, OperationKind, Outbox, Owner, Ppn, SimTime, Slab, Stored,
+};
 
 /// Description of the reads of a drive whose data has errors.
 #[derive(Clone, Debug)]
@@ -304,24 +306,30 @@ impl Reads {
         *enough.unwrap_or_else(|| ladder.last().expect("a flash has a read mode"))
     }
 
+    /// Prefetches what is known of a block.
+    #[inline]
+    pub fn look_ahead(&self, block: BlockId) -> u32 {
+        self.errors.look_ahead(block)
+    }
+
     /// Returns the logarithm of the error rate of the data of an operation at the first attempt, and the wear class of
     /// its block.
-    #[inline]
+    #[inline(always)]
     fn ln_rate(&mut self, operation: &Operation, stored: &Stored) -> (f64, u8) {
         let geometry = &self.config.geometry;
-        let row = geometry.row_of(geometry.split(operation.first).1);
+        let row = if self.errors.differ_by_row() { geometry.row_of(geometry.split(operation.first).1) } else { 0 };
         self.errors.ln_rate(stored, operation.page_type, row)
     }
 
     /// Passes the codewords of a read that the flash has delivered through the decoders of its channel.
-    #[inline]
+    #[inline(always)]
     pub fn sensed(&mut self, read: &SensedRead<'_>, out: &Outbox) -> Decoding {
         let single = if self.has_single_codewords { self.sensed_single(read, &out.operations[read.slot]) } else { None };
         single.unwrap_or_else(|| self.sensed_any(read, out))
     }
 
     /// Like [`Reads::sensed`], for the most frequent read: the first attempt at a single codeword, which succeeds.
-    #[inline]
+    #[inline(always)]
     fn sensed_single(&mut self, read: &SensedRead<'_>, operation: &Operation) -> Option<Decoding> {
         if operation.units != 1 || matches!(operation.owner, Owner::Retry(_)) {
             return None;
@@ -344,6 +352,7 @@ impl Reads {
         Some(decoding)
     }
 
+    #[inline(never)]
     fn sensed_any(&mut self, read: &SensedRead<'_>, out: &Outbox) -> Decoding {
         let (operation, now) = (&out.operations[read.slot], read.ends);
         let (attempted, limit, recovery) = self.evaluate(read, operation);

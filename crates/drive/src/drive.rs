@@ -169,6 +169,18 @@ impl Drive {
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
         self.ftl.hint(units, writes);
+        if !writes && self.controller.corrects_reads() {
+            self.hint_reads(units);
+        }
+    }
+
+    #[inline(never)]
+    fn hint_reads(&mut self, units: &[Lpn]) {
+        let loaded = self
+            .ftl
+            .blocks_of(units)
+            .fold(0, |loaded, block| loaded ^ self.ftl.look_ahead_stored(block) ^ self.controller.look_ahead(block));
+        self.ftl.prefetched(loaded);
     }
 
     /// Submits a command that arrives at instant `at`, which must not be in the past. A command that arrives now is

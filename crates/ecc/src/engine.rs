@@ -32,9 +32,13 @@ impl Default for Engine {
 impl Engine {
     /// Returns an idle pipeline of this engine. Decoders and threads are clamped to their ranges.
     pub fn pipeline(&self) -> Pipeline {
-        let threads = vec![SimTime::ZERO; self.threads.clamp(1, 16) as usize];
-        let unit = Unit { stages: [SimTime::ZERO; STAGES], threads };
-        Pipeline { units: vec![unit; self.decoders.clamp(1, 1024) as usize], held: Nanos::ZERO }
+        let (decoders, threads) = (self.decoders.clamp(1, 1024) as usize, self.threads.clamp(1, 16) as usize);
+        Pipeline {
+            stages: vec![[SimTime::ZERO; STAGES]; decoders],
+            threads: vec![SimTime::ZERO; decoders * threads],
+            threads_each: threads,
+            held: Nanos::ZERO,
+        }
     }
 
     /// Returns the time from the arrival of a page's first bit to the end of its last codeword, in an otherwise idle
@@ -79,77 +83,88 @@ impl Engine {
 /// the order of admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
-    units: Vec<Unit>,
+    /// Instant at which each stage of each decoder becomes free. Not kept with one thread: it is free when all stages
+    /// are.
+    stages: Vec<[SimTime; STAGES]>,
+    /// Instant at which each thread becomes free, decoder by decoder.
+    threads: Vec<SimTime>,
+    threads_each: usize,
     /// Time for which codewords have held the threads, those still in the decoders included.
     held: Nanos,
-}
-
-/// State of one decoder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Unit {
-    /// Instant at which each stage becomes free.
-    stages: [SimTime; STAGES],
-    /// Instant at which each thread becomes free.
-    threads: Vec<SimTime>,
-}
-
-impl Unit {
-    /// Returns the thread that becomes free first and the earliest instant at which a codeword can enter.
-    #[inline]
-    fn entry(&self) -> (usize, SimTime) {
-        let mut first = 0;
-        for (thread, free) in self.threads.iter().enumerate().skip(1) {
-            if *free < self.threads[first] {
-                first = thread;
-            }
-        }
-        (first, self.threads[first].max(self.stages[0]))
-    }
-
-    /// Returns the instant at which all codewords in the decoder are done.
-    fn idle(&self) -> SimTime {
-        self.threads.iter().copied().max().unwrap_or(SimTime::ZERO)
-    }
 }
 
 impl Pipeline {
     /// Admits a codeword whose bits arrive from `start` to `end`, and returns the instant at which it is done. It goes
     /// to the decoder that can take it first; among equals, to the one that becomes idle first. Its first stage ends no
     /// earlier than its last bit arrives. If no decoder can take it at `start`, it waits in a buffer.
+    #[inline]
     pub fn admit(&mut self, start: SimTime, end: SimTime, times: &StageTimes) -> SimTime {
+        if self.threads_each > 1 {
+            return self.admit_to_stages(start, end, times);
+        }
+        let mut at = 0;
+        for (index, free) in self.threads.iter().enumerate().skip(1) {
+            if *free < self.threads[at] {
+                at = index;
+            }
+        }
+        let entry = self.threads[at].max(start);
+        let now = times[1..].iter().fold((entry + times[0]).max(end), |now, &time| now + time);
+        self.threads[at] = now;
+        self.held += now.since(entry);
+        now
+    }
+
+    fn admit_to_stages(&mut self, start: SimTime, end: SimTime, times: &StageTimes) -> SimTime {
         let (mut at, mut thread, mut free) = (0, 0, SimTime::FOREVER);
-        for (index, unit) in self.units.iter().enumerate() {
-            let (first, entry) = unit.entry();
+        for index in 0..self.stages.len() {
+            let (first, entry) = self.entry(index);
             let entry = entry.max(start);
-            if index == 0 || entry < free || entry == free && unit.idle() < self.units[at].idle() {
+            if index == 0 || entry < free || entry == free && self.idle(index) < self.idle(at) {
                 (at, thread, free) = (index, first, entry);
             }
         }
-        let unit = &mut self.units[at];
         let entry = free.max(start);
         let mut now = (entry + times[0]).max(end);
-        unit.stages[0] = now;
-        for (free, &time) in unit.stages.iter_mut().zip(times).skip(1) {
+        let stages = &mut self.stages[at];
+        stages[0] = now;
+        for (free, &time) in stages.iter_mut().zip(times).skip(1) {
             // A stage that the codeword skips need not be free.
             if time > Nanos::ZERO {
                 now = now.max(*free) + time;
                 *free = now;
             }
         }
-        unit.threads[thread] = now;
+        self.threads[thread] = now;
         self.held += now.since(entry);
         now
     }
 
+    /// Returns the thread of a decoder that becomes free first and the earliest instant at which a codeword can enter.
+    fn entry(&self, decoder: usize) -> (usize, SimTime) {
+        let mut first = decoder * self.threads_each;
+        for thread in first + 1..(decoder + 1) * self.threads_each {
+            if self.threads[thread] < self.threads[first] {
+                first = thread;
+            }
+        }
+        (first, self.threads[first].max(self.stages[decoder][0]))
+    }
+
+    /// Returns the instant at which all codewords in a decoder are done.
+    fn idle(&self, decoder: usize) -> SimTime {
+        let first = decoder * self.threads_each;
+        self.threads[first..first + self.threads_each].iter().copied().max().unwrap_or(SimTime::ZERO)
+    }
+
     /// Returns the number of threads of all decoders.
     pub fn threads(&self) -> usize {
-        self.units.iter().map(|unit| unit.threads.len()).sum()
+        self.threads.len()
     }
 
     /// Returns the time for which the threads have been held by codewords until `now`, all threads together.
     pub fn held(&self, now: SimTime) -> Nanos {
-        let remaining = |free: &SimTime| free.0.saturating_sub(now.0);
-        let remains: u64 = self.units.iter().flat_map(|unit| &unit.threads).map(remaining).sum();
+        let remains: u64 = self.threads.iter().map(|free| free.0.saturating_sub(now.0)).sum();
         Nanos(self.held.0.saturating_sub(remains))
     }
 }

@@ -5,6 +5,7 @@
 //! of each read can be added without changing the distribution.
 
 use crate::binomial::{ln_probability, ln_tail_between};
+use std::sync::OnceLock;
 
 /// Returns the value below which a standard normal variable lies with probability `p`, within 1e-15 of the exact value
 /// for 1e-300 to 1 - 1e-16 (Wichura 1988, algorithm AS 241, routine PPND16 \[recalled; the test compares it with the
@@ -109,6 +110,56 @@ const FAR: Coefficients = (
         2.044_263_103_389_939_8e-15,
     ],
 );
+
+/// Normal values by probability, interpolated: within 1e-7 of [`normal_quantile`], in a fraction of its time.
+pub struct NormalTable {
+    /// Coefficients of a cubic polynomial in the position within the cell, lowest power first, for each cell of the
+    /// probability of the smaller tail. A factor of two is divided into [`CELLS_PER_OCTAVE`] equal cells.
+    cells: Vec<[f64; 4]>,
+}
+
+/// Base-2 logarithm of the number of cells for a factor of two.
+const OCTAVE_BITS: u32 = 5;
+const CELLS_PER_OCTAVE: u32 = 1 << OCTAVE_BITS;
+/// Bits of a number of type `f64` below those that tell the cell.
+const POSITION_BITS: u32 = 52 - OCTAVE_BITS;
+/// The lowest probability of the table, 2^-54, as the leading bits of its representation.
+const LEAST: u64 = (1023 - 54) << OCTAVE_BITS;
+/// Number of factors of two from there to one half.
+const OCTAVES: u32 = 53;
+
+impl NormalTable {
+    /// Returns the table of the process.
+    pub fn get() -> &'static NormalTable {
+        static TABLE: OnceLock<NormalTable> = OnceLock::new();
+        TABLE.get_or_init(NormalTable::new)
+    }
+
+    fn new() -> NormalTable {
+        let probability = |cell: u64| f64::from_bits((LEAST + cell) << POSITION_BITS);
+        let cell = |cell: u64| {
+            let (from, to) = (probability(cell), probability(cell + 1));
+            let (here, there) = (normal_quantile(from), normal_quantile(to));
+            // The derivative is the reciprocal of the density.
+            let slope = |z: f64| (to - from) * libm::exp(0.5 * z * z) * libm::sqrt(2.0 * std::f64::consts::PI);
+            let (begins, ends, rises) = (slope(here), slope(there), there - here);
+            [here, begins, 3.0 * rises - 2.0 * begins - ends, begins + ends - 2.0 * rises]
+        };
+        NormalTable { cells: (0..u64::from(OCTAVES * CELLS_PER_OCTAVE)).map(cell).collect() }
+    }
+
+    /// Returns the value below which a standard normal variable lies with probability `p`, from 2^-54 to 1 - 2^-53
+    /// except one half.
+    #[inline]
+    pub fn quantile(&self, p: f64) -> f64 {
+        let tail = p.min(1.0 - p).to_bits();
+        let cell = &self.cells[((tail >> POSITION_BITS) - LEAST) as usize];
+        // The bits of the position within the cell, as a number from 1 to 2.
+        let at = f64::from_bits((1023 << 52) | (tail & ((1 << POSITION_BITS) - 1)) << OCTAVE_BITS) - 1.0;
+        let z = cell[0] + at * (cell[1] + at * (cell[2] + at * cell[3]));
+        z.abs().copysign(p - 0.5)
+    }
+}
 
 /// Distribution of the number of errors in a codeword at one error rate, by quantile: exactly binomial.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,6 +286,27 @@ mod tests {
         }
         assert!((normal_tail_quantile(-200.0) - 19.803).abs() < 1e-2, "{}", normal_tail_quantile(-200.0));
         assert_eq!(normal_quantile(0.5), 0.0);
+    }
+
+    #[test]
+    fn the_table_gives_the_quantiles() {
+        let table = NormalTable::get();
+        let mut worst = 0.0f64;
+        let mut check = |p: f64| worst = worst.max((table.quantile(p) - normal_quantile(p)).abs());
+        for octave in 2..54 {
+            for part in 0..4_000 {
+                let tail = (1.0 + f64::from(part) / 4_000.0) * libm::exp2(-f64::from(octave));
+                check(tail);
+                if octave < 50 {
+                    check(1.0 - tail);
+                }
+            }
+        }
+        let nearest = 0.5 / (1u64 << 52) as f64;
+        for p in [nearest, 1.0 - nearest, 0.5 - nearest, 0.5 + nearest, 0.25, 0.75] {
+            check(p);
+        }
+        assert!(worst < 1e-7, "{worst:e}");
     }
 
     /// The distribution at a slightly greater error rate has the mean of that rate.

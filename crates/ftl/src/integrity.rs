@@ -7,15 +7,22 @@ use std::collections::BTreeSet;
 
 /// Reads of a block since its last erase, and the facts of the block on which its errors depend, kept together since
 /// its first read: they do not change until the next erase.
+// Half a cache line: every read loads the history of a block.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[repr(align(32))]
 struct BlockHistory {
     reads: u32,
+    /// True if the facts are known.
     #[serde(skip)]
-    facts: Option<BlockFacts>,
+    is_known: bool,
+    #[serde(skip)]
+    facts: BlockFacts,
 }
 
+const _: () = assert!(size_of::<BlockHistory>() == 32);
+
 /// Facts of a block that do not change from its first program to its erase.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFacts {
     /// Instant of the first program \[ns; negative: before the run\].
     pub since: i64,
@@ -74,7 +81,10 @@ impl Integrity {
         let history = &mut self.blocks[block.index()];
         let before = history.reads;
         history.reads = before.saturating_add(1);
-        (before, *history.facts.get_or_insert_with(facts))
+        if !history.is_known {
+            (history.facts, history.is_known) = (facts(), true);
+        }
+        (before, history.facts)
     }
 
     /// Returns the number of reads of a block since its last erase.

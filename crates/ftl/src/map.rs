@@ -444,11 +444,16 @@ impl Store {
     /// Prefetches the instants at which the blocks of these units were opened; [`Store::look_ahead`] must have loaded
     /// their map entries.
     pub(crate) fn look_ahead_ages(&self, units: &[Lpn]) -> u64 {
+        self.blocks_of(units).fold(0, |sink, block| sink ^ self.first_program(block) as u64)
+    }
+
+    /// Returns the blocks of those of some units that are on flash.
+    #[inline]
+    pub(crate) fn blocks_of(&self, units: &[Lpn]) -> impl Iterator<Item = BlockId> {
         let l2p = self.l2p.as_slice();
-        let codes = units.iter().filter_map(|unit| l2p.get(unit.index()));
-        codes.fold(0, |sink, &code| match decode(code) {
-            Mapped::At(ppn) => sink ^ self.first_program(self.geometry.block_of(ppn)) as u64,
-            Mapped::Nowhere | Mapped::Slot(_) => sink,
+        units.iter().filter_map(|unit| match decode(*l2p.get(unit.index())?) {
+            Mapped::At(ppn) => Some(self.geometry.block_of(ppn)),
+            Mapped::Nowhere | Mapped::Slot(_) => None,
         })
     }
 

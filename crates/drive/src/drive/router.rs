@@ -150,6 +150,7 @@ impl Drive {
     }
 
     /// Does what follows the last step of a transaction.
+    #[inline(always)]
     pub(super) fn follow(&mut self, then: Then) {
         match then {
             Then::Admitted(command) => {

@@ -32,6 +32,23 @@ impl Ftl {
         stored(block, &facts, mode, reads, now)
     }
 
+    /// Prefetches what [`Ftl::stored`] will need of a block. Returns a value for [`Ftl::prefetched`].
+    #[inline]
+    pub fn look_ahead_stored(&self, block: BlockId) -> u32 {
+        self.integrity.as_ref().map_or(0, |integrity| integrity.reads(block))
+    }
+
+    /// Takes the values that were prefetched, so that the loads are not optimised away.
+    pub fn prefetched(&mut self, loaded: u32) {
+        self.sink ^= u64::from(loaded);
+    }
+
+    /// Returns the blocks of those of some units that are on flash.
+    #[inline]
+    pub fn blocks_of(&self, units: &[Lpn]) -> impl Iterator<Item = BlockId> {
+        self.store.blocks_of(units)
+    }
+
     /// Returns the condition of the data at a place, without a read. Only where reads can fail.
     pub fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
         let block = self.store.geometry.block_of(ppn);
