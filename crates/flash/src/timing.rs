@@ -95,7 +95,8 @@ struct ReadTimes {
 
 impl ReadTimes {
     /// Returns the durations in the modes of the table (one, `normal`, if it is empty), then those of each attempt that
-    /// repeats a read in each of the modes. The first attempt is the read itself.
+    /// repeats a read in each of the modes. The first attempt is the read itself; one that senses with several
+    /// references has their time, not that of the mode.
     fn of_all(config: &FlashConfig, attempts: &[Attempt]) -> Vec<ReadTimes> {
         let modes: Vec<(f64, u32)> = match &config.read_modes[..] {
             [] => vec![(1.0, 1)],
@@ -120,8 +121,10 @@ impl ReadTimes {
             data_phases: attempt.data_phases,
             sets_levels: attempt.sets_levels,
         };
+        let first = attempts.first().filter(|attempt| attempt.senses > 1);
+        let read = |mode| first.map_or_else(|| plain(mode), |attempt| repeated(attempt, mode));
         let further = attempts.iter().skip(1).flat_map(|attempt| modes.iter().map(move |mode| repeated(attempt, mode)));
-        modes.iter().map(plain).chain(further).collect()
+        modes.iter().map(read).chain(further).collect()
     }
 
     fn in_array(&self, read_time: Nanos) -> Nanos {
@@ -410,11 +413,20 @@ mod tests {
             }
             // The first attempt is the read itself.
             let plain = Timing::new(&primes(), 4);
+            assert_eq!(attempts[0].senses, 1);
             for mode in [ModeId(0), ModeId(1)] {
                 let read = Operation { kind: OperationKind::Read, pages: 2, units: 3, mode, ..Operation::default() };
                 let times = |timing: &Timing| (timing.command(&read), timing.array(&read), timing.data(&read));
                 assert_eq!(times(&timing), times(&plain), "{plan:?}");
             }
+        }
+        // With three references, the first read has two transfers and their time in the array, in every mode.
+        let finer = Sensing { references: vec![3], alpha: Nanos(1009), beta: Nanos(1) };
+        let timing = Timing::with_attempts(&primes(), &Plan::Sensing(finer).attempts(), 4);
+        for mode in [ModeId(0), ModeId(1)] {
+            let read = Operation { kind: OperationKind::Read, pages: 1, units: 1, mode, ..Operation::default() };
+            let found = (timing.command(&read).0, timing.array(&read).0, timing.data(&read).0);
+            assert_eq!(found, (command, 3 * 1009, 2 * 5 / 2), "{mode:?}");
         }
     }
 }

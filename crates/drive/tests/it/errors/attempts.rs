@@ -134,6 +134,10 @@ fn finer_sensing_has_the_time_of_its_references() {
     {
         assert_parts(&format!("at {errors}"), &read(&[LDPC, LDPC_ENGINES, plan, &rate(errors)]), &parts(last, retry));
     }
+    // Where the first attempt has three references, it has their time.
+    let plan = "ecc.plan={ kind = \"sensing\", references = [3], alpha = \"30us\" }";
+    let row = read(&[LDPC, LDPC_ENGINES, plan, &rate(2e-3)]);
+    assert_eq!(row.completed.since(row.submitted).0, finer(3, 2) + CORRECTED);
 }
 
 /// Two dies on one channel. The MSB page of die 0 fails; the LSB page of die 1 requests the channel one microsecond
