@@ -1,7 +1,7 @@
 //! The `[ecc]` section of a drive's description: errors of stored data, their decoding, and the recovery of reads whose
 //! decoding fails.
 
-use ecc::{Decoder, Engine, Plan};
+use ecc::{Decoder, Engine, Hold, Plan};
 use kit::{Nanos, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,22 @@ pub struct EccConfig {
     /// True: the controller keeps the read levels of the last successful read of each block, and reads the block with
     /// them from then on (`plan = "read_retry"` only).
     pub calibration: bool,
+    /// Parts of the flash that no other operation may use from the first repetition of a read until the read is
+    /// corrected or given up.
+    pub retries_hold: Hold,
+    /// Order in which the data of the host reads of a die is delivered.
+    pub delivery: Delivery,
+}
+
+/// Order in which the data of the host reads of a die is delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Once it is decoded.
+    #[default]
+    AsDecoded,
+    /// In the order of the first attempts: data waits (cause `order`) for that of earlier reads of its die.
+    InOrder,
 }
 
 /// Choice of the read mode of the first attempt.
@@ -253,6 +269,10 @@ impl EccConfig {
                 ),
             );
         }
+        let repeats = self.plan != Plan::None || self.read_levels == ReadLevels::Progressive;
+        if self.errors.is_some() && self.retries_hold != Hold::Nothing && !repeats {
+            problems.add("ecc.retries_hold", "no read is repeated: expected a plan in ecc.plan");
+        }
         if self.errors.is_some() && self.calibration && !matches!(self.plan, Plan::ReadRetry(_)) {
             problems.add("ecc.calibration", "the plan has no read levels to keep: expected plan = \"read_retry\"");
         }
@@ -264,6 +284,8 @@ impl EccConfig {
             ("ecc.plan", self.plan != Plan::None),
             ("ecc.read_levels", self.read_levels != ReadLevels::ByWriteMode),
             ("ecc.calibration", self.calibration),
+            ("ecc.retries_hold", self.retries_hold != Hold::Nothing),
+            ("ecc.delivery", self.delivery != Delivery::AsDecoded),
             ("ecc.decoder", self.decoder != DecoderConfig::Ideal),
         ];
         for (field, _) in idle.into_iter().filter(|(_, given)| *given) {

@@ -5,6 +5,7 @@
 //! and what follows is done at once: neither a transaction nor an event is made for it.
 
 pub mod decoder;
+pub mod delivery;
 pub mod ecc;
 pub mod encoder;
 pub mod errors;
@@ -14,6 +15,7 @@ pub mod transaction;
 
 pub use ecc::EccConfig;
 
+use delivery::InOrder;
 use ecc::ReadLevels;
 use encoder::Encoders;
 use kit::queue::Class;
@@ -45,6 +47,8 @@ pub struct Controller {
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
     chooses_levels: bool,
+    /// Reads that are delivered in order; `None` if each is delivered once it is decoded.
+    in_order: Option<InOrder>,
     routes: Routes,
     transactions: Slab<Transaction>,
     keeps_free_steps: bool,
@@ -58,6 +62,7 @@ impl Controller {
             encoders: Encoders::new(&config.encoders, config.units_per_program),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
+            in_order: config.reads.as_ref().filter(|reads| reads.in_order).map(|reads| InOrder::new(reads.geometry.die_count)),
             routes: Routes::new(config, link.is_some()),
             link,
             transactions: Slab::default(),
@@ -152,6 +157,12 @@ impl Controller {
     pub fn shares_decoders(&self) -> bool {
         let decoders = self.reads.as_ref().and_then(|reads| reads.decoders());
         decoders.is_some_and(|decoders| decoders.sharing() == ecc::Sharing::Drive)
+    }
+
+    /// Returns the host reads that are to be delivered in order; `None` if each is delivered once it is decoded.
+    #[inline]
+    pub fn in_order(&mut self) -> Option<&mut InOrder> {
+        self.in_order.as_mut()
     }
 
     /// Returns true if the read mode of a read is chosen here, and not by the FTL.

@@ -36,6 +36,8 @@ pub struct ReadConfig {
     pub corrects: Vec<f64>,
     /// True if the read levels of the last success are kept for each block.
     pub calibration: bool,
+    /// True if the host reads of a die are delivered in the order in which the die has delivered them.
+    pub in_order: bool,
     /// Geometry of the flash.
     pub geometry: Geometry,
 }

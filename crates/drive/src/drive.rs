@@ -60,6 +60,9 @@ impl Drive {
         out.signals.buffer_capacity_pages = host.buffer().capacity();
         let controller = Controller::new(controller, interface.link());
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
+        if description.ecc.source().is_some() {
+            flash.hold_in_retries(description.ecc.retries_hold);
+        }
         if controller.shares_decoders() {
             flash.announce_transfers();
         }

@@ -16,6 +16,8 @@ const LONGEST_STEP: Nanos = Nanos(1_000_000_000);
 pub struct Attempt {
     /// Number of times that the page is sensed, which occupies the die.
     pub senses: u32,
+    /// Number of read commands that this takes.
+    pub commands: u32,
     /// Time of one sensing; `None` for the read time of the flash.
     pub sense_time: Option<Nanos>,
     /// Number of times that the page's data is transferred over the channel.
@@ -41,6 +43,7 @@ impl Attempt {
     /// A plain read with a hard decision.
     pub const PLAIN: Attempt = Attempt {
         senses: 1,
+        commands: 1,
         sense_time: None,
         transfers: 1,
         data_phases: 1,
@@ -63,6 +66,9 @@ pub struct ReadRetry {
     /// Largest number of steps.
     #[schemars(range(min = 1, max = 64))]
     pub steps: u32,
+    /// Steps that the flash takes, one after another, before it delivers the data of one further read.
+    #[schemars(range(min = 1, max = 64))]
+    pub steps_per_read: u32,
     /// Fraction of the errors that each step removes.
     #[schemars(range(min = 0.0, max = 0.99))]
     pub reduction: f64,
@@ -79,7 +85,14 @@ pub struct ReadRetry {
 
 impl Default for ReadRetry {
     fn default() -> Self {
-        ReadRetry { steps: 20, reduction: 0.20, step_time: Nanos::ZERO, sense_scale: 1.0, shifts_mv: Vec::new() }
+        ReadRetry {
+            steps: 20,
+            steps_per_read: 1,
+            reduction: 0.20,
+            step_time: Nanos::ZERO,
+            sense_scale: 1.0,
+            shifts_mv: Vec::new(),
+        }
     }
 }
 
@@ -120,6 +133,20 @@ impl Default for Sensing {
         let Regulator { alpha, beta, .. } = Regulator::default();
         Sensing { references: vec![1, 3, 7], alpha, beta }
     }
+}
+
+/// Parts of the flash that no other operation may use from the first repetition of a read until the read is corrected
+/// or given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// Other operations come between the attempts.
+    #[default]
+    Nothing,
+    /// The die of the read.
+    Die,
+    /// The die of the read and its channel.
+    Channel,
 }
 
 /// Recovery of a read whose decoding fails.
@@ -172,6 +199,7 @@ impl Plan {
             Plan::None => {}
             Plan::ReadRetry(retry) => {
                 bounded("steps", retry.steps);
+                bounded("steps_per_read", retry.steps_per_read);
                 retry.problems(place, problems);
             }
             Plan::Soft(soft) | Plan::Nasd(soft) => bounded("levels", soft.levels),
@@ -183,13 +211,19 @@ impl Plan {
 impl ReadRetry {
     fn attempts(&self) -> impl Iterator<Item = Attempt> {
         let kept = if self.reduction.is_nan() { 1.0 } else { 1.0 - self.reduction.clamp(0.0, 1.0) };
-        (1..=self.steps.min(MOST_STEPS)).map(move |step| Attempt {
-            error_rate_factor: libm::pow(kept, f64::from(step)),
-            extra_time: self.step_time,
-            sense_scale: self.sense_scale,
-            sets_levels: true,
-            shift_mv: self.shifts_mv.get(step as usize - 1).copied(),
-            ..Attempt::PLAIN
+        let (steps, each) = (self.steps.min(MOST_STEPS), self.steps_per_read.clamp(1, MOST_STEPS));
+        (0..steps).step_by(each as usize).map(move |before| {
+            let taken = each.min(steps - before);
+            let step = before + taken;
+            Attempt {
+                senses: taken,
+                error_rate_factor: libm::pow(kept, f64::from(step)),
+                extra_time: Nanos(self.step_time.0 * u64::from(taken)),
+                sense_scale: self.sense_scale,
+                sets_levels: true,
+                shift_mv: self.shifts_mv.get(step as usize - 1).copied(),
+                ..Attempt::PLAIN
+            }
         })
     }
 
@@ -218,6 +252,7 @@ impl Soft {
     fn attempts(self, transfers: u32) -> impl Iterator<Item = Attempt> {
         (1..=self.levels.min(MOST_STEPS)).map(move |level| Attempt {
             senses: 2,
+            commands: 2,
             transfers,
             data_phases: transfers,
             soft_levels: level,

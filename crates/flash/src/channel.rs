@@ -12,10 +12,15 @@ pub(crate) struct Waiting {
     pub rank: u8,
 }
 
+/// Instant at which a channel that is held becomes free: it is not known.
+const HELD: SimTime = SimTime(u64::MAX);
+
 /// A channel and the dies that wait for it, in the order of their requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Channel {
     free_at: SimTime,
+    /// The die for whose next attempt at a read the channel is held, if it is held.
+    holder: DieId,
     waiting: Vec<Waiting>,
     /// True if a wake-up event is pending for the instant at which the channel becomes free.
     pub armed: bool,
@@ -41,7 +46,34 @@ impl Channel {
         self.busy += hold;
     }
 
-    /// Returns the instant at which the current transfer ends.
+    /// Holds the channel, which has a transfer of this die, for further ones of that die alone.
+    pub fn hold(&mut self, die: DieId) {
+        (self.free_at, self.holder) = (HELD, die);
+    }
+
+    /// Returns true if the channel is held.
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        self.free_at == HELD
+    }
+
+    /// Returns true if the channel is held for this die.
+    #[inline]
+    pub fn is_held_for(&self, die: DieId) -> bool {
+        self.is_held() && self.holder == die
+    }
+
+    /// Occupies the channel for `hold`, for the die that holds it.
+    pub fn take_held(&mut self, hold: Nanos) {
+        self.busy += hold;
+    }
+
+    /// Ends the hold of the channel at `now`.
+    pub fn release(&mut self, now: SimTime) {
+        self.free_at = now;
+    }
+
+    /// Returns the instant at which the current transfer ends; later than any other if the channel is held.
     #[inline]
     pub fn free_at(&self) -> SimTime {
         self.free_at

@@ -6,6 +6,9 @@ use kit::{Nanos, SimTime, WorkClock};
 /// Slot number for no operation: the end of a list, or a die at rest.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Slot number of a die that is held for the next attempt at a read.
+pub(crate) const HELD: u32 = u32::MAX - 1;
+
 /// Phase of a die's operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -29,6 +32,8 @@ pub(crate) enum Phase {
     Suspending,
     /// Waiting for the channel for the resume command, transferring it, then resuming.
     Resuming,
+    /// No operation; the die is held for the next attempt at a read.
+    Held,
 }
 
 /// A first-in, first-out list of operations, linked through their slots.
@@ -60,6 +65,7 @@ pub(crate) struct Die {
     /// Number of the latest event scheduled for this die. Events with an older number are stale; the end of an
     /// operation advances it, too.
     pub generation: u32,
+    /// Slot of the operation in progress; [`NONE`] or [`HELD`] if there is none.
     pub running: u32,
     pub phase: Phase,
     pub suspended: Option<Suspended>,
@@ -68,6 +74,8 @@ pub(crate) struct Die {
     /// A program that was pulled for this die and whose data is on its way, or has arrived and waits for the read in
     /// progress on the die to end.
     pub pending_program: u32,
+    /// Recovery for whose next attempt the die is held.
+    pub recovery: u32,
     /// True if the pending program's data has arrived.
     pub staged: bool,
     /// True if the last turn of the die, which has an urgent move, went to its reads, so that the next one goes to the

@@ -12,13 +12,13 @@ use crate::counters::Counters;
 use crate::die::{Die, NONE, Phase};
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
-use ecc::Attempt;
+use ecc::{Attempt, Hold};
 use kit::clock::Reading;
 use kit::history::{Entry, EntryKind};
 use kit::queue::Class;
 use kit::{
     Cause, ChannelId, Demand, DieId, Event, Events, Geometry, Journal, Ledger, Nanos, Operation, OperationKind, Operations,
-    Outbox, Reason, Record, Rng, Signals, SimTime, Work,
+    Outbox, Owner, Reason, Record, Rng, Signals, SimTime, Work,
 };
 
 pub use utilisation::Snapshot;
@@ -69,6 +69,8 @@ pub struct Flash {
     random_times: Option<Rng>,
     /// True if the last data phase of each read is announced as it begins ([`Event::TransferBegins`]).
     announces_transfers: bool,
+    /// Parts of the flash that a repeated read holds.
+    retries_hold: Hold,
     /// Counts of the operations done.
     pub counters: Counters,
 }
@@ -96,6 +98,7 @@ impl Flash {
             scheduler,
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
             announces_transfers: false,
+            retries_hold: Hold::Nothing,
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
                 read_modes: vec![0; config.read_modes.len().max(1) * attempts.len().max(1)],
@@ -236,7 +239,7 @@ impl Flash {
                 out.ready.mark(die_id);
             }
             Phase::Resuming => self.resumed(die_id, now, out),
-            Phase::Rest | Phase::Command => unreachable!("a die in {:?} expects no event", die.phase),
+            Phase::Rest | Phase::Command | Phase::Held => unreachable!("a die in {:?} expects no event", die.phase),
         }
         None
     }
@@ -309,6 +312,9 @@ impl Flash {
         let is_free = channel.is_free(now);
         if is_free {
             channel.take(now, hold);
+        } else if channel.is_held_for(die_id) {
+            channel.take_held(hold);
+            return true;
         } else {
             let waiting = Waiting { die: die_id, since: now, hold, rank: self.bus_ranks[phase as usize] };
             self.wait_for_channel(channel_id, waiting, events);
@@ -329,7 +335,7 @@ impl Flash {
     #[inline]
     fn arm(&mut self, channel_id: ChannelId, events: &mut Events) {
         let channel = &mut self.channels[channel_id.index()];
-        if channel.has_waiting() && !channel.armed {
+        if channel.has_waiting() && !channel.armed && !channel.is_held() {
             channel.armed = true;
             events.push(channel.free_at(), Class::Dispatch, Event::ChannelFree(channel_id));
         }
@@ -342,7 +348,7 @@ impl Flash {
             Phase::Data | Phase::DataPart => self.data_granted(die_id, asked, hold, now, out),
             Phase::SuspendRequested => self.suspend_granted(die_id, hold, now, out),
             Phase::Resuming => self.resume_granted(die_id, hold, now, out),
-            phase @ (Phase::Rest | Phase::Loading | Phase::Array | Phase::Suspending) => {
+            phase @ (Phase::Rest | Phase::Held | Phase::Loading | Phase::Array | Phase::Suspending) => {
                 unreachable!("a die in {phase:?} asks for no channel")
             }
         }
@@ -363,6 +369,9 @@ impl Flash {
         if operation.kind == OperationKind::Read {
             ledger.charge(Cause::BusCommand, hold);
             ledger.charge(Cause::Sense, array);
+            if self.retries_hold == Hold::Channel && matches!(operation.owner, Owner::Retry(_)) {
+                self.channels[die.channel as usize].hold(die_id);
+            }
         } else {
             let data = if operation.kind == OperationKind::Program { self.timing.data(operation) } else { Nanos::ZERO };
             ledger.charge(Cause::BusCommand, hold - data);

@@ -83,8 +83,9 @@ struct ReadTimes {
     /// Sensing time as a multiple of tR, and the time in the die that does not depend on the page type.
     scale: f64,
     in_die: Nanos,
-    /// Number of sensings, each of which takes tR times `scale`, or `sense_time`.
+    /// Number of sensings, each of which takes tR times `scale`, or `sense_time`, and of their commands.
     senses: u32,
+    commands: u32,
     sense_time: Option<Nanos>,
     /// Transfers in each of the data phases, and their number.
     transfers: u32,
@@ -106,6 +107,7 @@ impl ReadTimes {
             scale,
             in_die: Nanos::ZERO,
             senses: 1,
+            commands: 1,
             sense_time: None,
             transfers,
             data_phases: 1,
@@ -115,6 +117,7 @@ impl ReadTimes {
             scale: scale * attempt.sense_scale,
             in_die: attempt.extra_time,
             senses: attempt.senses,
+            commands: attempt.commands,
             sense_time: attempt.sense_time,
             // A step of read retry reads as its mode does. Further sensings have transfers of their own.
             transfers: if attempt.sets_levels { transfers } else { attempt.transfers / attempt.data_phases },
@@ -140,8 +143,7 @@ fn read_phases(reads: &[ReadTimes], p: &Phases) -> Box<[ReadPhases; 256]> {
     let set_features = p.t_cs + cycles(2) + p.t_adl + cycles(4) + p.t_wb;
     let mut phases = Box::new([ReadPhases::default(); 256]);
     for (phases, read) in phases.iter_mut().zip(reads) {
-        let commands = if read.sense_time.is_none() { read.senses } else { 1 };
-        phases.command = Nanos(command.0 * u64::from(commands)) + if read.sets_levels { set_features } else { Nanos::ZERO };
+        phases.command = Nanos(command.0 * u64::from(read.commands)) + if read.sets_levels { set_features } else { Nanos::ZERO };
         phases.data = read.data_phases as u8;
     }
     phases
@@ -376,14 +378,16 @@ mod tests {
     fn every_attempt_takes_the_sum_of_its_cycles() {
         use ecc::Plan;
         use ecc::plan::{ReadRetry, Sensing, Soft};
-        let steps = ReadRetry { steps: 3, step_time: Nanos(31), sense_scale: 2.0, ..ReadRetry::default() };
+        let steps = ReadRetry { steps: 3, steps_per_read: 1, step_time: Nanos(31), sense_scale: 2.0, ..ReadRetry::default() };
         let sensing = Sensing { references: vec![1, 3, 7], alpha: Nanos(1009), beta: Nanos(1) };
         let (command, set_features) = (2 + 6 * 101 + 5 + 7, 2 + 2 * 101 + 3 + 4 * 101 + 5);
         // Commands, time in the array at a sensing time, transfers in each data phase, and data phases: by attempt and
         // read mode.
         type Case = (Plan, u64, fn(u64, u64) -> u64, fn(u64, usize) -> u64, u64);
-        let cases: [Case; 4] = [
+        let pairs = ReadRetry { steps: 4, steps_per_read: 2, ..steps.clone() };
+        let cases: [Case; 5] = [
             (Plan::ReadRetry(steps), command + set_features, |sense, _| 31 + 2 * sense, |_, mode| [1, 2][mode], 1),
+            (Plan::ReadRetry(pairs), command + set_features, |sense, _| 2 * (31 + 2 * sense), |_, mode| [1, 2][mode], 1),
             (Plan::Soft(Soft { levels: 2 }), 2 * command, |sense, _| 2 * sense, |_, _| 1, 2),
             (Plan::Nasd(Soft { levels: 2 }), 2 * command, |sense, _| 2 * sense, |_, _| 1, 1),
             (Plan::Sensing(sensing), command, |_, attempt| [1, 3, 7][attempt as usize] * 1009, |attempt, _| attempt + 1, 1),

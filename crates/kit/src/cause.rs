@@ -43,7 +43,8 @@ causes! {
     DieRelocation = "die_relocation",
     /// Waiting for a die that erases.
     DieErase = "die_erase",
-    /// Waiting for a die that is suspending, suspended or resuming, or while a policy holds back other work.
+    /// Waiting for a die that is suspending, suspended or resuming, or held for the next attempt at a read, or while a
+    /// policy holds back other work.
     DieHeld = "die_held",
     /// Waiting for the flash channel.
     BusWait = "bus_wait",
@@ -65,7 +66,8 @@ causes! {
     Rmw = "rmw",
     /// Map look-up, and answers from memory. Reserved: no stage charges it.
     Map = "map",
-    /// Wait of a flush for earlier writes to become durable.
+    /// Wait for what comes before in a given order: of a flush for earlier writes to become durable, of data for that
+    /// of earlier reads (`ecc.delivery`).
     Order = "order",
 }
 

@@ -5,7 +5,7 @@ use super::{Description, File};
 use cell::measured::{Measured, Row};
 use cell::{Condition, Device, ErrorTable, Technology};
 use controller::decoder::{Decoders, StageTable};
-use controller::ecc::{CellErrors, DecoderConfig, EngineDecoder, ErrorSource, FixedDecoder, ReadLevels, TableErrors};
+use controller::ecc::{CellErrors, DecoderConfig, Delivery, EngineDecoder, ErrorSource, FixedDecoder, ReadLevels, TableErrors};
 use controller::errors::{ErrorConfig, Rates};
 use controller::reads::ReadConfig;
 use ecc::binomial::{errors_for_tail, rate_for_tail};
@@ -88,6 +88,7 @@ impl Description {
             levels: self.ecc.read_levels,
             ladder,
             calibration: self.ecc.calibration,
+            in_order: self.ecc.delivery == Delivery::InOrder,
             geometry: *geometry,
         })
     }
@@ -130,7 +131,10 @@ impl Description {
             problems.0.extend(found.0);
         }
         match self.correction() {
-            Ok(correction) => self.code_problems(&correction.code, problems),
+            Ok(correction) => {
+                self.code_problems(&correction.code, problems);
+                self.decoding_problems(&correction.code, problems);
+            }
             Err(found) => problems.0.extend(found.0),
         }
     }
@@ -150,6 +154,22 @@ impl Description {
             && let Err(problem) = code.fits(self.flash.page_size.0, spare.0)
         {
             problems.0.push(Problem { place: "flash.spare_size".to_owned(), ..problem });
+        }
+    }
+
+    /// Adds the problems of plan and decoder that do not suit the code: soft levels for a BCH code, which decodes hard
+    /// decisions only, and decoders of the other kind.
+    fn decoding_problems(&self, code: &Code, problems: &mut Problems) {
+        let is_bch = matches!(code, Code::Bch(_));
+        if is_bch && self.attempts().iter().any(|attempt| attempt.soft_levels > 0) {
+            let wanted = "the code is BCH, for which soft levels correct nothing more: expected an LDPC code in flash.code, or plan = \"read_retry\"";
+            problems.add("ecc.plan", wanted);
+        }
+        let DecoderConfig::Engines(EngineDecoder { decoder: Some(decoder), .. }) = &self.ecc.decoder else { return };
+        if is_bch != matches!(decoder, Decoder::Bch(_)) {
+            let (given, kind) = if is_bch { ("ldpc", "bch") } else { ("bch", "ldpc") };
+            problems
+                .add("ecc.decoder.decoder", format!("`{given}` does not decode the drive's code: expected kind = \"{kind}\""));
         }
     }
 

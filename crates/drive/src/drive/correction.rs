@@ -4,7 +4,7 @@ use super::Drive;
 use controller::reads::{SensedRead, Verdict};
 use flash::Flash;
 use ftl::Ftl;
-use kit::{CommandId, Operation, Owner, SimTime, Stored};
+use kit::{Cause, CommandId, Operation, Owner, SimTime, Stored};
 
 impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors: the data of a read is decoded before the
@@ -15,8 +15,15 @@ impl Drive {
         if !operation.reads_data() {
             return self.done(slot);
         }
+        let (die, owner) = (operation.die, operation.owner);
+        if let Owner::Retry(recovery) = owner {
+            self.flash.hold(die, recovery, self.now, &mut self.out);
+        } else if let (Owner::Command(_), Some(delivery)) = (owner, self.controller.in_order()) {
+            delivery.sensed(die, slot);
+        }
         // Shared decoders have had the data since the beginning of its transfer.
         if !self.controller.shares_decoders() {
+            let operation = &self.out.operations[slot];
             let stored = self.ftl.stored(operation.first, self.now);
             let read = sensed_read(slot, operation, &stored, (&self.ftl, &self.flash), self.now);
             if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
@@ -41,7 +48,7 @@ impl Drive {
     #[inline]
     pub(super) fn decoded(&mut self, slot: u32, recovery: Option<u32>) {
         if recovery.is_none() && !self.ftl.has_lost() {
-            self.done(slot);
+            self.read_done(slot);
         } else {
             self.recovered(slot, recovery);
         }
@@ -57,6 +64,9 @@ impl Drive {
             Verdict::Lost { operation, places } => (operation, Some(places)),
         };
         let operation = self.out.operations[slot];
+        if let Some(recovery) = recovery {
+            self.flash.release(operation.die, recovery, self.now, &mut self.out);
+        }
         let is_lost = match lost {
             Some(places) => {
                 self.ftl.read_failed(&operation, &places, &mut self.out.journal);
@@ -67,7 +77,35 @@ impl Drive {
         if let (true, Owner::Command(command)) = (is_lost, operation.owner) {
             self.media_error(command);
         }
-        self.done(slot);
+        self.read_done(slot);
+    }
+
+    /// Handles the end of a read that is corrected or given up.
+    #[inline]
+    fn read_done(&mut self, slot: u32) {
+        if self.controller.in_order().is_some() && matches!(self.out.operations[slot].owner, Owner::Command(_)) {
+            self.deliver_in_order(slot);
+        } else {
+            self.done(slot);
+        }
+    }
+
+    /// Delivers the data of a host read, unless it waits in the controller for that of earlier reads of its die, and
+    /// the data that waited for it.
+    #[inline(never)]
+    fn deliver_in_order(&mut self, slot: u32) {
+        let operation = self.out.operations[slot];
+        self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
+        if let Some(delivery) = self.controller.in_order() {
+            delivery.ready(operation.die, slot);
+        }
+        while let Some(slot) = self.controller.in_order().and_then(|delivery| delivery.next(operation.die)) {
+            self.out.operations.account_mut(slot).charge_to(Cause::Order, self.now);
+            let Operation { owner, units, .. } = self.out.operations[slot];
+            if let Owner::Command(command) = owner {
+                self.host_read_done(slot, command, units);
+            }
+        }
     }
 
     #[inline(never)]

@@ -217,19 +217,24 @@ impl Drive {
         let operation = self.out.operations[slot];
         self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
         if let Owner::Command(command) = operation.owner {
-            let way = to_host(operation.units);
-            if self.controller.takes_time(way) {
-                return self.deliver(command, way, AccountId::Operation(slot));
-            }
-            self.out.operations.release(slot);
-            if self.host.part_done(command) {
-                self.complete_part(command, AccountId::Operation(slot));
-            }
-            return;
+            return self.host_read_done(slot, command, operation.units);
         }
         self.out.operations.release(slot);
         if self.host.buffer().is_present() {
             self.tell_buffer(operation.owner);
+        }
+    }
+
+    /// Sends the data of a host read, with which the FTL is done, to the host.
+    #[inline(always)]
+    pub(super) fn host_read_done(&mut self, slot: u32, command: CommandId, units: u32) {
+        let way = to_host(units);
+        if self.controller.takes_time(way) {
+            return self.deliver(command, way, AccountId::Operation(slot));
+        }
+        self.out.operations.release(slot);
+        if self.host.part_done(command) {
+            self.complete_part(command, AccountId::Operation(slot));
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod attempts;
 mod bottlenecks;
+mod held;
 mod identity;
 mod levels;
 mod lost;

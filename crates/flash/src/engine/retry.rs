@@ -1,18 +1,23 @@
 //! Reads that repeat another one, because its data could not be corrected.
 
-use super::{Flash, enter};
-use crate::die::{NONE, Phase};
+use super::{Flash, enter, turn};
+use crate::die::{HELD, NONE, Phase};
 use crate::scheduler::BusPhase;
-use kit::{DieId, Outbox, Reason, SimTime};
+use ecc::Hold;
+use kit::{ChannelId, DieId, Outbox, Owner, Reason, SimTime, Work};
 
 impl Flash {
     /// Queues a read that repeats another one at its die. It takes its place by the age of the first attempt, which was
-    /// queued at `since`.
+    /// queued at `since`. If the die is held for it, it starts at once.
     pub fn push_retry(&mut self, slot: u32, since: SimTime, now: SimTime, out: &mut Outbox) {
         let (die_id, reason) = (out.operations[slot].die, out.operations[slot].reason);
         let progress = enter(&mut self.progress, &mut out.operations, slot, now);
         progress.enqueued = since;
         let die = &mut self.dies[die_id.index()];
+        if die.phase == Phase::Held && out.operations[slot].owner == Owner::Retry(die.recovery) {
+            self.end_hold(die_id, now, out);
+            return self.begin(slot, now, out);
+        }
         die.clock.read_into(&mut progress.reading, now);
         let for_host = matches!(reason, Reason::Host | Reason::Rmw);
         let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
@@ -30,6 +35,56 @@ impl Flash {
             out.ready.mark(die_id);
         } else if for_host && self.suspension.is_some() {
             self.request_suspension(die_id, now, out);
+        }
+    }
+
+    /// Sets the parts of the flash that a repeated read holds, from now on.
+    pub fn hold_in_retries(&mut self, hold: Hold) {
+        self.retries_hold = hold;
+    }
+
+    /// Holds the die of a repeated read, which has ended, for a further attempt of its recovery, if retries hold it.
+    pub fn hold(&mut self, die_id: DieId, recovery: u32, now: SimTime, out: &mut Outbox) {
+        if self.retries_hold == Hold::Nothing {
+            return;
+        }
+        let die = &mut self.dies[die_id.index()];
+        debug_assert_eq!(die.running, NONE, "the repeated read has ended");
+        (die.running, die.phase, die.recovery) = (HELD, Phase::Held, recovery);
+        turn(die, Work::Held, now, &mut out.signals);
+        if die.suspended.is_none() {
+            out.signals.busy_dies += 1;
+            out.signals.channel_busy_dies[die.channel as usize] += 1;
+        }
+    }
+
+    /// Releases what the recovery of a read held, if it held anything: the read is corrected or given up.
+    pub fn release(&mut self, die_id: DieId, recovery: u32, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        if die.phase != Phase::Held || die.recovery != recovery {
+            return;
+        }
+        let channel_id = ChannelId(die.channel);
+        self.end_hold(die_id, now, out);
+        out.ready.mark(die_id);
+        let channel = &mut self.channels[channel_id.index()];
+        if channel.is_held_for(die_id) {
+            channel.release(now);
+            self.arm(channel_id, &mut out.events);
+        }
+    }
+
+    fn end_hold(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        let die = &mut self.dies[die_id.index()];
+        (die.running, die.phase) = (NONE, Phase::Rest);
+        let is_free = die.suspended.is_none();
+        turn(die, if is_free { Work::Idle } else { Work::Held }, now, &mut out.signals);
+        if is_free {
+            let channel = die.channel as usize;
+            out.signals.busy_dies -= 1;
+            out.signals.idle_since = now;
+            out.signals.channel_busy_dies[channel] -= 1;
+            out.signals.channel_idle_since[channel] = now;
         }
     }
 

@@ -25,7 +25,10 @@ pub fn errors(rng: &mut Rng, text: &str) -> Vec<String> {
         0 => "ecc.plan=\"none\"".to_owned(),
         1 => {
             let steps = 1 + rng.below(5);
-            format!("ecc.plan={{kind=\"read_retry\",steps={steps},reduction={reduction},step_time=\"{step}us\"}}")
+            let each = 1 + rng.below(2);
+            format!(
+                "ecc.plan={{kind=\"read_retry\",steps={steps},steps_per_read={each},reduction={reduction},step_time=\"{step}us\"}}"
+            )
         }
         2 => format!("ecc.plan={{kind=\"soft\",levels={}}}", 1 + rng.below(2)),
         _ => format!("ecc.plan={{kind=\"nasd\",levels={}}}", 1 + rng.below(2)),
@@ -33,6 +36,10 @@ pub fn errors(rng: &mut Rng, text: &str) -> Vec<String> {
     if sets[2].contains("read_retry") && chance(rng, 0.3) {
         sets.push("ecc.calibration=true".to_owned());
     }
+    if !sets[2].contains("none") {
+        sets.push(format!("ecc.retries_hold=\"{}\"", pick(rng, &["nothing", "die", "channel"])));
+    }
+    sets.push(format!("ecc.delivery=\"{}\"", pick(rng, &["as_decoded", "in_order"])));
     let (shared, decoders) = (pick(rng, &["channel", "drive"]), 1 + rng.below(3));
     match rng.below(3) {
         0 => {}

@@ -189,6 +189,7 @@ fn plans() {
         ("\"retry\"", ": unknown name `retry`: expected one of none, read_retry, soft, nasd, sensing"),
         ("{ kind = \"read_retry\", steps = 0 }", ".steps: 0: expected 1..=64"),
         ("{ kind = \"read_retry\", steps = 65 }", ".steps: 65: expected 1..=64"),
+        ("{ kind = \"read_retry\", steps_per_read = 0 }", ".steps_per_read: 0: expected 1..=64"),
         ("{ kind = \"read_retry\", reduction = 1.0 }", ".reduction: 1: expected 0..=0.99"),
         ("{ kind = \"read_retry\", reduction = nan }", ".reduction: NaN: expected a number from 0 to 0.99"),
         ("{ kind = \"read_retry\", sense_scale = 0.0 }", ".sense_scale: 0: expected 0.001..=1000"),
@@ -196,7 +197,10 @@ fn plans() {
         ("{ kind = \"read_retry\", step_time = \"1001ms\" }", ".step_time: 1001ms: expected at most 1s"),
         ("{ kind = \"sensing\", alpha = \"2s\" }", ".alpha: 2s: expected at most 1s"),
         ("{ kind = \"read_retry\", steps = 2, shifts_mv = [1] }", ".shifts_mv: 1 shifts: expected one for each of 2 steps"),
-        ("{ kind = \"read_retry\", levels = 2 }", ": unknown field `levels`: expected one of kind, steps, reduction"),
+        (
+            "{ kind = \"read_retry\", levels = 2 }",
+            ": unknown field `levels`: expected one of kind, steps, steps_per_read, reduction",
+        ),
         ("{ kind = \"soft\", levels = 0 }", ".levels: 0: expected 1..=64"),
         ("{ kind = \"nasd\", levels = 65 }", ".levels: 65: expected 1..=64"),
         ("{ kind = \"sensing\", references = [3, 1] }", ".references: [3, 1]: expected one to 64 numbers of 1..=255"),
@@ -205,6 +209,32 @@ fn plans() {
         ("{ kind = \"sensing\", alpha = \"0ns\" }", ".alpha: 0ns: expected a time above zero"),
     ] {
         assert_refused(&format!("{ERRORS}\nplan = {plan}"), 4, &format!("ecc.plan{expected}"));
+    }
+    // The code of `tiny` is BCH, which decodes hard decisions only.
+    for (plan, is_soft) in [("\"soft\"", true), ("\"nasd\"", true), ("\"sensing\"", true), ("\"read_retry\"", false)] {
+        let ecc = format!("{ERRORS}\nplan = {plan}");
+        if is_soft {
+            assert_refused(&ecc, 4, "ecc.plan: the code is BCH, for which soft levels correct nothing more");
+        } else {
+            assert_accepted(&ecc);
+        }
+    }
+    assert_accepted(&format!("{ERRORS}\nplan = {{ kind = \"sensing\", references = [1] }}"));
+    assert_refused(
+        &format!("{ERRORS}\ndecoder = {{ kind = \"engines\", decoder = {{ kind = \"ldpc\" }} }}"),
+        4,
+        "ecc.decoder.decoder: `ldpc` does not decode the drive's code: expected kind = \"bch\"",
+    );
+    // What is held while a read is repeated, and the order of delivery.
+    assert_refused(&format!("{ERRORS}\nretries_hold = \"die\""), 4, "ecc.retries_hold: no read is repeated");
+    assert_refused(
+        &format!("{ERRORS}\nplan = \"read_retry\"\nretries_hold = \"bus\""),
+        5,
+        "ecc.retries_hold: unknown value `bus`: expected one of nothing, die, channel",
+    );
+    for field in ["retries_hold = \"die\"", "delivery = \"in_order\""] {
+        let name = field.split(' ').next().expect("a name");
+        assert_refused(field, 3, &format!("ecc.{name}: has no effect without errors"));
     }
     // A read mode has a number of eight bits, and each attempt in each mode of the table has one.
     let modes = |count: u32| (0..count).map(|mode| format!("[[flash.read_mode]]\nname = \"m{mode}\"\n")).collect::<String>();

@@ -1,0 +1,99 @@
+//! What a read that is repeated holds, the order of delivery, and several steps in one further read, on paper.
+//!
+//! The MSB page has 400 errors where 100 are corrected, and each step leaves 40 % of them: it is read three times. The
+//! LSB page has none.
+
+use super::{BCH, BCH_BITS, COMMAND, DATA, LOCATE, READ, SET_FEATURES, SYNDROMES, parts, rates};
+use crate::common::{ONE_DIE, Rig, assert_parts};
+use kit::{Cause, Op, SimTime};
+
+const RETRY: &str = "ecc.plan={ kind = \"read_retry\", steps = 2, reduction = 0.6, step_time = \"700ns\", sense_scale = 1.2 }";
+const ENGINES: &str = "ecc.decoder={ kind = \"engines\" }";
+/// Time from the arrival of a codeword with errors, or without, to the end of its decoding.
+const DECODE: u64 = SYNDROMES - DATA + LOCATE;
+const CHECK: u64 = SYNDROMES - DATA;
+const PLAIN: u64 = COMMAND + READ + DATA;
+const STEP: u64 = SET_FEATURES + COMMAND + 700 + 60_000 + DATA + DECODE;
+
+/// Returns a drive with an LSB page and an MSB page on each die written.
+fn drive(shape: &[&str], sets: &[&str]) -> Rig {
+    let rates = rates(&[0.0, 400.0 / BCH_BITS]);
+    let mut rig = Rig::new(&[shape, &["flash.cell=mlc", BCH, RETRY, ENGINES, &rates], sets].concat());
+    for unit in 0..4 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig
+}
+
+/// Another read waits for the die from the array phase of the first repetition on. Unless the die is held, it comes
+/// between the two repetitions; otherwise it follows them, and the time in which the die only waits for a decoder has
+/// the cause `die_held`.
+#[test]
+fn a_die_that_is_held_serves_no_other_read() {
+    for (hold, held) in [("nothing", false), ("die", true), ("channel", true)] {
+        let mut rig = drive(ONE_DIE, &[&format!("ecc.retries_hold={hold}")]);
+        let start = rig.drive.now().0;
+        let repeated = start + PLAIN + DECODE;
+        let submitted = repeated + 30_000;
+        let failing = rig.submit(Op::Read, 1, 1, SimTime(start));
+        let other = rig.submit(Op::Read, 0, 1, SimTime(submitted));
+        rig.drain();
+        let begins = if held { repeated + 2 * STEP } else { repeated + STEP - DECODE };
+        assert_eq!(rig.row(other).completed.0, begins + PLAIN + CHECK, "{hold}");
+        let ends = if held { begins } else { begins + PLAIN + STEP };
+        assert_eq!(rig.row(failing).completed.0, ends, "{hold}");
+        let held_time = if held { 2 * DECODE } else { 0 };
+        let waits = [(Cause::DieHeld, held_time), (Cause::DieHostRead, begins - submitted - held_time)];
+        let parts = [&waits[..], &parts(CHECK, 0)].concat();
+        assert_parts(hold, &rig.row(other), &parts);
+    }
+}
+
+/// The same with another die of the channel: its read is served while the first die senses again, unless the channel is
+/// held from the command of the first repetition on.
+#[test]
+fn a_channel_that_is_held_serves_no_other_die() {
+    for (hold, held) in [("nothing", false), ("die", false), ("channel", true)] {
+        let mut rig = drive(&["flash.channels=1", "flash.chips_per_channel=2"], &[&format!("ecc.retries_hold={hold}")]);
+        let start = rig.drive.now().0;
+        let repeated = start + PLAIN + DECODE;
+        let submitted = repeated + SET_FEATURES + COMMAND + 1000;
+        let failing = rig.submit(Op::Read, 2, 1, SimTime(start));
+        let other = rig.submit(Op::Read, 1, 1, SimTime(submitted));
+        rig.drain();
+        assert_eq!(rig.row(failing).completed.0, repeated + 2 * STEP, "{hold}");
+        let begins = if held { repeated + 2 * STEP } else { submitted };
+        let parts = [&[(Cause::BusWait, begins - submitted)][..], &parts(CHECK, 0)].concat();
+        assert_parts(hold, &rig.row(other), &parts);
+        assert_eq!(rig.row(other).completed.0, begins + PLAIN + CHECK, "{hold}");
+    }
+}
+
+/// A read that follows one that is repeated is decoded first. In order, it is delivered together with it.
+#[test]
+fn data_that_is_delivered_in_order_waits_for_that_of_earlier_reads() {
+    for (delivery, in_order) in [("as_decoded", false), ("in_order", true)] {
+        let mut rig = drive(ONE_DIE, &[&format!("ecc.delivery={delivery}")]);
+        let start = rig.drive.now().0;
+        let failing = rig.submit(Op::Read, 1, 1, SimTime(start));
+        let other = rig.submit(Op::Read, 0, 1, SimTime(start));
+        rig.drain();
+        // The repetition begins once the other read has left the die.
+        let last = start + 2 * PLAIN + 2 * STEP;
+        assert_eq!(rig.row(failing).completed.0, last, "{delivery}");
+        let decoded = start + 2 * PLAIN + CHECK;
+        let waits = [(Cause::DieHostRead, PLAIN), (Cause::Order, if in_order { last - decoded } else { 0 })];
+        assert_parts(delivery, &rig.row(other), &[&waits[..], &parts(CHECK, 0)].concat());
+    }
+}
+
+/// Two steps in one further read: the levels are set once, and data is transferred and decoded once.
+#[test]
+fn several_steps_of_one_read_are_transferred_once() {
+    let both = RETRY.replace("steps = 2", "steps = 2, steps_per_read = 2");
+    let mut rig = drive(ONE_DIE, &[&both]);
+    let retry = SET_FEATURES + COMMAND + 2 * (700 + 60_000) + DATA + DECODE;
+    assert_parts("two steps", &rig.one(Op::Read, 1, 1), &parts(DECODE, retry));
+    let reads = &rig.drive.controller().reads().expect("reads can fail").statistics;
+    assert_eq!(reads.retries(), 1);
+}
