@@ -49,15 +49,18 @@ pub fn text(seed: u64) -> String {
 
 /// Returns the description of a seed with errors of stored data, if it is accepted.
 pub fn description_with_errors(seed: u64) -> Option<Description> {
-    let text = text(seed);
-    let sets = errors(&mut Rng::stream(seed, "testkit.errors"), &text);
-    Description::read("random.toml", &text, &sets).ok()
+    Description::read("random.toml", &text(seed), &error_sets(seed)).ok()
+}
+
+/// Returns the overrides by which the reads of a seed's drive can fail.
+pub fn error_sets(seed: u64) -> Vec<String> {
+    errors(&mut Rng::stream(seed, "testkit.errors"), &text(seed))
 }
 
 /// Runs the case of a seed like [`run`], on a drive whose reads can fail.
-pub fn run_with_errors(seed: u64, commands: u32) -> Result<Option<Passed>, Violation> {
+pub fn run_with_errors(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
     let Some(description) = description_with_errors(seed) else { return Ok(None) };
-    run_described(&description, seed, commands, None).map(Some)
+    run_described(&description, seed, commands, tamper).map(Some)
 }
 
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.

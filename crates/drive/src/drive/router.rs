@@ -100,7 +100,8 @@ impl Drive {
         if self.pull(die) {
             return;
         }
-        let despite_hold = reads_wait && self.ftl.waits_for_reads(die);
+        // What a policy holds back reads for is not pulled by a drive that comes to rest.
+        let despite_hold = reads_wait && (!self.pulling || self.ftl.waits_for_reads(die));
         if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
             self.ftl.die_started(die, self.now, &mut self.out.ready);
         } else {

@@ -1,5 +1,6 @@
 //! Simulation fuzz: random drives under random commands, checked by the oracle. A failure prints its seed;
-//! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone.
+//! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone, with `SSDLAB_ERRORS=1` on a
+//! drive whose reads can fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -178,7 +179,7 @@ fn all_pass(run: Run, first: u64, cases: u64) -> Seen {
 fn ten_thousand_random_cases_with_errors() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
     let cases = given("SSDLAB_CASES").unwrap_or(CASES);
-    let seen = all_pass(case::run_with_errors, first, cases);
+    let seen = all_pass(|seed, commands| case::run_with_errors(seed, commands, None), first, cases);
     if cases >= CASES {
         for (name, total) in ERRORS.iter().zip(seen.errors) {
             assert!(total > 1000, "{name}: only {total} in {} cases", seen.passed);
@@ -223,14 +224,19 @@ fn long_cases_under_pressure() {
 fn one_seed() {
     let seed = given("SSDLAB_SEED").expect("SSDLAB_SEED=<seed> says which case");
     let commands = given("SSDLAB_COMMANDS").map_or(COMMANDS, |count| count as u32);
+    let with_errors = given("SSDLAB_ERRORS").is_some_and(|given| given > 0);
     println!("{}", case::text(seed));
+    if with_errors {
+        println!("{}", case::error_sets(seed).join("\n"));
+    }
     let mut told = Vec::new();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut note = |record, to: &mut Vec<kit::Record>| {
             told.push(record);
             to.push(record);
         };
-        case::run(seed, commands, Some(&mut note))
+        let run = if with_errors { case::run_with_errors } else { case::run };
+        run(seed, commands, Some(&mut note))
     }));
     let shown = given("SSDLAB_RECORDS").map_or(0, |count| count as usize);
     told[told.len().saturating_sub(shown)..].iter().for_each(|record| println!("{record:?}"));

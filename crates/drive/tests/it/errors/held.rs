@@ -1,4 +1,4 @@
-//! What a read that is repeated holds, the order of delivery, and several steps in one further read, on paper.
+//! Parts of the flash that a repeated read holds, the order of delivery, and several steps in one read, on paper.
 //!
 //! The MSB page has 400 errors where 100 are corrected, and each step leaves 40 % of them: it is read three times. The
 //! LSB page has none.
