@@ -25,7 +25,8 @@ pub struct EccConfig {
     /// Parts of the flash that no other operation may use from the first repetition of a read until the read is
     /// corrected or given up.
     pub retries_hold: Hold,
-    /// Order in which the data of the host reads of a die is delivered.
+    /// Order in which the data of the host reads of a die is delivered; reads of units that were never written are not
+    /// delayed.
     pub delivery: Delivery,
 }
 
@@ -269,7 +270,7 @@ impl EccConfig {
                 ),
             );
         }
-        let repeats = self.plan != Plan::None || self.read_levels == ReadLevels::Progressive;
+        let repeats = self.plan.attempts().len() > 1 || self.read_levels == ReadLevels::Progressive;
         if self.errors.is_some() && self.retries_hold != Hold::Nothing && !repeats {
             problems.add("ecc.retries_hold", "no read is repeated: expected a plan in ecc.plan");
         }

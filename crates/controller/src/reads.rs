@@ -2,8 +2,8 @@
 //!
 //! A read that the flash has delivered is *sensed*, not done. Each of its codewords is decoded; if any fails, the plan
 //! decides how its units are read again. Each further attempt is a flash operation of its own ([`Owner::Retry`]) with
-//! the same reason, which the dies serve like any other read. The operation of the first attempt waits meanwhile: its
-//! block stays pinned, and its account runs on.
+//! the same reason, which the dies serve like any other read, unless they are held for it. The operation of the first
+//! attempt waits meanwhile: its block stays pinned, and its account runs on.
 
 use crate::decoder::{Decoded, Decoders};
 use crate::ecc::ReadLevels;
@@ -206,6 +206,8 @@ pub struct Reads {
     channels: Vec<u32>,
     /// True if a mapping unit is a codeword, and the first attempt at each block has the same read levels.
     has_single_codewords: bool,
+    /// True if the first attempt has soft levels.
+    reads_softly: bool,
     /// Logarithms of the error rates that are correctable, by write mode and read mode of the table.
     ln_corrects: Vec<f64>,
     /// Logarithms of the factors on the error rate, by attempt of the plan.
@@ -275,6 +277,7 @@ impl Reads {
             kinds: config.read_modes * config.attempts.len(),
             channels: (0..config.geometry.die_count).map(|die| config.geometry.channel_of(DieId(die)).0).collect(),
             has_single_codewords: config.errors.codewords_per_unit == 1 && !config.calibration,
+            reads_softly: config.attempts[0].soft_levels > 0,
             ln_corrects: config.corrects.iter().map(|rate| libm::log(*rate)).collect(),
             ln_factors: config.attempts.iter().map(|attempt| libm::log(attempt.error_rate_factor)).collect(),
             recoveries: Slab::default(),
@@ -350,7 +353,7 @@ impl Reads {
         }
         self.statistics.codewords += 1;
         let counts = usize::from(class) * self.statistics.most_attempts;
-        self.count(&Attempted { counts, queued: read.queued, is_corrected: true, is_soft: false }, decoding.until);
+        self.count(&Attempted { counts, queued: read.queued, is_corrected: true, is_soft: self.reads_softly }, decoding.until);
         Some(decoding)
     }
 

@@ -286,13 +286,18 @@ impl Description {
         modes.iter().map(|mode| mode.wear.all().iter().map(|wear| wear.thousandths()).collect()).collect()
     }
 
+    /// Returns the times of the flash, with those of the attempts of a read.
+    pub(crate) fn timing(&self, geometry: &Geometry) -> flash::Timing {
+        flash::Timing::with_attempts(&self.flash, &self.attempts(), geometry.units_per_program)
+    }
+
     /// Returns the facts of the drive that a policy is built with.
     pub fn policy_facts(&self) -> Facts {
         self.facts(&self.geometry())
     }
 
     fn facts(&self, geometry: &Geometry) -> Facts {
-        let timing = flash::Timing::new(&self.flash, geometry.units_per_program);
+        let timing = self.timing(geometry);
         let read = kit::Operation { kind: OperationKind::Read, units: 1, pages: 1, ..kit::Operation::default() };
         let program = kit::Operation {
             kind: OperationKind::Program,

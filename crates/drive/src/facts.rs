@@ -40,7 +40,7 @@ fn map_bytes(geometry: &Geometry, user_units: u64) -> u64 {
 /// Returns the bounds that no workload can exceed: for 4 KiB reads spread evenly over the dies, and for full program
 /// units in the mode `normal`.
 fn bounds(description: &Description, geometry: &Geometry) -> Value {
-    let timing = Timing::new(&description.flash, geometry.units_per_program);
+    let timing = description.timing(geometry);
     let shape = &geometry.shape;
     let read = Operation { kind: OperationKind::Read, units: 1, pages: 1, ..Operation::default() };
     let senses = page_types(geometry).map(|page_type| timing.array(&Operation { page_type, ..read }));
@@ -63,7 +63,7 @@ fn bounds(description: &Description, geometry: &Geometry) -> Value {
 }
 
 fn write_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
-    let timing = Timing::new(&description.flash, geometry.units_per_program);
+    let timing = description.timing(geometry);
     let (wear, rated) = (description.state.pe_cycles, description.flash.rated_pe_cycles);
     let modes = description.flash.write_modes.iter().enumerate();
     modes
@@ -81,7 +81,7 @@ fn write_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
 }
 
 fn erase_modes(description: &Description, geometry: &Geometry) -> Vec<Value> {
-    let timing = Timing::new(&description.flash, geometry.units_per_program);
+    let timing = description.timing(geometry);
     let erase =
         |index: usize| Operation { kind: OperationKind::Erase, pages: 1, mode: ModeId(index as u8), ..Operation::default() };
     let wear = |index: usize| description.flash.erase_modes.get(index).map_or(json!(1.0), |mode| json!(mode.wear));

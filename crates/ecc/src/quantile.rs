@@ -129,7 +129,7 @@ const LEAST: u64 = (1023 - 54) << OCTAVE_BITS;
 const OCTAVES: u32 = 53;
 
 impl NormalTable {
-    /// Returns the table of the process.
+    /// Returns the table of the process: constants, computed at their first use.
     pub fn get() -> &'static NormalTable {
         static TABLE: OnceLock<NormalTable> = OnceLock::new();
         TABLE.get_or_init(NormalTable::new)

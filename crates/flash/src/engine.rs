@@ -144,7 +144,7 @@ impl Flash {
     #[inline]
     pub fn dispatch(&mut self, die_id: DieId, demand: &Demand, now: SimTime, out: &mut Outbox) -> Dispatch {
         let die = &mut self.dies[die_id.index()];
-        if demand.urgent_move {
+        if demand.urgent_move && die.phase != Phase::Held {
             die.last_turn_was_read = !die.last_turn_was_read;
             if !die.last_turn_was_read && die.is_free() {
                 return Dispatch::PullUrgent;
@@ -249,8 +249,9 @@ impl Flash {
         let channel = &mut self.channels[channel_id.index()];
         channel.armed = false;
         if channel.free_at() > now {
-            // The dies that waited have withdrawn, and another die took the channel at this instant before new ones
-            // queued: the wake-up moves to the end of that transfer.
+            // Either the channel is held for a repeated read, and its release wakes it up. Or the dies that waited have
+            // withdrawn, and another die took the channel at this instant before new ones queued: the wake-up moves to
+            // the end of that transfer.
             self.arm(channel_id, &mut out.events);
             return;
         }
@@ -470,7 +471,7 @@ fn charge_array(ledger: &mut Ledger, timing: &Timing, operation: &Operation, arr
         OperationKind::Program => ledger.charge(Cause::Program, array),
         OperationKind::Erase | OperationKind::LazyErase => {}
         OperationKind::Copyback => {
-            let sense = timing.array(&Operation { kind: OperationKind::Read, mode: kit::ModeId(0), ..*operation });
+            let sense = timing.copyback_sense(operation.page_type);
             ledger.charge(Cause::Sense, sense.min(array));
             ledger.charge(Cause::Program, array - sense);
         }

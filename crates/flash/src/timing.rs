@@ -9,8 +9,8 @@
 //! - erase command: tCS + 4 tWC + tWB
 //!
 //! A retry is preceded by SET FEATURES, which sets the read levels: tCS + 2 tWC + tADL + 4 tWC + tWB (ONFI: command,
-//! address and four bytes of data). Each further sensing with other levels has a read command of its own; all commands
-//! of an attempt are sent in one phase.
+//! address and four bytes of data). Each of the two sensings of a soft level (SD, NASD) has a read command of its own;
+//! both are sent in one phase.
 //!
 //! The channel is held through tWB and tRR as well. Known error: the preamble of a data burst (tRPRE + tDQSRE, 30 ns)
 //! is assumed to pass within tRR and is not added.
@@ -37,6 +37,8 @@ pub struct Timing {
     read_transfer: ByMode,
     /// Sensing time by read mode and page type.
     read: ByMode,
+    /// Sensing time of a copyback by page type.
+    copyback_sense: Vec<Nanos>,
     /// Program time by write mode and page type.
     program: ByMode,
     erase: Vec<Nanos>,
@@ -178,6 +180,12 @@ impl Timing {
             next_plane_data: p.t_ccs,
             transfer: (0..unit_counts).map(|units| transfer(units, 1)).collect(),
             read_transfer: ByMode::of(&reads, unit_counts, |read, units| transfer(units, read.transfers)),
+            copyback_sense: (0..page_types)
+                .map(|t| {
+                    let scale = config.read_modes.first().map_or(1.0, |mode| mode.sense_scale);
+                    scaled(config.read_time.of(t as u32), scale)
+                })
+                .collect(),
             read: ByMode::of(&reads, page_types, |read, t| read.in_array(config.read_time.of(t as u32))),
             program: ByMode::of(&config.write_modes, page_types, |mode, t| {
                 scaled(config.program_time.of(t as u32), mode.program_scale)
@@ -236,8 +244,15 @@ impl Timing {
             OperationKind::Program => self.program.get(operation.mode, page_type),
             OperationKind::Erase => self.erase[operation.mode.index()],
             OperationKind::LazyErase => self.lazy_erase,
-            OperationKind::Copyback => self.read.get(ModeId(0), page_type) + self.program.get(operation.mode, page_type),
+            OperationKind::Copyback => self.copyback_sense(operation.page_type) + self.program.get(operation.mode, page_type),
         }
+    }
+
+    /// Returns the time in which a copyback senses its page: that of the first read mode, with one reference, since its
+    /// data is not decoded.
+    #[inline]
+    pub fn copyback_sense(&self, page_type: u32) -> Nanos {
+        self.copyback_sense[page_type as usize]
     }
 
     /// Returns the time of a suspend or resume command on the channel.
@@ -431,6 +446,13 @@ mod tests {
             let read = Operation { kind: OperationKind::Read, pages: 1, units: 1, mode, ..Operation::default() };
             let found = (timing.command(&read).0, timing.array(&read).0, timing.data(&read).0);
             assert_eq!(found, (command, 3 * 1009, 2 * 5 / 2), "{mode:?}");
+        }
+        // A copyback senses with one.
+        let plain = Timing::new(&primes(), 4);
+        for page_type in [0, 1] {
+            let copy = Operation { kind: OperationKind::Copyback, pages: 1, units: 4, page_type, ..Operation::default() };
+            assert_eq!(timing.array(&copy), plain.array(&copy));
+            assert_eq!(timing.copyback_sense(page_type), plain.array(&Operation { kind: OperationKind::Read, ..copy }));
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::cause::{Cause, Ledger};
 use crate::units::{Nanos, SimTime};
 
-/// The time of an operation by cause, and the instant up to which it is charged.
+/// The time of an operation, a command or a part of one by cause, and the instant up to which it is charged.
 ///
 /// Whoever works on an operation charges the time since that instant to a cause and moves the instant on
 /// ([`Account::charge_to`]). The causes therefore add up to the latency, overlapping work is charged once, and a wait

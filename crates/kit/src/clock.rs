@@ -21,7 +21,8 @@ pub enum Work {
     RelocationProgram = 4,
     /// An erase.
     Erase = 5,
-    /// Of a die: suspending, suspended or resuming. Of the drive: held back by a policy.
+    /// Of a die: suspending, suspended or resuming, or held for the next attempt at a read. Of the drive: held back by
+    /// a policy.
     Held = 6,
     /// Of the drive: no die has a free block for host data.
     NoSpace = 7,

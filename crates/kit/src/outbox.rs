@@ -59,6 +59,7 @@ impl Outbox {
 
     /// Adds the time of a command's account to that of its last part.
     pub fn add_account(&mut self, command: u32, part: AccountId) {
+        // For the account of an operation without a copy.
         if let AccountId::Operation(slot) = part {
             self.operations.account_mut(slot).ledger_mut().add(self.accounts[command].ledger());
         } else {

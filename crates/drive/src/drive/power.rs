@@ -41,8 +41,8 @@ impl Drive {
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }
 
-    /// Advances the clock to `back`. Timers due before are postponed to `back`; other events, such as the end of an
-    /// encoding, are handled at their time.
+    /// Advances the clock to `back`. Timers due before are postponed to `back`; other events, such as the
+    /// wake-up of a channel, are handled at their time.
     fn sleep_until(&mut self, back: SimTime) {
         let mut timers = Vec::new();
         while self.out.events.next_time().is_some_and(|at| at < back) {

@@ -51,8 +51,9 @@ impl Flash {
         let die = &mut self.dies[die_id.index()];
         debug_assert_eq!(die.running, NONE, "the repeated read has ended");
         (die.running, die.phase, die.recovery) = (HELD, Phase::Held, recovery);
-        turn(die, Work::Held, now, &mut out.signals);
+        // A die with a suspended operation counts as held already.
         if die.suspended.is_none() {
+            turn(die, Work::Held, now, &mut out.signals);
             out.signals.busy_dies += 1;
             out.signals.channel_busy_dies[die.channel as usize] += 1;
         }
@@ -77,9 +78,8 @@ impl Flash {
     fn end_hold(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         (die.running, die.phase) = (NONE, Phase::Rest);
-        let is_free = die.suspended.is_none();
-        turn(die, if is_free { Work::Idle } else { Work::Held }, now, &mut out.signals);
-        if is_free {
+        if die.suspended.is_none() {
+            turn(die, Work::Idle, now, &mut out.signals);
             let channel = die.channel as usize;
             out.signals.busy_dies -= 1;
             out.signals.idle_since = now;

@@ -21,7 +21,7 @@ pub fn errors(rng: &mut Rng, text: &str) -> Vec<String> {
     let noise = pick(rng, &["0.0", "0.1", "0.7"]);
     sets.push(format!("ecc.errors={{kind=\"constant\",rates=[{rate:e}],read_noise={noise}}}"));
     let (step, reduction) = (pick(rng, &[0, 1, 30]), pick(rng, &["0.02", "0.2", "0.6"]));
-    sets.push(match rng.below(if is_ldpc { 4 } else { 2 }) {
+    sets.push(match rng.below(if is_ldpc { 5 } else { 2 }) {
         0 => "ecc.plan=\"none\"".to_owned(),
         1 => {
             let steps = 1 + rng.below(5);
@@ -31,7 +31,8 @@ pub fn errors(rng: &mut Rng, text: &str) -> Vec<String> {
             )
         }
         2 => format!("ecc.plan={{kind=\"soft\",levels={}}}", 1 + rng.below(2)),
-        _ => format!("ecc.plan={{kind=\"nasd\",levels={}}}", 1 + rng.below(2)),
+        3 => format!("ecc.plan={{kind=\"nasd\",levels={}}}", 1 + rng.below(2)),
+        _ => format!("ecc.plan={{kind=\"sensing\",references={}}}", pick(rng, &["[1,3]", "[1,3,7]", "[3,7]"])),
     });
     if sets[2].contains("read_retry") && chance(rng, 0.3) {
         sets.push("ecc.calibration=true".to_owned());

@@ -69,6 +69,55 @@ fn a_channel_that_is_held_serves_no_other_die() {
     }
 }
 
+/// Another die requests the channel for its data while the command of the first repetition is transferred.
+#[test]
+fn data_waits_for_a_channel_that_is_held() {
+    for (hold, held) in [("nothing", false), ("die", false), ("channel", true)] {
+        let mut rig = drive(&["flash.channels=1", "flash.chips_per_channel=2"], &[&format!("ecc.retries_hold={hold}")]);
+        let start = rig.drive.now().0;
+        let repeated = start + PLAIN + DECODE;
+        let failing = rig.submit(Op::Read, 2, 1, SimTime(start));
+        let other = rig.submit(Op::Read, 1, 1, SimTime(repeated + 100 - COMMAND - READ));
+        rig.drain();
+        assert_eq!(rig.row(failing).completed.0, repeated + 2 * STEP, "{hold}");
+        let waits = if held { 2 * STEP } else { SET_FEATURES + COMMAND } - 100;
+        assert_parts(hold, &rig.row(other), &[&[(Cause::BusWait, waits)][..], &parts(CHECK, 0)].concat());
+    }
+}
+
+/// Two reads of one die fail. Unless the first holds it, their repetitions take turns.
+#[test]
+fn a_die_is_held_for_one_read_after_the_other() {
+    const ON_DIE: u64 = STEP - DECODE;
+    for (hold, times) in [("nothing", [3 * ON_DIE + DECODE, 4 * ON_DIE + DECODE]), ("die", [2 * STEP, 4 * STEP])] {
+        let mut rig = drive(ONE_DIE, &[&format!("ecc.retries_hold={hold}")]);
+        let start = rig.drive.now().0;
+        let reads = [1, 3].map(|unit| rig.submit(Op::Read, unit, 1, SimTime(start)));
+        rig.drain();
+        let repeated = start + 2 * PLAIN;
+        assert_eq!(reads.map(|read| rig.row(read).completed.0 - repeated), times, "{hold}");
+    }
+}
+
+/// A program gives way to each of the three attempts. A die that is held does not resume it between the second attempt
+/// and the third.
+#[test]
+fn a_suspended_program_waits_for_a_die_that_is_held() {
+    let suspension =
+        "flash.suspension={ program=true, erase=false, suspend_time='20us', resume_time='20us', least_remaining='0us', most=8 }";
+    for (hold, suspensions) in [("nothing", 3), ("die", 2), ("channel", 2)] {
+        let mut rig = drive(ONE_DIE, &[suspension, &format!("ecc.retries_hold={hold}")]);
+        let start = rig.drive.now().0;
+        let write = rig.submit(Op::Write, 4, 1, SimTime(start));
+        let read = rig.submit(Op::Read, 1, 1, SimTime(start + 100_000));
+        rig.drain();
+        assert_eq!(rig.drive.flash().counters.suspensions, suspensions, "{hold}");
+        let attempts = rig.row(read).completed.0 - start - 100_000;
+        assert!(rig.row(write).completed.0 - start > 600_000 + attempts - 2 * DECODE, "{hold}: {attempts}");
+        assert!(!rig.row(read).media_error && rig.row(read).causes.get(Cause::Retry).0 >= 2 * STEP, "{hold}");
+    }
+}
+
 /// A read that follows one that is repeated is decoded first. In order, it is delivered together with it.
 #[test]
 fn data_that_is_delivered_in_order_waits_for_that_of_earlier_reads() {
