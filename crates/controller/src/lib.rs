@@ -109,6 +109,7 @@ impl Controller {
             out.account_mut(account).charge_to(self.routes.step(transaction.step).cause(), now);
         }
         transaction.step += 1;
+        // Most steps are the last of their route; the others go on out of line.
         if self.routes.step(transaction.step) == Step::End {
             let then = transaction.then;
             self.transactions.release(id.0);

@@ -21,7 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MOST_WEAR: f64 = 3.0;
 /// Age up to which error rates are computed, beyond the age at the start.
 const OLDEST: Nanos = Nanos(10 * 365 * 86_400_000_000_000);
-/// Part of a mapping unit that its codewords may protect besides its data, as a divisor.
+/// Part of a mapping unit that its codewords may protect besides its data, as a divisor: assumed, several times the
+/// metadata of the parts of the laboratory.
 const MOST_METADATA: u64 = 16;
 /// Largest number of tables of error rates that are kept for further drives of the process.
 const TABLES: usize = 64;

@@ -100,7 +100,7 @@ impl Drive {
         if self.pull(die) {
             return;
         }
-        // What a policy holds back reads for is not pulled by a drive that comes to rest.
+        // A drive that comes to rest pulls no moves: reads that a policy holds back for its moves must not wait.
         let despite_hold = reads_wait && (!self.pulling || self.ftl.waits_for_reads(die));
         if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
             self.ftl.die_started(die, self.now, &mut self.out.ready);
@@ -191,7 +191,7 @@ impl Drive {
         }
     }
 
-    // Out of line: most controllers encode while data is transferred.
+    // Out of line: only encoders that take time have anything to encode.
     #[inline(never)]
     fn encode(&mut self, Encoding { die, mode, units }: Encoding) {
         self.send(Way::Written { mode, units }, Then::CollectionEncoded(die), None);

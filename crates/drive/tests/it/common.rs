@@ -15,6 +15,15 @@ pub const UNIT: u64 = UNIT_BYTES;
 /// One die on one channel, so that operations cannot overlap.
 pub const ONE_DIE: &[&str] = &["flash.channels=1", "flash.chips_per_channel=1"];
 
+/// A few blocks of four pages for 16 units, so that a handful of writes makes the drive collect.
+pub const FEW_BLOCKS: &[&str] = &[
+    "flash.blocks_per_plane=10",
+    "flash.pages_per_block=4",
+    "ftl.overprovisioning=1.0",
+    "ftl.user_capacity=64KiB",
+    "ftl.gc_low_blocks=2",
+];
+
 /// Returns the description of the `tiny` preset with overrides.
 pub fn description(sets: &[&str]) -> Description {
     read(sets).unwrap_or_else(|problems| panic!("{problems}"))

@@ -237,6 +237,20 @@ fn ageing(sets: &[&str]) -> Rig {
     rig
 }
 
+/// The read of a page that is too old is under way, and all else is held. A drive that comes to rest does not program
+/// the rewrite: a read that waits for it would wait for ever.
+#[test]
+fn a_drive_that_comes_to_rest_serves_the_reads_that_a_rewrite_holds_back() {
+    let mut rig = ageing(&[]);
+    let read = rig.submit(Op::Read, 1, 1, SimTime(10 * MS + 2));
+    rig.run_until(SimTime(10 * MS + 3));
+    assert_eq!(rig.operations(), [1, 2, 0, 0], "the read is held");
+    rig.drive.quiesce();
+    assert_eq!((rig.drive.commands_in_flight(), rig.operations()), (0, [2, 2, 0, 0]));
+    rig.drain();
+    assert_eq!(rig.row(read).causes.get(Cause::DieHeld), Nanos(READ - 1));
+}
+
 #[test]
 fn what_is_too_old_is_rewritten_before_anything_else() {
     let mut rig = ageing(&[]);

@@ -1,7 +1,7 @@
 //! Timing gates: an event happens at its instant and not one nanosecond earlier, seen through the drive's public
 //! interface (`submit`, `next_event`, `advance`).
 
-use crate::common::{ONE_DIE, Rig, assert_parts, with};
+use crate::common::{FEW_BLOCKS, ONE_DIE, Rig, assert_parts, with};
 use kit::{Cause, Nanos, Op, SimTime};
 
 const READ: u64 = 50_000;
@@ -273,18 +273,16 @@ fn an_erase_gives_way_to_a_read() {
 #[test]
 fn a_copyback_moves_a_page_without_the_channel_carrying_it() {
     // Two of four units of the first block are overwritten. The collection moves the other two by copyback.
-    let small = [
-        "flash.blocks_per_plane=10",
-        "flash.pages_per_block=4",
-        "ftl.overprovisioning=1.0",
-        "ftl.user_capacity=64KiB",
-        "ftl.gc_low_blocks=2",
-        "flash.copyback=true",
-        "ftl.gc_idle_after=1s",
-        "ftl.gc_idle_target_blocks=9",
-        // A copyback needs an open block on the plane. Here relocations share that of the host.
-        "ftl.separate_relocations=false",
-    ];
+    let small = with(
+        FEW_BLOCKS,
+        &[
+            "flash.copyback=true",
+            "ftl.gc_idle_after=1s",
+            "ftl.gc_idle_target_blocks=9",
+            // A copyback needs an open block on the plane. Here relocations share that of the host.
+            "ftl.separate_relocations=false",
+        ],
+    );
     let mut rig = Rig::watched(&with(ONE_DIE, &small));
     for unit in [0, 1, 2, 3, 0, 1] {
         rig.one(Op::Write, unit, 1);

@@ -1,7 +1,7 @@
 //! The time of every attempt at queue depth 1, counted on paper.
 
 use super::{BCH, BCH_BITS, COMMAND, DATA, LOCATE, READ, SET_FEATURES, SYNDROMES, parts, rate, rates};
-use crate::common::{ONE_DIE, Rig, assert_parts, with};
+use crate::common::{ONE_DIE, Rig, assert_parts, description, with};
 use drive::CommandRow;
 use kit::{Cause, Op, SimTime};
 
@@ -136,8 +136,16 @@ fn finer_sensing_has_the_time_of_its_references() {
     }
     // Where the first attempt has three references, it has their time.
     let plan = "ecc.plan={ kind = \"sensing\", references = [3], alpha = \"30us\" }";
-    let row = read(&[LDPC, LDPC_ENGINES, plan, &rate(2e-3)]);
+    let sets = [LDPC, LDPC_ENGINES, plan, &rate(2e-3)];
+    let mut rig = one_die(&sets);
+    let row = rig.one(Op::Read, 0, 1);
     assert_eq!(row.completed.since(row.submitted).0, finer(3, 2) + CORRECTED);
+    // The first read at an error rate takes another path than the ones after it.
+    rig.one(Op::Read, 0, 1);
+    assert_eq!(rig.drive.controller().reads().expect("reads can fail").statistics.soft, 2);
+    // So have the bounds of the drive.
+    let facts = drive::facts("test", &description(&with(ONE_DIE, &sets)));
+    assert_eq!(facts["bounds"]["read_at_depth_1_ns"].as_f64(), Some(finer(3, 2) as f64));
 }
 
 /// Two dies on one channel. The MSB page of die 0 fails; the LSB page of die 1 requests the channel one microsecond

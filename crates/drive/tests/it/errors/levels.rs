@@ -1,7 +1,7 @@
 //! The choice of the read mode of the first attempt, and read levels that are kept for a block.
 
 use super::{BCH, BCH_BITS, COMMAND, DATA, READ, SET_FEATURES, rate};
-use crate::common::{ONE_DIE, Rig, assert_parts, with};
+use crate::common::{FEW_BLOCKS, ONE_DIE, Rig, assert_parts, with};
 use kit::{Cause, Lpn, Op};
 
 /// Three modes that sense for half, once and twice the read time, slowest first, and correct more the slower they are;
@@ -76,18 +76,11 @@ const STEPS: &str = "ecc.plan={ kind = \"read_retry\", steps = 4, reduction = 0.
 
 #[test]
 fn the_levels_of_the_last_success_are_kept_for_the_block_until_its_erase() {
-    let small = [
-        "flash.blocks_per_plane=10",
-        "flash.pages_per_block=4",
-        "ftl.overprovisioning=1.0",
-        "ftl.user_capacity=64KiB",
-        "ftl.gc_low_blocks=2",
-    ];
     let step = SET_FEATURES + COMMAND + READ + DATA;
     let errors = rate(400.0 / BCH_BITS);
     for calibration in [true, false] {
         let kept = format!("ecc.calibration={calibration}");
-        let mut rig = Rig::new(&with(&with(ONE_DIE, &small), &[BCH, STEPS, &kept, &errors]));
+        let mut rig = Rig::new(&with(&with(ONE_DIE, FEW_BLOCKS), &[BCH, STEPS, &kept, &errors]));
         for unit in 0..8 {
             rig.one(Op::Write, unit, 1);
         }

@@ -5,7 +5,7 @@
 //! of an MSB page, and lost data on an LSB page is read without a failure.
 
 use super::{BCH, rates};
-use crate::common::{ONE_DIE, Rig, with};
+use crate::common::{FEW_BLOCKS, ONE_DIE, Rig, with};
 use kit::{Op, Reason};
 
 const BUFFER: [&str; 3] = ["buffer.policy=write_back", "buffer.capacity=64KiB", "buffer.flush_after=10us"];
@@ -100,15 +100,7 @@ fn lost_data_in_the_write_buffer_is_a_media_error() {
 
 #[test]
 fn data_that_a_collection_cannot_correct_is_lost_where_it_goes() {
-    let small = [
-        "flash.blocks_per_plane=10",
-        "flash.pages_per_block=4",
-        "ftl.overprovisioning=1.0",
-        "ftl.user_capacity=64KiB",
-        "ftl.gc_low_blocks=2",
-        "ftl.gc_idle_after=1s",
-        "ftl.gc_idle_target_blocks=9",
-    ];
+    let small = with(FEW_BLOCKS, &["ftl.gc_idle_after=1s", "ftl.gc_idle_target_blocks=9"]);
     for buffer in [&[][..], &BUFFER] {
         // Of the units 0 to 3 in the first block only unit 3, on an MSB page, remains. It moves to an LSB page.
         let mut rig = written(4, &with(&small, buffer));

@@ -225,7 +225,7 @@ fn plans() {
         4,
         "ecc.decoder.decoder: `ldpc` does not decode the drive's code: expected kind = \"bch\"",
     );
-    // What is held while a read is repeated, and the order of delivery.
+    // A hold without repeated reads, and hold and order of delivery without errors.
     assert_refused(&format!("{ERRORS}\nretries_hold = \"die\""), 4, "ecc.retries_hold: no read is repeated");
     assert_refused(
         &format!("{ERRORS}\nplan = \"read_retry\"\nretries_hold = \"bus\""),

@@ -132,3 +132,24 @@ fn transfers_of_another_die_come_between_those_of_a_soft_attempt() {
         }
     }
 }
+
+/// While a die is held, a dispatch does not use up a turn of an urgent move: the reads have the next one, then the
+/// move.
+#[test]
+fn a_die_that_is_held_keeps_the_turns_of_reads_and_urgent_moves() {
+    for dispatches in 0..3 {
+        let mut rig = Rig::new(&small(1, "read_first"));
+        let (die, now) = (DieId(0), SimTime(0));
+        let demand = Demand { urgent_move: true, oldest_write: None };
+        rig.flash.hold_in_retries(ecc::Hold::Die);
+        rig.flash.hold(die, 7, now, &mut rig.out);
+        for _ in 0..dispatches {
+            assert!(matches!(rig.flash.dispatch(die, &demand, now, &mut rig.out), Dispatch::Busy));
+        }
+        rig.flash.release(die, 8, now, &mut rig.out);
+        assert!(!rig.flash.dies[0].is_free(), "another recovery releases nothing");
+        rig.flash.release(die, 7, now, &mut rig.out);
+        assert!(matches!(rig.flash.dispatch(die, &demand, now, &mut rig.out), Dispatch::Pull { reads_wait: false }));
+        assert!(matches!(rig.flash.dispatch(die, &demand, now, &mut rig.out), Dispatch::PullUrgent));
+    }
+}
