@@ -7,9 +7,9 @@
 pub mod decoder;
 pub mod delivery;
 pub mod ecc;
-pub mod encoder;
 pub mod errors;
 pub mod reads;
+pub mod resource;
 pub mod route;
 pub mod transaction;
 
@@ -17,60 +17,69 @@ pub use ecc::EccConfig;
 
 use delivery::InOrder;
 use ecc::ReadLevels;
-use encoder::Encoders;
 use kit::queue::Class;
-use kit::{AccountId, BlockId, Cause, Event, Link, ModeId, Operation, Outbox, Rate, SimTime, Slab, Stored, TransactionId};
+use kit::{
+    AccountId, BlockId, Bytes, Cause, Event, ModeId, Operation, Outbox, Protocol, Rate, SimTime, Slab, Stored, TransactionId,
+};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
-use route::{Routes, Step};
-use transaction::{Then, Transaction, Way};
+use resource::Server;
+use route::{Routes, Servers, Step, Way};
+use transaction::{Journey, Then, Transaction};
+
+/// An encoder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EncoderConfig {
+    /// Name of its code.
+    pub code: String,
+    /// Data rate; `None` if encoding takes no time.
+    pub rate: Option<Rate>,
+}
 
 /// The description of a controller.
 #[derive(Clone, Debug, Default)]
 pub struct ControllerConfig {
-    /// Rate of each encoder; `None` if it takes no time.
-    pub encoders: Vec<Option<Rate>>,
+    /// Protocol of the host interface.
+    pub protocol: Protocol,
+    /// The encoders, which data passes before it is programmed. An encoder serves one request at a time, in order of
+    /// arrival. A request is the data of a program, or units gathered by a collection, without the padding.
+    pub encoders: Vec<EncoderConfig>,
     /// Index of the encoder of each write mode; `None` for a mode without a code.
     pub encoder_of_mode: Vec<Option<usize>>,
-    /// Largest number of mapping units that one program writes.
-    pub units_per_program: u32,
     /// The reads, if stored data has errors.
     pub reads: Option<ReadConfig>,
-    /// True: routes also contain the steps that take no time, each with an event. For tests.
+    /// True: each way has a step, also where none takes time. For tests.
     pub keeps_free_steps: bool,
 }
 
 /// The controller of a drive: its resources, the routes over them, and the transactions under way.
 pub struct Controller {
-    /// The link to the host; `None` if transfers take no time.
-    link: Option<Box<dyn Link>>,
-    encoders: Encoders,
+    servers: Servers,
+    routes: Routes,
+    transactions: Slab<Transaction>,
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
     chooses_levels: bool,
     /// Reads that are delivered in order; `None` if each is delivered once it is decoded.
     in_order: Option<InOrder>,
-    routes: Routes,
-    transactions: Slab<Transaction>,
     keeps_free_steps: bool,
 }
 
 impl Controller {
-    /// Returns the controller of a validated description, with nothing under way. `link` leads to the host; `None` if
-    /// transfers there take no time.
-    pub fn new(config: &ControllerConfig, link: Option<Box<dyn Link>>) -> Controller {
+    /// Returns the controller of a validated description, with nothing under way.
+    pub fn new(config: &ControllerConfig) -> Controller {
+        let (routes, servers) = Routes::new(config);
         Controller {
-            encoders: Encoders::new(&config.encoders, config.units_per_program),
+            servers,
+            routes,
+            transactions: Slab::default(),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
             in_order: config.reads.as_ref().filter(|reads| reads.in_order).map(|reads| InOrder::new(reads.geometry.die_count)),
-            routes: Routes::new(config, link.is_some()),
-            link,
-            transactions: Slab::default(),
             keeps_free_steps: config.keeps_free_steps,
         }
     }
 
-    /// Returns true if a way has steps that take time.
+    /// Returns true if a way has steps.
     #[inline]
     pub fn takes_time(&self, way: Way) -> bool {
         self.routes.start(way).is_some()
@@ -79,22 +88,22 @@ impl Controller {
     /// Sends a command or data on its way; [`Event::Step`] follows. Returns what is to be done now if the way takes no
     /// time.
     #[inline(always)]
-    pub fn send(&mut self, way: Way, then: Then, account: Option<AccountId>, now: SimTime, out: &mut Outbox) -> Option<Then> {
-        let Some(step) = self.routes.start(way) else { return Some(then) };
-        let id = self.begin(way, step, then, account);
+    pub fn send(&mut self, way: Way, journey: Journey, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let Some(step) = self.routes.start(way) else { return Some(journey.then) };
+        let id = self.begin(step, journey);
         self.advance(id, now, out)
     }
 
     /// Adds a transaction at a step of its route.
     #[inline(always)]
-    fn begin(&mut self, way: Way, step: u32, then: Then, account: Option<AccountId>) -> TransactionId {
+    fn begin(&mut self, step: u32, journey: Journey) -> TransactionId {
         let id = self.transactions.take();
         // Field by field: copied as a whole it would be read with wide loads right after its narrow stores.
         let transaction = &mut self.transactions[id];
-        transaction.way = way;
         transaction.step = step;
-        transaction.then = then;
-        transaction.account = account;
+        transaction.then = journey.then;
+        transaction.data = journey.data;
+        transaction.account = journey.account;
         TransactionId(id)
     }
 
@@ -102,11 +111,15 @@ impl Controller {
     #[inline(always)]
     pub fn step_done(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
-        if let Way::Arriving { arrival } = transaction.way {
+        if let Then::Codeword { arrival } = transaction.then {
             return self.codeword_arrived(id, arrival, now, out);
         }
         if let Some(account) = transaction.account {
-            out.account_mut(account).charge_to(self.routes.step(transaction.step).cause(), now);
+            let cause = match self.routes.step(transaction.step) {
+                Step::Serve { server, .. } => self.servers.all[usize::from(server)].cause,
+                Step::Decode | Step::Nothing | Step::End => Cause::Decode,
+            };
+            out.account_mut(account).charge_to(cause, now);
         }
         transaction.step += 1;
         // Most steps are the last of their route; the others go on out of line.
@@ -128,20 +141,20 @@ impl Controller {
     fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
         loop {
-            let step = self.routes.step(transaction.step);
-            let end = match step {
+            let end = match self.routes.step(transaction.step) {
                 Step::End => {
                     let then = transaction.then;
                     self.transactions.release(id.0);
                     return Some(then);
                 }
-                Step::Admit => self.link.as_mut().map_or(now, |link| link.admit(transaction.way.data(), now)),
-                Step::Encode(encoder) => self.encoders.accept(encoder, transaction.way.units(), now),
-                Step::Decode => transaction.way.decoded_at(now),
-                Step::Deliver => self.link.as_mut().map_or(now, |link| link.deliver(transaction.way.data(), now)),
+                Step::Serve { server, service } => {
+                    let time = self.servers.services[usize::from(service)].time(transaction.data);
+                    self.servers.all[usize::from(server)].accept(time, now)
+                }
+                Step::Decode | Step::Nothing => now,
             };
             if end > now || self.keeps_free_steps {
-                out.events.push(end, step.class(), Event::Step(id));
+                out.events.push(end, self.routes.class(transaction.step), Event::Step(id));
                 return None;
             }
             transaction.step += 1;
@@ -209,17 +222,18 @@ impl Controller {
     #[inline(always)]
     fn decode(&mut self, slot: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let Decoding { until, alone, recovery } = decoding;
-        let (way, then, account) = (Way::Read { until }, Then::Decoded { slot, recovery }, AccountId::Operation(slot));
+        let account = Some(AccountId::Operation(slot));
+        let journey = Journey { data: Bytes(0), then: Then::Decoded { slot, recovery }, account };
         if until == now {
-            return self.send(way, then, Some(account), now, out);
+            return self.send(Way::Read, journey, now, out);
         }
         // The wait for a decoder; the step, whose end is known, charges the decoding.
         let begins = SimTime(until.0 - alone.0);
         if begins > now {
             out.operations.account_mut(slot).charge_to(Cause::EccWait, begins);
         }
-        let step = self.routes.start(way).expect("decoding takes time");
-        let id = self.begin(way, step, then, Some(account));
+        let step = self.routes.start(Way::Read).expect("decoding takes time");
+        let id = self.begin(step, journey);
         out.events.push(until, Class::Done, Event::Step(id));
         None
     }
@@ -229,8 +243,7 @@ impl Controller {
     pub fn arrives(&mut self, read: &SensedRead<'_>, out: &mut Outbox) {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let (arrival, first) = reads.arrives(read, out);
-        let then = Then::Decoded { slot: read.slot, recovery: None };
-        let id = self.begin(Way::Arriving { arrival }, 0, then, None);
+        let id = self.begin(0, Journey { data: Bytes(0), then: Then::Codeword { arrival }, account: None });
         out.events.push(first, Class::Done, Event::Step(id));
     }
 
@@ -257,9 +270,9 @@ impl Controller {
         self.transactions.in_use() == 0 && self.reads.as_ref().is_none_or(|reads| reads.is_at_rest())
     }
 
-    /// Returns the encoders, for reports.
-    pub fn encoders(&self) -> &Encoders {
-        &self.encoders
+    /// Returns the servers, for reports.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers.all
     }
 }
 

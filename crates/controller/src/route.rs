@@ -1,43 +1,39 @@
 //! Routes: the steps of each way through the controller, compiled once from the description. Steps that take no time
 //! are not in them.
 
-use crate::ControllerConfig;
-use crate::transaction::Way;
-use kit::{Cause, Class};
+use crate::resource::{Server, Timed};
+use crate::{ControllerConfig, EncoderConfig};
+use kit::{Cause, Class, Hop, ModeId, Service};
 
-/// A step of a route: the use of one resource.
+/// The way of a command or of data through the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A command, with the data that it brings, to the device.
+    Command,
+    /// Data to be written, from the controller's memory to a die, which receives the code of this write mode.
+    Written(ModeId),
+    /// Data that has been read, from a channel to the controller's memory.
+    Read,
+    /// Data of a read, to the host.
+    ToHost,
+}
+
+/// A step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The route ends.
     End,
-    /// The command crosses the link to the device.
-    Admit,
-    /// The data passes the encoder with this index.
-    Encode(u8),
-    /// The data passes the decoders, which have accepted it.
+    /// A server works on the data.
+    Serve {
+        /// Index of the server.
+        server: u8,
+        /// Index of the service.
+        service: u8,
+    },
+    /// The decoders work on the data, which they have accepted. The instant of their end is known before.
     Decode,
-    /// The data crosses the link to the host.
-    Deliver,
-}
-
-impl Step {
-    /// Returns the cause to which the step and the wait for its resource are charged.
-    #[inline]
-    pub fn cause(self) -> Cause {
-        match self {
-            Step::Admit | Step::Deliver => Cause::Link,
-            Step::Encode(_) => Cause::EccWait,
-            Step::Decode => Cause::Decode,
-            Step::End => unreachable!("the end of a route is no step"),
-        }
-    }
-
-    /// Returns the class of the event at the end of the step. A command arrives together with those that the host
-    /// submits at that instant.
-    #[inline]
-    pub fn class(self) -> Class {
-        if self == Step::Admit { Class::Arrival } else { Class::Done }
-    }
+    /// Nothing, for no time.
+    Nothing,
 }
 
 /// Position of the first step of a route.
@@ -51,54 +47,86 @@ const EMPTY: Start = 0;
 pub struct Routes {
     /// The steps of all routes, one route after another, each with its end.
     steps: Vec<Step>,
-    /// Route of commands.
-    to_device: Start,
+    /// Steps up to this position are those of commands on their way to the device.
+    command_ends: u32,
+    command: Start,
     /// Routes of data to be written, by write mode.
     written: Vec<Start>,
-    /// Route of data that has been read.
     read: Start,
-    /// Route of data to the host.
     to_host: Start,
 }
 
+/// The servers on the routes of a controller, and the services that they render.
+#[derive(Clone, Debug, Default)]
+pub struct Servers {
+    /// The servers.
+    pub all: Vec<Server>,
+    /// The services.
+    pub services: Vec<Timed>,
+}
+
+impl Servers {
+    fn add(&mut self, name: &str, cause: Cause) -> u8 {
+        self.all.push(Server::new(name, cause));
+        index(self.all.len() - 1)
+    }
+
+    fn step(&mut self, server: u8, service: Service) -> Step {
+        self.services.push(Timed::new(service));
+        Step::Serve { server, service: index(self.services.len() - 1) }
+    }
+}
+
+fn index(index: usize) -> u8 {
+    u8::try_from(index).expect("a controller has fewer than 256 servers and services")
+}
+
 impl Routes {
-    /// Compiles the routes of a validated description, with or without a link.
-    pub fn new(config: &ControllerConfig, has_link: bool) -> Routes {
+    /// Compiles the routes of a validated description. Returns them with the servers on them, at rest.
+    pub fn new(config: &ControllerConfig) -> (Routes, Servers) {
+        let mut servers = Servers::default();
+        let mut routes =
+            Routes { steps: vec![Step::End], command_ends: 0, command: EMPTY, written: Vec::new(), read: EMPTY, to_host: EMPTY };
         let free = config.keeps_free_steps;
-        let mut steps = vec![Step::End];
-        let mut route = |all: &[Step]| {
-            if all.is_empty() {
-                return EMPTY;
-            }
-            let start = steps.len() as Start;
-            steps.extend(all);
-            steps.push(Step::End);
-            start
-        };
-        let when = |takes_time: bool, step: Step| if takes_time || free { vec![step] } else { Vec::new() };
+        let link = Link::new(config, &mut servers);
+        let command = link.steps(&config.protocol.command, &mut servers);
+        routes.command = routes.add(command, free);
+        routes.command_ends = routes.steps.len() as u32;
+        let to_host = link.steps(&config.protocol.deliver, &mut servers);
+        routes.to_host = routes.add(to_host, free);
         let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some());
-        let mut encoded = |encoder: Option<usize>| {
-            let steps = encoder.map(|encoder| when(config.encoders[encoder].is_some(), Step::Encode(encoder as u8)));
-            route(&steps.unwrap_or_default())
-        };
-        Routes {
-            written: config.encoder_of_mode.iter().map(|&encoder| encoded(encoder)).collect(),
-            to_device: route(&when(has_link, Step::Admit)),
-            read: route(&when(decodes, Step::Decode)),
-            to_host: route(&when(has_link, Step::Deliver)),
-            steps,
+        routes.read = routes.add(if decodes { vec![Step::Decode] } else { Vec::new() }, free);
+        let encoders: Vec<Option<Step>> = config.encoders.iter().map(|encoder| encoder_step(encoder, &mut servers)).collect();
+        for &encoder in &config.encoder_of_mode {
+            let step = encoder.and_then(|encoder| encoders[encoder]);
+            let start = routes.add(step.into_iter().collect(), free && encoder.is_some());
+            routes.written.push(start);
         }
+        (routes, servers)
+    }
+
+    /// Adds a route and returns its start. With `free`, a route without steps has one that takes no time.
+    fn add(&mut self, mut steps: Vec<Step>, free: bool) -> Start {
+        if steps.is_empty() && free {
+            steps.push(Step::Nothing);
+        }
+        if steps.is_empty() {
+            return EMPTY;
+        }
+        let start = self.steps.len() as Start;
+        self.steps.append(&mut steps);
+        self.steps.push(Step::End);
+        start
     }
 
     /// Returns the position of the first step of a way; `None` if it has none.
     #[inline]
     pub fn start(&self, way: Way) -> Option<u32> {
         let start = match way {
-            Way::ToDevice { .. } => self.to_device,
-            Way::Written { mode, .. } => self.written[mode.index()],
-            // The codewords of arriving data take the data's further way.
-            Way::Arriving { .. } | Way::Read { .. } => self.read,
-            Way::ToHost { .. } => self.to_host,
+            Way::Command => self.command,
+            Way::Written(mode) => self.written[mode.index()],
+            Way::Read => self.read,
+            Way::ToHost => self.to_host,
         };
         (start != EMPTY).then_some(start)
     }
@@ -108,4 +136,46 @@ impl Routes {
     pub fn step(&self, at: u32) -> Step {
         self.steps[at as usize]
     }
+
+    /// Returns the class of the event at the end of the step at a position. A command arrives together with those that
+    /// the host submits at that instant.
+    #[inline]
+    pub fn class(&self, at: u32) -> Class {
+        if at < self.command_ends { Class::Arrival } else { Class::Done }
+    }
+}
+
+/// The servers of the two directions of the host link; the same one if they share the wire.
+struct Link {
+    to_device: u8,
+    to_host: u8,
+}
+
+impl Link {
+    /// Adds the servers of the link. Without a protocol there are none, and no step names them.
+    fn new(config: &ControllerConfig, servers: &mut Servers) -> Link {
+        if config.protocol == kit::Protocol::default() {
+            return Link { to_device: 0, to_host: 0 };
+        }
+        if config.protocol.half_duplex {
+            let wire = servers.add("link", Cause::Link);
+            return Link { to_device: wire, to_host: wire };
+        }
+        Link { to_device: servers.add("link_to_device", Cause::Link), to_host: servers.add("link_to_host", Cause::Link) }
+    }
+
+    fn steps(&self, hops: &[Hop], servers: &mut Servers) -> Vec<Step> {
+        let step = |hop: &Hop| match *hop {
+            Hop::ToDevice(service) => servers.step(self.to_device, service),
+            Hop::ToHost(service) => servers.step(self.to_host, service),
+        };
+        hops.iter().map(step).collect()
+    }
+}
+
+/// Adds an encoder. Returns its step; `None` if it takes no time.
+fn encoder_step(encoder: &EncoderConfig, servers: &mut Servers) -> Option<Step> {
+    let rate = encoder.rate?;
+    let server = servers.add(&format!("encoder_{}", encoder.code), Cause::EccWait);
+    Some(servers.step(server, Service::data(rate)))
 }

@@ -4,21 +4,22 @@ mod errors;
 mod pools;
 
 use super::*;
-use kit::{Bytes, CommandId, DieId, ModeId, Nanos, Operation, UNIT_BYTES};
+use kit::{CommandId, DieId, Hop, ModeId, Nanos, Operation, Service, UNIT_BYTES};
 
 /// Returns a controller with three encoders, the first without a rate, and four write modes: one for each encoder, and
 /// the last without a code. A unit takes 2 ns in the second encoder, and 2.5 ns in the third.
 fn controller() -> Controller {
-    let per_second = 1_000_000_000;
-    Controller::new(
-        &ControllerConfig {
-            encoders: vec![None, Some(Rate(UNIT_BYTES * per_second / 2)), Some(Rate(UNIT_BYTES * per_second * 2 / 5))],
-            encoder_of_mode: vec![Some(1), Some(2), Some(0), None],
-            units_per_program: 2,
-            ..ControllerConfig::default()
-        },
-        None,
-    )
+    let rate = |units: u64, ns: u64| Some(Rate(UNIT_BYTES * 1_000_000_000 * units / ns));
+    let encoder = |rate: Option<Rate>| EncoderConfig { code: "code".to_owned(), rate };
+    Controller::new(&ControllerConfig {
+        encoders: [None, rate(1, 2), rate(2, 5)].map(encoder).to_vec(),
+        encoder_of_mode: vec![Some(1), Some(2), Some(0), None],
+        ..ControllerConfig::default()
+    })
+}
+
+fn data(units: u32) -> Bytes {
+    Bytes(u64::from(units) * UNIT_BYTES)
 }
 
 /// Every sequence of four requests, against queues that are worked off nanosecond by nanosecond: an encoder works while
@@ -35,23 +36,25 @@ fn every_short_sequence_is_encoded_in_order() {
         let sequence: Vec<_> = (0..4).map(|step| requests[sequence / requests.len().pow(step) % requests.len()]).collect();
         let (mut controller, mut out, mut now) = (controller(), Outbox::new(1, 1), 0);
         // Outstanding and completed work of each encoder [ns].
-        let (mut left, mut done) = ([0u64; 3], [0u64; 3]);
+        let (mut left, mut done) = ([0u64; 2], [Nanos(0); 2]);
         let mut expected = Vec::new();
         for (number, &(gap, mode, units, time)) in (0..).zip(&sequence) {
             for _ in 0..gap {
                 for (left, done) in left.iter_mut().zip(&mut done).filter(|(left, _)| **left > 0) {
-                    (*left, *done) = (*left - 1, *done + 1);
+                    (*left, done.0) = (*left - 1, done.0 + 1);
                 }
                 now += 1;
-                assert_eq!(controller.encoders().busy(SimTime(now)), done, "{sequence:?} at {now}");
+                let busy: Vec<Nanos> = controller.servers().iter().map(|server| server.busy(SimTime(now))).collect();
+                assert_eq!(busy, done, "{sequence:?} at {now}");
             }
             let slot = out.operations.add(Operation::default());
             out.operations.account_mut(slot).open(SimTime(now));
-            let (way, then) = (Way::Written { mode: ModeId(mode), units }, Then::Staged(DieId(number)));
-            let follows = controller.send(way, then, Some(AccountId::Operation(slot)), SimTime(now), &mut out);
+            let then = Then::Staged(DieId(number));
+            let journey = Journey { data: data(units), then, account: Some(AccountId::Operation(slot)) };
+            let follows = controller.send(Way::Written(ModeId(mode)), journey, SimTime(now), &mut out);
             assert_eq!(follows, (time == 0).then_some(then), "{sequence:?} at {now}");
             if time > 0 {
-                let left = &mut left[usize::from(mode) + 1];
+                let left = &mut left[usize::from(mode)];
                 *left += time;
                 expected.push((now + *left, number, slot, *left));
             }
@@ -72,61 +75,67 @@ fn every_short_sequence_is_encoded_in_order() {
 fn data_without_an_operation_charges_nobody() {
     let (mut controller, mut out) = (controller(), Outbox::new(1, 1));
     let slot = out.operations.add(Operation::default());
-    let way = Way::Written { mode: ModeId(0), units: 2 };
-    assert_eq!(controller.send(way, Then::CollectionEncoded(DieId(0)), None, SimTime(0), &mut out), None);
+    let journey = Journey { data: data(2), then: Then::CollectionEncoded(DieId(0)), account: None };
+    assert_eq!(controller.send(Way::Written(ModeId(0)), journey, SimTime(0), &mut out), None);
     assert!(!controller.is_at_rest());
     let Some((end, _, Event::Step(id))) = out.events.pop() else { panic!("no step") };
     assert_eq!((end, controller.step_done(id, end, &mut out)), (SimTime(4), Some(Then::CollectionEncoded(DieId(0)))));
     assert_eq!(out.operations.account(slot).ledger().total(), Nanos(0));
 }
 
-/// A link that takes 3 ns for a command, 5 ns more for one with data, and 7 ns for each unit to the host.
-struct Timed;
-
-impl Link for Timed {
-    fn admit(&mut self, data: Bytes, now: SimTime) -> SimTime {
-        now + Nanos(if data.0 > 0 { 3 + 5 } else { 3 })
-    }
-
-    fn deliver(&mut self, data: Bytes, now: SimTime) -> SimTime {
-        now + Nanos(7 * data.0 / UNIT_BYTES)
-    }
+/// Returns the protocol of a link that takes 3 ns for a command and 1 ns more for each 512 bytes that it brings, and
+/// 7 ns for each unit to the host.
+fn protocol(half_duplex: bool) -> Protocol {
+    let to_device = Service { fixed: Nanos(3), ..Service::data(Rate(512_000_000_000)) };
+    let to_host = Service { packet: UNIT_BYTES, per_packet: 7, rate: Rate(1_000_000_000), ..Service::default() };
+    Protocol { half_duplex, command: vec![Hop::ToDevice(to_device)], deliver: vec![Hop::ToHost(to_host)] }
 }
 
 /// Commands and data cross the link: a command arrives among the commands of its instant, data among what is done, and
-/// each is charged to its account.
+/// each is charged to its account. Directions that share the wire wait for each other.
 #[test]
 fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
-    let mut controller = Controller::new(&ControllerConfig::default(), Some(Box::new(Timed)));
-    let mut out = Outbox::new(1, 1);
-    let (begin, account) = (SimTime(100), AccountId::Host(out.accounts.take()));
-    let part = AccountId::Operation(out.operations.add(Operation::default()));
-    let ways = [
-        (Way::ToDevice { data: Bytes(0) }, Then::Admitted(CommandId(1)), account, Class::Arrival, 3),
-        (Way::ToDevice { data: Bytes(512) }, Then::Admitted(CommandId(2)), account, Class::Arrival, 8),
-        (
-            Way::ToHost { data: Bytes(2 * UNIT_BYTES) },
-            Then::Delivered { command: CommandId(1), account: part },
-            part,
-            Class::Done,
-            14,
-        ),
-    ];
-    for (way, then, account, class, time) in ways {
-        out.account_mut(account).open(begin);
-        assert_eq!(controller.send(way, then, Some(account), begin, &mut out), None);
-        assert!(!controller.is_at_rest(), "what crosses the link is under way");
-        let Some((end, of, Event::Step(id))) = out.events.pop() else { panic!("no step") };
-        assert_eq!((end, of), (begin + Nanos(time), class), "{way:?}");
-        assert_eq!(controller.step_done(id, end, &mut out), Some(then));
-        let ledger = out.account(account).ledger();
-        assert_eq!((ledger.get(Cause::Link), ledger.total()), (Nanos(time), Nanos(time)), "{way:?}");
+    for half_duplex in [false, true] {
+        let config = ControllerConfig { protocol: protocol(half_duplex), ..ControllerConfig::default() };
+        let (mut controller, mut out, begin) = (Controller::new(&config), Outbox::new(1, 1), SimTime(100));
+        let then = |command: u32| Then::Admitted(CommandId(command));
+        // What crosses, all at one instant: way, data, end of its transfer on a wire of its own direction, and on one
+        // for both.
+        let crossing = [
+            (Way::Command, Bytes(0), 3, 3),
+            (Way::ToHost, data(2), 14, 17),
+            (Way::Command, Bytes(1024), 8, 22),
+            (Way::ToHost, data(1), 21, 29),
+        ];
+        let mut expected = Vec::new();
+        for (number, (way, data, apart, together)) in (0..).zip(crossing) {
+            let account = out.accounts.take();
+            out.accounts[account].open(begin);
+            let journey = Journey { data, then: then(number), account: Some(AccountId::Host(account)) };
+            assert_eq!(controller.send(way, journey, begin, &mut out), None);
+            let class = if way == Way::Command { Class::Arrival } else { Class::Done };
+            expected.push((if half_duplex { together } else { apart }, class, number, account));
+        }
+        expected.sort_by_key(|(end, ..)| *end);
+        for (end, class, number, account) in expected {
+            assert!(!controller.is_at_rest(), "what crosses the link is under way");
+            let Some((at, of, Event::Step(id))) = out.events.pop() else { panic!("no step") };
+            assert_eq!((at, of), (begin + Nanos(end), class), "{number}, half duplex {half_duplex}");
+            assert_eq!(controller.step_done(id, at, &mut out), Some(then(number)));
+            let ledger = out.accounts[account].ledger();
+            assert_eq!((ledger.get(Cause::Link), ledger.total()), (Nanos(end), Nanos(end)), "{number}");
+        }
+        assert!(controller.is_at_rest());
     }
-    assert!(controller.is_at_rest());
-    // Without a link the way has no steps.
-    let mut ideal = Controller::new(&ControllerConfig::default(), None);
-    for (way, then, account, ..) in ways {
-        assert_eq!(ideal.send(way, then, Some(account), begin, &mut out), Some(then));
+}
+
+#[test]
+fn without_a_protocol_the_way_over_the_link_has_no_steps() {
+    let (mut controller, mut out) = (Controller::new(&ControllerConfig::default()), Outbox::new(1, 1));
+    for way in [Way::Command, Way::ToHost] {
+        let journey = Journey { data: data(1), then: Then::Admitted(CommandId(1)), account: None };
+        assert!(!controller.takes_time(way));
+        assert_eq!(controller.send(way, journey, SimTime(5), &mut out), Some(journey.then));
     }
-    assert!(ideal.is_at_rest() && out.events.is_empty());
+    assert!(controller.is_at_rest() && out.events.is_empty() && controller.servers().is_empty());
 }

@@ -353,9 +353,9 @@ impl Description {
     /// Returns the description of the controller.
     pub fn controller(&self, geometry: &Geometry, seed: u64) -> ControllerConfig {
         ControllerConfig {
-            encoders: self.flash.encoders.iter().map(|encoder| encoder.throughput).collect(),
+            protocol: self.host.interface.build(()).protocol(),
+            encoders: self.flash.encoders.iter().map(encoder).collect(),
             encoder_of_mode: self.encoder_of_mode().collect(),
-            units_per_program: geometry.units_per_program,
             reads: self.reads(geometry, seed),
             keeps_free_steps: false,
         }
@@ -366,6 +366,10 @@ impl Description {
         let position = |code: &String| self.flash.encoders.iter().position(|encoder| encoder.code == *code);
         self.flash.write_modes.iter().map(move |mode| mode.code.as_ref().and_then(position))
     }
+}
+
+fn encoder(encoder: &flash::EncoderConfig) -> controller::EncoderConfig {
+    controller::EncoderConfig { code: encoder.code.clone(), rate: encoder.throughput }
 }
 
 /// Returns one value per mode of a table, or the value of the nominal mode alone if the table is empty.

@@ -58,7 +58,7 @@ impl Drive {
         let interface = description.host.interface.build(());
         let host = Host::new(&*interface, &description.buffer);
         out.signals.buffer_capacity_pages = host.buffer().capacity();
-        let controller = Controller::new(controller, interface.link());
+        let controller = Controller::new(controller);
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
         if description.ecc.source().is_some() {
             flash.hold_in_retries(description.ecc.retries_hold);

@@ -2,6 +2,7 @@
 
 use controller::Controller;
 use controller::reads::ReadStatistics;
+use controller::resource::Server;
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use host::Command;
@@ -154,8 +155,8 @@ pub struct CommandRow {
 pub struct Utilisation {
     /// Of dies and channels.
     pub flash: flash::Utilisation,
-    /// Of each encoder.
-    pub encoders: Vec<f64>,
+    /// Of each server of the controller, by its name.
+    pub servers: Vec<(String, f64)>,
     /// Of each group of decoders; empty if decoding takes no time or data has no errors.
     pub decoders: Vec<f64>,
 }
@@ -186,8 +187,8 @@ pub struct Statistics {
     /// Instant at which the last recorded command completed.
     pub last_completion: SimTime,
     busy_at_start: Snapshot,
-    /// Busy time of each encoder at the beginning \[ns\].
-    encoders_at_start: Vec<u64>,
+    /// Busy time of each server of the controller at the beginning.
+    servers_at_start: Vec<Nanos>,
     /// Measurements of reads of data with errors at the beginning.
     reads_at_start: Option<ReadStatistics>,
     /// Busy time of each group of decoders at the beginning \[ns\].
@@ -206,7 +207,7 @@ impl Statistics {
             start: now,
             last_completion: now,
             busy_at_start: flash.snapshot(now),
-            encoders_at_start: controller.encoders().busy(now),
+            servers_at_start: controller.servers().iter().map(|server| server.busy(now)).collect(),
             reads_at_start: controller.reads().map(|reads| reads.statistics.clone()),
             decoders_at_start: decoders_busy(controller, now),
             flash_at_start: flash.counters.clone(),
@@ -298,7 +299,7 @@ impl Statistics {
     /// were busy.
     pub fn utilisation(&self, now: SimTime, controller: &Controller, flash: &Flash) -> Utilisation {
         let span = now.since(self.start).0.max(1) as f64;
-        let encoders = controller.encoders().busy(now);
+        let share = |(server, before): (&Server, &Nanos)| (server.name.clone(), (server.busy(now) - *before).0 as f64 / span);
         let threads = controller.reads().and_then(|reads| reads.decoders()).map_or(1, |decoders| decoders.threads()) as f64;
         let decoders = decoders_busy(controller, now);
         Utilisation {
@@ -308,7 +309,7 @@ impl Statistics {
                 .map(|(now, before)| (now - before) as f64 / span / threads)
                 .collect(),
             flash: flash.utilisation(now, &self.busy_at_start),
-            encoders: encoders.iter().zip(&self.encoders_at_start).map(|(now, before)| (now - before) as f64 / span).collect(),
+            servers: controller.servers().iter().zip(&self.servers_at_start).map(share).collect(),
         }
     }
 

@@ -7,7 +7,8 @@ use crate::queue::DeviceQueue;
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Signals, SimTime, Tray,
+    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Protocol, Signals,
+    SimTime, Tray,
 };
 use std::collections::VecDeque;
 
@@ -48,7 +49,7 @@ impl Host {
         Host {
             commands: Commands::default(),
             arrivals: VecDeque::with_capacity(64),
-            keeps_accounts: queue.is_some() || interface.link().is_some(),
+            keeps_accounts: queue.is_some() || interface.protocol() != Protocol::default(),
             queue,
             buffer: Buffer::new(buffer),
             completions: Vec::with_capacity(64),

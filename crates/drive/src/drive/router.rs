@@ -1,7 +1,8 @@
 //! The router: passes events and the output of each stage on to the stage they are meant for.
 
 use super::Drive;
-use controller::transaction::{Then, Way};
+use controller::route::Way;
+use controller::transaction::{Journey, Then};
 use flash::Dispatch;
 use host::Request;
 use kit::queue::Class;
@@ -125,10 +126,10 @@ impl Drive {
     #[inline]
     fn start(&mut self, slot: u32) {
         let Operation { die, mode, encode, .. } = self.out.operations[slot];
-        let way = Way::Written { mode, units: encode };
-        if encode > 0 && self.controller.takes_time(way) {
+        if encode > 0 && self.controller.takes_time(Way::Written(mode)) {
             self.flash.stage(slot, self.now, &mut self.out);
-            self.send(way, Then::Staged(die), Some(AccountId::Operation(slot)));
+            let account = Some(AccountId::Operation(slot));
+            self.send(Way::Written(mode), Journey { data: bytes(encode), then: Then::Staged(die), account });
         } else {
             self.flash.start(slot, self.now, &mut self.out);
         }
@@ -136,8 +137,8 @@ impl Drive {
 
     /// Sends a command or data on a way through the controller.
     #[inline(always)]
-    fn send(&mut self, way: Way, then: Then, account: Option<AccountId>) {
-        if let Some(then) = self.controller.send(way, then, account, self.now, &mut self.out) {
+    fn send(&mut self, way: Way, journey: Journey) {
+        if let Some(then) = self.controller.send(way, journey, self.now, &mut self.out) {
             self.follow(then);
         }
     }
@@ -160,6 +161,7 @@ impl Drive {
             }
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
+            Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
             Then::Decoded { slot, recovery } => self.decoded(slot, recovery),
             Then::Delivered { command, account } => self.delivered(command, account),
         }
@@ -194,7 +196,7 @@ impl Drive {
     // Out of line: only encoders that take time have anything to encode.
     #[inline(never)]
     fn encode(&mut self, Encoding { die, mode, units }: Encoding) {
-        self.send(Way::Written { mode, units }, Then::CollectionEncoded(die), None);
+        self.send(Way::Written(mode), Journey { data: bytes(units), then: Then::CollectionEncoded(die), account: None });
     }
 
     #[inline]
@@ -229,9 +231,8 @@ impl Drive {
     /// Sends the data of a host read, with which the FTL is done, to the host.
     #[inline(always)]
     pub(super) fn host_read_done(&mut self, slot: u32, command: CommandId, units: u32) {
-        let way = to_host(units);
-        if self.controller.takes_time(way) {
-            return self.deliver(command, way, AccountId::Operation(slot));
+        if self.controller.takes_time(Way::ToHost) {
+            return self.deliver(command, bytes(units), AccountId::Operation(slot));
         }
         self.out.operations.release(slot);
         if self.host.part_done(command) {
@@ -242,8 +243,8 @@ impl Drive {
     /// Sends the data of a part that is ready to the host. The part keeps its account.
     // Out of line: an ideal link takes no time.
     #[inline(never)]
-    fn deliver(&mut self, command: CommandId, way: Way, account: AccountId) {
-        self.send(way, Then::Delivered { command, account }, Some(account));
+    fn deliver(&mut self, command: CommandId, data: Bytes, account: AccountId) {
+        self.send(Way::ToHost, Journey { data, then: Then::Delivered { command, account }, account: Some(account) });
     }
 
     /// Handles the arrival of a part's data at the host.
@@ -273,10 +274,9 @@ impl Drive {
             if part.is_lost {
                 self.media_error(part.command);
             }
-            let way = to_host(part.units);
-            if part.units > 0 && self.controller.takes_time(way) {
+            if part.units > 0 && self.controller.takes_time(Way::ToHost) {
                 let account = self.out.accounts.put(Account::from_ledger(part.ledger, self.now));
-                self.deliver(part.command, way, AccountId::Host(account));
+                self.deliver(part.command, bytes(part.units), AccountId::Host(account));
             } else if self.host.part_done(part.command) {
                 self.complete(part.command, &part.ledger);
             }
@@ -295,7 +295,7 @@ impl Drive {
     /// Sends a command that has a queue slot to the device.
     #[inline]
     fn admit(&mut self, command: CommandId) {
-        if self.controller.takes_time(Way::ToDevice { data: Bytes(0) }) {
+        if self.controller.takes_time(Way::Command) {
             return self.send_to_device(command);
         }
         self.serve(command);
@@ -305,9 +305,9 @@ impl Drive {
     // Out of line: an ideal link takes no time.
     #[inline(never)]
     fn send_to_device(&mut self, command: CommandId) {
-        let way = Way::ToDevice { data: self.host.data_to_device(command) };
+        let data = self.host.data_to_device(command);
         let account = self.host.command(command).account().map(AccountId::Host);
-        self.send(way, Then::Admitted(command), account);
+        self.send(Way::Command, Journey { data, then: Then::Admitted(command), account });
     }
 
     /// Passes a command that is in the device to the FTL, or to the write buffer.
@@ -383,8 +383,8 @@ impl Drive {
     }
 }
 
-/// Returns the way of a part's data to the host.
+/// Returns the data of a number of mapping units.
 #[inline]
-fn to_host(units: u32) -> Way {
-    Way::ToHost { data: Bytes(u64::from(units) * UNIT_BYTES) }
+fn bytes(units: u32) -> Bytes {
+    Bytes(u64::from(units) * UNIT_BYTES)
 }

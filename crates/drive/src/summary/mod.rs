@@ -229,7 +229,7 @@ fn effective_wear(drive: &Drive) -> Value {
 
 fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     let mut all = Map::new();
-    let Utilisation { flash: busy, encoders, decoders } = busy;
+    let Utilisation { flash: busy, servers, decoders } = busy;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     all.insert("channels".to_owned(), json!(mean(&busy.channels)));
     all.insert("dies".to_owned(), json!(mean(&busy.dies)));
@@ -240,8 +240,12 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     for (index, share) in busy.dies.iter().enumerate() {
         all.insert(format!("die_{index}"), json!(share));
     }
-    for (code, share) in description.flash.encoders.iter().map(|encoder| &encoder.code).zip(encoders) {
-        all.insert(format!("encoder_{code}"), json!(share));
+    // An encoder that takes no time is never busy.
+    for encoder in &description.flash.encoders {
+        all.insert(format!("encoder_{}", encoder.code), json!(0.0));
+    }
+    for (name, share) in servers {
+        all.insert(name.clone(), json!(share));
     }
     if !decoders.is_empty() {
         all.insert("decoders".to_owned(), json!(mean(decoders)));

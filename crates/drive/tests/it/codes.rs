@@ -38,7 +38,8 @@ fn relaxed<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// Returns the number of units that the only encoder has encoded so far, at `each` nanoseconds per unit.
 fn encoded(rig: &Rig, each: u64) -> u64 {
-    let busy = rig.drive.controller().encoders().busy(rig.drive.now())[0];
+    let [encoder] = rig.drive.controller().servers() else { panic!("the encoder is the only server") };
+    let busy = encoder.busy(rig.drive.now()).0;
     assert_eq!(busy % each, 0, "{busy} ns: something is being encoded");
     busy / each
 }

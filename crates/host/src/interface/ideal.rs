@@ -1,7 +1,7 @@
 //! An ideal interface.
 
 use super::HostInterface;
-use kit::Link;
+use kit::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ impl HostInterface for Ideal {
         None
     }
 
-    fn link(&self) -> Option<Box<dyn Link>> {
-        None
+    fn protocol(&self) -> Protocol {
+        Protocol::default()
     }
 }
