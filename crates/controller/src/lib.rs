@@ -4,6 +4,7 @@
 //! A route holds the steps that take time, by the description. A drive whose controller costs nothing has empty routes,
 //! and what follows is done at once: neither a transaction nor an event is made for it.
 
+pub mod credits;
 pub mod decoder;
 pub mod delivery;
 pub mod ecc;
@@ -15,15 +16,16 @@ pub mod transaction;
 
 pub use ecc::EccConfig;
 
+use credits::Tags;
 use delivery::InOrder;
 use ecc::ReadLevels;
 use kit::queue::Class;
 use kit::{
-    AccountId, BlockId, Bytes, Cause, Event, ModeId, Operation, Outbox, Protocol, Rate, SimTime, Slab, Stored, TransactionId,
+    AccountId, BlockId, Bytes, Cause, Event, ModeId, Op, Operation, Outbox, Protocol, Rate, SimTime, Slab, Stored, TransactionId,
 };
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
-use route::{Routes, Servers, Step, Way};
+use route::{Action, Routes, Servers, Way};
 use transaction::{Journey, Then, Transaction};
 
 /// An encoder.
@@ -55,6 +57,8 @@ pub struct ControllerConfig {
 pub struct Controller {
     servers: Servers,
     routes: Routes,
+    /// Tags of requests for data in host memory.
+    tags: Tags,
     transactions: Slab<Transaction>,
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
@@ -71,6 +75,7 @@ impl Controller {
         Controller {
             servers,
             routes,
+            tags: Tags::new(config.protocol.read_tags, config.protocol.read_request),
             transactions: Slab::default(),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
@@ -115,15 +120,11 @@ impl Controller {
             return self.codeword_arrived(id, arrival, now, out);
         }
         if let Some(account) = transaction.account {
-            let cause = match self.routes.step(transaction.step) {
-                Step::Serve { server, .. } => self.servers.all[usize::from(server)].cause,
-                Step::Decode | Step::Nothing | Step::End => Cause::Decode,
-            };
-            out.account_mut(account).charge_to(cause, now);
+            out.account_mut(account).charge_up_to(self.routes.step(transaction.step).work, now);
         }
         transaction.step += 1;
         // Most steps are the last of their route; the others go on out of line.
-        if self.routes.step(transaction.step) == Step::End {
+        if self.routes.step(transaction.step).action == Action::End {
             let then = transaction.then;
             self.transactions.release(id.0);
             return Some(then);
@@ -141,24 +142,72 @@ impl Controller {
     fn advance(&mut self, id: TransactionId, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let transaction = &mut self.transactions[id.0];
         loop {
-            let end = match self.routes.step(transaction.step) {
-                Step::End => {
+            let step = self.routes.step(transaction.step);
+            let (begins, ends) = match step.action {
+                Action::End => {
                     let then = transaction.then;
                     self.transactions.release(id.0);
                     return Some(then);
                 }
-                Step::Serve { server, service } => {
-                    let time = self.servers.services[usize::from(service)].time(transaction.data);
-                    self.servers.all[usize::from(server)].accept(time, now)
+                Action::Serve { server, service } => self.servers.serve(server, service, transaction.data, now),
+                Action::ServeFirst { first, count, service } => {
+                    let server = self.servers.first_free(first, count);
+                    self.servers.serve(server, service, transaction.data, now)
                 }
-                Step::Decode | Step::Nothing => now,
+                Action::Wait(time) => (now, now + time),
+                Action::Poll(interval) => (now, SimTime(now.0.next_multiple_of(interval.0))),
+                Action::TakeTags => {
+                    if !self.tags.take(self.tags.needed(transaction.data), id) {
+                        return None;
+                    }
+                    (now, now)
+                }
+                Action::ReturnTags => {
+                    let granted = |id| out.events.push(now, Class::Done, Event::Step(id));
+                    self.tags.give_back(self.tags.needed(transaction.data), granted);
+                    (now, now)
+                }
+                Action::Decode => (now, now),
             };
-            if end > now || self.keeps_free_steps {
-                out.events.push(end, self.routes.class(transaction.step), Event::Step(id));
+            if let Some(account) = transaction.account
+                && step.wait != step.work
+            {
+                out.account_mut(account).charge_up_to(step.wait, begins);
+            }
+            if ends > now || self.keeps_free_steps {
+                out.events.push(ends, step.class, Event::Step(id));
                 return None;
             }
             transaction.step += 1;
         }
+    }
+
+    /// Occupies the resources of a way for which neither side waits.
+    pub fn occupy(&mut self, way: Way, now: SimTime) {
+        let Some(mut at) = self.routes.start(way) else { return };
+        loop {
+            match self.routes.step(at).action {
+                Action::Serve { server, service } => {
+                    self.servers.serve(server, service, Bytes(0), now);
+                }
+                Action::Wait(_) => {}
+                Action::End => return,
+                other => unreachable!("{other:?} is waited for"),
+            };
+            at += 1;
+        }
+    }
+
+    /// Returns true if commands or their completions take steps between application and device.
+    pub fn takes_time_for_commands(&self) -> bool {
+        let ways = [Way::Submit, Way::List, Way::Take].into_iter().chain(Op::ALL.map(Way::Command));
+        ways.into_iter().any(|way| self.takes_time(way)) || self.takes_time_for_completions()
+    }
+
+    /// Returns true if completions take steps on their way to the application.
+    pub fn takes_time_for_completions(&self) -> bool {
+        let ways = [Way::Interrupt, Way::Reap].into_iter().chain(Op::ALL.map(Way::Complete));
+        ways.into_iter().any(|way| self.takes_time(way))
     }
 
     /// Returns true if the data of reads passes through here, because stored data has errors.
@@ -200,6 +249,11 @@ impl Controller {
     /// Returns the reads of data with errors; `None` if stored data has none.
     pub fn reads(&self) -> Option<&Reads> {
         self.reads.as_deref()
+    }
+
+    /// Restores the instants at which the servers of a saved drive are free.
+    pub fn restore_servers(&mut self, free_at: &[SimTime]) {
+        self.servers.all.iter_mut().zip(free_at).for_each(|(server, at)| server.occupy_until(*at));
     }
 
     /// Restores the read levels that a saved drive kept for its blocks.

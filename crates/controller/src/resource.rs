@@ -3,31 +3,41 @@
 //! Such a resource answers at once with the instant at which it is done. Events are handled in time order, so that the
 //! order of asking is the order of arrival, and the answer never changes.
 
-use kit::{Bytes, Cause, Nanos, Service, SimTime};
+use kit::{Bytes, Nanos, Service, SimTime};
 
 /// A resource that does one piece of work at a time, in the order of asking.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// Name in reports.
     pub name: String,
-    /// The cause to which its work, and the wait for it, are charged.
-    pub cause: Cause,
     free_at: SimTime,
     busy: Nanos,
 }
 
 impl Server {
     /// Returns an idle server.
-    pub fn new(name: &str, cause: Cause) -> Server {
-        Server { name: name.to_owned(), cause, free_at: SimTime::ZERO, busy: Nanos::ZERO }
+    pub fn new(name: &str) -> Server {
+        Server { name: name.to_owned(), free_at: SimTime::ZERO, busy: Nanos::ZERO }
     }
 
-    /// Accepts work that takes `time`. Returns the instant at which it is done.
+    /// Accepts work that takes `time`. Returns the instants at which it begins and is done.
     #[inline]
-    pub fn accept(&mut self, time: Nanos, now: SimTime) -> SimTime {
-        self.free_at = self.free_at.max(now) + time;
+    pub fn accept(&mut self, time: Nanos, now: SimTime) -> (SimTime, SimTime) {
+        let begins = self.free_at.max(now);
+        self.free_at = begins + time;
         self.busy += time;
+        (begins, self.free_at)
+    }
+
+    /// Returns the instant from which it has no more work.
+    #[inline]
+    pub fn free_at(&self) -> SimTime {
         self.free_at
+    }
+
+    /// Keeps an idle server busy until an instant; the time does not count as its own work.
+    pub fn occupy_until(&mut self, at: SimTime) {
+        self.free_at = at;
     }
 
     /// Returns the time for which it has been busy until `now`: that of all accepted work, less what remains to be
@@ -74,7 +84,7 @@ mod tests {
         const GAPS: [u64; 4] = [0, 1, 3, 9];
         const TIMES: [u64; 3] = [1, 2, 5];
         for sequence in 0..12usize.pow(5) {
-            let mut server = Server::new("server", Cause::Link);
+            let mut server = Server::new("server");
             let (mut now, mut busy, mut waiting, mut done) = (0, 0, VecDeque::new(), Vec::new());
             let mut answers = Vec::new();
             for number in 0..5 {
@@ -83,7 +93,9 @@ mod tests {
                     tick(&mut now, &mut busy, &mut waiting, &mut done);
                 }
                 assert_eq!(server.busy(SimTime(now)), Nanos(busy), "{sequence}: request {number}");
-                answers.push(server.accept(Nanos(TIMES[choice % 3]), SimTime(now)).0);
+                let (begins, ends) = server.accept(Nanos(TIMES[choice % 3]), SimTime(now));
+                assert!(begins >= SimTime(now) && ends == begins + Nanos(TIMES[choice % 3]), "{sequence}");
+                answers.push(ends.0);
                 waiting.push_back(TIMES[choice % 3]);
             }
             while !waiting.is_empty() {

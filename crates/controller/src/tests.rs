@@ -88,7 +88,8 @@ fn data_without_an_operation_charges_nobody() {
 fn protocol(half_duplex: bool) -> Protocol {
     let to_device = Service { fixed: Nanos(3), ..Service::data(Rate(512_000_000_000)) };
     let to_host = Service { packet: UNIT_BYTES, per_packet: 7, rate: Rate(1_000_000_000), ..Service::default() };
-    Protocol { half_duplex, command: vec![Hop::ToDevice(to_device)], deliver: vec![Hop::ToHost(to_host)] }
+    let command = [(); 4].map(|()| vec![Hop::ToDevice(to_device)]);
+    Protocol { half_duplex, command, deliver: vec![Hop::ToHost(to_host)], ..Protocol::default() }
 }
 
 /// Commands and data cross the link: a command arrives among the commands of its instant, data among what is done, and
@@ -102,9 +103,9 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
         // What crosses, all at one instant: way, data, end of its transfer on a wire of its own direction, and on one
         // for both.
         let crossing = [
-            (Way::Command, Bytes(0), 3, 3),
+            (Way::Command(Op::Write), Bytes(0), 3, 3),
             (Way::ToHost, data(2), 14, 17),
-            (Way::Command, Bytes(1024), 8, 22),
+            (Way::Command(Op::Write), Bytes(1024), 8, 22),
             (Way::ToHost, data(1), 21, 29),
         ];
         let mut expected = Vec::new();
@@ -113,7 +114,7 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
             out.accounts[account].open(begin);
             let journey = Journey { data, then: then(number), account: Some(AccountId::Host(account)) };
             assert_eq!(controller.send(way, journey, begin, &mut out), None);
-            let class = if way == Way::Command { Class::Arrival } else { Class::Done };
+            let class = if way != Way::ToHost { Class::Arrival } else { Class::Done };
             expected.push((if half_duplex { together } else { apart }, class, number, account));
         }
         expected.sort_by_key(|(end, ..)| *end);
@@ -132,7 +133,7 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
 #[test]
 fn without_a_protocol_the_way_over_the_link_has_no_steps() {
     let (mut controller, mut out) = (Controller::new(&ControllerConfig::default()), Outbox::new(1, 1));
-    for way in [Way::Command, Way::ToHost] {
+    for way in [Way::Command(Op::Write), Way::ToHost] {
         let journey = Journey { data: data(1), then: Then::Admitted(CommandId(1)), account: None };
         assert!(!controller.takes_time(way));
         assert_eq!(controller.send(way, journey, SimTime(5), &mut out), Some(journey.then));

@@ -11,8 +11,39 @@ pub enum Then {
         /// Number of the arrival.
         arrival: u32,
     },
-    /// The command is in the device.
+    /// The command is announced to the device.
+    Submitted(CommandId),
+    /// The commands that were fetched together are in the device.
+    Fetched {
+        /// The first of them.
+        first: CommandId,
+        /// Number of commands.
+        count: u32,
+    },
+    /// The command is in the device, with all that belongs to it.
     Admitted(CommandId),
+    /// A piece of the data of a write is in the controller's memory.
+    Taken {
+        /// The command.
+        command: CommandId,
+        /// Index of its first mapping unit within the command's range.
+        index: u32,
+        /// Number of mapping units.
+        count: u32,
+    },
+    /// The completion of the command is with the host, which has not noticed it.
+    Posted(CommandId),
+    /// The host has noticed the completions of a queue that an interrupt announced.
+    Interrupted {
+        /// The queue.
+        queue: u32,
+        /// Number of completions.
+        count: u32,
+    },
+    /// The host has noticed the completion of the command.
+    Noticed(CommandId),
+    /// The command is complete.
+    Completed(CommandId),
     /// The program that was pulled for this die may take the die and its channel.
     Staged(DieId),
     /// The units that this die's collection gathered are encoded.

@@ -180,6 +180,7 @@ impl Description {
         let policy = self.policy.build(&facts);
         let host_streams = policy.as_ref().map_or(0, |policy| policy.needs().host_streams);
         self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
+        self.host.problems(&mut problems);
         self.buffer.problems(geometry.units_per_program, &mut problems);
         self.policy_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
@@ -353,7 +354,7 @@ impl Description {
     /// Returns the description of the controller.
     pub fn controller(&self, geometry: &Geometry, seed: u64) -> ControllerConfig {
         ControllerConfig {
-            protocol: self.host.interface.build(()).protocol(),
+            protocol: self.host.protocol(),
             encoders: self.flash.encoders.iter().map(encoder).collect(),
             encoder_of_mode: self.encoder_of_mode().collect(),
             reads: self.reads(geometry, seed),

@@ -1,5 +1,6 @@
 //! The drive: its stages, its door (`submit`, `next_event`, `advance`), and access for reports.
 
+mod commands;
 mod correction;
 mod power;
 mod rest;
@@ -8,10 +9,11 @@ mod save;
 
 use crate::description::Description;
 use crate::statistics::Statistics;
+use controller::route::Way;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
 use ftl::Ftl;
-use host::Host;
+use host::{Host, QueueConfig};
 use kit::{CommandId, Completion, HostCommand, Lpn, Op, Outbox, Part, SimTime, UNIT_BYTES};
 
 pub use power::PowerFailure;
@@ -29,6 +31,10 @@ pub struct Drive {
     controller: Controller,
     flash: Flash,
     user_bytes: u64,
+    /// True if the device fetches each command at the instant of its submission.
+    fetches_at_once: bool,
+    /// True if completions take steps on their way to the application.
+    posts_completions: bool,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
     pulling: bool,
     recording: bool,
@@ -55,10 +61,11 @@ impl Drive {
     pub fn with_stages(description: &Description, ftl: Ftl, controller: &ControllerConfig, seed: u64) -> Drive {
         let geometry = description.geometry();
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
-        let interface = description.host.interface.build(());
-        let host = Host::new(&*interface, &description.buffer);
-        out.signals.buffer_capacity_pages = host.buffer().capacity();
+        let protocol = controller.protocol.clone();
         let controller = Controller::new(controller);
+        let queues = description.host.queues().or_else(|| controller.takes_time_for_commands().then(QueueConfig::default));
+        let host = Host::new(queues.as_ref(), protocol, &description.buffer);
+        out.signals.buffer_capacity_pages = host.buffer().capacity();
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
         if description.ecc.source().is_some() {
             flash.hold_in_retries(description.ecc.retries_hold);
@@ -69,7 +76,9 @@ impl Drive {
         Drive {
             now: SimTime::ZERO,
             out,
+            fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit),
             host,
+            posts_completions: controller.takes_time_for_completions(),
             controller,
             flash,
             user_bytes: ftl.store.user_units * UNIT_BYTES,
@@ -84,6 +93,11 @@ impl Drive {
     /// Returns the user capacity in bytes.
     pub fn user_bytes(&self) -> u64 {
         self.user_bytes
+    }
+
+    /// Returns the number of submission queues; 1 if commands have no queue.
+    pub fn queue_count(&self) -> u32 {
+        self.host.queue_count()
     }
 
     /// Returns the simulated time.

@@ -44,6 +44,8 @@ pub struct Part {
 pub struct RunLoop {
     jobs: Vec<Running>,
     wave: u32,
+    /// Submission queues of the drive.
+    queues: u32,
     /// Number of commands rejected because they lie outside the drive's range.
     pub rejected: u64,
     /// Largest number of commands in flight.
@@ -63,6 +65,7 @@ impl RunLoop {
         RunLoop {
             jobs: workload.jobs.into_iter().map(Running::new).collect(),
             wave: 0,
+            queues: 1,
             rejected: 0,
             most_in_flight: 0,
             round: None,
@@ -109,6 +112,7 @@ impl RunLoop {
     pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
+        self.queues = drive.queue_count();
         self.replay(drive, go_on)
     }
 
@@ -378,7 +382,9 @@ impl RunLoop {
         }
         self.most_in_flight = self.most_in_flight.max(in_flight + 1);
         let command = HostCommand::new(request.op, index as u32, request.offset, request.length);
-        drive.submit(HostCommand { stream: request.stream, ..command }, at);
+        let number = index as u32 + u32::from(request.stream);
+        let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
+        drive.submit(HostCommand { queue, stream: request.stream, ..command }, at);
     }
 
     /// Returns the job's next request without taking it. Each new batch is first hinted to the drive, for prefetching.

@@ -61,6 +61,8 @@ impl BufferConfig {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     command: CommandId,
+    /// Mapping units of the command, and those of them that have space.
+    units: u32,
     taken: u32,
     since: SimTime,
 }
@@ -87,6 +89,17 @@ pub struct TakenUnit {
     pub number: u64,
 }
 
+/// Units of a command for which there is space, although their data has not arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The command.
+    pub command: CommandId,
+    /// Index of the first unit within the command's range.
+    pub index: u32,
+    /// Number of units.
+    pub count: u32,
+}
+
 /// State of the write buffer of a drive at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferImage {
@@ -102,6 +115,8 @@ pub struct BufferImage {
 pub struct Buffer {
     capacity: u64,
     used: u64,
+    /// Units that have space, although their data has not arrived.
+    expected: u64,
     /// Units that have left the buffer and whose space is not free yet.
     left: u64,
     /// Number of units taken so far; the number of the last one.
@@ -126,8 +141,8 @@ impl Buffer {
 
     /// Returns the state of the buffer of a drive at rest.
     pub fn image(&self) -> BufferImage {
-        let Buffer { capacity: _, used, left, taken, waiting, flushes, flush_after: _, last_write, timer_armed } = self;
-        assert!(*left == 0 && waiting.is_empty() && flushes.is_empty(), "the drive is at rest");
+        let Buffer { capacity: _, used, expected, left, taken, waiting, flushes, flush_after: _, last_write, timer_armed } = self;
+        assert!(*expected == 0 && *left == 0 && waiting.is_empty() && flushes.is_empty(), "the drive is at rest");
         BufferImage { used: *used, taken: *taken, last_write: *last_write, timer_armed: *timer_armed }
     }
 
@@ -162,9 +177,9 @@ impl Buffer {
         self.taken
     }
 
-    /// Returns true if the buffer holds no unit.
+    /// Returns true if the buffer holds no data.
     pub fn is_empty(&self) -> bool {
-        self.used == self.left
+        self.used == self.left + self.expected
     }
 
     /// Returns true if commands wait for space.
@@ -172,12 +187,13 @@ impl Buffer {
         !self.waiting.is_empty()
     }
 
-    /// Adds a write command to the commands that wait for space.
-    pub fn arrive(&mut self, command: CommandId, now: SimTime) {
-        self.waiting.push_back(Waiting { command, taken: 0, since: now });
+    /// Adds a write command of `units` mapping units to the commands that wait for space.
+    pub fn arrive(&mut self, command: CommandId, units: u32, now: SimTime) {
+        self.waiting.push_back(Waiting { command, units, taken: 0, since: now });
     }
 
-    /// Takes the next unit of the oldest command, if there is space.
+    /// Takes the next unit of the oldest command, if there is space. The command that has all its units waits on until
+    /// [`Buffer::front_done`].
     pub fn take_unit(&mut self, now: SimTime) -> Option<TakenUnit> {
         if self.used == self.capacity {
             return None;
@@ -186,6 +202,32 @@ impl Buffer {
         front.taken += 1;
         let (command, index) = (front.command, front.taken - 1);
         Some(TakenUnit { command, index, number: self.take(now) })
+    }
+
+    /// Reserves space for the next units of the oldest command, at most `most`, if there is any. Their data is still to
+    /// arrive ([`Buffer::unit_arrived`]).
+    pub fn reserve(&mut self, most: u32) -> Option<Piece> {
+        let free = self.capacity - self.used;
+        let front = self.waiting.front_mut()?;
+        let count = u64::from(most.min(front.units - front.taken)).min(free) as u32;
+        if count == 0 {
+            return None;
+        }
+        let piece = Piece { command: front.command, index: front.taken, count };
+        front.taken += count;
+        if front.taken == front.units {
+            self.waiting.pop_front();
+        }
+        self.used += u64::from(count);
+        self.expected += u64::from(count);
+        Some(piece)
+    }
+
+    /// Handles the arrival of a unit's data, whose space was reserved. Returns the number of the unit.
+    pub fn unit_arrived(&mut self, now: SimTime) -> u64 {
+        self.used -= 1;
+        self.expected -= 1;
+        self.take(now)
     }
 
     /// Takes a unit that is written at `now` and returns its number.
@@ -249,7 +291,7 @@ impl Buffer {
         if self.is_empty() {
             return None;
         }
-        let (until, outstanding) = (self.taken, self.used - self.left);
+        let (until, outstanding) = (self.taken, self.used - self.left - self.expected);
         self.flushes.push(PendingFlush { command, until, outstanding, since: now });
         Some(until)
     }
@@ -302,7 +344,7 @@ mod tests {
             for step in 0..8 {
                 match sequence / 4u32.pow(step) % 4 {
                     last @ 0..=1 => {
-                        buffer.arrive(CommandId(step), SimTime(u64::from(step) + 50));
+                        buffer.arrive(CommandId(step), last + 1, SimTime(u64::from(step) + 50));
                         waiting.extend((0..=last).map(|unit| (step, unit, unit == last)));
                     }
                     2 => {
@@ -337,7 +379,7 @@ mod tests {
         let mut buffer = buffer(3);
         assert!(buffer.restore(&image));
         assert_eq!(buffer.image(), image);
-        buffer.arrive(CommandId(7), SimTime(9));
+        buffer.arrive(CommandId(7), 2, SimTime(9));
         let taken = TakenUnit { command: CommandId(7), index: 0, number: 9 };
         assert_eq!([buffer.take_unit(SimTime(9)), buffer.take_unit(SimTime(9))], [Some(taken), None]);
         let without = Buffer::new(&BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None });

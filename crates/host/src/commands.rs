@@ -1,6 +1,6 @@
 //! The table of commands: their ranges, their outstanding parts, and their accounts.
 
-use kit::{CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SimTime, Slab, UNIT_BYTES};
+use kit::{Bytes, CommandId, Completion, HostCommand, HostUnit, Lpn, Nanos, SECTOR_BYTES, SimTime, Slab, UNIT_BYTES};
 
 /// A command between its submission and its completion.
 #[derive(Clone, Debug)]
@@ -9,8 +9,12 @@ pub struct Command {
     submitted: SimTime,
     /// Account of the time before the command was in the device; `None` if no time is spent there.
     account: Option<u32>,
+    /// The next of the commands that are fetched together.
+    next_fetched: u32,
     /// Parts that are not yet done.
     remaining: u32,
+    /// Bytes of the mapping units that it reads which the host has not asked for, and which no part has left out yet.
+    unasked: u32,
     recorded: bool,
     /// True if some of the data that it reads is lost.
     failed: bool,
@@ -22,7 +26,16 @@ const _: () = assert!(size_of::<Command>() <= 64);
 impl Default for Command {
     fn default() -> Self {
         let command = HostCommand::flush(0);
-        Command { command, submitted: SimTime::ZERO, account: None, remaining: 0, recorded: false, failed: false }
+        Command {
+            command,
+            submitted: SimTime::ZERO,
+            account: None,
+            next_fetched: 0,
+            remaining: 0,
+            unasked: 0,
+            recorded: false,
+            failed: false,
+        }
     }
 }
 
@@ -51,6 +64,12 @@ impl Command {
     #[inline]
     pub fn latency(&self, now: SimTime) -> Nanos {
         now.since(self.submitted)
+    }
+
+    /// Returns the next of the commands that are fetched together with this one; of the last one, any.
+    #[inline]
+    pub fn next_fetched(&self) -> CommandId {
+        CommandId(self.next_fetched)
     }
 
     /// Returns the slot of the account of the time before the command was in the device, if it has one.
@@ -98,10 +117,45 @@ impl Commands {
         self.0[command.0].account = Some(account);
     }
 
+    /// Links the commands that are fetched together.
+    pub fn link(&mut self, batch: &[CommandId]) {
+        for pair in batch.windows(2) {
+            self.0[pair[0].0].next_fetched = pair[1].0;
+        }
+    }
+
     /// Sets the number of parts after which a command is done.
     #[inline]
     pub fn expect_parts(&mut self, command: CommandId, parts: u32) {
         self.0[command.0].remaining = parts;
+    }
+
+    /// Counts parts that are done. Returns true if they were the last ones.
+    pub fn parts_done(&mut self, command: CommandId, count: u32) -> bool {
+        let state = &mut self.0[command.0];
+        state.remaining -= count;
+        state.remaining == 0
+    }
+
+    /// Sets the number of bytes of its mapping units that the host has not asked for.
+    #[inline]
+    pub fn set_unasked(&mut self, command: CommandId, units: &UnitRange) {
+        let state = &mut self.0[command.0];
+        state.unasked = (u64::from(units.count) * UNIT_BYTES - state.command.length.0) as u32;
+    }
+
+    /// Returns the data of a part of a read that crosses the link. Bytes that the host has not asked for are left out
+    /// of the parts that come first.
+    #[inline]
+    pub fn data_to_host(&mut self, command: CommandId, units: u32) -> Bytes {
+        let state = &mut self.0[command.0];
+        let bytes = u64::from(units) * UNIT_BYTES;
+        if state.unasked == 0 {
+            return Bytes(bytes);
+        }
+        let left_out = u64::from(state.unasked).min(bytes - SECTOR_BYTES);
+        state.unasked -= left_out as u32;
+        Bytes(bytes - left_out)
     }
 
     /// Counts a part that is done. Returns true if it was the last one.
@@ -171,6 +225,13 @@ impl UnitRange {
         HostUnit { command, lpn: Lpn(self.first.0 + index), whole, last, buffered }
     }
 
+    /// Returns the bytes of the range of a command in `count` of its units, from the one at position `index`.
+    pub fn bytes(command: &HostCommand, index: u32, count: u32) -> Bytes {
+        let (start, end) = (command.offset.0, command.offset.0 + command.length.0);
+        let first = (start / UNIT_BYTES + u64::from(index)) * UNIT_BYTES;
+        Bytes(end.min(first + u64::from(count) * UNIT_BYTES) - start.max(first))
+    }
+
     /// Returns the units that are covered completely, those that a trim deallocates: the first one and their number.
     pub fn inner(&self) -> (Lpn, u32) {
         if self.count == 0 || self.count == 1 && !self.is_whole(0) {
@@ -184,7 +245,7 @@ impl UnitRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::{Bytes, Op};
+    use kit::Op;
 
     fn units(offset: u64, length: u64) -> UnitRange {
         UnitRange::of(&HostCommand::new(Op::Write, 0, Bytes(offset), Bytes(length)))
@@ -205,6 +266,15 @@ mod tests {
                 assert!(of_range.iter().all(|unit| unit.whole == whole(unit.lpn.0)), "{start}..{end}");
                 let last = touched.last().copied();
                 assert!(of_range.iter().all(|unit| unit.last == (Some(unit.lpn.0) == last)), "{start}..{end}");
+                let command = HostCommand::new(Op::Write, 0, Bytes(start * SECTOR_BYTES), Bytes((end - start) * SECTOR_BYTES));
+                for (index, count) in
+                    (0..range.count).flat_map(|index| (1..=range.count - index).map(move |count| (index, count)))
+                {
+                    let units = (index..index + count).map(|index| u64::from(range.first.0 + index));
+                    let sectors: usize = units.map(covered).sum();
+                    let bytes = UnitRange::bytes(&command, index, count);
+                    assert_eq!(bytes, Bytes(sectors as u64 * SECTOR_BYTES), "{start}..{end}, {count} units from {index}");
+                }
                 let (first, count) = range.inner();
                 let inner: Vec<u32> = (first.0..first.0 + count).collect();
                 assert_eq!(inner, touched.into_iter().filter(|&unit| whole(unit)).collect::<Vec<_>>(), "{start}..{end}");
@@ -216,6 +286,33 @@ mod tests {
     fn a_flush_touches_nothing() {
         let range = units(0, 0);
         assert_eq!((range.count, range.inner().1), (0, 0));
+    }
+
+    /// A read of every range of sectors within three units, in every division into parts: the parts have the bytes of
+    /// the range, and at least a sector each.
+    #[test]
+    fn the_parts_of_a_read_have_the_bytes_that_the_host_asked_for() {
+        let mut commands = Commands::default();
+        for start in 0..24 {
+            for end in start + 1..=24 {
+                let (offset, length) = (Bytes(start * SECTOR_BYTES), Bytes((end - start) * SECTOR_BYTES));
+                let command = HostCommand::new(Op::Read, 0, offset, length);
+                let range = UnitRange::of(&command);
+                let divisions: &[&[u32]] = match range.count {
+                    1 => &[&[1]],
+                    2 => &[&[2], &[1, 1]],
+                    _ => &[&[3], &[1, 2], &[2, 1], &[1, 1, 1]],
+                };
+                for division in divisions {
+                    let id = commands.submit(command, SimTime(0), true);
+                    commands.set_unasked(id, &range);
+                    let parts: Vec<u64> = division.iter().map(|&units| commands.data_to_host(id, units).0).collect();
+                    assert_eq!(parts.iter().sum::<u64>(), length.0, "{start}..{end} in {division:?}");
+                    assert!(parts.iter().all(|bytes| *bytes >= SECTOR_BYTES), "{start}..{end} in {division:?}");
+                    commands.release(id);
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The host stage: the path of a command to the device and of its data and its completion back.
 
-use crate::buffer::{Buffer, BufferConfig, BufferImage, TakenUnit};
+use crate::buffer::{Buffer, BufferConfig, BufferImage, Piece, TakenUnit};
 use crate::commands::{Command, Commands, UnitRange};
-use crate::interface::HostInterface;
-use crate::queue::DeviceQueue;
+use crate::interrupts::{Interrupts, Posted};
+use crate::queues::{ArbitrationImage, QueueConfig, Queues};
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
@@ -34,23 +34,36 @@ pub struct Host {
     commands: Commands,
     /// Commands that arrive now.
     arrivals: VecDeque<CommandId>,
-    /// The device queue; `None` if it is not limited.
-    queue: Option<DeviceQueue>,
-    /// True if commands have accounts, since they spend time on their way to the device.
-    keeps_accounts: bool,
+    /// The submission queues; `None` if a command is in the device at once, and complete as soon as its last part is.
+    queues: Option<Box<QueueSide>>,
+    protocol: Protocol,
     buffer: Buffer,
     completions: Vec<Completion>,
 }
 
+/// The queues between host and device.
+struct QueueSide {
+    submission: Queues,
+    batch: Vec<CommandId>,
+    /// Completions that are announced together; `None` if each is announced at once.
+    interrupts: Option<Interrupts>,
+}
+
 impl Host {
-    /// Returns the host stage of a drive with this interface, without commands. The link is the controller's.
-    pub fn new(interface: &dyn HostInterface, buffer: &BufferConfig) -> Host {
-        let queue = interface.queue_depth().map(DeviceQueue::new);
+    /// Returns the host stage of a drive with these submission queues, without commands. The link is the controller's.
+    pub fn new(queues: Option<&QueueConfig>, protocol: Protocol, buffer: &BufferConfig) -> Host {
+        let side = |config: &QueueConfig| {
+            Box::new(QueueSide {
+                submission: Queues::new(config),
+                batch: Vec::with_capacity(config.batch as usize),
+                interrupts: config.coalescing.map(|(threshold, time)| Interrupts::new(config.count, threshold, time)),
+            })
+        };
         Host {
             commands: Commands::default(),
             arrivals: VecDeque::with_capacity(64),
-            keeps_accounts: queue.is_some() || interface.protocol() != Protocol::default(),
-            queue,
+            queues: queues.map(side),
+            protocol,
             buffer: Buffer::new(buffer),
             completions: Vec::with_capacity(64),
         }
@@ -80,23 +93,108 @@ impl Host {
         self.arrivals.pop_front()
     }
 
-    /// Handles the arrival of a command: it takes a queue slot, or waits for one. Returns true if it has one at once.
+    /// Handles the arrival of a command. Returns true if it is in the device at once, since there are no queues.
     #[inline]
-    pub fn arrive(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
-        out.signals.commands_in_flight += 1;
-        out.signals.last_host_activity = now;
-        if self.keeps_accounts {
-            let account = out.accounts.take();
-            out.accounts[account].open(now);
-            self.commands.set_account(command, account);
-        }
-        self.queue.as_mut().is_none_or(|queue| queue.try_acquire(command))
+    pub fn arrive(&mut self, now: SimTime, signals: &mut Signals) -> bool {
+        signals.commands_in_flight += 1;
+        signals.last_host_activity = now;
+        self.queues.is_none()
     }
 
-    /// Returns the data that crosses the link with a command.
-    pub fn data_to_device(&self, command: CommandId) -> Bytes {
-        let HostCommand { op, length, .. } = *self.commands[command].command();
-        if op == Op::Write { length } else { Bytes(0) }
+    /// Enters a command that arrives into its queue. Returns true if it has a place at once; otherwise it waits for
+    /// one.
+    #[inline]
+    pub fn enter_queue(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> bool {
+        let account = out.accounts.take();
+        out.accounts[account].open(now);
+        self.commands.set_account(command, account);
+        let queue = self.queue_of(command);
+        self.queues.as_mut().is_none_or(|queues| queues.submission.try_acquire(command, queue))
+    }
+
+    fn queue_of(&self, command: CommandId) -> u16 {
+        self.commands[command].command().queue
+    }
+
+    /// Returns the number of submission queues; 1 if commands have no queue.
+    pub fn queue_count(&self) -> u32 {
+        self.queues.as_ref().map_or(1, |queues| queues.submission.count())
+    }
+
+    /// Returns true if the device fetches each command as soon as it is announced, and has all of it then.
+    pub fn fetches_at_once(&self) -> bool {
+        let has_lists = self.protocol.page_list + self.protocol.trim_list > 0;
+        !has_lists && self.queues.as_ref().is_some_and(|queues| queues.submission.fetch_at_once())
+    }
+
+    /// Counts a command that the device fetches as soon as it is announced ([`Host::fetches_at_once`]).
+    #[inline]
+    pub fn fetched_at_once(&mut self) {
+        if let Some(queues) = &mut self.queues {
+            queues.submission.fetched_at_once();
+        }
+    }
+
+    /// Handles the announcement of a command: the device may fetch it.
+    pub fn announce(&mut self, command: CommandId) {
+        let HostCommand { op, queue, .. } = *self.commands[command].command();
+        if let Some(queues) = &mut self.queues {
+            queues.submission.announce(command, queue, op);
+        }
+    }
+
+    /// Returns true if the device may fetch commands.
+    #[inline]
+    pub fn may_fetch(&self) -> bool {
+        self.queues.as_ref().is_some_and(|queues| queues.submission.may_fetch())
+    }
+
+    /// Chooses the commands that are fetched next, by one request. Their waits are charged. Returns the first of them
+    /// ([`Command::next_fetched`]) and their number; `None` if there are none.
+    pub fn fetch(&mut self, now: SimTime, out: &mut Outbox) -> Option<(CommandId, u32)> {
+        let queues = self.queues.as_mut()?;
+        queues.submission.fetch(&mut queues.batch);
+        for &command in &queues.batch {
+            if let Some(account) = self.commands[command].account() {
+                out.accounts[account].charge_to(Cause::HostQueue, now);
+            }
+        }
+        self.commands.link(&queues.batch);
+        queues.batch.first().map(|&first| (first, queues.batch.len() as u32))
+    }
+
+    /// Handles the end of a request for commands.
+    pub fn fetch_done(&mut self) {
+        if let Some(queues) = &mut self.queues {
+            queues.submission.fetch_done();
+        }
+    }
+
+    /// Adds a completion to those that an interrupt announces. Returns the queue and the action that follows; `None` if
+    /// each completion has its own interrupt.
+    pub fn post(&mut self, command: CommandId, now: SimTime) -> Option<(u32, Posted)> {
+        let queue = self.queue_of(command);
+        let queues = self.queues.as_mut()?;
+        let queue = queues.submission.index(queue) as u32;
+        queues.interrupts.as_mut().map(|interrupts| (queue, interrupts.post(command, queue, now)))
+    }
+
+    /// Handles the instant at which an interrupt is due ([`kit::Event::Interrupt`]). Returns the number of completions
+    /// that it announces; `None` if it came before.
+    pub fn interrupt_due(&mut self, queue: u32, number: u32) -> Option<u32> {
+        self.queues.as_mut().and_then(|queues| queues.interrupts.as_mut()).and_then(|all| all.due(queue, number))
+    }
+
+    /// Takes the oldest of the completions of a queue that the host has noticed.
+    pub fn next_noticed(&mut self, queue: u32) -> CommandId {
+        let interrupts = self.queues.as_mut().and_then(|queues| queues.interrupts.as_mut());
+        interrupts.expect("an interrupt announces completions").take(queue)
+    }
+
+    /// Returns true if an event for an interrupt is pending, also one for an interrupt that came before.
+    pub fn awaits_interrupts(&self) -> bool {
+        let interrupts = self.queues.as_ref().and_then(|queues| queues.interrupts.as_ref());
+        interrupts.is_some_and(Interrupts::has_pending)
     }
 
     /// Returns the request of a command that is in the device.
@@ -107,10 +205,12 @@ impl Host {
             Op::Read => {
                 // Held back until all parts are known.
                 self.commands.expect_parts(command, u32::MAX);
+                self.commands.set_unasked(command, &units);
                 Request::Read(units)
             }
             Op::Write if self.buffer.is_present() => {
-                self.buffer.arrive(command, now);
+                self.commands.expect_parts(command, units.count);
+                self.buffer.arrive(command, units.count, now);
                 Request::BufferedWrite
             }
             Op::Write => {
@@ -139,6 +239,59 @@ impl Host {
     pub fn take_buffer_unit(&mut self, now: SimTime) -> Option<HostUnit> {
         let TakenUnit { command, index, number } = self.buffer.take_unit(now)?;
         Some(UnitRange::of(self.commands[command].command()).unit(command, index, Some(number)))
+    }
+
+    /// Reserves space for a piece of the data of a write, if there is any. The wait for it is charged.
+    pub fn reserve_buffer(&mut self, now: SimTime, out: &mut Outbox) -> Option<Piece> {
+        let piece = self.buffer.reserve(self.protocol.take_units.max(1))?;
+        if let Some(account) = self.commands[piece.command].account() {
+            out.accounts[account].charge_up_to(Cause::BufferFull, now);
+        }
+        out.signals.buffered_pages = self.buffer.used();
+        Some(piece)
+    }
+
+    /// Returns the pieces in which the data of a write without buffer crosses the link.
+    pub fn pieces(&self, command: CommandId, units: &UnitRange) -> impl Iterator<Item = Piece> + use<> {
+        let (most, total) = (self.protocol.take_units.max(1), units.count);
+        let piece = move |index: u32| Piece { command, index, count: most.min(total - index) };
+        (0..total).step_by(most as usize).map(piece)
+    }
+
+    /// Returns the bytes of a piece of the data of a write.
+    pub fn bytes_of(&self, piece: &Piece) -> Bytes {
+        UnitRange::bytes(self.commands[piece.command].command(), piece.index, piece.count)
+    }
+
+    /// Returns a unit of a piece whose data has arrived. In a write buffer it has a number from now on.
+    pub fn unit_arrived(&mut self, piece: &Piece, index: u32, now: SimTime) -> HostUnit {
+        let number = self.buffer.is_present().then(|| self.buffer.unit_arrived(now));
+        UnitRange::of(self.commands[piece.command].command()).unit(piece.command, index, number)
+    }
+
+    /// Counts mapping units of a command. Returns true if they were the last ones.
+    pub fn parts_done(&mut self, command: CommandId, count: u32) -> bool {
+        self.commands.parts_done(command, count)
+    }
+
+    /// Returns the bytes that cross the link with `count` commands that are fetched together, the first of which is
+    /// `first`.
+    #[inline]
+    pub fn bytes_to_device(&self, first: CommandId, count: u32) -> Bytes {
+        let HostCommand { op, length, .. } = *self.commands[first].command();
+        let data = if op == Op::Write && self.protocol.data_comes_with_command() { length.0 } else { 0 };
+        Bytes(data + u64::from(count) * self.protocol.command_bytes)
+    }
+
+    /// Returns the bytes of the list of addresses of a command; 0 if it has none.
+    pub fn list_bytes(&self, command: CommandId) -> Bytes {
+        self.protocol.list_bytes(self.commands[command].command())
+    }
+
+    /// Returns the data of a part of a read that crosses the link.
+    #[inline]
+    pub fn data_to_host(&mut self, command: CommandId, units: u32) -> Bytes {
+        self.commands.data_to_host(command, units)
     }
 
     /// Handles the acceptance of a unit by the FTL; a unit that replaced a buffered one in place leaves the buffer at
@@ -200,11 +353,11 @@ impl Host {
         &self.commands[command]
     }
 
-    /// Completes a command. Returns the command that takes its queue slot, if one waits.
+    /// Completes a command. Returns the command that takes its place in the queue, if one waits.
     #[inline(always)]
     pub fn complete(&mut self, command: CommandId, now: SimTime, out: &mut Outbox) -> Option<CommandId> {
         let state = &self.commands[command];
-        let HostCommand { op, tag, offset, .. } = *state.command();
+        let HostCommand { op, tag, offset, queue, .. } = *state.command();
         out.history.note(|| Entry::completed(now, op, offset.0, tag));
         self.completions.push(state.completion(now));
         if let Some(account) = state.account() {
@@ -213,7 +366,7 @@ impl Host {
         self.commands.release(command);
         out.signals.commands_in_flight -= 1;
         out.signals.last_host_activity = now;
-        let next = self.queue.as_mut().and_then(DeviceQueue::release);
+        let next = self.queues.as_mut().and_then(|queues| queues.submission.complete(queue));
         if let Some(account) = next.and_then(|next| self.commands[next].account()) {
             out.accounts[account].charge_to(Cause::HostQueue, now);
         }
@@ -245,6 +398,19 @@ impl Host {
         &self.buffer
     }
 
+    /// Returns the state of the arbitration between the submission queues of a drive at rest, if it has any.
+    pub fn arbitration_image(&self) -> Option<ArbitrationImage> {
+        self.queues.as_ref().map(|queues| queues.submission.image())
+    }
+
+    /// Restores the state of the arbitration of a saved drive. Returns false if it has other queues.
+    pub fn restore_arbitration(&mut self, image: Option<&ArbitrationImage>) -> bool {
+        match (&mut self.queues, image) {
+            (Some(queues), Some(image)) => queues.submission.restore(image),
+            (queues, image) => queues.is_none() && image.is_none(),
+        }
+    }
+
     /// Restores the state of a saved drive's write buffer. Returns false if this drive's buffer is smaller.
     pub fn restore_buffer(&mut self, image: &BufferImage) -> bool {
         self.buffer.restore(image)
@@ -264,6 +430,6 @@ impl Host {
 
     /// Returns true if commands wait at the host, because the device queue or the write buffer is full.
     pub fn is_full(&self) -> bool {
-        self.queue.as_ref().is_some_and(DeviceQueue::has_waiting) || self.buffer.has_waiting()
+        self.queues.as_ref().is_some_and(|queues| queues.submission.has_waiting()) || self.buffer.has_waiting()
     }
 }

@@ -53,6 +53,21 @@ impl Account {
         self.charged_to = now;
     }
 
+    /// Charges the time since the instant to a cause like [`Account::charge_to`], unless all time until `until` is
+    /// charged already. For pieces of work on one command that overlap.
+    #[inline]
+    pub fn charge_up_to(&mut self, cause: Cause, until: SimTime) {
+        if until > self.charged_to {
+            self.charge_to(cause, until);
+        }
+    }
+
+    /// Adds the time of a part, which went on from here until `now`.
+    pub fn join(&mut self, part: &Ledger, now: SimTime) {
+        self.ledger.add(part);
+        self.charged_to = now;
+    }
+
     /// Moves the instant to `now`: the time until then has been charged in spans.
     #[inline]
     pub fn settle(&mut self, now: SimTime) {

@@ -21,9 +21,11 @@ macro_rules! causes {
 }
 
 causes! {
-    /// Waiting for a slot of the device's command queue.
+    /// The host's processor: submission, interrupts or polling, and completion, with their waits.
+    Host = "host",
+    /// Waiting for a place in a submission queue, and in it until the device fetches the command.
     HostQueue = "host_queue",
-    /// Command and data on the host link, including the wait for the link.
+    /// Command, data and completion on the host link, including the wait for the link and for host memory.
     Link = "link",
     /// Firmware time. Reserved: no stage charges it.
     Firmware = "firmware",

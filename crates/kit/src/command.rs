@@ -52,7 +52,8 @@ pub struct HostCommand {
     pub op: Op,
     /// Modifiers.
     pub flags: CommandFlags,
-    /// Submission queue; the completion returns it. All commands of a run come through queue 0.
+    /// Submission queue; the completion returns it. The run loop takes the sum of the numbers of job and stream, modulo
+    /// the number of queues.
     pub queue: u16,
     /// Stream of the workload that the command belongs to; the completion returns it.
     pub stream: u16,

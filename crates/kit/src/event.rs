@@ -23,9 +23,19 @@ pub enum Event {
     Arrival(CommandId),
     /// A step of a transaction in the controller is done.
     Step(TransactionId),
+    /// An interrupt for the completions of a queue is due, unless there was one since.
+    Interrupt {
+        /// The queue.
+        queue: u32,
+        /// Number of the interrupt.
+        number: u32,
+    },
     /// A timer of the FTL or of the write buffer.
     Timer(Timer),
 }
+
+// The event queue copies events from bucket to bucket.
+const _: () = assert!(size_of::<Event>() <= 12);
 
 impl Default for Event {
     fn default() -> Self {

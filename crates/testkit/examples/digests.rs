@@ -12,7 +12,7 @@ fn main() {
         std::process::exit(2);
     };
     for seed in first..first + count {
-        match case::run(seed, commands as u32, None) {
+        match case::run(seed, case::Detail::None, commands as u32, None) {
             Ok(None) => {}
             Ok(Some(passed)) => println!("{seed} {:016x} {:?}", passed.history, passed.digest),
             Err(violation) => println!("{seed} {}", violation.0),

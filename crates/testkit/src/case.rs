@@ -3,7 +3,7 @@
 
 use crate::Violation;
 use crate::commands::{Commands, Mix};
-use crate::describe::{describe, errors};
+use crate::describe::{controller, describe, errors};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -37,9 +37,26 @@ pub struct Passed {
     pub drive: Drive,
 }
 
+/// Parts of a random drive beside those that every case has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// None: an ideal or a plain host interface, and reads that do not fail.
+    #[default]
+    None,
+    /// Reads that can fail.
+    Errors,
+    /// A detailed controller; the reads of most drives can fail.
+    Controller,
+}
+
 /// Returns the description of a seed, if it is accepted.
 pub fn description(seed: u64) -> Option<Description> {
-    Description::read("random.toml", &text(seed), &[]).ok()
+    detailed(seed, Detail::None)
+}
+
+/// Returns the description of a seed with these parts, if it is accepted.
+pub fn detailed(seed: u64, detail: Detail) -> Option<Description> {
+    Description::read("random.toml", &text(seed), &overrides(seed, detail)).ok()
 }
 
 /// Returns the text of a seed's description.
@@ -47,25 +64,26 @@ pub fn text(seed: u64) -> String {
     describe(&mut Rng::stream(seed, "testkit.description"))
 }
 
-/// Returns the description of a seed with errors of stored data, if it is accepted.
-pub fn description_with_errors(seed: u64) -> Option<Description> {
-    Description::read("random.toml", &text(seed), &error_sets(seed)).ok()
-}
-
-/// Returns the overrides by which the reads of a seed's drive can fail.
-pub fn error_sets(seed: u64) -> Vec<String> {
-    errors(&mut Rng::stream(seed, "testkit.errors"), &text(seed))
-}
-
-/// Runs the case of a seed like [`run`], on a drive whose reads can fail.
-pub fn run_with_errors(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
-    let Some(description) = description_with_errors(seed) else { return Ok(None) };
-    run_described(&description, seed, commands, tamper).map(Some)
+/// Returns the overrides by which a seed's drive has these parts.
+pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
+    let with_errors = || errors(&mut Rng::stream(seed, "testkit.errors"), &text(seed));
+    match detail {
+        Detail::None => Vec::new(),
+        Detail::Errors => with_errors(),
+        Detail::Controller => {
+            let mut rng = Rng::stream(seed, "testkit.controller");
+            let mut sets = controller(&mut rng);
+            if rng.chance(0.7) {
+                sets.extend(with_errors());
+            }
+            sets
+        }
+    }
 }
 
 /// Runs the case of a seed with about `commands` commands; `None` if its description is refused.
-pub fn run(seed: u64, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
-    let Some(description) = description(seed) else { return Ok(None) };
+pub fn run(seed: u64, detail: Detail, commands: u32, tamper: Option<Tamper<'_>>) -> Result<Option<Passed>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
     run_described(&description, seed, commands, tamper).map(Some)
 }
 
@@ -91,14 +109,8 @@ pub fn run_described(
 }
 
 /// Runs the case of a seed with journeys of one kind; `None` if its description is refused.
-pub fn run_through(seed: u64, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
-    let Some(description) = description(seed) else { return Ok(None) };
-    play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
-}
-
-/// Runs the case of a seed like [`run_through`], on a drive whose reads can fail.
-pub fn run_through_with_errors(seed: u64, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
-    let Some(description) = description_with_errors(seed) else { return Ok(None) };
+pub fn run_through(seed: u64, detail: Detail, commands: u32, journey: Journey) -> Result<Option<Passed>, Violation> {
+    let Some(description) = detailed(seed, detail) else { return Ok(None) };
     play_all(Rig::new(&description, seed, None)?, &description, seed, commands, journey).map(Some)
 }
 

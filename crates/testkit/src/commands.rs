@@ -82,7 +82,7 @@ impl Commands {
         let tag = self.tag;
         let kind = rng.unit();
         if kind < self.mix.flushes {
-            return HostCommand::flush(tag);
+            return HostCommand { queue: queue(tag), ..HostCommand::flush(tag) };
         }
         let kind = kind - self.mix.flushes;
         let op = if kind < self.mix.trims {
@@ -103,7 +103,8 @@ impl Commands {
             count = 1 + rng.below(count);
         }
         let count = count.min(self.sectors - first);
-        HostCommand::new(op, tag, Bytes(first * SECTOR_BYTES), Bytes(count * SECTOR_BYTES))
+        let command = HostCommand::new(op, tag, Bytes(first * SECTOR_BYTES), Bytes(count * SECTOR_BYTES));
+        HostCommand { queue: queue(tag), ..command }
     }
 
     /// Returns the length of the idle gap before the next command \[ns\], if there is one.
@@ -120,4 +121,9 @@ impl Commands {
     pub fn chance(&mut self, p: f64) -> bool {
         self.rng.chance(p)
     }
+}
+
+/// Returns the submission queue of a command. A drive with fewer queues takes the number modulo theirs.
+fn queue(tag: u32) -> u16 {
+    (tag * 7 % 11) as u16
 }

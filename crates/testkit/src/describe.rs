@@ -69,9 +69,11 @@ macro_rules! line {
 }
 
 // After the macro, which it uses.
+mod controller;
 mod errors;
 mod geometry;
 
+pub use controller::controller;
 pub use errors::errors;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some

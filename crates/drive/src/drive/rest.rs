@@ -61,7 +61,7 @@ impl Drive {
         assert!(self.commands_in_flight() == 0, "the host has nothing in flight with a drive that comes to rest");
         self.quiesce();
         self.pulling = false;
-        while self.flash.has_armed_channel() {
+        while self.flash.has_armed_channel() || self.host.awaits_interrupts() {
             let Some(at) = self.next_event() else { break };
             self.run_instant(at);
         }

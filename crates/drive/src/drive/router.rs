@@ -4,7 +4,7 @@ use super::Drive;
 use controller::route::Way;
 use controller::transaction::{Journey, Then};
 use flash::Dispatch;
-use host::Request;
+use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
     Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, Owner, SimTime, Timer,
@@ -55,6 +55,7 @@ impl Drive {
             Event::TransferBegins(slot) => self.transfer_begins(slot),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
+            Event::Interrupt { queue, number } => self.interrupt_due(queue, number),
             Event::Timer(timer) => self.timer(timer),
         }
         self.route();
@@ -137,7 +138,7 @@ impl Drive {
 
     /// Sends a command or data on a way through the controller.
     #[inline(always)]
-    fn send(&mut self, way: Way, journey: Journey) {
+    pub(super) fn send(&mut self, way: Way, journey: Journey) {
         if let Some(then) = self.controller.send(way, journey, self.now, &mut self.out) {
             self.follow(then);
         }
@@ -155,10 +156,20 @@ impl Drive {
     #[inline(always)]
     pub(super) fn follow(&mut self, then: Then) {
         match then {
+            Then::Submitted(command) => self.submitted(command),
+            Then::Fetched { first, count } => self.fetched(first, count),
             Then::Admitted(command) => {
                 self.serve(command);
                 self.route();
             }
+            Then::Taken { command, index, count } => {
+                self.taken(&Piece { command, index, count });
+                self.route();
+            }
+            Then::Posted(command) => self.posted(command),
+            Then::Interrupted { queue, count } => self.interrupted(queue, count),
+            Then::Noticed(command) => self.noticed(command),
+            Then::Completed(command) => self.completed(command),
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
             Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
@@ -232,7 +243,7 @@ impl Drive {
     #[inline(always)]
     pub(super) fn host_read_done(&mut self, slot: u32, command: CommandId, units: u32) {
         if self.controller.takes_time(Way::ToHost) {
-            return self.deliver(command, bytes(units), AccountId::Operation(slot));
+            return self.deliver(command, units, AccountId::Operation(slot));
         }
         self.out.operations.release(slot);
         if self.host.part_done(command) {
@@ -243,7 +254,8 @@ impl Drive {
     /// Sends the data of a part that is ready to the host. The part keeps its account.
     // Out of line: an ideal link takes no time.
     #[inline(never)]
-    fn deliver(&mut self, command: CommandId, data: Bytes, account: AccountId) {
+    fn deliver(&mut self, command: CommandId, units: u32, account: AccountId) {
+        let data = self.host.data_to_host(command, units);
         self.send(Way::ToHost, Journey { data, then: Then::Delivered { command, account }, account: Some(account) });
     }
 
@@ -276,7 +288,7 @@ impl Drive {
             }
             if part.units > 0 && self.controller.takes_time(Way::ToHost) {
                 let account = self.out.accounts.put(Account::from_ledger(part.ledger, self.now));
-                self.deliver(part.command, bytes(part.units), AccountId::Host(account));
+                self.deliver(part.command, part.units, AccountId::Host(account));
             } else if self.host.part_done(part.command) {
                 self.complete(part.command, &part.ledger);
             }
@@ -287,27 +299,12 @@ impl Drive {
 
     #[inline]
     fn arrive(&mut self, command: CommandId) {
-        if self.host.arrive(command, self.now, &mut self.out) {
-            self.admit(command);
+        if self.host.arrive(self.now, &mut self.out.signals) {
+            self.serve(command);
+            self.route();
+        } else {
+            self.enter_queue(command);
         }
-    }
-
-    /// Sends a command that has a queue slot to the device.
-    #[inline]
-    fn admit(&mut self, command: CommandId) {
-        if self.controller.takes_time(Way::Command) {
-            return self.send_to_device(command);
-        }
-        self.serve(command);
-        self.route();
-    }
-
-    // Out of line: an ideal link takes no time.
-    #[inline(never)]
-    fn send_to_device(&mut self, command: CommandId) {
-        let data = self.host.data_to_device(command);
-        let account = self.host.command(command).account().map(AccountId::Host);
-        self.send(Way::Command, Journey { data, then: Then::Admitted(command), account });
     }
 
     /// Passes a command that is in the device to the FTL, or to the write buffer.
@@ -318,11 +315,8 @@ impl Drive {
                 self.host.expect_parts(command, parts);
             }
             Request::BufferedWrite => self.fill_buffer(),
-            Request::Write(units) => {
-                for index in 0..units.count {
-                    self.ftl.write(&units.unit(command, index, None), self.now, &mut self.out);
-                }
-            }
+            Request::Write(units) if self.controller.takes_time(Way::Take) => self.take_all(command, &units),
+            Request::Write(units) => self.write_units(command, &units),
             Request::Trim(units) => {
                 let (first, count) = units.inner();
                 self.ftl.trim(first, count, self.now, &mut self.out);
@@ -333,9 +327,20 @@ impl Drive {
         }
     }
 
+    /// Passes the units of a write without buffer on to the FTL.
+    #[inline]
+    pub(super) fn write_units(&mut self, command: CommandId, units: &UnitRange) {
+        for index in 0..units.count {
+            self.ftl.write(&units.unit(command, index, None), self.now, &mut self.out);
+        }
+    }
+
     /// Passes units of waiting writes on to the FTL while the write buffer has space for them. A write is acknowledged
     /// with its last unit.
     fn fill_buffer(&mut self) {
+        if self.controller.takes_time(Way::Take) {
+            return self.fill_buffer_piecewise();
+        }
         while let Some(unit) = self.host.take_buffer_unit(self.now) {
             if self.ftl.write(&unit, self.now, &mut self.out) {
                 self.host.unit_waits(self.now, &mut self.out.events);
@@ -352,6 +357,10 @@ impl Drive {
     fn complete_part(&mut self, command: CommandId, account: AccountId) {
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
+            if self.posts_completions {
+                let ledger = *self.out.account(account).ledger();
+                return self.post(command, &ledger);
+            }
             self.out.add_account(arrival, account);
         }
         self.statistics.record(state, self.now, self.out.account(account).ledger());
@@ -359,9 +368,12 @@ impl Drive {
     }
 
     /// Completes a command; `ledger` covers the time since it was in the device.
-    fn complete(&mut self, command: CommandId, ledger: &Ledger) {
+    pub(super) fn complete(&mut self, command: CommandId, ledger: &Ledger) {
         let state = self.host.command(command);
         if let Some(arrival) = state.account() {
+            if self.posts_completions {
+                return self.post(command, ledger);
+            }
             let mut whole = *ledger;
             whole.add(self.out.accounts[arrival].ledger());
             self.statistics.record(state, self.now, &whole);
@@ -371,14 +383,17 @@ impl Drive {
         self.end(command);
     }
 
-    /// Ends a command whose latency is recorded. Its queue slot goes to the next waiting command.
+    /// Ends a command whose latency is recorded. Its place in the queue goes to the next waiting command.
     #[inline(always)]
-    fn end(&mut self, command: CommandId) {
+    pub(super) fn end(&mut self, command: CommandId) {
         if self.statistics.sample_due() {
             self.statistics.sample(self.now, self.out.signals.queued_write_pages, &self.ftl);
         }
         if let Some(next) = self.host.complete(command, self.now, &mut self.out) {
-            self.send_to_device(next);
+            self.submit_to_device(next);
+        }
+        if self.host.may_fetch() {
+            self.fetch();
         }
     }
 }

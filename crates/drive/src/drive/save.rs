@@ -3,8 +3,9 @@
 use super::Drive;
 use crate::build::BUILD;
 use crate::description::{Description, PreconditionMethod, StateConfig};
+use controller::resource::Server;
 use crc32fast::Hasher;
-use host::BufferImage;
+use host::{ArbitrationImage, BufferImage};
 use kit::archive::{read_value, write_value};
 use kit::queue::Class;
 use kit::{Event, Lpn, Nanos, Rng, SimTime, Timer};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// First bytes of the file: the name and the version of the format.
-const MAGIC: &[u8; 8] = b"ssdlab08";
+const MAGIC: &[u8; 8] = b"ssdlab09";
 /// The name alone, by which files of other versions are recognised.
 const NAME: &[u8] = b"ssdlab";
 
@@ -81,6 +82,9 @@ struct Image {
     random_times: Option<Rng>,
     /// Erase count and read levels of the last successful read of each block, where they are kept.
     read_levels: Vec<(u32, u8)>,
+    /// The instant at which each server of the controller is free: messages for which nobody waits may occupy it.
+    servers_free_at: Vec<SimTime>,
+    arbitration: Option<ArbitrationImage>,
 }
 
 impl Drive {
@@ -103,7 +107,7 @@ impl Drive {
             now,
             out,
             flash,
-            // Without commands in flight, only the write buffer.
+            // Without commands in flight, the write buffer and the turns of the submission queues.
             host,
             // Saved in a section of its own.
             ftl: _,
@@ -111,6 +115,8 @@ impl Drive {
             controller,
             // Determined by the description.
             user_bytes: _,
+            fetches_at_once: _,
+            posts_completions: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.
@@ -138,6 +144,8 @@ impl Drive {
             timers: timers.collect(),
             random_times: flash.random_times().cloned(),
             read_levels: controller.reads().map_or(Vec::new(), |reads| reads.calibrated().to_vec()),
+            servers_free_at: controller.servers().iter().map(Server::free_at).collect(),
+            arbitration: host.arbitration_image(),
         }
     }
 
@@ -203,9 +211,11 @@ impl Drive {
         let signals = &mut self.out.signals;
         let fits = image.last_turn_was_read.len() == self.flash.turns().count()
             && image.channel_idle_since.len() == signals.channel_idle_since.len()
-            && self.host.restore_buffer(&image.buffer);
+            && image.servers_free_at.len() == self.controller.servers().len()
+            && self.host.restore_buffer(&image.buffer)
+            && self.host.restore_arbitration(image.arbitration.as_ref());
         if !fits {
-            return Err("its dies or its write buffer are not those of this drive".to_owned());
+            return Err("its dies, its controller, its queues or its write buffer are not those of this drive".to_owned());
         }
         if image.now > SimTime::LAST {
             return Err(format!("its clock stands at {} years: expected at most {}", image.now.years(), SimTime::LAST.years()));
@@ -220,6 +230,7 @@ impl Drive {
         signals.update_work(image.now);
         self.flash.restore_turns(&image.last_turn_was_read);
         self.controller.restore_read_levels(&image.read_levels);
+        self.controller.restore_servers(&image.servers_free_at);
         if same_seed {
             self.flash.restore_random_times(image.random_times);
         }

@@ -1,12 +1,12 @@
 //! Simulation fuzz: random drives under random commands, checked by the oracle. A failure prints its seed;
 //! `SSDLAB_SEED=<seed> cargo test -p drive one_seed -- --ignored` runs that case alone, with `SSDLAB_ERRORS=1` on a
-//! drive whose reads can fail.
+//! drive whose reads can fail, with `SSDLAB_CONTROLLER=1` on one with a detailed controller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use testkit::{Violation, case};
+use testkit::case::{self, Detail};
 
 /// Number of cases of the short run. Refused descriptions do not count.
 const CASES: u64 = 10_000;
@@ -42,12 +42,9 @@ impl Watchdog {
     }
 }
 
-/// Runs the case of a seed with a number of commands.
-type Run = fn(u64, u32) -> Result<Option<case::Passed>, Violation>;
-
 /// Runs the case of a seed. A panic of the engine is returned as an error, like a violation.
-fn failure(run: Run, seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
-    match catch_unwind(AssertUnwindSafe(|| run(seed, commands))) {
+fn failure(detail: Detail, seed: u64, commands: u32) -> Result<Option<case::Passed>, String> {
+    match catch_unwind(AssertUnwindSafe(|| case::run(seed, detail, commands, None))) {
         Ok(outcome) => outcome.map_err(|violation| violation.0),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
@@ -59,7 +56,7 @@ fn failure(run: Run, seed: u64, commands: u32) -> Result<Option<case::Passed>, S
 /// Runs the cases of the seeds from `first` on, shared among the processor's threads, until `cases` of them were
 /// accepted (or one more for each further thread). Returns all failures in the order of their seeds, and the totals of
 /// the cases that passed.
-fn run_all(run: Run, first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) {
+fn run_all(detail: Detail, first: u64, cases: u64, commands: u32) -> (Vec<(u64, String)>, Seen) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (next, accepted) = (AtomicU64::new(first), AtomicU64::new(0));
     let seeds = || {
@@ -71,7 +68,7 @@ fn run_all(run: Run, first: u64, cases: u64, commands: u32) -> (Vec<(u64, String
         let (mut failures, mut seen) = (Vec::new(), Seen::default());
         for seed in seeds() {
             watchdog.0.store(seed, Ordering::Relaxed);
-            let outcome = failure(run, seed, commands);
+            let outcome = failure(detail, seed, commands);
             accepted.fetch_add(u64::from(!matches!(outcome, Ok(None))), Ordering::Relaxed);
             match outcome {
                 Ok(Some(passed)) => seen.add(&passed),
@@ -159,8 +156,8 @@ impl Seen {
 }
 
 /// Runs the cases of the seeds from `first` on, which must all pass.
-fn all_pass(run: Run, first: u64, cases: u64) -> Seen {
-    let (failures, seen) = run_all(run, first, cases, COMMANDS);
+fn all_pass(detail: Detail, first: u64, cases: u64) -> Seen {
+    let (failures, seen) = run_all(detail, first, cases, COMMANDS);
     assert!(
         failures.is_empty(),
         "{} of {cases} cases fail, the first: seed {}: {}",
@@ -179,7 +176,7 @@ fn all_pass(run: Run, first: u64, cases: u64) -> Seen {
 fn ten_thousand_random_cases_with_errors() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
     let cases = given("SSDLAB_CASES").unwrap_or(CASES);
-    let seen = all_pass(|seed, commands| case::run_with_errors(seed, commands, None), first, cases);
+    let seen = all_pass(Detail::Errors, first, cases);
     if cases >= CASES {
         for (name, total) in ERRORS.iter().zip(seen.errors) {
             assert!(total > 1000, "{name}: only {total} in {} cases", seen.passed);
@@ -187,11 +184,19 @@ fn ten_thousand_random_cases_with_errors() {
     }
 }
 
+/// Drives with a detailed controller, most of them with reads that can fail: queues, links and waits of all kinds.
+#[test]
+fn ten_thousand_random_cases_with_a_controller() {
+    let first = given("SSDLAB_FIRST").unwrap_or(0);
+    let cases = given("SSDLAB_CASES").unwrap_or(CASES);
+    all_pass(Detail::Controller, first, cases);
+}
+
 #[test]
 fn ten_thousand_random_cases() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
     let cases = given("SSDLAB_CASES").unwrap_or(CASES);
-    let seen = all_pass(|seed, commands| case::run(seed, commands, None), first, cases);
+    let seen = all_pass(Detail::None, first, cases);
     if cases < CASES {
         return;
     }
@@ -213,7 +218,7 @@ fn ten_thousand_random_cases() {
 fn long_cases_under_pressure() {
     let accepted = (1_000_000..).filter(|seed| case::description(*seed).is_some()).take(12);
     for seed in accepted {
-        if let Err(why) = failure(|seed, commands| case::run(seed, commands, None), seed, 100_000) {
+        if let Err(why) = failure(Detail::None, seed, 100_000) {
             panic!("seed {seed} with 100000 commands: {why}");
         }
     }
@@ -224,19 +229,20 @@ fn long_cases_under_pressure() {
 fn one_seed() {
     let seed = given("SSDLAB_SEED").expect("SSDLAB_SEED=<seed> says which case");
     let commands = given("SSDLAB_COMMANDS").map_or(COMMANDS, |count| count as u32);
-    let with_errors = given("SSDLAB_ERRORS").is_some_and(|given| given > 0);
-    println!("{}", case::text(seed));
-    if with_errors {
-        println!("{}", case::error_sets(seed).join("\n"));
-    }
+    let is_given = |name: &str| given(name).is_some_and(|given| given > 0);
+    let detail = match (is_given("SSDLAB_CONTROLLER"), is_given("SSDLAB_ERRORS")) {
+        (true, _) => Detail::Controller,
+        (false, true) => Detail::Errors,
+        (false, false) => Detail::None,
+    };
+    println!("{}\n{}", case::text(seed), case::overrides(seed, detail).join("\n"));
     let mut told = Vec::new();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut note = |record, to: &mut Vec<kit::Record>| {
             told.push(record);
             to.push(record);
         };
-        let run = if with_errors { case::run_with_errors } else { case::run };
-        run(seed, commands, Some(&mut note))
+        case::run(seed, detail, commands, Some(&mut note))
     }));
     let shown = given("SSDLAB_RECORDS").map_or(0, |count| count as usize);
     told[told.len().saturating_sub(shown)..].iter().for_each(|record| println!("{record:?}"));

@@ -16,6 +16,7 @@ mod figures;
 mod fuzz;
 mod golden;
 mod guests;
+mod interfaces;
 mod lifetime;
 mod margin;
 mod notes;

@@ -1,7 +1,7 @@
 //! Tests of the oracle: it must notice falsified records, because a check that cannot fail proves nothing.
 
 use testkit::canary::{Forger, Forgery};
-use testkit::case;
+use testkit::case::{self, Detail};
 
 /// Number of cases in which each forgery is applied.
 const STRIKES: u32 = 20;
@@ -15,7 +15,7 @@ fn every_forgery_is_caught() {
                 break;
             }
             let mut forger = Forger::new(forgery, seed, 40);
-            let outcome = case::run(seed, 150, Some(&mut |record, to| forger.pass(record, to)));
+            let outcome = case::run(seed, Detail::None, 150, Some(&mut |record, to| forger.pass(record, to)));
             if forger.struck {
                 struck += 1;
                 caught += u32::from(outcome.is_err());
@@ -29,7 +29,7 @@ fn every_forgery_is_caught() {
 #[test]
 fn an_honest_messenger_is_believed() {
     for seed in 0..50 {
-        let outcome = case::run(seed, 150, Some(&mut |record, to| to.push(record)));
+        let outcome = case::run(seed, Detail::None, 150, Some(&mut |record, to| to.push(record)));
         assert!(outcome.is_ok(), "seed {seed}");
     }
 }

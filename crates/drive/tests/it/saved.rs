@@ -8,7 +8,7 @@ use drive::streams::Outputs;
 use kit::Problems;
 use kit::history::Digest;
 use serde_json::Value;
-use testkit::case::{self, Journey};
+use testkit::case::{self, Detail, Journey};
 use testkit::{Difference, differences};
 use workload::Input;
 
@@ -144,14 +144,14 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
 }
 
 /// Runner of the case of a seed, with journeys of one kind.
-type Through = fn(u64, u32, Journey) -> Result<Option<case::Passed>, testkit::Violation>;
-
 /// Compares random drives that rest with those that are saved and loaded, from a seed on, over a number of journeys.
 /// Returns the media errors of the loaded drives and the retries since they were loaded.
-fn assert_journeys_go_on(run: Through, mut seed: u64, most: u32) -> (u64, u64) {
+fn assert_journeys_go_on(detail: Detail, mut seed: u64, most: u32) -> (u64, u64) {
     let (mut journeys, mut media_errors, mut retries) = (0, 0, 0);
     while journeys < most {
-        let through = |journey| run(seed, 200, journey).unwrap_or_else(|why| panic!("seed {seed}, {journey:?}: {}", why.0));
+        let through = |journey| {
+            case::run_through(seed, detail, 200, journey).unwrap_or_else(|why| panic!("seed {seed}, {journey:?}: {}", why.0))
+        };
         if let Some((rested, loaded)) = through(Journey::Rest).zip(through(Journey::File)) {
             assert_eq!((rested.digest, rested.history), (loaded.digest, loaded.history), "seed {seed}");
             if rested.journeys > 0 {
@@ -167,14 +167,20 @@ fn assert_journeys_go_on(run: Through, mut seed: u64, most: u32) -> (u64, u64) {
 
 #[test]
 fn random_drives_go_on_exactly_with_whatever_is_under_way() {
-    assert_journeys_go_on(case::run_through, 5_000_000, 700);
+    assert_journeys_go_on(Detail::None, 5_000_000, 700);
 }
 
 /// Lost data, reads of blocks, kept read levels and the write modes of programs are in the file.
 #[test]
 fn random_drives_whose_reads_fail_go_on_exactly() {
-    let (media_errors, retries) = assert_journeys_go_on(case::run_through_with_errors, 6_000_000, 500);
+    let (media_errors, retries) = assert_journeys_go_on(Detail::Errors, 6_000_000, 500);
     assert!(media_errors > 1000 && retries > 1000, "{media_errors} media errors, {retries} retries");
+}
+
+/// The turns of submission queues and the ends of messages for which nobody waits are in the file.
+#[test]
+fn random_drives_with_a_detailed_controller_go_on_exactly() {
+    assert_journeys_go_on(Detail::Controller, 7_000_000, 500);
 }
 
 #[test]

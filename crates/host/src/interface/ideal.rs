@@ -1,6 +1,7 @@
 //! An ideal interface.
 
 use super::HostInterface;
+use crate::queues::QueueConfig;
 use kit::Protocol;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ pub fn build(_: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl HostInterface for Ideal {
-    fn queue_depth(&self) -> Option<u32> {
+    fn queues(&self) -> Option<QueueConfig> {
         None
     }
 

@@ -1,17 +1,23 @@
 //! Family: host interfaces. They transfer commands and their data between host and device.
 
 pub mod ideal;
+pub mod nvme;
 pub mod plain;
+pub mod sata;
 
-use kit::Protocol;
+use crate::queues::QueueConfig;
+use kit::{Problems, Protocol};
 
 /// The contract of a host interface.
 pub trait HostInterface {
-    /// Returns the number of slots of the device queue; `None` if it is not limited.
-    fn queue_depth(&self) -> Option<u32>;
+    /// Returns its submission queues; `None` if a command is in the device at once.
+    fn queues(&self) -> Option<QueueConfig>;
 
     /// Returns what crosses the link for a command. The link itself is a resource of the controller.
     fn protocol(&self) -> Protocol;
+
+    /// Adds the inconsistencies of its parameters to `problems`.
+    fn problems(&self, _problems: &mut Problems) {}
 }
 
 kit::family! {
@@ -19,6 +25,8 @@ kit::family! {
     InterfaceConfig: () => dyn HostInterface {
         Ideal = ideal,
         Plain = plain,
+        Sata = sata,
+        Nvme = nvme,
     }
 }
 
@@ -30,7 +38,8 @@ mod tests {
     fn an_empty_device_takes_a_command() {
         for name in InterfaceConfig::NAMES {
             let interface = InterfaceConfig::named(name).expect("listed").build(());
-            assert!(interface.queue_depth().is_none_or(|depth| depth > 0), "{name}");
+            let takes_one = |queues: QueueConfig| queues.count > 0 && queues.depth != Some(0) && queues.in_device != Some(0);
+            assert!(interface.queues().is_none_or(takes_one), "{name}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An interface with a command queue, a time per command and a bandwidth.
 
 use super::HostInterface;
+use crate::queues::QueueConfig;
 use kit::{Hop, Nanos, Protocol, Rate, Service};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,16 +35,17 @@ pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
 }
 
 impl HostInterface for Params {
-    fn queue_depth(&self) -> Option<u32> {
-        Some(self.queue_depth)
+    fn queues(&self) -> Option<QueueConfig> {
+        Some(QueueConfig { depth: Some(self.queue_depth), ..QueueConfig::default() })
     }
 
     fn protocol(&self) -> Protocol {
         let data = Service::data(self.bandwidth);
         Protocol {
             half_duplex: !self.full_duplex,
-            command: vec![Hop::ToDevice(Service { fixed: self.command_time, ..data })],
+            command: [(); 4].map(|()| vec![Hop::ToDevice(Service { fixed: self.command_time, ..data })]),
             deliver: vec![Hop::ToHost(data)],
+            ..Protocol::default()
         }
     }
 }
@@ -56,8 +58,8 @@ mod tests {
     #[test]
     fn without_a_bandwidth_only_commands_take_time() {
         let params = Params { queue_depth: 3, bandwidth: Rate(0), ..Params::default() };
-        assert_eq!(params.queue_depth(), Some(3));
-        let Protocol { command, deliver, .. } = params.protocol();
+        assert_eq!(params.queues().and_then(|queues| queues.depth), Some(3));
+        let Protocol { command: [command, ..], deliver, .. } = params.protocol();
         let (&[Hop::ToDevice(command)], &[Hop::ToHost(deliver)]) = (&command[..], &deliver[..]) else { panic!("one hop each") };
         assert_eq!([command, deliver].map(|service| service.time(Bytes(1 << 30))), [Nanos(500), Nanos(0)]);
     }

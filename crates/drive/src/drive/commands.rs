@@ -1,0 +1,177 @@
+//! Commands between application and device, where the host interface takes time: submission queues, the link, and the
+//! host's processor. On a drive with an ideal interface nothing of this is called.
+
+use super::Drive;
+use controller::route::Way;
+use controller::transaction::{Journey, Then};
+use host::{Piece, Posted, UnitRange};
+use kit::queue::Class;
+use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger};
+
+impl Drive {
+    /// Sends a command, or its completion, on a way. The way is charged to the command's account.
+    #[inline]
+    fn send_command(&mut self, way: Way, command: CommandId, data: Bytes, then: Then) {
+        let account = self.host.command(command).account().map(AccountId::Host);
+        self.send(way, Journey { data, then, account });
+    }
+
+    /// Enters a command that arrives into its submission queue.
+    #[inline(never)]
+    pub(super) fn enter_queue(&mut self, command: CommandId) {
+        if self.host.enter_queue(command, self.now, &mut self.out) {
+            self.submit_to_device(command);
+        }
+    }
+
+    /// Submits a command that has a place in its queue.
+    #[inline]
+    pub(super) fn submit_to_device(&mut self, command: CommandId) {
+        if self.fetches_at_once {
+            self.host.fetched_at_once();
+            let way = Way::Command(self.host.command(command).command().op);
+            let data = self.host.bytes_to_device(command, 1);
+            return self.send_command(way, command, data, Then::Admitted(command));
+        }
+        self.send_command(Way::Submit, command, Bytes(0), Then::Submitted(command));
+    }
+
+    /// Handles the announcement of a command to the device.
+    pub(super) fn submitted(&mut self, command: CommandId) {
+        self.host.announce(command);
+        self.fetch();
+    }
+
+    /// Fetches commands, as far as the device may.
+    pub(super) fn fetch(&mut self) {
+        while self.host.may_fetch() {
+            let Some((first, count)) = self.host.fetch(self.now, &mut self.out) else { return };
+            let way = Way::Command(self.host.command(first).command().op);
+            let data = self.host.bytes_to_device(first, count);
+            self.send_command(way, first, data, Then::Fetched { first, count });
+        }
+    }
+
+    /// Handles the arrival of commands that were fetched together.
+    pub(super) fn fetched(&mut self, first: CommandId, count: u32) {
+        self.host.fetch_done();
+        let mut next = first;
+        for _ in 0..count {
+            // Read before the command goes on: it may complete at once, and its slot be used again.
+            let command = next;
+            next = self.host.command(command).next_fetched();
+            if let Some(account) = self.host.command(command).account() {
+                self.out.accounts[account].charge_up_to(Cause::Link, self.now);
+            }
+            let list = self.host.list_bytes(command);
+            if list.0 > 0 {
+                self.send_command(Way::List, command, list, Then::Admitted(command));
+            } else {
+                self.follow(Then::Admitted(command));
+            }
+        }
+        self.fetch();
+    }
+
+    /// Lets the data of waiting writes cross the link while the write buffer has space for it.
+    pub(super) fn fill_buffer_piecewise(&mut self) {
+        while let Some(piece) = self.host.reserve_buffer(self.now, &mut self.out) {
+            self.take(&piece);
+        }
+    }
+
+    /// Lets the data of a write without buffer cross the link.
+    pub(super) fn take_all(&mut self, command: CommandId, units: &UnitRange) {
+        for piece in self.host.pieces(command, units) {
+            self.take(&piece);
+        }
+    }
+
+    fn take(&mut self, piece: &Piece) {
+        let Piece { command, index, count } = *piece;
+        let way = if index == 0 { Way::Take } else { Way::TakeMore };
+        self.send_command(way, command, self.host.bytes_of(piece), Then::Taken { command, index, count });
+    }
+
+    /// Handles the arrival of a piece of the data of a write. With a write buffer its units are accepted at once;
+    /// without, the write waits for all its data, so that its parts begin at one instant.
+    pub(super) fn taken(&mut self, piece: &Piece) {
+        let Piece { command, index, count } = *piece;
+        if self.host.buffer().is_present() {
+            for index in index..index + count {
+                let unit = self.host.unit_arrived(piece, index, self.now);
+                if self.ftl.write(&unit, self.now, &mut self.out) {
+                    self.host.unit_waits(self.now, &mut self.out.events);
+                }
+                self.host.settle_buffer(self.now, &mut self.out.tray);
+                self.host.free_buffer_space(&mut self.out.signals);
+            }
+            if self.host.parts_done(command, count) {
+                self.complete(command, &Ledger::default());
+            }
+        } else if self.host.parts_done(command, count) {
+            let units = UnitRange::of(self.host.command(command).command());
+            self.host.expect_parts(command, units.count);
+            self.write_units(command, &units);
+        }
+    }
+
+    /// Sends the completion of a command to the host; `ledger` covers the time since the command was in the device.
+    #[inline(never)]
+    pub(super) fn post(&mut self, command: CommandId, ledger: &Ledger) {
+        let state = self.host.command(command);
+        let (op, account) = (state.command().op, state.account().expect("a command of a queue has an account"));
+        self.out.accounts[account].join(ledger, self.now);
+        self.send_command(Way::Complete(op), command, Bytes(0), Then::Posted(command));
+    }
+
+    /// Handles the arrival of a completion in the completion queue.
+    pub(super) fn posted(&mut self, command: CommandId) {
+        match self.host.post(command, self.now) {
+            None => self.send_command(Way::Interrupt, command, Bytes(0), Then::Noticed(command)),
+            Some((queue, Posted::Interrupt(count))) => self.interrupt(queue, count),
+            Some((queue, Posted::DueAt { at, number })) => {
+                self.out.events.push(at, Class::Timer, Event::Interrupt { queue, number });
+            }
+            Some((_, Posted::Nothing)) => {}
+        }
+    }
+
+    /// Sends an interrupt that announces `count` completions of a queue.
+    fn interrupt(&mut self, queue: u32, count: u32) {
+        self.send(Way::Interrupt, Journey { data: Bytes(0), then: Then::Interrupted { queue, count }, account: None });
+    }
+
+    /// Handles the instant at which an interrupt is due.
+    #[inline(never)]
+    pub(super) fn interrupt_due(&mut self, queue: u32, number: u32) {
+        if let Some(count) = self.host.interrupt_due(queue, number) {
+            self.interrupt(queue, count);
+        }
+    }
+
+    /// Handles an interrupt at the host.
+    pub(super) fn interrupted(&mut self, queue: u32, count: u32) {
+        for _ in 0..count {
+            let command = self.host.next_noticed(queue);
+            if let Some(account) = self.host.command(command).account() {
+                self.out.accounts[account].charge_up_to(Cause::Host, self.now);
+            }
+            self.noticed(command);
+        }
+    }
+
+    /// Handles a completion that the host has noticed.
+    pub(super) fn noticed(&mut self, command: CommandId) {
+        self.send_command(Way::Reap, command, Bytes(0), Then::Completed(command));
+    }
+
+    /// Handles the arrival of a completion at the application.
+    pub(super) fn completed(&mut self, command: CommandId) {
+        self.controller.occupy(Way::Acknowledge, self.now);
+        let state = self.host.command(command);
+        let account = state.account().expect("a command of a queue has an account");
+        self.statistics.record(state, self.now, self.out.accounts[account].ledger());
+        self.end(command);
+    }
+}

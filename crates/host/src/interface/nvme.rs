@@ -1,0 +1,216 @@
+//! NVMe over PCI Express.
+
+use super::HostInterface;
+use crate::queues::{Arbitration, Priority, QueueConfig};
+use kit::{Bytes, Hop, Nanos, Problems, Protocol, Rate, Service};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// NVMe over PCI Express. What crosses the link is counted packet by packet. A write to the other side's memory is
+/// *posted*: one or several packets with data. A read of host memory is a request of the device, a wait for host
+/// memory, and packets with the data in the other direction; each request occupies a tag until its data has arrived.
+///
+/// A command costs a doorbell write; a read of its submission queue entry (64 B), together with others of its queue; a
+/// read of the list of its pages, if it has more than two; its data, posted (a read) or read in requests (a write); its
+/// completion queue entry (16 B); an interrupt message; and a doorbell write after the completion, for which nobody
+/// waits. The data of a write crosses the link once the write buffer has space for it.
+///
+/// Sources: PCI Express Base Specification (rates, encodings, packets), NVM Express Base Specification (queues,
+/// arbitration, interrupt coalescing). 24 B of overhead for each packet, with framing, and 20 B for a completion with
+/// data, are recalled \[R\]; the wait for host memory, the share of link-layer packets and the numbers of tags and
+/// fetches are assumed \[A\]. Not modelled: replays, flow-control stalls, link power states, the controller memory
+/// buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Generation of PCI Express: 2.5, 5, 8, 16 or 32 GT/s on each lane.
+    #[schemars(range(min = 1, max = 5))]
+    pub generation: u32,
+    /// Number of lanes: 1, 2, 4, 8 or 16.
+    #[schemars(range(min = 1, max = 16))]
+    pub lanes: u32,
+    /// Largest payload of a packet: 128, 256, 512, 1024, 2048 or 4096 B.
+    pub max_payload: Bytes,
+    /// Largest data of a request for host memory: 128 B to 4096 B, a power of two.
+    pub read_request: Bytes,
+    /// Requests for host memory that may be outstanding, each with its tag.
+    #[schemars(range(min = 1, max = 1024))]
+    pub read_tags: u32,
+    /// Time from the end of a request to the beginning of its data: host memory and the way there.
+    pub host_memory_time: Nanos,
+    /// Share of the link for packets of the data link layer (acknowledgements, flow control).
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub link_layer_share: f64,
+    /// Number of pairs of submission and completion queues. Job or stream `n` of the workload uses queue `n`, modulo
+    /// this number.
+    #[schemars(range(min = 1, max = 65_535))]
+    pub queues: u32,
+    /// Entries of a submission queue. One entry stays empty: a queue of 65,536 entries holds 65,535 commands.
+    #[schemars(range(min = 2, max = 65_536))]
+    pub queue_depth: u32,
+    /// Commands that the device holds at a time, from the fetch to the completion. Absent: not limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4_194_304))]
+    pub commands: Option<u32>,
+    /// Commands fetched by one read of a submission queue.
+    #[schemars(range(min = 1, max = 64))]
+    pub fetch_batch: u32,
+    /// Reads of submission queues that may be outstanding.
+    #[schemars(range(min = 1, max = 256))]
+    pub fetches: u32,
+    /// Choice between the queues.
+    pub arbitration: Arbitration,
+    /// Arbitration burst: commands that are fetched from a queue before it is the turn of the next one.
+    #[schemars(range(min = 1, max = 256))]
+    pub burst: u32,
+    /// Completions of a queue that are announced by one interrupt; 1: each has its own.
+    #[schemars(range(min = 1, max = 256))]
+    pub coalesced: u32,
+    /// Time after which fewer completions are announced. Needed if `coalesced` is above 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalescing_time: Option<Nanos>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            generation: 4,
+            lanes: 4,
+            max_payload: Bytes(256),
+            read_request: Bytes(512),
+            read_tags: 64,
+            host_memory_time: Nanos(500),
+            link_layer_share: 0.02,
+            queues: 1,
+            queue_depth: 1024,
+            commands: None,
+            fetch_batch: 8,
+            fetches: 4,
+            arbitration: Arbitration::RoundRobin,
+            burst: 8,
+            coalesced: 1,
+            coalescing_time: None,
+        }
+    }
+}
+
+/// Overhead of a packet with its framing: header of four words, sequence number, checksum.
+const PACKET: u64 = 24;
+/// Overhead of a completion with data: header of three words.
+const COMPLETION: u64 = 20;
+
+/// Builds the interface.
+pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
+    Box::new(params.clone())
+}
+
+impl Params {
+    /// Returns the bytes that cross the link in one direction in a second, packet overhead included.
+    fn rate(&self) -> Rate {
+        const MEGATRANSFERS: [u64; 5] = [2500, 5000, 8000, 16_000, 32_000];
+        let transfers = MEGATRANSFERS[self.generation as usize - 1] * 1_000_000 * u64::from(self.lanes);
+        // Ten bits for a byte up to generation 2, 130 for 16 from generation 3 on.
+        let bytes = if self.generation <= 2 { transfers / 10 } else { transfers * 16 / 130 };
+        Rate((bytes as f64 * (1.0 - self.link_layer_share)) as u64)
+    }
+
+    /// Returns the transfer of a packet with `payload` bytes.
+    fn message(&self, payload: u64) -> Service {
+        Service { amount: PACKET + payload, rate: self.rate(), ..Service::default() }
+    }
+
+    /// Returns the transfer of data in packets with this overhead.
+    fn packets(&self, overhead: u64) -> Service {
+        let Bytes(packet) = self.max_payload;
+        Service { packet, per_packet: overhead, per_byte: 1, rate: self.rate(), ..Service::default() }
+    }
+
+    /// Returns the hops by which the device reads host memory.
+    fn read_host_memory(&self) -> Vec<Hop> {
+        let Bytes(packet) = self.read_request;
+        let requests = Service { packet, per_packet: PACKET, rate: self.rate(), ..Service::default() };
+        vec![
+            Hop::TakeTags,
+            Hop::ToHost(requests),
+            Hop::Wait(self.host_memory_time),
+            Hop::ToDevice(self.packets(COMPLETION)),
+            Hop::ReturnTags,
+        ]
+    }
+}
+
+impl HostInterface for Params {
+    fn queues(&self) -> Option<QueueConfig> {
+        Some(QueueConfig {
+            count: self.queues,
+            depth: Some(self.queue_depth - 1),
+            arbitration: self.arbitration.clone(),
+            burst: self.burst,
+            batch: self.fetch_batch,
+            fetches: Some(self.fetches),
+            in_device: self.commands,
+            alone: [false; 4],
+            coalescing: self.coalescing_time.filter(|_| self.coalesced > 1).map(|time| (self.coalesced, time)),
+        })
+    }
+
+    fn protocol(&self) -> Protocol {
+        let (doorbell, interrupt) = (self.message(4), self.message(4));
+        let read = self.read_host_memory();
+        Protocol {
+            half_duplex: false,
+            read_tags: self.read_tags,
+            read_request: self.read_request,
+            submit: vec![Hop::ToDevice(doorbell)],
+            command: [(); 4].map(|()| read.clone()),
+            command_bytes: 64,
+            list: read.clone(),
+            page_list: 8,
+            trim_list: 16,
+            take: read.clone(),
+            take_more: read,
+            take_units: 1,
+            deliver: vec![Hop::ToHost(self.packets(PACKET))],
+            complete: [(); 4].map(|()| vec![Hop::ToHost(self.message(16))]),
+            interrupt: vec![Hop::ToHost(interrupt)],
+            acknowledge: vec![Hop::ToDevice(doorbell)],
+            ..Protocol::default()
+        }
+    }
+
+    fn problems(&self, problems: &mut Problems) {
+        let mut expect = |holds: bool, field: &str, complaint: String| {
+            if !holds {
+                problems.add(format!("host.interface.{field}"), complaint);
+            }
+        };
+        let is_size = |bytes: Bytes| bytes.0.is_power_of_two() && (128..=4096).contains(&bytes.0);
+        expect(self.lanes.is_power_of_two(), "lanes", format!("{}: expected 1, 2, 4, 8 or 16", self.lanes));
+        for (field, bytes) in [("max_payload", self.max_payload), ("read_request", self.read_request)] {
+            expect(is_size(bytes), field, format!("{bytes}: expected a power of two from 128B to 4096B"));
+        }
+        expect(
+            self.coalesced == 1 || self.coalescing_time.is_some(),
+            "coalescing_time",
+            format!("missing: {} completions are announced together; expected for example \"100us\"", self.coalesced),
+        );
+        if let Arbitration::Weighted { weights, priorities } = &self.arbitration {
+            expect(
+                weights.iter().all(|weight| *weight > 0),
+                "arbitration.weights",
+                format!("{weights:?}: expected 1 to 255 each"),
+            );
+            expect(
+                !priorities.is_empty() && priorities.len() <= self.queues as usize,
+                "arbitration.priorities",
+                format!("{} entries: expected one for each of {} queues, or fewer", priorities.len(), self.queues),
+            );
+            let is_used = |class: Priority| priorities.contains(&class);
+            expect(
+                priorities.is_empty() || !is_used(Priority::Urgent) || priorities.iter().any(|class| *class != Priority::Urgent),
+                "arbitration.priorities",
+                "all queues are urgent: expected another class for some of them, or arbitration = \"round_robin\"".to_owned(),
+            );
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Random controllers, as overrides of a random description.
+
+use super::{chance, pick};
+use kit::Rng;
+
+/// Returns overrides that give a random drive a detailed controller.
+pub fn controller(rng: &mut Rng) -> Vec<String> {
+    let mut sets = Vec::new();
+    interface(rng, &mut sets);
+    if chance(rng, 0.4) {
+        sets.push(format!("host.cpu={}", cpu(rng)));
+    }
+    sets
+}
+
+fn interface(rng: &mut Rng, sets: &mut Vec<String>) {
+    match rng.below(8) {
+        0 => {}
+        1..4 => sets.push(format!(
+            "host.interface={{kind=\"sata\",generation={},queue_depth={},auto_activate={},handshake_words={}}}",
+            1 + rng.below(3),
+            pick(rng, &[1, 2, 7, 32]),
+            chance(rng, 0.5),
+            pick(rng, &[0, 5, 400])
+        )),
+        _ => sets.push(format!("host.interface={}", nvme(rng))),
+    }
+}
+
+fn nvme(rng: &mut Rng) -> String {
+    let queues = pick(rng, &[1, 1, 2, 5]);
+    let mut text = format!(
+        "{{kind=\"nvme\",generation={},lanes={},max_payload=\"{}B\",read_request=\"{}B\",read_tags={},host_memory_time=\"{}\",queues={queues},\
+         queue_depth={},fetch_batch={},fetches={},burst={},link_layer_share={}",
+        1 + rng.below(5),
+        pick(rng, &[1, 4, 16]),
+        pick(rng, &[128, 256, 4096]),
+        pick(rng, &[128, 512, 4096]),
+        pick(rng, &[1, 5, 8, 256]),
+        pick(rng, &["0ns", "500ns", "70us"]),
+        pick(rng, &[2, 3, 9, 65_536]),
+        pick(rng, &[1, 3, 64]),
+        pick(rng, &[1, 2, 30]),
+        pick(rng, &[1, 2, 256]),
+        pick(rng, &["0.0", "0.02"])
+    );
+    if chance(rng, 0.3) {
+        text += &format!(",commands={}", 1 + rng.below(6));
+    }
+    if chance(rng, 0.3) {
+        text += &format!(",coalesced={},coalescing_time=\"{}us\"", 2 + rng.below(9), pick(rng, &[0, 3, 100]));
+    }
+    if queues > 1 && chance(rng, 0.6) {
+        let class = |rng: &mut Rng| pick(rng, &["\"urgent\"", "\"high\"", "\"medium\"", "\"low\""]);
+        let priorities = [class(rng), class(rng), "\"low\""];
+        let first = 3 - (queues as usize).min(3);
+        text += &format!(
+            ",arbitration={{kind=\"weighted\",weights=[{},{},{}],priorities=[{}]}}",
+            1 + rng.below(9),
+            1 + rng.below(3),
+            1 + rng.below(2),
+            priorities[first..].join(",")
+        );
+    }
+    text + "}"
+}
+
+fn cpu(rng: &mut Rng) -> String {
+    let time = |rng: &mut Rng| pick(rng, &["0ns", "500ns", "3500ns", "40us"]);
+    let (submission, serial, completion) = (time(rng), time(rng), time(rng));
+    let notice = if chance(rng, 0.5) {
+        format!("interrupt_time=\"{}\"", time(rng))
+    } else {
+        format!("notice=\"polling\",poll_interval=\"{}\"", pick(rng, &["1ns", "1us", "70us"]))
+    };
+    let cores = 1 + rng.below(4);
+    format!("{{cores={cores},submission=\"{submission}\",serial=\"{serial}\",completion=\"{completion}\",{notice}}}")
+}
