@@ -88,8 +88,8 @@ impl Tags {
 mod tests {
     use super::*;
 
-    /// Every sequence of eight steps on three credits, against a plain list: one, two or three credits are asked for, or
-    /// those that were granted first are given back. Nobody overtakes, and no more are out than there are.
+    /// Every sequence of eight steps on three credits, against a plain list: one, two or three credits are asked for,
+    /// or those that were granted first are given back. Nobody overtakes, and no more are out than there are.
     #[test]
     fn every_short_sequence_is_granted_in_order() {
         for sequence in 0..4u32.pow(8) {

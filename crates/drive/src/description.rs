@@ -18,8 +18,8 @@ pub(crate) use derive::cell_part;
 use controller::{ControllerConfig, EccConfig};
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
-use ftl::{Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
-use host::{BufferConfig, BufferPolicy, HostConfig};
+use ftl::{Buffering, Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
+use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -181,7 +181,12 @@ impl Description {
         let host_streams = policy.as_ref().map_or(0, |policy| policy.needs().host_streams);
         self.ftl.problems(&geometry, self.streams(host_streams), &mut problems);
         self.host.problems(&mut problems);
-        self.buffer.problems(geometry.units_per_program, &mut problems);
+        self.buffer.problems(geometry.units_per_program, geometry.shape.channels, &mut problems);
+        if self.buffer.flush_order == FlushOrder::ByDie && self.ftl.write_allocation == ftl::WriteAllocation::Pull {
+            let what = "\"by_die\": with ftl.write_allocation = \"pull\" units wait for no particular die, expected \"static\" or \
+                        \"round_robin\" there";
+            problems.add("buffer.flush_order", what);
+        }
         self.policy_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
@@ -269,7 +274,11 @@ impl Description {
             rated_pe_cycles: self.flash.rated_pe_cycles,
             retire_at: self.ftl.retire_at_cycles.map(|cycles| cycles.saturating_mul(1000)),
             copyback: self.flash.copyback,
-            has_buffer: self.buffer.policy == BufferPolicy::WriteBack,
+            buffering: Buffering {
+                waits_to_fill: self.buffer.policy == BufferPolicy::WriteBack,
+                renews: self.buffer.flush_order == FlushOrder::Lru,
+                longest_first: self.buffer.flush_order == FlushOrder::ByDie,
+            },
             has_errors: self.ecc.source().is_some(),
             seed,
             policy: name.to_owned(),

@@ -100,6 +100,11 @@ impl Drive {
         self.host.queue_count()
     }
 
+    /// Returns true if the write buffer acknowledges writes.
+    pub fn acknowledges_in_buffer(&self) -> bool {
+        self.host.buffer().acknowledges()
+    }
+
     /// Returns the simulated time.
     #[inline]
     pub fn now(&self) -> SimTime {

@@ -5,7 +5,7 @@ mod running;
 
 use crate::drive::Drive;
 use backlog::Backlog;
-use kit::{Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
+use kit::{CommandFlags, Completion, HostCommand, Lpn, Nanos, Op, Problems, SimTime, UNIT_BYTES};
 use running::Running;
 use workload::{Pacing, Request, Workload};
 
@@ -384,7 +384,8 @@ impl RunLoop {
         let command = HostCommand::new(request.op, index as u32, request.offset, request.length);
         let number = index as u32 + u32::from(request.stream);
         let queue = if self.queues > 1 { (number % self.queues) as u16 } else { 0 };
-        drive.submit(HostCommand { queue, stream: request.stream, ..command }, at);
+        let flags = if running.job.fua { CommandFlags::FUA } else { CommandFlags::NONE };
+        drive.submit(HostCommand { queue, flags, stream: request.stream, ..command }, at);
     }
 
     /// Returns the job's next request without taking it. Each new batch is first hinted to the drive, for prefetching.

@@ -58,13 +58,23 @@ pub struct Parameters {
     pub retire_at: Option<u32>,
     /// True if relocations may use copyback.
     pub copyback: bool,
-    /// True if there is a write buffer: host writes are acknowledged when it accepts them, and units that do not fill a
-    /// program wait for further ones until they are flushed.
-    pub has_buffer: bool,
+    /// Treatment of the units of host writes until they are programmed.
+    pub buffering: Buffering,
     /// True if stored data has errors, so that reads can fail.
     pub has_errors: bool,
     /// Seed of the run.
     pub seed: u64,
+}
+
+/// Treatment of the units of host writes until they are programmed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Buffering {
+    /// True if units that do not fill a program wait for further ones until they are flushed.
+    pub waits_to_fill: bool,
+    /// True if a unit that is written again goes to the end of the queue.
+    pub renews: bool,
+    /// True if of several queues the longest is served first.
+    pub longest_first: bool,
 }
 
 /// Counters of the FTL.
@@ -142,6 +152,8 @@ struct BoundUnit {
     /// For a buffered unit, its number in the write buffer; for a unit that its command waits for, the time in the
     /// write queue by cause and the time for reading the part that the host did not write.
     number: u64,
+    /// For a buffered unit, the first of the commands that wait for the program.
+    waiters: u32,
     waited: Reading,
     filled_in: Nanos,
 }
@@ -257,6 +269,8 @@ pub struct Ftl {
     low: u32,
     /// Units of the write buffer up to this number are programmed even in an incomplete program unit.
     flush_until: u64,
+    /// True while the write buffer fills up: units above that number are not programmed.
+    holds_writes: bool,
     policy_armed: Option<SimTime>,
     draining: bool,
     scratch: Vec<Lpn>,
@@ -318,6 +332,7 @@ impl Ftl {
             critical,
             low,
             flush_until: 0,
+            holds_writes: false,
             policy_armed: None,
             draining: false,
             scratch: Vec::with_capacity(geometry.units_per_program as usize),
@@ -476,7 +491,7 @@ pub(crate) mod tests {
             rated_pe_cycles: 100,
             retire_at: None,
             copyback: false,
-            has_buffer: false,
+            buffering: Buffering::default(),
             has_errors: false,
             seed: 1,
         };

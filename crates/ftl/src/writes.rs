@@ -40,7 +40,28 @@ pub(crate) struct Pending {
     pub filled_in: Nanos,
     /// Buffered units only: number of the unit in the write buffer.
     pub number: u64,
+    /// Buffered units only: first of the commands that wait for the program.
+    waiters: u32,
     pub next: u32,
+    previous: u32,
+    /// The list in which the unit is; none while the rest of the unit is being read.
+    list: u32,
+}
+
+/// A command that waits for the program of a unit in the write buffer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiter {
+    pub command: CommandId,
+    next: u32,
+    /// Time for which the command waited for space.
+    pub stalled: Nanos,
+    /// Instant from which it waits, and the reading of the drive-wide clock then.
+    since: SimTime,
+    reading: Reading,
+    /// Time for reading the part of the unit that the host did not write.
+    pub filled_in: Nanos,
+    /// Time in the write queue by cause.
+    pub waited: Reading,
 }
 
 /// The part of a unit that its host write left out, and that the older copy supplies.
@@ -102,6 +123,7 @@ pub(crate) struct WritesImage {
 /// arrival.
 pub(crate) struct WriteQueue {
     pub units: Slab<Pending>,
+    waiters: Slab<Waiter>,
     heads: Vec<u32>,
     tails: Vec<u32>,
     lengths: Vec<u64>,
@@ -111,6 +133,7 @@ impl WriteQueue {
     pub fn new(list_count: usize) -> WriteQueue {
         WriteQueue {
             units: Slab::with_capacity(4096),
+            waiters: Slab::default(),
             heads: vec![NONE; list_count],
             tails: vec![NONE; list_count],
             lengths: vec![0; list_count],
@@ -132,7 +155,57 @@ impl WriteQueue {
         unit.part = OldPart::Kept;
         unit.filled_in = Nanos::ZERO;
         unit.number = 0;
+        unit.waiters = NONE;
+        unit.list = NONE;
         slot
+    }
+
+    /// Lets a command wait for the program of a unit in the write buffer.
+    pub fn wait_for(&mut self, slot: u32, command: CommandId, stalled: Nanos, now: SimTime, clock: &WorkClock) {
+        let waiter = self.waiters.take();
+        let unit = &mut self.units[slot];
+        let next = std::mem::replace(&mut unit.waiters, waiter);
+        let state = &mut self.waiters[waiter];
+        *state = Waiter { command, next, stalled, since: now, ..Waiter::default() };
+        clock.read_into(&mut state.reading, now);
+    }
+
+    /// Ends the wait of the commands that wait for the program of a unit, which is bound at `now`. Returns the first of
+    /// them, for [`WriteQueue::take_waiter`].
+    #[inline]
+    pub fn end_wait(&mut self, slot: u32, now: SimTime, clock: &WorkClock) -> u32 {
+        let first = self.units[slot].waiters;
+        let mut at = first;
+        while at != NONE {
+            let waiter = &mut self.waiters[at];
+            clock.spent_since(&waiter.reading, now, &mut waiter.waited);
+            at = waiter.next;
+        }
+        first
+    }
+
+    /// Takes a command out of those that waited for a unit. Returns it, and the next one.
+    #[inline]
+    pub fn take_waiter(&mut self, at: u32) -> Option<(Waiter, u32)> {
+        if at == NONE {
+            return None;
+        }
+        let waiter = self.waiters[at].clone();
+        self.waiters.release(at);
+        let next = waiter.next;
+        Some((waiter, next))
+    }
+
+    /// Charges the time for reading the rest of a unit to the commands that wait for its program.
+    #[cold]
+    fn filled_in(&mut self, slot: u32, now: SimTime, clock: &WorkClock) {
+        let mut at = self.units[slot].waiters;
+        while at != NONE {
+            let waiter = &mut self.waiters[at];
+            waiter.filled_in = now.since(waiter.since);
+            clock.read_into(&mut waiter.reading, now);
+            at = waiter.next;
+        }
     }
 
     /// Returns the place of a unit's copy on flash; for a unit in the write buffer, that of the older copy.
@@ -159,9 +232,8 @@ impl WriteQueue {
     }
 
     fn waiting(&self, slot: u32) -> Waiting {
-        let Pending { lpn, writer, last, plane, prior, dropped, part, since, reading: _, filled_in: _, number, next: _ } =
-            self.units[slot];
-        assert!(writer == Writer::Buffer, "no command waits for a drive at rest");
+        let Pending { lpn, writer, last, plane, prior, dropped, part, since, number, waiters, .. } = self.units[slot];
+        assert!(writer == Writer::Buffer && waiters == NONE, "no command waits for a drive at rest");
         Waiting { slot, lpn, last, plane, prior, dropped, part, since, number }
     }
 
@@ -177,7 +249,8 @@ impl WriteQueue {
         for (list, units) in image.lists.iter().enumerate() {
             for unit in units {
                 let &Waiting { slot, lpn, last, plane, prior, dropped, part, since, number } = unit;
-                self.units[slot] = Pending { lpn, last, plane, prior, dropped, part, number, ..Pending::default() };
+                self.units[slot] =
+                    Pending { lpn, last, plane, prior, dropped, part, number, waiters: NONE, ..Pending::default() };
                 self.push(list, slot, since, &clock);
                 is_free[slot as usize] = false;
             }
@@ -192,15 +265,55 @@ impl WriteQueue {
         let unit = &mut self.units[slot];
         unit.since = now;
         clock.read_into(&mut unit.reading, now);
+        if unit.waiters != NONE {
+            self.filled_in(slot, now, clock);
+        }
+        self.append(list, slot);
+    }
+
+    #[inline]
+    fn append(&mut self, list: usize, slot: u32) {
+        let tail = if self.heads[list] == NONE { NONE } else { self.tails[list] };
+        let unit = &mut self.units[slot];
         unit.next = NONE;
-        if self.heads[list] == NONE {
+        unit.previous = tail;
+        unit.list = list as u32;
+        if tail == NONE {
             self.heads[list] = slot;
         } else {
-            let tail = self.tails[list];
             self.units[tail].next = slot;
         }
         self.tails[list] = slot;
         self.lengths[list] += 1;
+    }
+
+    /// Moves a unit that was written again to the end of its list, with a new number. Returns the number that is free
+    /// now: the old one or, if the unit is in no list, the new one.
+    pub fn renew(&mut self, slot: u32, number: u64) -> u64 {
+        let unit = &mut self.units[slot];
+        let (list, previous, next) = (unit.list as usize, unit.previous, unit.next);
+        if unit.list == NONE {
+            return number;
+        }
+        let freed = std::mem::replace(&mut unit.number, number);
+        if previous == NONE {
+            self.heads[list] = next;
+        } else {
+            self.units[previous].next = next;
+        }
+        if next == NONE {
+            self.tails[list] = previous;
+        } else {
+            self.units[next].previous = previous;
+        }
+        self.lengths[list] -= 1;
+        self.append(list, slot);
+        freed
+    }
+
+    /// Returns the number of units in the longest list.
+    pub fn longest(&self) -> u64 {
+        self.lengths.iter().copied().max().unwrap_or(0)
     }
 
     /// Appends all units of one list to another.
@@ -214,6 +327,12 @@ impl WriteQueue {
         } else {
             let tail = self.tails[to];
             self.units[tail].next = head;
+            self.units[head].previous = tail;
+        }
+        let mut moved = head;
+        while moved != NONE {
+            self.units[moved].list = to as u32;
+            moved = self.units[moved].next;
         }
         self.tails[to] = self.tails[from];
         self.lengths[to] += std::mem::take(&mut self.lengths[from]);
@@ -247,7 +366,11 @@ impl WriteQueue {
     #[inline]
     pub fn pop(&mut self, list: usize) -> Option<u32> {
         let head = self.head(list)?;
-        self.heads[list] = self.units[head].next;
+        let next = self.units[head].next;
+        self.heads[list] = next;
+        if next != NONE {
+            self.units[next].previous = NONE;
+        }
         self.lengths[list] -= 1;
         Some(head)
     }

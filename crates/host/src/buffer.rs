@@ -1,7 +1,7 @@
 //! The write buffer: its configuration, its space, the commands that wait for space, flushes, and the flush timer.
 
 use kit::queue::Class;
-use kit::{Bytes, Cause, CommandId, Event, Events, Ledger, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES};
+use kit::{Bytes, Cause, CommandId, Event, Events, Ledger, Lpn, Nanos, Part, Problems, SimTime, Timer, Tray, UNIT_BYTES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -12,8 +12,26 @@ use std::collections::VecDeque;
 pub enum BufferPolicy {
     /// After its data is programmed. A program does not wait for further units; it is padded if too few units wait.
     None,
-    /// As soon as the buffer holds all of its data. A unit that is written again while it waits is replaced in place.
+    /// After its data is programmed, as with `none`; until then the data takes space in the buffer, where it is read,
+    /// and replaced in place if it is written again while it waits. A write without space waits.
+    WriteThrough,
+    /// As soon as the buffer holds all of its data, unless it is a write with FUA. A unit that is written again while
+    /// it waits is replaced in place.
     WriteBack,
+}
+
+/// Order in which the units of the write buffer are programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlushOrder {
+    /// The unit that came first is programmed first, also if it was written again since.
+    #[default]
+    Fifo,
+    /// The unit that was written least recently is programmed first.
+    Lru,
+    /// The die for which most units wait is first; others follow once it has no more than they, within one program.
+    /// Needs a write allocation that chooses the die on arrival (`ftl.write_allocation`).
+    ByDie,
 }
 
 /// The `[buffer]` section of a drive's description.
@@ -22,38 +40,91 @@ pub enum BufferPolicy {
 pub struct BufferConfig {
     /// Point at which a write is acknowledged.
     pub policy: BufferPolicy,
-    /// Capacity: data is held until it is programmed. Required by `write_back`.
+    /// Capacity: data is held until it is programmed. Required by `write_through` and `write_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Time without a write after which units that do not fill a program are padded and programmed. Required by
     /// `write_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_after: Option<Nanos>,
+    /// Share of the capacity of a buffer from which its units are programmed (`write_back`). Absent: they are as soon
+    /// as they fill a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub flush_above: Option<f64>,
+    /// Share of the capacity at which that ends, unless a buffer is still above `flush_above`. Only units that wait for
+    /// a die count.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub flush_below: f64,
+    /// Order in which units are programmed (`write_back`).
+    #[serde(default)]
+    pub flush_order: FlushOrder,
+    /// Number of buffers. Each has an equal share of the capacity; the number of a mapping unit, modulo this, is its
+    /// buffer.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 16))]
+    pub buffers: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl BufferConfig {
     /// Adds the section's inconsistencies to `problems`; one program writes `units_per_program` mapping units.
-    pub fn problems(&self, units_per_program: u32, problems: &mut Problems) {
+    pub fn problems(&self, units_per_program: u32, channels: u32, problems: &mut Problems) {
+        self.flush_problems(problems);
         if self.policy == BufferPolicy::None {
             return;
         }
-        let least = u64::from(units_per_program) * UNIT_BYTES;
+        let least = u64::from(units_per_program) * UNIT_BYTES * u64::from(self.buffers);
         match self.capacity {
-            None => problems.add("buffer.capacity", "missing: required by policy `write_back`, for example \"32MiB\""),
+            None => {
+                let what = "missing: required by policies `write_through` and `write_back`, for example \"32MiB\"";
+                problems.add("buffer.capacity", what);
+            }
             Some(capacity) if capacity.0 < least || capacity.0 / UNIT_BYTES > 1 << 23 => {
-                problems
-                    .add("buffer.capacity", format!("{capacity}: expected at least {least}B, one program, and at most 32GiB"));
+                let each = if self.buffers > 1 { " for each buffer" } else { "" };
+                let what = format!("{capacity}: expected at least {least}B, one program{each}, and at most 32GiB");
+                problems.add("buffer.capacity", what);
             }
             Some(_) => {}
         }
-        if self.flush_after.is_none() {
+        if self.policy == BufferPolicy::WriteBack && self.flush_after.is_none() {
             problems.add("buffer.flush_after", "missing: required by policy `write_back`, for example \"1ms\"");
+        }
+        if self.buffers > channels {
+            problems.add("buffer.buffers", format!("{}: expected at most {channels}, one for each channel", self.buffers));
         }
     }
 
-    /// Returns the capacity in mapping units; zero without a buffer.
+    /// Adds the fields that contradict each other or the policy.
+    fn flush_problems(&self, problems: &mut Problems) {
+        if self.policy != BufferPolicy::WriteBack {
+            for (field, is_set) in [
+                ("buffer.flush_after", self.flush_after.is_some() && self.policy == BufferPolicy::WriteThrough),
+                ("buffer.flush_above", self.flush_above.is_some()),
+                ("buffer.flush_below", self.flush_below > 0.0),
+                ("buffer.flush_order", self.flush_order != FlushOrder::Fifo),
+            ] {
+                if is_set {
+                    let what = "only policy `write_back` holds units back: expected policy = \"write_back\", or no such field";
+                    problems.add(field, what);
+                }
+            }
+        } else if self.flush_below > self.flush_above.unwrap_or(0.0) {
+            let above = self.flush_above.map_or("not given".to_owned(), |above| above.to_string());
+            let what = format!("{}: expected at most flush_above, which is {above}", self.flush_below);
+            problems.add("buffer.flush_below", what);
+        }
+    }
+
+    /// Returns the capacity in mapping units, the same for each buffer; zero without a buffer.
     pub fn units(&self) -> u64 {
-        if self.policy == BufferPolicy::None { 0 } else { self.capacity.map_or(0, |capacity| capacity.0 / UNIT_BYTES) }
+        let buffers = u64::from(self.buffers.max(1));
+        let units = self.capacity.map_or(0, |capacity| capacity.0 / UNIT_BYTES / buffers * buffers);
+        if self.policy == BufferPolicy::None { 0 } else { units }
     }
 }
 
@@ -61,6 +132,8 @@ impl BufferConfig {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     command: CommandId,
+    /// The first mapping unit.
+    first: Lpn,
     /// Mapping units of the command, and those of them that have space.
     units: u32,
     taken: u32,
@@ -87,6 +160,8 @@ pub struct TakenUnit {
     pub index: u32,
     /// Number of the unit in the order in which the buffer took units, from 1.
     pub number: u64,
+    /// Time for which the command waited for its space.
+    pub stalled: Nanos,
 }
 
 /// Units of a command for which there is space, although their data has not arrived.
@@ -101,26 +176,35 @@ pub struct Piece {
 }
 
 /// State of the write buffer of a drive at rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferImage {
-    used: u64,
+    /// Mapping units in each buffer.
+    used: Vec<u64>,
     taken: u64,
     last_write: SimTime,
     timer_armed: bool,
+    is_flushing: bool,
 }
 
 /// The write buffer: its space, the commands that wait for space in order of arrival, the flushes that wait for its
 /// units, and the timer that flushes it. The contents are in the FTL's write queue, which names units by their numbers.
+///
+/// Several buffers share all but the space. The number of a unit, modulo their number, is that of its buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     capacity: u64,
     used: u64,
     /// Units that have space, although their data has not arrived.
     expected: u64,
-    /// Units that have left the buffer and whose space is not free yet.
+    /// Units that have left the buffers and whose space is not free yet.
     left: u64,
-    /// Number of units taken so far; the number of the last one.
+    /// The space of each buffer.
+    spaces: Vec<Space>,
+    /// Number of units taken so far.
     taken: u64,
+    /// True if a write is acknowledged when the buffer holds its data.
+    acknowledges: bool,
+    watermarks: Option<Watermarks>,
     waiting: VecDeque<Waiting>,
     flushes: Vec<PendingFlush>,
     flush_after: Nanos,
@@ -128,11 +212,39 @@ pub struct Buffer {
     timer_armed: bool,
 }
 
+/// The space of one of several buffers, in mapping units.
+#[derive(Clone, Copy, Debug, Default)]
+struct Space {
+    used: u64,
+    left: u64,
+}
+
+/// Numbers of mapping units between which a buffer fills up before its units are programmed.
+#[derive(Clone, Copy, Debug)]
+struct Watermarks {
+    /// Units in one buffer from which units are programmed.
+    high: u64,
+    /// Units that wait for a die at which that ends.
+    low: u64,
+    is_flushing: bool,
+}
+
+impl Watermarks {
+    fn of(config: &BufferConfig) -> Option<Watermarks> {
+        let (units, buffers) = (config.units() as f64, f64::from(config.buffers.max(1)));
+        let high = config.flush_above? * units / buffers;
+        Some(Watermarks { high: high as u64, low: (config.flush_below * units) as u64, is_flushing: false })
+    }
+}
+
 impl Buffer {
     /// Returns the buffer of a validated description. A buffer without capacity is never used.
     pub fn new(config: &BufferConfig) -> Buffer {
         Buffer {
             capacity: config.units(),
+            spaces: vec![Space::default(); config.buffers.max(1) as usize],
+            acknowledges: config.policy == BufferPolicy::WriteBack,
+            watermarks: Watermarks::of(config),
             waiting: VecDeque::with_capacity(64),
             flush_after: config.flush_after.unwrap_or_default(),
             ..Buffer::default()
@@ -141,25 +253,57 @@ impl Buffer {
 
     /// Returns the state of the buffer of a drive at rest.
     pub fn image(&self) -> BufferImage {
-        let Buffer { capacity: _, used, expected, left, taken, waiting, flushes, flush_after: _, last_write, timer_armed } = self;
+        let Buffer { expected, left, taken, waiting, flushes, last_write, timer_armed, spaces, watermarks, .. } = self;
+        let Buffer { capacity: _, flush_after: _, acknowledges: _, used: _, .. } = self;
         assert!(*expected == 0 && *left == 0 && waiting.is_empty() && flushes.is_empty(), "the drive is at rest");
-        BufferImage { used: *used, taken: *taken, last_write: *last_write, timer_armed: *timer_armed }
+        BufferImage {
+            used: spaces.iter().map(|space| space.used).collect(),
+            taken: *taken,
+            last_write: *last_write,
+            timer_armed: *timer_armed,
+            is_flushing: watermarks.is_some_and(|marks| marks.is_flushing),
+        }
     }
 
     /// Restores the state of a saved drive's buffer. Returns false if this buffer is smaller.
     pub fn restore(&mut self, image: &BufferImage) -> bool {
         assert!(self.waiting.is_empty(), "a buffer is restored before any command comes");
-        let BufferImage { used, taken, last_write, timer_armed } = *image;
-        if used > self.capacity {
+        let BufferImage { ref used, taken, last_write, timer_armed, is_flushing } = *image;
+        let each = self.capacity / self.spaces.len() as u64;
+        if used.len() != self.spaces.len() || used.iter().any(|&used| used > each) {
             return false;
         }
-        (self.used, self.taken, self.last_write, self.timer_armed) = (used, taken, last_write, timer_armed);
+        self.used = used.iter().sum();
+        self.spaces.iter_mut().zip(used).for_each(|(space, used)| space.used = *used);
+        (self.taken, self.last_write, self.timer_armed) = (taken, last_write, timer_armed);
+        if let Some(marks) = &mut self.watermarks {
+            marks.is_flushing = is_flushing;
+        }
         true
     }
 
-    /// Returns true if writes are acknowledged by the buffer.
+    /// Returns true if writes go through the buffer.
     pub fn is_present(&self) -> bool {
         self.capacity > 0
+    }
+
+    /// Returns true if a write is acknowledged when the buffer holds its data, unless it says otherwise.
+    pub fn acknowledges(&self) -> bool {
+        self.acknowledges
+    }
+
+    /// Returns true if units are held back until the buffer is filled up to a watermark.
+    #[inline]
+    pub fn has_watermarks(&self) -> bool {
+        self.watermarks.is_some()
+    }
+
+    /// Returns true if units are to be programmed, while `queued` of them wait for a die.
+    pub fn is_flushing(&mut self, queued: u64) -> bool {
+        let Some(marks) = &mut self.watermarks else { return true };
+        let is_full = self.spaces.iter().any(|space| space.used >= marks.high);
+        marks.is_flushing = is_full || marks.is_flushing && queued > marks.low;
+        marks.is_flushing
     }
 
     /// Returns the mapping units whose space is not free.
@@ -172,9 +316,10 @@ impl Buffer {
         self.capacity
     }
 
-    /// Returns the number of the unit that was taken last.
+    /// Returns the largest number that a unit has so far.
     pub fn last_number(&self) -> u64 {
-        self.taken
+        let buffers = self.spaces.len() as u64;
+        self.taken * buffers + buffers - 1
     }
 
     /// Returns true if the buffer holds no data.
@@ -187,9 +332,29 @@ impl Buffer {
         !self.waiting.is_empty()
     }
 
-    /// Adds a write command of `units` mapping units to the commands that wait for space.
-    pub fn arrive(&mut self, command: CommandId, units: u32, now: SimTime) {
-        self.waiting.push_back(Waiting { command, units, taken: 0, since: now });
+    /// Adds a write command of `units` mapping units from `first` on to the commands that wait for space.
+    pub fn arrive(&mut self, command: CommandId, first: Lpn, units: u32, now: SimTime) {
+        self.waiting.push_back(Waiting { command, first, units, taken: 0, since: now });
+    }
+
+    /// Returns the buffer of a unit.
+    #[inline]
+    fn buffer_of(&self, lpn: Lpn) -> usize {
+        // Most drives have one buffer.
+        if self.spaces.len() == 1 { 0 } else { lpn.index() % self.spaces.len() }
+    }
+
+    /// Returns true if these units have space in an empty buffer.
+    pub fn has_space_for(&self, units: &[Lpn]) -> bool {
+        let each = self.capacity / self.spaces.len() as u64;
+        let of_buffer = |buffer: usize| units.iter().filter(|&&lpn| self.buffer_of(lpn) == buffer).count() as u64;
+        (0..self.spaces.len()).all(|buffer| of_buffer(buffer) <= each)
+    }
+
+    /// Returns the free space of the buffer of a unit.
+    #[inline]
+    fn free(&self, lpn: Lpn) -> u64 {
+        self.capacity / self.spaces.len() as u64 - self.spaces[self.buffer_of(lpn)].used
     }
 
     /// Takes the next unit of the oldest command, if there is space. The command that has all its units waits on until
@@ -198,50 +363,70 @@ impl Buffer {
         if self.used == self.capacity {
             return None;
         }
-        let front = self.waiting.front_mut()?;
-        front.taken += 1;
-        let (command, index) = (front.command, front.taken - 1);
-        Some(TakenUnit { command, index, number: self.take(now) })
+        let Waiting { command, first, taken: index, since, .. } = *self.waiting.front()?;
+        let lpn = Lpn(first.0 + index);
+        if self.spaces.len() > 1 && self.free(lpn) == 0 {
+            return None;
+        }
+        if let Some(front) = self.waiting.front_mut() {
+            front.taken += 1;
+        }
+        Some(TakenUnit { command, index, number: self.take(lpn, now), stalled: now.since(since) })
     }
 
     /// Reserves space for the next units of the oldest command, at most `most`, if there is any. Their data is still to
     /// arrive ([`Buffer::unit_arrived`]).
     pub fn reserve(&mut self, most: u32) -> Option<Piece> {
-        let free = self.capacity - self.used;
-        let front = self.waiting.front_mut()?;
-        let count = u64::from(most.min(front.units - front.taken)).min(free) as u32;
+        let Waiting { command, first, units, taken: index, .. } = *self.waiting.front()?;
+        let mut count = 0;
+        while count < most.min(units - index) && self.free(Lpn(first.0 + index + count)) > 0 {
+            self.occupy(Lpn(first.0 + index + count));
+            count += 1;
+        }
         if count == 0 {
             return None;
         }
-        let piece = Piece { command: front.command, index: front.taken, count };
-        front.taken += count;
-        if front.taken == front.units {
+        if index + count == units {
             self.waiting.pop_front();
+        } else if let Some(front) = self.waiting.front_mut() {
+            front.taken += count;
         }
-        self.used += u64::from(count);
         self.expected += u64::from(count);
-        Some(piece)
+        Some(Piece { command, index, count })
     }
 
     /// Handles the arrival of a unit's data, whose space was reserved. Returns the number of the unit.
-    pub fn unit_arrived(&mut self, now: SimTime) -> u64 {
-        self.used -= 1;
+    pub fn unit_arrived(&mut self, lpn: Lpn, now: SimTime) -> u64 {
         self.expected -= 1;
-        self.take(now)
+        self.number(lpn, now)
+    }
+
+    #[inline]
+    fn occupy(&mut self, lpn: Lpn) {
+        let buffer = self.buffer_of(lpn);
+        self.spaces[buffer].used += 1;
+        self.used += 1;
     }
 
     /// Takes a unit that is written at `now` and returns its number.
-    fn take(&mut self, now: SimTime) -> u64 {
-        self.used += 1;
+    #[inline]
+    fn take(&mut self, lpn: Lpn, now: SimTime) -> u64 {
+        self.occupy(lpn);
+        self.number(lpn, now)
+    }
+
+    /// Returns the number of a unit that is written at `now`.
+    #[inline]
+    fn number(&mut self, lpn: Lpn, now: SimTime) -> u64 {
         self.taken += 1;
         self.last_write = now;
-        self.taken
+        self.taken * self.spaces.len() as u64 + self.buffer_of(lpn) as u64
     }
 
     /// Takes a unit of another drive's buffer, for which no command waits, and returns its number.
-    pub fn adopt_unit(&mut self, now: SimTime) -> u64 {
-        assert!(self.used < self.capacity, "the adopted units fit");
-        self.take(now)
+    pub fn adopt_unit(&mut self, lpn: Lpn, now: SimTime) -> u64 {
+        assert!(self.free(lpn) > 0, "the adopted units fit");
+        self.take(lpn, now)
     }
 
     /// Removes the oldest command, whose units have all been taken. Returns the instant at which it arrived at the
@@ -254,6 +439,12 @@ impl Buffer {
     /// are left in the tray. The space becomes free with [`Buffer::free_space`].
     pub fn settle(&mut self, now: SimTime, tray: &mut Tray) {
         self.left += tray.released.len() as u64;
+        let buffers = self.spaces.len() as u64;
+        if buffers == 1 {
+            self.spaces[0].left = self.left;
+        } else {
+            tray.released.iter().for_each(|number| self.spaces[(number % buffers) as usize].left += 1);
+        }
         if self.flushes.is_empty() {
             tray.released.clear();
             return;
@@ -283,6 +474,7 @@ impl Buffer {
     /// Frees the space of the units that left the buffer.
     pub fn free_space(&mut self) {
         self.used -= std::mem::take(&mut self.left);
+        self.spaces.iter_mut().for_each(|space| space.used -= std::mem::take(&mut space.left));
     }
 
     /// Lets a flush command wait for all units in the buffer. Returns the number up to which units must be programmed;
@@ -291,7 +483,7 @@ impl Buffer {
         if self.is_empty() {
             return None;
         }
-        let (until, outstanding) = (self.taken, self.used - self.left - self.expected);
+        let (until, outstanding) = (self.last_number(), self.used - self.left - self.expected);
         self.flushes.push(PendingFlush { command, until, outstanding, since: now });
         Some(until)
     }
@@ -300,7 +492,7 @@ impl Buffer {
     /// a program can be made now: units left over from it would otherwise wait for a timer that is never armed.
     #[inline]
     pub fn arm_timer(&mut self, now: SimTime, events: &mut Events) {
-        if self.is_present() && !self.timer_armed {
+        if self.acknowledges && !self.timer_armed {
             self.timer_armed = true;
             events.push(now + self.flush_after, Class::Timer, Event::Timer(Timer::Flush));
         }
@@ -315,7 +507,7 @@ impl Buffer {
         }
         let due = self.last_write + self.flush_after;
         if now >= due {
-            return Some(self.taken);
+            return Some(self.last_number());
         }
         self.timer_armed = true;
         events.push(due, Class::Timer, Event::Timer(Timer::Flush));
@@ -328,8 +520,20 @@ mod tests {
     use super::*;
 
     fn buffer(units: u64) -> Buffer {
-        let capacity = Some(Bytes(units * UNIT_BYTES));
-        Buffer::new(&BufferConfig { policy: BufferPolicy::WriteBack, capacity, flush_after: Some(Nanos(1)) })
+        Buffer::new(&config(units))
+    }
+
+    /// Returns the description of a write-back buffer of `units` mapping units.
+    fn config(units: u64) -> BufferConfig {
+        BufferConfig {
+            policy: BufferPolicy::WriteBack,
+            capacity: Some(Bytes(units * UNIT_BYTES)),
+            flush_after: Some(Nanos(1)),
+            flush_above: None,
+            flush_below: 0.0,
+            flush_order: FlushOrder::Fifo,
+            buffers: 1,
+        }
     }
 
     /// Every sequence of eight steps, for buffers of one to three units, against a list of the units that wait: a
@@ -344,18 +548,20 @@ mod tests {
             for step in 0..8 {
                 match sequence / 4u32.pow(step) % 4 {
                     last @ 0..=1 => {
-                        buffer.arrive(CommandId(step), last + 1, SimTime(u64::from(step) + 50));
+                        buffer.arrive(CommandId(step), Lpn(step), last + 1, SimTime(0));
                         waiting.extend((0..=last).map(|unit| (step, unit, unit == last)));
                     }
                     2 => {
                         let next = if used < capacity { waiting.pop_front() } else { None };
-                        let taken = buffer.take_unit(SimTime(0));
+                        let taken = buffer.take_unit(SimTime(50));
                         used += u64::from(next.is_some());
                         number += u64::from(next.is_some());
-                        let expected = next.map(|(command, index, _)| TakenUnit { command: CommandId(command), index, number });
+                        let stalled = Nanos(50);
+                        let expected =
+                            next.map(|(command, index, _)| TakenUnit { command: CommandId(command), index, number, stalled });
                         assert_eq!(taken, expected);
-                        if let Some((command, _, true)) = next {
-                            assert_eq!(buffer.front_done(), SimTime(u64::from(command) + 50));
+                        if let Some((_, _, true)) = next {
+                            assert_eq!(buffer.front_done(), SimTime(0));
                         }
                     }
                     _ => {
@@ -374,15 +580,15 @@ mod tests {
 
     #[test]
     fn a_restored_buffer_is_as_full_as_it_was() {
-        let image = BufferImage { used: 2, taken: 8, last_write: SimTime(5), timer_armed: true };
+        let image = BufferImage { used: vec![2], taken: 8, last_write: SimTime(5), timer_armed: true, is_flushing: false };
         assert!(!buffer(1).restore(&image), "it is too small");
         let mut buffer = buffer(3);
         assert!(buffer.restore(&image));
         assert_eq!(buffer.image(), image);
-        buffer.arrive(CommandId(7), 2, SimTime(9));
-        let taken = TakenUnit { command: CommandId(7), index: 0, number: 9 };
+        buffer.arrive(CommandId(7), Lpn(0), 2, SimTime(9));
+        let taken = TakenUnit { command: CommandId(7), index: 0, number: 9, stalled: Nanos::ZERO };
         assert_eq!([buffer.take_unit(SimTime(9)), buffer.take_unit(SimTime(9))], [Some(taken), None]);
-        let without = Buffer::new(&BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None });
+        let without = Buffer::new(&BufferConfig { policy: BufferPolicy::None, capacity: None, flush_after: None, ..config(0) });
         assert!(!without.is_present());
     }
 
@@ -398,7 +604,7 @@ mod tests {
             let mut buffer = buffer(4);
             assert_eq!(buffer.flush(CommandId(0), SimTime(0)), None, "the buffer is empty");
             for number in 1..=4u32 {
-                assert_eq!(buffer.adopt_unit(SimTime(1)), u64::from(number));
+                assert_eq!(buffer.adopt_unit(Lpn(0), SimTime(1)), u64::from(number));
                 assert_eq!(buffer.flush(CommandId(number), SimTime(u64::from(number))), Some(u64::from(number)));
             }
             let mut gone = Vec::new();
@@ -424,9 +630,9 @@ mod tests {
     fn the_timer_flushes_after_the_delay_without_a_write() {
         let (mut buffer, mut events) = (buffer(4), Events::default());
         buffer.flush_after = Nanos(100);
-        buffer.adopt_unit(SimTime(5));
+        buffer.adopt_unit(Lpn(0), SimTime(5));
         buffer.arm_timer(SimTime(5), &mut events);
-        buffer.adopt_unit(SimTime(65));
+        buffer.adopt_unit(Lpn(0), SimTime(65));
         buffer.arm_timer(SimTime(65), &mut events);
         assert_eq!((events.len(), events.next_time()), (1, Some(SimTime(105))));
         events.pop();
@@ -444,7 +650,7 @@ mod tests {
     fn a_buffer_holds_a_program_at_least() {
         let problems = |policy, capacity: Option<u64>, flush_after| {
             let mut problems = Problems::default();
-            BufferConfig { policy, capacity: capacity.map(Bytes), flush_after }.problems(4, &mut problems);
+            BufferConfig { policy, capacity: capacity.map(Bytes), flush_after, ..config(0) }.problems(4, 1, &mut problems);
             problems.0.iter().map(|problem| problem.place.clone()).collect::<Vec<_>>().join(" ")
         };
         let write_back = |capacity| problems(BufferPolicy::WriteBack, Some(capacity), Some(Nanos(1)));
@@ -455,5 +661,93 @@ mod tests {
         );
         assert_eq!(problems(BufferPolicy::WriteBack, None, None), "buffer.capacity buffer.flush_after");
         assert_eq!(problems(BufferPolicy::None, None, None), "");
+    }
+
+    /// Three buffers of two units: each unit has space in its own, and a command whose next unit has none waits,
+    /// whatever is free elsewhere.
+    #[test]
+    fn each_of_several_buffers_has_space_of_its_own() {
+        let mut buffer = Buffer::new(&BufferConfig { buffers: 3, ..config(8) });
+        assert_eq!(buffer.capacity(), 6, "the same for each");
+        assert!(buffer.has_space_for(&[0, 3, 4, 5].map(Lpn)) && !buffer.has_space_for(&[0, 3, 6].map(Lpn)));
+        for lpn in [0, 3] {
+            buffer.adopt_unit(Lpn(lpn), SimTime(0));
+        }
+        buffer.arrive(CommandId(0), Lpn(2), 2, SimTime(0));
+        let numbers: Vec<Option<u64>> = (0..2).map(|_| buffer.take_unit(SimTime(0)).map(|unit| unit.number)).collect();
+        assert_eq!(numbers, [Some(3 * 3 + 2), None], "unit 3 belongs to the first buffer, which is full");
+        assert_eq!(buffer.reserve(8), None);
+        // The space of the third buffer does not help.
+        for (number, helps) in [(11, false), (6, true)] {
+            let mut tray = Tray { released: vec![number], ..Tray::default() };
+            buffer.settle(SimTime(0), &mut tray);
+            buffer.free_space();
+            let piece = Piece { command: CommandId(0), index: 1, count: 1 };
+            assert_eq!(buffer.reserve(8), helps.then_some(piece), "{number}");
+        }
+        assert_eq!(buffer.unit_arrived(Lpn(3), SimTime(0)), 4 * 3);
+        assert_eq!((buffer.used(), buffer.last_number()), (2, 4 * 3 + 2));
+    }
+
+    /// Every sequence of ten steps of filling and emptying, against the rule: from six of eight units on, units are
+    /// programmed, until two wait.
+    #[test]
+    fn units_are_programmed_between_the_watermarks() {
+        for sequence in 0..1u32 << 10 {
+            let mut buffer = Buffer::new(&BufferConfig { flush_above: Some(0.75), flush_below: 0.25, ..config(8) });
+            let (mut used, mut expected) = (0, false);
+            for step in 0..10 {
+                let fills = used == 0 || used < 8 && sequence >> step & 1 == 1;
+                if fills {
+                    buffer.adopt_unit(Lpn(step), SimTime(0));
+                } else {
+                    buffer.settle(SimTime(0), &mut Tray { released: vec![1], ..Tray::default() });
+                    buffer.free_space();
+                }
+                used = if fills { used + 1 } else { used - 1 };
+                expected = used >= 6 || expected && used > 2;
+                assert_eq!(buffer.is_flushing(used), expected, "{sequence:b}, step {step}: {used}");
+            }
+        }
+        let mut without = buffer(8);
+        assert!(!without.has_watermarks() && without.is_flushing(0));
+    }
+
+    #[test]
+    fn fields_that_contradict_each_other_are_refused() {
+        let problems = |change: fn(&mut BufferConfig)| {
+            let mut config = config(64);
+            change(&mut config);
+            let mut problems = Problems::default();
+            config.problems(16, 4, &mut problems);
+            problems.0.into_iter().map(|problem| problem.to_string()).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(problems(|_| {}), "");
+        let through = "only policy `write_back` holds units back";
+        for (change, place, what) in [
+            ((|config| config.buffers = 5) as fn(&mut BufferConfig), "buffer.buffers: 5", "at most 4, one for each channel"),
+            (|config| config.capacity = None, "buffer.capacity: missing", "write_through"),
+            (
+                |config| (config.buffers, config.capacity) = (4, Some(Bytes(3 << 16))),
+                "buffer.capacity",
+                "one program for each buffer",
+            ),
+            (|config| config.flush_below = 0.5, "buffer.flush_below: 0.5", "at most flush_above, which is not given"),
+            (
+                |config| (config.flush_above, config.flush_below) = (Some(0.4), 0.5),
+                "buffer.flush_below: 0.5",
+                "at most flush_above, which is 0.4",
+            ),
+            (|config| config.policy = BufferPolicy::WriteThrough, "buffer.flush_after", through),
+            (
+                |config| (config.policy, config.flush_after, config.flush_above) = (BufferPolicy::WriteThrough, None, Some(0.5)),
+                "buffer.flush_above",
+                through,
+            ),
+            (|config| (config.policy, config.flush_order) = (BufferPolicy::None, FlushOrder::Lru), "buffer.flush_order", through),
+        ] {
+            let found = problems(change);
+            assert!(found.contains(place) && found.contains(what), "{place}: {found}");
+        }
     }
 }

@@ -222,7 +222,7 @@ impl UnitRange {
     #[inline]
     pub fn unit(&self, command: CommandId, index: u32, buffered: Option<u64>) -> HostUnit {
         let (whole, last) = (self.is_whole(index), index + 1 == self.count);
-        HostUnit { command, lpn: Lpn(self.first.0 + index), whole, last, buffered }
+        HostUnit { command, lpn: Lpn(self.first.0 + index), whole, last, buffered, durable: false, stalled: Nanos::ZERO }
     }
 
     /// Returns the bytes of the range of a command in `count` of its units, from the one at position `index`.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// (cause `host`), which counts from the submission by the application.
 ///
 /// The thesis on SSDExplorer (table 2.6) has a consumer host of 4 cores and 3.5 us for each submission, and an
-/// enterprise host of 24 cores and 0.5 us; that they submit 200,000 and 600,000 commands a second follows from a part of
-/// 4.9 us and 1.67 us that only one core at a time can do (derived).
+/// enterprise host of 24 cores and 0.5 us; that they submit 200,000 and 600,000 commands a second follows from a part
+/// of 4.9 us and 1.67 us that only one core at a time can do (derived).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuConfig {

@@ -212,8 +212,8 @@ impl Queues {
             && !self.is_alone
     }
 
-    /// Takes the commands of the next request into `batch`, all of one queue. Takes none if the first one must be alone in
-    /// the device and is not.
+    /// Takes the commands of the next request into `batch`, all of one queue. Takes none if the first one must be alone
+    /// in the device and is not.
     pub fn fetch(&mut self, batch: &mut Vec<CommandId>) {
         batch.clear();
         let Some((index, burst)) = self.choose() else { return };
@@ -336,8 +336,8 @@ mod tests {
         all
     }
 
-    /// Every sequence of ten arrivals and completions, for every depth up to four, against a plain model: the places are
-    /// never more than the depth, and commands get them in the order of arrival.
+    /// Every sequence of ten arrivals and completions, for every depth up to four, against a plain model: the places
+    /// are never more than the depth, and commands get them in the order of arrival.
     #[test]
     fn every_short_sequence_keeps_depth_and_order() {
         for depth in 1..=4 {
@@ -370,8 +370,8 @@ mod tests {
         }
     }
 
-    /// Queues that are never empty, in every combination of weights up to three: of each round, a class has the commands
-    /// of its weight.
+    /// Queues that are never empty, in every combination of weights up to three: of each round, a class has the
+    /// commands of its weight.
     #[test]
     fn a_round_has_the_commands_of_the_weights() {
         let classes = [Priority::High, Priority::Medium, Priority::Low];

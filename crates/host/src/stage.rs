@@ -7,8 +7,8 @@ use crate::queues::{ArbitrationImage, QueueConfig, Queues};
 use kit::history::Entry;
 use kit::queue::Class;
 use kit::{
-    Bytes, Cause, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Op, Outbox, Protocol, Signals,
-    SimTime, Tray,
+    Bytes, Cause, CommandFlags, CommandId, Completion, Event, Events, HostCommand, HostUnit, Ledger, Lpn, Nanos, Op, Outbox,
+    Protocol, Signals, SimTime, Tray,
 };
 use std::collections::VecDeque;
 
@@ -210,7 +210,7 @@ impl Host {
             }
             Op::Write if self.buffer.is_present() => {
                 self.commands.expect_parts(command, units.count);
-                self.buffer.arrive(command, units.count, now);
+                self.buffer.arrive(command, units.first, units.count, now);
                 Request::BufferedWrite
             }
             Op::Write => {
@@ -237,8 +237,16 @@ impl Host {
     /// Takes the next unit that a write command brings into the buffer, if there is one and it has space.
     #[inline]
     pub fn take_buffer_unit(&mut self, now: SimTime) -> Option<HostUnit> {
-        let TakenUnit { command, index, number } = self.buffer.take_unit(now)?;
-        Some(UnitRange::of(self.commands[command].command()).unit(command, index, Some(number)))
+        let TakenUnit { command, index, number, stalled } = self.buffer.take_unit(now)?;
+        let durable = self.is_durable(command);
+        let unit = UnitRange::of(self.commands[command].command()).unit(command, index, Some(number));
+        Some(HostUnit { durable, stalled, ..unit })
+    }
+
+    /// Returns true if a write completes once its data is programmed.
+    #[inline]
+    pub fn is_durable(&self, command: CommandId) -> bool {
+        !self.buffer.acknowledges() || self.commands[command].command().flags.contains(CommandFlags::FUA)
     }
 
     /// Reserves space for a piece of the data of a write, if there is any. The wait for it is charged.
@@ -263,10 +271,11 @@ impl Host {
         UnitRange::bytes(self.commands[piece.command].command(), piece.index, piece.count)
     }
 
-    /// Returns a unit of a piece whose data has arrived. In a write buffer it has a number from now on.
+    /// Returns a unit of a piece whose data has arrived in the write buffer, with its number there.
     pub fn unit_arrived(&mut self, piece: &Piece, index: u32, now: SimTime) -> HostUnit {
-        let number = self.buffer.is_present().then(|| self.buffer.unit_arrived(now));
-        UnitRange::of(self.commands[piece.command].command()).unit(piece.command, index, number)
+        let unit = UnitRange::of(self.commands[piece.command].command()).unit(piece.command, index, None);
+        let buffered = Some(self.buffer.unit_arrived(unit.lpn, now));
+        HostUnit { buffered, durable: self.is_durable(piece.command), ..unit }
     }
 
     /// Counts mapping units of a command. Returns true if they were the last ones.
@@ -295,16 +304,20 @@ impl Host {
     }
 
     /// Handles the acceptance of a unit by the FTL; a unit that replaced a buffered one in place leaves the buffer at
-    /// once. If it was the last unit of its command, the command is done: returns its ledger, the time since it came to
-    /// the buffer.
+    /// once. If it was the last unit of a command that the buffer acknowledges, the command is done: returns its
+    /// ledger, the time since it came to the buffer.
     pub fn unit_buffered(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> Option<Ledger> {
         self.settle_buffer(now, &mut out.tray);
         self.free_buffer_space(&mut out.signals);
-        unit.last.then(|| {
-            let mut ledger = Ledger::default();
-            ledger.charge(Cause::BufferFull, now.since(self.buffer.front_done()));
-            ledger
-        })
+        let since = unit.last.then(|| self.buffer.front_done())?;
+        let mut ledger = Ledger::default();
+        ledger.charge(Cause::BufferFull, now.since(since));
+        (!unit.durable).then_some(ledger)
+    }
+
+    /// Returns true if the units of the write buffer are to be programmed, while `queued` of them wait for a die.
+    pub fn is_flushing(&mut self, queued: u64) -> bool {
+        self.buffer.is_flushing(queued)
     }
 
     /// Handles the instant at which a complete unit of a write begins to wait for a die.
@@ -420,8 +433,9 @@ impl Host {
     /// `now`. No command waits for them.
     pub fn adopt_buffer_units(&mut self, units: &[Lpn], now: SimTime, signals: &mut Signals) -> Vec<HostUnit> {
         let adopt = |lpn: &Lpn| {
-            let buffered = Some(self.buffer.adopt_unit(now));
-            HostUnit { command: CommandId(0), lpn: *lpn, whole: true, last: true, buffered }
+            let buffered = Some(self.buffer.adopt_unit(*lpn, now));
+            let (command, durable, stalled) = (CommandId(0), false, Nanos::ZERO);
+            HostUnit { command, lpn: *lpn, whole: true, last: true, buffered, durable, stalled }
         };
         let adopted = units.iter().map(adopt).collect();
         signals.buffered_pages = self.buffer.used();

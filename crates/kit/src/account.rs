@@ -62,9 +62,14 @@ impl Account {
         }
     }
 
-    /// Adds the time of a part, which went on from here until `now`.
+    /// Adds the time of a part, which went on until `now`. If it began before the instant, its first time is charged
+    /// already, and is left out.
     pub fn join(&mut self, part: &Ledger, now: SimTime) {
+        let charged = Nanos(part.total().0 - now.since(self.charged_to).0);
         self.ledger.add(part);
+        if charged > Nanos::ZERO {
+            self.ledger.take_first(part, charged);
+        }
         self.charged_to = now;
     }
 

@@ -88,6 +88,22 @@ impl Default for Ledger {
 }
 
 impl Ledger {
+    /// Takes out the first part of the time of a program, whose causes by `part` follow each other: space and data, the
+    /// die, the channel, the program itself.
+    #[cold]
+    pub fn take_first(&mut self, part: &Ledger, span: Nanos) {
+        let last = [Cause::EccWait, Cause::BusWait, Cause::BusCommand, Cause::Transfer, Cause::Program];
+        let is_last = |cause: &&Cause| last.contains(cause);
+        let first = Cause::ALL.iter().filter(|cause| !is_last(cause));
+        let mut left = span.0;
+        for cause in first.chain(&last) {
+            let taken = left.min(part.get(*cause).0);
+            self.0[*cause as usize] -= taken;
+            left -= taken;
+        }
+        assert!(left == 0, "no more is taken out than there is");
+    }
+
     /// Adds `span` to `cause`.
     #[inline]
     pub fn charge(&mut self, cause: Cause, span: Nanos) {

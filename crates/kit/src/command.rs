@@ -31,13 +31,21 @@ impl Op {
     }
 }
 
-/// Modifiers of a host command, such as the FUA bit of a write. No modifier is modelled: the set is always empty.
+/// Modifiers of a host command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandFlags(u8);
 
 impl CommandFlags {
     /// No modifier.
     pub const NONE: CommandFlags = CommandFlags(0);
+    /// Force unit access: a write completes once its data is programmed, also if there is a write buffer.
+    pub const FUA: CommandFlags = CommandFlags(1);
+
+    /// Returns true if all modifiers of `others` are set.
+    #[inline]
+    pub fn contains(self, others: CommandFlags) -> bool {
+        self.0 & others.0 == others.0
+    }
 
     /// Returns the modifiers as bits of a number.
     pub fn bits(self) -> u8 {
@@ -91,6 +99,10 @@ pub struct HostUnit {
     /// Number of the unit in the order in which the write buffer took units; `None` without a write buffer: the command
     /// waits for the program.
     pub buffered: Option<u64>,
+    /// True if the command waits for the program although the unit is in the write buffer.
+    pub durable: bool,
+    /// Time for which a durable unit waited for space in the write buffer, if it belongs to the unit's part.
+    pub stalled: Nanos,
 }
 
 /// A completed command.

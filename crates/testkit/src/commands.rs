@@ -1,6 +1,6 @@
 //! Random host commands.
 
-use kit::{Bytes, HostCommand, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
+use kit::{Bytes, CommandFlags, HostCommand, Op, Rng, SECTOR_BYTES, UNIT_BYTES};
 
 /// Properties of a stream of commands.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Mix {
     pub gaps: f64,
     /// Longest idle gap \[ns\].
     pub longest_gap_ns: u64,
+    /// Share of writes with FUA.
+    pub fua: f64,
     /// Probability that a command arrives up to 1 ms later than it could.
     pub delayed: f64,
 }
@@ -48,6 +50,7 @@ impl Mix {
             gaps: pick(rng, &[0.0, 0.01, 0.05]),
             longest_gap_ns: program_ns * [2, 20, 200][rng.below(3) as usize],
             delayed: pick(rng, &[0.0, 0.0, 0.2]),
+            fua: 0.0,
         }
     }
 }
@@ -104,7 +107,10 @@ impl Commands {
         }
         let count = count.min(self.sectors - first);
         let command = HostCommand::new(op, tag, Bytes(first * SECTOR_BYTES), Bytes(count * SECTOR_BYTES));
-        HostCommand { queue: queue(tag), ..command }
+        // Drawn only where asked for, so that other streams of commands stay as they are.
+        let fua = op == Op::Write && self.mix.fua > 0.0 && rng.chance(self.mix.fua);
+        let flags = if fua { CommandFlags::FUA } else { CommandFlags::NONE };
+        HostCommand { queue: queue(tag), flags, ..command }
     }
 
     /// Returns the length of the idle gap before the next command \[ns\], if there is one.

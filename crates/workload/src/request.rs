@@ -72,6 +72,8 @@ pub struct Job {
     pub start_delay: Nanos,
     /// Time after the job's start during which commands are left out of the statistics (fio `ramp_time`).
     pub ramp_time: Nanos,
+    /// True if the job's writes are durable when they complete (FUA).
+    pub fua: bool,
     /// Number of the job's wave: jobs of wave `n + 1` start when all jobs of wave `n` have ended (fio `stonewall`).
     pub wave: u32,
 }

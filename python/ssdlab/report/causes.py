@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 #: Colour of each cause, in the order from the host to the cell; causes in one part of the drive have similar colours.
 COLOURS = {
+    "host": "#4f5b66",
     "host_queue": "#8b93a0",
     "link": "#a9b0ba",
     "firmware": "#c5cad1",

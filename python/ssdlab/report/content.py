@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 #: Meaning of each cause of latency.
 CAUSES = {
-    "host_queue": "waiting for a slot of the device queue",
+    "host": "the host's processor: submission, interrupts or polling, and completion",
+    "host_queue": "waiting for a place in a submission queue, and in it",
     "link": "command and data on the host link, waiting included",
     "firmware": "time of the firmware",
     "interconnect": "transfers within the controller",

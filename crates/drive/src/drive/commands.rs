@@ -106,7 +106,8 @@ impl Drive {
                 self.host.settle_buffer(self.now, &mut self.out.tray);
                 self.host.free_buffer_space(&mut self.out.signals);
             }
-            if self.host.parts_done(command, count) {
+            self.check_watermarks();
+            if !self.host.is_durable(command) && self.host.parts_done(command, count) {
                 self.complete(command, &Ledger::default());
             }
         } else if self.host.parts_done(command, count) {

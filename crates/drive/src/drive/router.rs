@@ -117,6 +117,7 @@ impl Drive {
         let pulled = if self.pulling { self.ftl.pull(die, self.now, &mut self.out) } else { None };
         // Units that were trimmed while they waited have left the buffer.
         self.host.settle_buffer(self.now, &mut self.out.tray);
+        self.check_watermarks();
         if let Some(slot) = pulled {
             self.start(slot);
         }
@@ -339,7 +340,8 @@ impl Drive {
     /// with its last unit.
     fn fill_buffer(&mut self) {
         if self.controller.takes_time(Way::Take) {
-            return self.fill_buffer_piecewise();
+            self.fill_buffer_piecewise();
+            return self.check_watermarks();
         }
         while let Some(unit) = self.host.take_buffer_unit(self.now) {
             if self.ftl.write(&unit, self.now, &mut self.out) {
@@ -348,6 +350,16 @@ impl Drive {
             if let Some(ledger) = self.host.unit_buffered(&unit, self.now, &mut self.out) {
                 self.complete(unit.command, &ledger);
             }
+        }
+        self.check_watermarks();
+    }
+
+    /// Lets the FTL program the units of the write buffer, or not, by the watermarks of the buffer.
+    #[inline]
+    pub(super) fn check_watermarks(&mut self) {
+        if self.host.buffer().has_watermarks() {
+            let is_flushing = self.host.is_flushing(self.out.signals.queued_write_pages);
+            self.ftl.hold_writes(!is_flushing, &mut self.out.ready);
         }
     }
 

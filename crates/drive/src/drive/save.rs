@@ -228,6 +228,7 @@ impl Drive {
         signals.buffered_pages = self.host.buffer().used();
         (signals.no_space, signals.hold) = (image.no_space, image.hold);
         signals.update_work(image.now);
+        self.check_watermarks();
         self.flash.restore_turns(&image.last_turn_was_read);
         self.controller.restore_read_levels(&image.read_levels);
         self.controller.restore_servers(&image.servers_free_at);
@@ -243,7 +244,7 @@ impl Drive {
     /// Takes over the units that waited in the write buffer of the adopted drive: into this drive's buffer, or, if
     /// there is none or they do not fit, directly into flash, without simulated time. The clock starts anew at zero.
     fn take_over(&mut self, waiting: &[Lpn]) {
-        if waiting.len() as u64 > self.host.buffer().capacity() {
+        if !self.host.buffer().has_space_for(waiting) {
             self.ftl.program_untimed(waiting, self.now);
             return;
         }
@@ -252,6 +253,7 @@ impl Drive {
         if !units.is_empty() {
             self.host.unit_waits(self.now, &mut self.out.events);
         }
+        self.check_watermarks();
     }
 }
 

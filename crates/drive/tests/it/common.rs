@@ -5,7 +5,7 @@ use drive::session::{CustomPolicy, Files, Outcome, RunRequest};
 use drive::{CommandRow, Description, Drive, Identity, Resumed, RunLoop};
 use ftl::policy::ModePolicy;
 use ftl::{Precondition, Preconditioned, ScaleModels};
-use kit::{Bytes, Cause, HostCommand, Op, Problems, Record, SimTime, UNIT_BYTES};
+use kit::{Bytes, Cause, CommandFlags, HostCommand, Op, Problems, Record, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use workload::{Input, Options};
 
@@ -122,6 +122,15 @@ impl Rig {
         let tag = self.next_tag;
         self.next_tag += 1;
         self.drive.submit(HostCommand::new(op, tag, Bytes(offset), Bytes(length)), at);
+        tag
+    }
+
+    /// Submits a write of whole units with FUA. Returns its tag.
+    pub fn submit_fua(&mut self, unit: u64, count: u64, at: SimTime) -> u32 {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        let command = HostCommand::new(Op::Write, tag, Bytes(unit * UNIT), Bytes(count * UNIT));
+        self.drive.submit(HostCommand { flags: CommandFlags::FUA, ..command }, at);
         tag
     }
 

@@ -26,7 +26,7 @@ impl Ftl {
             next = self.writes.after(slot);
         }
         if self.scratch.is_empty() {
-            self.drop_trimmed(list, out);
+            self.drop_trimmed(list, now, out);
             return None;
         }
         let units = std::mem::take(&mut self.scratch);
@@ -60,7 +60,7 @@ impl Ftl {
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
             if self.writes.units[slot].dropped {
-                self.release_dropped(slot, &mut out.tray);
+                self.release_dropped(slot, now, out);
                 continue;
             }
             self.bind_host(die, slot, Ppn(place.0 + bound), now, out);
@@ -79,7 +79,7 @@ impl Ftl {
     }
 
     /// Removes units from the head of the queue that were trimmed while they waited; they are not programmed.
-    fn drop_trimmed(&mut self, list: usize, out: &mut Outbox) {
+    fn drop_trimmed(&mut self, list: usize, now: SimTime, out: &mut Outbox) {
         while let Some(slot) = self.writes.head(list) {
             if !self.writes.units[slot].dropped {
                 break;
@@ -87,13 +87,29 @@ impl Ftl {
             self.writes.pop(list);
             out.signals.queued_write_pages -= 1;
             out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
-            self.release_dropped(slot, &mut out.tray);
+            self.release_dropped(slot, now, out);
         }
     }
 
-    fn release_dropped(&mut self, slot: u32, tray: &mut Tray) {
-        tray.released.push(self.writes.units[slot].number);
+    fn release_dropped(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        out.tray.released.push(self.writes.units[slot].number);
+        let waiters = self.writes.end_wait(slot, now, &out.signals.clock);
         self.writes.units.release(slot);
+        self.report(waiters, &Ledger::default(), &mut out.tray);
+    }
+
+    /// Reports to the commands that wait for a unit in the write buffer; `ledger` covers the time since it was bound.
+    #[inline]
+    pub(super) fn report(&mut self, waiters: u32, ledger: &Ledger, tray: &mut Tray) {
+        let mut at = waiters;
+        while let Some((waiter, next)) = self.writes.take_waiter(at) {
+            let mut part = Part { command: waiter.command, ledger: *ledger, units: 0, is_lost: false };
+            charge_wait(&mut part.ledger, &waiter.waited);
+            part.ledger.charge(Cause::Rmw, waiter.filled_in);
+            part.ledger.charge(Cause::BufferFull, waiter.stalled);
+            tray.parts.push(part);
+            at = next;
+        }
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's
@@ -127,6 +143,7 @@ impl Ftl {
             Writer::Buffer => {
                 bound.kind = UnitKind::Buffered;
                 bound.number = unit.number;
+                bound.waiters = self.writes.end_wait(slot, now, &out.signals.clock);
                 out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
             }
         }

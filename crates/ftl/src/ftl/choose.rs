@@ -54,7 +54,9 @@ impl Ftl {
         if self.may_pull(list, now)
             && let Some(program) = self.program_host(die, list, now, out)
         {
-            if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
+            if self.parameters.buffering.longest_first {
+                self.wake_for_writes(&mut out.ready);
+            } else if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
                 self.wake_one(&mut out.ready);
             }
             return Some(program);

@@ -110,7 +110,13 @@ impl Ftl {
                     charge_wait(&mut part.ledger, &unit.waited);
                     part.ledger.charge(Cause::Rmw, unit.filled_in);
                 }
-                UnitKind::Buffered => out.tray.released.push(unit.number),
+                UnitKind::Buffered => {
+                    out.tray.released.push(unit.number);
+                    if unit.waiters != NO_PLACE {
+                        let ledger = *out.operations.account(slot).ledger();
+                        self.report(unit.waiters, &ledger, &mut out.tray);
+                    }
+                }
                 UnitKind::Moved => {}
             }
         }

@@ -140,6 +140,8 @@ impl Ftl {
             next_rank,
             arrivals,
             flush_until,
+            // Follows from the fill of the write buffer.
+            holds_writes: _,
             policy_armed,
             worn_out,
             // The policy and what it declared have an image of their own.

@@ -173,15 +173,20 @@ impl Ftl {
     /// Accepts a unit of a host write whose data is in the controller. Returns true if it waits for a die now, and
     /// false if it replaced a buffered unit or its other sectors must be read first.
     pub fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
-        let HostUnit { command, lpn, whole, last, buffered } = *unit;
+        let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
         self.counters.host_units += 1;
         out.journal.note(|| Record::WriteAccepted { command, lpn });
         let code = self.store.l2p.get(lpn.index());
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
             self.writes.units[slot].absorb(whole);
-            out.tray.released.push(number);
+            let renews = self.parameters.buffering.renews && self.writes.units[slot].number > self.flush_until;
+            out.tray.released.push(if renews { self.writes.renew(slot, number) } else { number });
             out.journal.note(|| Record::Buffered { command, lpn, slot });
+            if durable {
+                self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
+                self.program_soon(slot, &mut out.ready);
+            }
             return false;
         }
         let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
@@ -192,6 +197,9 @@ impl Ftl {
             self.writes.units[slot].prior = code;
             self.writes.units[slot].number = number;
             self.store.l2p.set(lpn.index(), SLOT_BASE + slot);
+            if durable {
+                self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
+            }
             out.journal.note(|| Record::Buffered { command, lpn, slot });
         }
         if let (false, Mapped::At(ppn)) = (whole || self.config.partial_write == PartialWrite::Whole, decode(code)) {
@@ -199,11 +207,25 @@ impl Ftl {
             if self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed) {
                 self.writes.units[slot].since = now;
                 self.push_fill(slot, ppn, now, out);
+                if durable && buffered.is_some() {
+                    self.program_soon(slot, &mut out.ready);
+                }
                 return false;
             }
         }
         self.enqueue(slot, now, out);
+        if durable && buffered.is_some() {
+            self.program_soon(slot, &mut out.ready);
+        }
         true
+    }
+
+    /// Has a unit of the write buffer programmed for which a command waits, with the units before it.
+    fn program_soon(&mut self, slot: u32, ready: &mut ReadyDies) {
+        let number = self.writes.units[slot].number;
+        if self.parameters.buffering.waits_to_fill && number > self.flush_until {
+            self.program_until(number, ready);
+        }
     }
 
     /// Issues the read that supplies the part of a unit that the host did not write.
@@ -272,9 +294,19 @@ impl Ftl {
     /// further units are to be waited for (no write buffer, a flush, a shutdown).
     #[inline]
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
-        let waiting = self.writes.len(list);
-        waiting >= u64::from(self.store.geometry.units_per_program)
-            || waiting > 0 && (!self.parameters.has_buffer || self.draining || self.oldest_number(list) <= self.flush_until)
+        let (waiting, program) = (self.writes.len(list), u64::from(self.store.geometry.units_per_program));
+        let buffering = &self.parameters.buffering;
+        // Always true but for buffers with watermarks or an order of their own.
+        let is_free = !self.holds_writes && (!buffering.longest_first || waiting + program > self.writes.longest());
+        waiting >= program && is_free
+            || waiting > 0 && (!buffering.waits_to_fill || self.draining || self.oldest_number(list) <= self.flush_until)
+    }
+
+    /// Holds back the units of the write buffer above those that are to be flushed, or lets them be programmed.
+    pub fn hold_writes(&mut self, holds: bool, ready: &mut ReadyDies) {
+        if std::mem::replace(&mut self.holds_writes, holds) && !holds {
+            self.wake_for_writes(ready);
+        }
     }
 
     pub(super) fn oldest_number(&self, list: usize) -> u64 {
@@ -436,6 +468,11 @@ impl Ftl {
     /// them.
     pub fn program_until(&mut self, until: u64, ready: &mut ReadyDies) {
         self.flush_until = until;
+        self.wake_for_writes(ready);
+    }
+
+    /// Wakes dies for waiting units.
+    pub(super) fn wake_for_writes(&mut self, ready: &mut ReadyDies) {
         for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {
             if self.writes.len(list) == 0 {
                 continue;

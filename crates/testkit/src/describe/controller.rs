@@ -7,6 +7,7 @@ use kit::Rng;
 pub fn controller(rng: &mut Rng) -> Vec<String> {
     let mut sets = Vec::new();
     interface(rng, &mut sets);
+    buffer(rng, &mut sets);
     if chance(rng, 0.4) {
         sets.push(format!("host.cpu={}", cpu(rng)));
     }
@@ -25,6 +26,27 @@ fn interface(rng: &mut Rng, sets: &mut Vec<String>) {
         )),
         _ => sets.push(format!("host.interface={}", nvme(rng))),
     }
+}
+
+/// Gives half of the drives a write buffer of some kind.
+fn buffer(rng: &mut Rng, sets: &mut Vec<String>) {
+    if chance(rng, 0.5) {
+        return;
+    }
+    sets.push(format!("buffer.capacity={}KiB", pick(rng, &[64, 128, 512, 2048])));
+    if chance(rng, 0.4) {
+        sets.push(format!("buffer.buffers={}", 1 + rng.below(3)));
+    }
+    if chance(rng, 0.3) {
+        sets.push("buffer.policy=write_through".to_owned());
+        return;
+    }
+    sets.extend(["buffer.policy=write_back".to_owned(), format!("buffer.flush_after={}us", pick(rng, &[0, 10, 300, 3000]))]);
+    if chance(rng, 0.6) {
+        let (above, below) = (rng.unit(), rng.unit());
+        sets.extend([format!("buffer.flush_above={above:.3}"), format!("buffer.flush_below={:.3}", above * below)]);
+    }
+    sets.push(format!("buffer.flush_order={}", pick(rng, &["fifo", "lru", "lru", "by_die"])));
 }
 
 fn nvme(rng: &mut Rng) -> String {

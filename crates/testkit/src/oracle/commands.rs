@@ -1,7 +1,7 @@
 //! The host's side: submissions, the data that reads return, and completions.
 
 use super::{Check, Location, Loss, Oracle, Progress, Violation, ensure};
-use kit::{CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UNIT_BYTES};
+use kit::{CommandFlags, CommandId, Completion, HostCommand, Lpn, Op, Owner, Ppn, ReadSource, SimTime, UNIT_BYTES};
 
 /// A command that was submitted and has not completed.
 #[derive(Clone, Debug)]
@@ -200,6 +200,7 @@ impl Oracle {
     }
 
     fn write_completed(&mut self, state: &InFlight) -> Check {
+        let is_durable = self.writes_through || state.command.flags.contains(CommandFlags::FUA);
         for (version, lpn) in state.versions.iter().zip(state.first..) {
             let Some(version) = *version else { return ensure(false, || format!("unit {lpn} was never accepted")) };
             let unit = &mut self.units[lpn as usize];
@@ -210,7 +211,7 @@ impl Oracle {
                 Progress::Durable | Progress::Replaced => true,
                 Progress::InSlot | Progress::Bound => {
                     self.volatile.insert(version);
-                    self.is_buffered
+                    self.is_buffered && !is_durable
                 }
                 Progress::Waiting => false,
             };

@@ -133,6 +133,8 @@ pub struct Oracle {
     geometry: Geometry,
     waits_for_program: bool,
     is_buffered: bool,
+    /// True if a write is on flash when it completes, although there is a buffer.
+    writes_through: bool,
     spans_may_nest: bool,
     fast_mode_of_ofwar: Option<kit::ModeId>,
     units: Vec<Unit>,
@@ -164,6 +166,7 @@ impl Oracle {
         let mut oracle = Oracle {
             waits_for_program: description.ftl.read_in_flight == ftl::ReadInFlight::Wait,
             is_buffered: description.buffer.units() > 0,
+            writes_through: description.buffer.units() > 0 && !drive.acknowledges_in_buffer(),
             spans_may_nest: description.flash.suspension.is_some(),
             fast_mode_of_ofwar: fast.filter(|_| description.policy.kind == "ofwar").map(|mode| kit::ModeId(mode as u8)),
             units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.user_units as usize],

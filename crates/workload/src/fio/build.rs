@@ -39,6 +39,7 @@ struct JobRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime_with_ramp: Option<Nanos>,
     ramp_time: Nanos,
+    writefua: bool,
     thinktime: Nanos,
     startdelay: Nanos,
     bytes_per_second: u64,
@@ -108,6 +109,7 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
         bytes_per_second: job.bytes_per_second,
         start_delay: Nanos(delay),
         ramp_time: Nanos(job.options.ramp_ns),
+        fua: job.options.fua,
         wave: job.wave,
     }
 }
@@ -142,6 +144,7 @@ fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: St
         time_based: job.options.time_based,
         runtime_with_ramp: job.runtime_ns.map(Nanos),
         ramp_time: made.ramp_time,
+        writefua: made.fua,
         thinktime: made.think_time,
         startdelay: made.start_delay,
         bytes_per_second: made.bytes_per_second,

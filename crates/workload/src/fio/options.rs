@@ -80,6 +80,8 @@ pub struct Options {
     pub distribution: Distribution,
     /// `norandommap`.
     pub norandommap: bool,
+    /// `writefua`.
+    pub fua: bool,
     /// `randseed`.
     pub randseed: Option<u64>,
     /// `rate` by operation \[bytes/s\]; zero: unlimited.
@@ -116,6 +118,7 @@ impl Default for Options {
             read_percent: 50,
             distribution: Distribution::Random,
             norandommap: false,
+            fua: false,
             randseed: None,
             rate: [0; 3],
             rate_iops: [0; 3],
@@ -174,6 +177,7 @@ impl Options {
             "rate_iops" => self.rate_iops = value::by_operation(text, &0, value::integer).map_err(named)?,
             "time_based" => self.time_based = value::flag(value).map_err(named)?,
             "norandommap" => self.norandommap = value::flag(value).map_err(named)?,
+            "writefua" => self.fua = value::flag(value).map_err(named)?,
             "stonewall" => self.stonewall = value::flag(value).map_err(named)?,
             _ => {}
         }

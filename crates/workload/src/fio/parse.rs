@@ -21,6 +21,7 @@ pub const HONOURED: &[&str] = &[
     "rwmixwrite",
     "random_distribution",
     "norandommap",
+    "writefua",
     "randseed",
     "rate",
     "rate_iops",

@@ -100,6 +100,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         bytes_per_second: 0,
         start_delay: Nanos::ZERO,
         ramp_time: model.ramp_time,
+        fua: false,
         wave: 0,
     };
     let resolved = format!("# Seed {seed}\n{}", written(&model));

@@ -97,6 +97,9 @@ pub struct JobDescription {
     /// Time after the start during which commands are left out of the statistics.
     #[serde(default)]
     pub ramp_time: Nanos,
+    /// True: a write completes once its data is programmed, also if there is a write buffer (FUA).
+    #[serde(default)]
+    pub fua: bool,
     /// True: the job starts when all jobs above it have ended.
     #[serde(default)]
     pub after_previous: bool,
@@ -192,6 +195,7 @@ fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u3
         bytes_per_second: 0,
         start_delay: job.start_delay,
         ramp_time: job.ramp_time,
+        fua: job.fua,
         wave,
     }
 }

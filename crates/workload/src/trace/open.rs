@@ -60,6 +60,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         bytes_per_second: 0,
         start_delay: Nanos::ZERO,
         ramp_time: options.ramp_time.unwrap_or_default(),
+        fua: false,
         wave: 0,
     };
     Ok(Workload { jobs: vec![job], resolved, notes, period, is_endless: false })

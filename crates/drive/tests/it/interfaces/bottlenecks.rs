@@ -66,8 +66,8 @@ fn writes_are_limited_by_the_tags_of_their_requests() {
         );
         let summary = summary(&with(&with(FAST, &buffer), &[&link, "state.precondition=none"]), job);
         let found = summary["throughput"]["iops"].as_f64().expect("a rate");
-        // Eight requests of 24 B, the wait, and 16 packets. The fetches of commands, of 64 B, take tags as well, one for
-        // eight commands at the most.
+        // Eight requests of 24 B, the wait, and 16 packets. The fetches of commands, of 64 B, take tags as well, one
+        // for eight commands at the most.
         let rate = 4.0 * 16e9 / 8.0 * 128.0 / 130.0;
         let round_trip = 20e-6 + f64::from(8 * 24 + 4096 + 16 * 20) / rate;
         let most = f64::from(tags) / 8.0 / round_trip;

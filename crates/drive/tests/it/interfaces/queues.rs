@@ -29,8 +29,8 @@ fn counts(order: &[u16], queues: u16) -> Vec<usize> {
     (0..queues).map(|queue| order.iter().filter(|of| **of == queue).count()).collect()
 }
 
-/// Doorbells arrive one after another, so that the first fetches find only the first queues; after that, the queues take
-/// turns.
+/// Doorbells arrive one after another, so that the first fetches find only the first queues; after that, the queues
+/// take turns.
 #[test]
 fn queues_take_turns_and_a_turn_is_a_burst() {
     let turns = order(&format!("{SLOW}, burst = 1"), 3, 40);

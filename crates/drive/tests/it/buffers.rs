@@ -1,0 +1,189 @@
+//! The data buffer: when a write is acknowledged, the order in which units are programmed, and watermarks.
+
+use crate::common::{ONE_DIE, Rig, assert_parts, summary, with};
+use kit::{Cause, Nanos, Op, Record, SimTime};
+
+/// A buffer of eight units that programs nothing by itself for a second.
+const HELD: &[&str] = &["buffer.policy=write_back", "buffer.capacity=32KiB", "buffer.flush_after=1s"];
+
+/// Program of one unit on `tiny`.
+const PROGRAM: [(Cause, u64); 3] = [(Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, 600_000)];
+const PROGRAM_TIME: u64 = 361 + 3414 + 600_000;
+
+/// Returns a drive with one die and a buffer of eight units, whose units are programmed from a share on.
+fn held(above: &str, sets: &[&str]) -> Rig {
+    let above = format!("buffer.flush_above={above}");
+    let buffer = with(HELD, &[&above]);
+    Rig::watched(&with(&with(ONE_DIE, &buffer), sets))
+}
+
+/// Returns the units in the order in which they were bound.
+fn bound(rig: &mut Rig) -> Vec<u32> {
+    let lpn = |record: Record| match record {
+        Record::BoundFromBuffer { lpn, .. } => Some(lpn.0),
+        _ => None,
+    };
+    rig.records().into_iter().filter_map(lpn).collect()
+}
+
+/// With write-through, a write takes as long as without a buffer; until then its data is read from the buffer.
+#[test]
+fn a_write_through_is_acknowledged_when_it_is_programmed() {
+    let through = ["buffer.policy=write_through", "buffer.capacity=8KiB"];
+    let mut rig = Rig::new(&with(ONE_DIE, &through));
+    let writes = [0, 1, 2].map(|unit| rig.submit(Op::Write, unit, 1, SimTime(0)));
+    let read = rig.submit(Op::Read, 0, 1, SimTime(1000));
+    rig.drain();
+    assert_parts("first", &rig.row(writes[0]), &PROGRAM);
+    let waits = [&PROGRAM[..], &[(Cause::DieHostProgram, PROGRAM_TIME)]].concat();
+    assert_parts("second", &rig.row(writes[1]), &waits);
+    // The third has no space until the first is programmed.
+    let waits = [&PROGRAM[..], &[(Cause::DieHostProgram, PROGRAM_TIME), (Cause::BufferFull, PROGRAM_TIME)]].concat();
+    assert_parts("third", &rig.row(writes[2]), &waits);
+    assert_parts("read", &rig.row(read), &[]);
+}
+
+/// A unit that is written again while it waits is programmed once, for both writes.
+#[test]
+fn writes_of_a_waiting_unit_share_its_program() {
+    let through = ["buffer.policy=write_through", "buffer.capacity=32KiB"];
+    let mut rig = Rig::new(&with(ONE_DIE, &through));
+    let first = rig.submit(Op::Write, 0, 1, SimTime(0));
+    let shared = [1000, 2000].map(|at| rig.submit(Op::Write, 1, 1, SimTime(at)));
+    rig.drain();
+    assert_parts("first", &rig.row(first), &PROGRAM);
+    for (tag, waited) in shared.into_iter().zip([PROGRAM_TIME - 1000, PROGRAM_TIME - 2000]) {
+        assert_parts("shared", &rig.row(tag), &[&PROGRAM[..], &[(Cause::DieHostProgram, waited)]].concat());
+    }
+    assert_eq!(rig.operations()[1], 2);
+}
+
+/// A trim of a unit for which a write waits: the write is done, and nothing is programmed for it.
+#[test]
+fn a_trim_ends_the_wait_of_a_write() {
+    let mut rig = Rig::new(&with(ONE_DIE, &["buffer.policy=write_through", "buffer.capacity=32KiB"]));
+    rig.submit(Op::Write, 0, 1, SimTime(0));
+    let write = rig.submit(Op::Write, 1, 1, SimTime(1000));
+    rig.submit(Op::Trim, 1, 1, SimTime(5000));
+    rig.drain();
+    assert_parts("write", &rig.row(write), &[(Cause::DieHostProgram, PROGRAM_TIME - 1000)]);
+    assert_eq!(rig.operations()[1], 1);
+}
+
+/// A write with FUA has itself and the units before it programmed; the others stay in the buffer.
+#[test]
+fn a_write_with_fua_is_programmed_at_once() {
+    let mut rig = held("1.0", &[]);
+    for unit in 0..3 {
+        assert_parts("buffered", &rig.one(Op::Write, unit, 1), &[]);
+    }
+    let fua = rig.submit_fua(5, 1, rig.drive.now());
+    let later = rig.submit(Op::Write, 6, 1, rig.drive.now() + Nanos(10));
+    rig.drain();
+    assert_parts("fua", &rig.row(fua), &[&PROGRAM[..], &[(Cause::DieHostProgram, 3 * PROGRAM_TIME)]].concat());
+    assert_parts("later", &rig.row(later), &[]);
+    assert_eq!(bound(&mut rig), [0, 1, 2, 5]);
+    // Without a buffer every write is durable anyway.
+    let mut rig = Rig::new(ONE_DIE);
+    let fua = rig.submit_fua(5, 1, SimTime(0));
+    rig.drain();
+    assert_parts("unbuffered", &rig.row(fua), &PROGRAM);
+}
+
+/// Eight units in an order with repetitions: `fifo` programs them as they first came, `lru` as they last came.
+#[test]
+fn the_least_recently_written_unit_is_programmed_first() {
+    for (order, expected) in [("fifo", [3, 1, 4, 5, 9, 2, 6, 8]), ("lru", [3, 4, 1, 9, 2, 6, 5, 8])] {
+        let mut rig = held("1.0", &[&format!("buffer.flush_order={order}")]);
+        for unit in [3, 1, 4, 1, 5, 9, 2, 6, 5] {
+            rig.one(Op::Write, unit, 1);
+        }
+        assert_eq!(rig.operations()[1], 0, "seven of eight units");
+        rig.one(Op::Write, 8, 1);
+        rig.run_until(SimTime(100_000_000));
+        assert_eq!(bound(&mut rig), expected, "{order}");
+    }
+}
+
+/// A unit that a flush waits for keeps its place, however often it is written.
+#[test]
+fn a_unit_that_is_flushed_keeps_its_place() {
+    let mut rig = held("1.0", &["buffer.flush_order=lru"]);
+    for unit in 0..3 {
+        rig.one(Op::Write, unit, 1);
+    }
+    let flush = rig.submit_bytes(Op::Flush, 0, 0, rig.drive.now());
+    let again = rig.submit(Op::Write, 2, 1, rig.drive.now() + Nanos(10));
+    rig.drain();
+    assert_parts("flush", &rig.row(flush), &[(Cause::Order, 3 * PROGRAM_TIME)]);
+    assert_parts("again", &rig.row(again), &[]);
+    assert_eq!((bound(&mut rig), rig.operations()[1]), (vec![0, 1, 2], 3));
+}
+
+/// From six of eight units on the drive programs, until two wait.
+#[test]
+fn the_buffer_fills_up_to_a_watermark_and_is_emptied_to_another() {
+    let mut rig = held("0.75", &["buffer.flush_below=0.25"]);
+    for unit in 0..5 {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.run_until(SimTime(1_000_000));
+    assert_eq!(rig.operations()[1], 0);
+    rig.one(Op::Write, 5, 1);
+    rig.run_until(SimTime(100_000_000));
+    assert_eq!((bound(&mut rig), rig.drive.commands_in_flight()), (vec![0, 1, 2, 3], 0));
+    // The timer empties it.
+    rig.run_until(SimTime(2_000_000_000));
+    assert_eq!(bound(&mut rig), [4, 5]);
+}
+
+/// Two dies, by address. The one for which more units wait is first; then they take turns.
+#[test]
+fn the_die_with_most_units_is_programmed_first() {
+    let dies = ["flash.channels=1", "flash.chips_per_channel=2", "ftl.write_allocation=static", "buffer.flush_order=by_die"];
+    let above = ["buffer.flush_above=1.0", "buffer.flush_below=0.0"];
+    let mut rig = Rig::watched(&with(&dies, &with(HELD, &above)));
+    // Even units belong to one die, odd ones to the other.
+    for unit in [1, 3, 0, 2, 4, 6, 8, 10] {
+        rig.one(Op::Write, unit, 1);
+    }
+    rig.run_until(SimTime(100_000_000));
+    let order = bound(&mut rig);
+    assert_eq!(&order[..4], [0, 2, 4, 6], "six units wait for one die, two for the other");
+    assert_eq!(order.len(), 8);
+}
+
+/// A closed loop of random writes through the buffer runs at the rate of the flash: each of four dies needs its program
+/// and, on its channel, the transfers of two.
+#[test]
+fn the_rate_of_the_buffer_is_the_rate_of_the_flash() {
+    for policy in [&["buffer.policy=write_back", "buffer.flush_after=1ms"][..], &["buffer.policy=write_through"]] {
+        let sets = with(&with(policy, &["buffer.capacity=256KiB"]), &["flash.blocks_per_plane=512"]);
+        let summary = summary(&sets, "rw=randwrite\nbs=4k\niodepth=64\nsize=64m\nnumber_ios=20000");
+        let iops = summary["throughput"]["iops"].as_f64().expect("a rate");
+        let expected = 4.0 / (PROGRAM_TIME as f64 * 1e-9);
+        assert!((iops / expected - 1.0).abs() < 0.01, "{policy:?}: {iops}, expected {expected}");
+    }
+}
+
+/// A job with FUA: its writes take a program, those of the other job nothing.
+#[test]
+fn a_job_may_write_with_fua() {
+    let buffer = with(HELD, ONE_DIE);
+    let fua = summary(&buffer, "rw=randwrite\nbs=4k\nsize=1m\nnumber_ios=100\nwritefua=1");
+    assert_eq!(fua["latency"]["write"]["min_ns"].as_u64(), Some(PROGRAM_TIME));
+    let plain = summary(&buffer, "rw=randwrite\nbs=4k\nsize=1m\nnumber_ios=100");
+    assert_eq!(plain["latency"]["write"]["min_ns"].as_u64(), Some(0));
+}
+
+/// Of several buffers, each takes the units of its own addresses.
+#[test]
+fn a_full_buffer_holds_up_what_comes_after() {
+    let two = ["buffer.policy=write_through", "buffer.capacity=16KiB", "buffer.buffers=2"];
+    let mut rig = Rig::new(&with(&["flash.channels=2", "flash.chips_per_channel=1"], &two));
+    // Units 0, 2 and 4 belong to the first buffer, which holds two; unit 1 to the second.
+    let tags = [0, 2, 4, 1].map(|unit| rig.submit(Op::Write, unit, 1, SimTime(0)));
+    rig.drain();
+    let stalled = tags.map(|tag| rig.row(tag).causes.get(Cause::BufferFull).0);
+    assert_eq!(stalled, [0, 0, PROGRAM_TIME, PROGRAM_TIME], "the writes are taken in order");
+}
