@@ -18,7 +18,7 @@ pub(crate) use derive::cell_part;
 use controller::{ControllerConfig, EccConfig};
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
-use ftl::{Buffering, Ftl, FtlConfig, Parameters, Precondition, Preconditioned};
+use ftl::{Buffering, Ftl, FtlConfig, Parameters, Precondition, Preconditioned, ReadCacheConfig};
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
@@ -278,6 +278,10 @@ impl Description {
                 waits_to_fill: self.buffer.policy == BufferPolicy::WriteBack,
                 renews: self.buffer.flush_order == FlushOrder::Lru,
                 longest_first: self.buffer.flush_order == FlushOrder::ByDie,
+                read_cache: ReadCacheConfig {
+                    units: units(self.buffer.read_cache.unwrap_or_default()),
+                    ahead: units(self.buffer.read_ahead),
+                },
             },
             has_errors: self.ecc.source().is_some(),
             seed,
@@ -376,6 +380,11 @@ impl Description {
         let position = |code: &String| self.flash.encoders.iter().position(|encoder| encoder.code == *code);
         self.flash.write_modes.iter().map(move |mode| mode.code.as_ref().and_then(position))
     }
+}
+
+/// Returns the number of whole mapping units.
+fn units(bytes: kit::Bytes) -> u32 {
+    (bytes.0 / kit::UNIT_BYTES) as u32
 }
 
 fn encoder(encoder: &flash::EncoderConfig) -> controller::EncoderConfig {

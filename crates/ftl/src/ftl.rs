@@ -1,5 +1,6 @@
 //! The flash translation layer as a stage of the drive.
 
+mod ahead;
 mod bind;
 mod choose;
 mod finish;
@@ -20,6 +21,7 @@ use crate::policy::future::Future;
 use crate::policy::{
     Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
+use crate::read_cache::{ReadCache, ReadCacheConfig};
 use crate::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::space::{AllocationClass, Space, Streams, Target};
 use crate::victim::{Candidates, Victim};
@@ -75,6 +77,8 @@ pub struct Buffering {
     pub renews: bool,
     /// True if of several queues the longest is served first.
     pub longest_first: bool,
+    /// The read cache.
+    pub read_cache: ReadCacheConfig,
 }
 
 /// Counters of the FTL.
@@ -92,6 +96,12 @@ pub struct FtlCounters {
     pub reads_in_flight: u64,
     /// Units read from the write buffer.
     pub buffer_hits: u64,
+    /// Units read from the read cache.
+    pub cache_hits: u64,
+    /// Units read ahead from flash.
+    pub read_ahead: u64,
+    /// Units of reads that waited for units that were being read ahead.
+    pub read_ahead_waits: u64,
     /// Units to be relocated that turned out to have been overwritten or trimmed in the meantime.
     pub relocation_skipped: u64,
     /// Victim blocks taken to gain free space.
@@ -122,6 +132,9 @@ impl FtlCounters {
             unmapped_reads: self.unmapped_reads - earlier.unmapped_reads,
             reads_in_flight: self.reads_in_flight - earlier.reads_in_flight,
             buffer_hits: self.buffer_hits - earlier.buffer_hits,
+            cache_hits: self.cache_hits - earlier.cache_hits,
+            read_ahead: self.read_ahead - earlier.read_ahead,
+            read_ahead_waits: self.read_ahead_waits - earlier.read_ahead_waits,
             relocation_skipped: self.relocation_skipped - earlier.relocation_skipped,
             collections: self.collections - earlier.collections,
             retention_refusals: self.retention_refusals - earlier.retention_refusals,
@@ -249,6 +262,8 @@ pub struct Ftl {
     programs: Vec<ProgramUnit>,
     pub(crate) moves: PageMoves,
     pub(crate) writes: WriteQueue,
+    /// The read cache, if there is one.
+    pub(crate) cache: Option<Box<ReadCache>>,
     /// Idle dies, as one bit for each rank.
     idle_ranks: Vec<u64>,
     /// Dies, with their groups of planes where planes take turns, in allocation order.
@@ -321,6 +336,7 @@ impl Ftl {
             programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
+            cache: ReadCache::new(&parameters.buffering.read_cache),
             idle_ranks,
             places,
             rank_of,

@@ -65,6 +65,18 @@ pub struct BufferConfig {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 16))]
     pub buffers: u32,
+    /// Capacity for copies of data on flash, of which the least recently used one leaves first: data that was read,
+    /// written or read ahead. A read of such data needs no flash. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_cache: Option<Bytes>,
+    /// Distance to which data is read ahead, once a read begins where the one before it ended; eight such streams are
+    /// followed at a time. Needs `read_cache`.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub read_ahead: Bytes,
+}
+
+fn is_nothing(bytes: &Bytes) -> bool {
+    bytes.0 == 0
 }
 
 fn one() -> u32 {
@@ -75,6 +87,7 @@ impl BufferConfig {
     /// Adds the section's inconsistencies to `problems`; one program writes `units_per_program` mapping units.
     pub fn problems(&self, units_per_program: u32, channels: u32, problems: &mut Problems) {
         self.flush_problems(problems);
+        self.cache_problems(problems);
         if self.policy == BufferPolicy::None {
             return;
         }
@@ -96,6 +109,18 @@ impl BufferConfig {
         }
         if self.buffers > channels {
             problems.add("buffer.buffers", format!("{}: expected at most {channels}, one for each channel", self.buffers));
+        }
+    }
+
+    /// Adds the inconsistencies of the read cache.
+    fn cache_problems(&self, problems: &mut Problems) {
+        let cache = self.read_cache.unwrap_or(Bytes(0));
+        if self.read_cache.is_some() && !(UNIT_BYTES..=UNIT_BYTES << 23).contains(&cache.0) {
+            problems.add("buffer.read_cache", format!("{cache}: expected 4KiB to 32GiB, or no such field"));
+        }
+        if self.read_ahead.0 > cache.0 {
+            let what = format!("{}: expected at most buffer.read_cache, which is {cache}", self.read_ahead);
+            problems.add("buffer.read_ahead", what);
         }
     }
 
@@ -533,6 +558,8 @@ mod tests {
             flush_below: 0.0,
             flush_order: FlushOrder::Fifo,
             buffers: 1,
+            read_cache: None,
+            read_ahead: Bytes(0),
         }
     }
 

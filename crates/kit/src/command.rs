@@ -145,6 +145,8 @@ pub enum ReadSource {
     Controller(crate::Ppn),
     /// Held in this slot of the write-back buffer.
     Buffer(u32),
+    /// Programmed at this place, with a copy in the read cache.
+    Cache(crate::Ppn),
     /// Never written, or trimmed: zeroes.
     Unmapped,
 }

@@ -97,6 +97,13 @@ pub enum Record {
         /// Owner of the read.
         owner: Owner,
     },
+    /// The read cache took a copy of the data at a place.
+    Cached {
+        /// The unit.
+        lpn: Lpn,
+        /// The place.
+        ppn: Ppn,
+    },
     /// A unit was deallocated.
     Trimmed {
         /// The unit.

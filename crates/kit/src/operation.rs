@@ -54,6 +54,8 @@ pub enum Owner {
     ProgramUnit,
     /// The pool of free blocks of the operation's die, for a lazy erase.
     FreeBlock,
+    /// The flash read ahead of a sequential stream, by its number in the read cache.
+    ReadAhead(u32),
     /// A read whose data could not be corrected, by the slot of its recovery in the controller.
     Retry(u32),
 }

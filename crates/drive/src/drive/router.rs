@@ -276,7 +276,7 @@ impl Drive {
         match owner {
             Owner::ProgramUnit => self.host.settle_buffer(self.now, &mut self.out.tray),
             Owner::PartialRead(_) => self.host.unit_waits(self.now, &mut self.out.events),
-            Owner::Command(_) | Owner::Collector | Owner::Page(_) | Owner::FreeBlock | Owner::Retry(_) => {}
+            Owner::Command(_) | Owner::Collector | Owner::Page(_) | Owner::FreeBlock | Owner::ReadAhead(_) | Owner::Retry(_) => {}
         }
     }
 

@@ -57,11 +57,19 @@ pub struct RunFacts<'a> {
 }
 
 /// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
-/// `power_failure` is absent unless power failed.
+/// `power_failure` is absent unless power failed, `read_cache` unless the drive has one.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
         all["power_failure"] = power_failure.to_json();
+    }
+    if description.buffer.read_cache.is_some() {
+        let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+        all["read_cache"] = json!({
+            "hit_units": ftl.cache_hits,
+            "read_ahead_units": ftl.read_ahead,
+            "units_that_waited": ftl.read_ahead_waits,
+        });
     }
     if let Some(reads) = drive.statistics.reads_since_start(drive.controller()) {
         all["read_errors"] = read_errors::section(description, &reads, &drive.statistics);

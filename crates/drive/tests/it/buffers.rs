@@ -8,6 +8,9 @@ const HELD: &[&str] = &["buffer.policy=write_back", "buffer.capacity=32KiB", "bu
 
 /// Program of one unit on `tiny`.
 const PROGRAM: [(Cause, u64); 3] = [(Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, 600_000)];
+/// Read of one unit on `tiny`.
+const READ: [(Cause, u64); 3] = [(Cause::BusCommand, 290), (Cause::Sense, 50_000), (Cause::Transfer, 3414)];
+const READ_TIME: u64 = 290 + 50_000 + 3414;
 const PROGRAM_TIME: u64 = 361 + 3414 + 600_000;
 
 /// Returns a drive with one die and a buffer of eight units, whose units are programmed from a share on.
@@ -186,4 +189,61 @@ fn a_full_buffer_holds_up_what_comes_after() {
     rig.drain();
     let stalled = tags.map(|tag| rig.row(tag).causes.get(Cause::BufferFull).0);
     assert_eq!(stalled, [0, 0, PROGRAM_TIME, PROGRAM_TIME], "the writes are taken in order");
+}
+
+/// A read cache of two units, by hand: a read and a programmed write leave a copy, the least recently used one goes,
+/// and a write or a trim takes the copy away.
+#[test]
+fn copies_in_the_read_cache_need_no_flash() {
+    let mut rig = Rig::new(&with(ONE_DIE, &["buffer.read_cache=8KiB"]));
+    for unit in 0..3 {
+        rig.one(Op::Write, unit, 1);
+    }
+    let flash_reads = |rig: &mut Rig, unit: u64| {
+        let before = rig.operations()[0];
+        let row = rig.one(Op::Read, unit, 1);
+        let reads = rig.operations()[0] - before;
+        assert_parts("read", &row, if reads == 0 { &[] } else { &READ });
+        reads
+    };
+    // Units 1 and 2 were programmed last.
+    assert_eq!([1, 2, 0, 2, 1, 0].map(|unit| flash_reads(&mut rig, unit)), [0, 0, 1, 0, 1, 1]);
+    rig.one(Op::Trim, 1, 1);
+    rig.one(Op::Trim, 0, 1);
+    assert_eq!([0, 1, 2].map(|unit| flash_reads(&mut rig, unit)), [0, 0, 1], "units that were trimmed hold nothing");
+    rig.one(Op::Write, 2, 1);
+    assert_eq!(flash_reads(&mut rig, 2), 0, "the copy is that of the write");
+    assert_eq!(rig.drive.ftl().counters.cache_hits, 4);
+}
+
+/// Uniform reads of 1,024 units with a cache of 256: a quarter hits.
+#[test]
+fn the_hit_rate_of_uniform_reads_is_the_share_that_the_cache_holds() {
+    let sets = ["buffer.read_cache=1MiB", "state.precondition=fill"];
+    let summary = summary(&sets, "rw=randread\nnorandommap=1\nbs=4k\nsize=4m\nio_size=1g\nnumber_ios=50000");
+    let hits = summary["read_cache"]["hit_units"].as_f64().expect("a count") / 50_000.0;
+    // The first 256 misses fill it; the spread over the draws is 0.2 %.
+    assert!((hits - 0.25).abs() < 0.008, "{hits}");
+}
+
+/// A sequential stream of single units: the third read waits for a unit that is being read ahead, for as long as that
+/// still takes, and later ones find theirs.
+#[test]
+fn a_sequential_stream_is_read_ahead() {
+    let mut rig = Rig::new(&with(ONE_DIE, &["buffer.read_cache=256KiB", "buffer.read_ahead=32KiB", "state.precondition=fill"]));
+    assert_parts("first", &rig.one(Op::Read, 100, 1), &READ);
+    // The second begins the stream; the units after it are read once it has been.
+    assert_parts("second", &rig.one(Op::Read, 101, 1), &READ);
+    assert_eq!(rig.drive.ftl().counters.read_ahead, 8);
+    let third = rig.one(Op::Read, 102, 1);
+    assert_eq!(third.causes.get(Cause::Map), third.completed.since(third.submitted));
+    assert!((1..=READ_TIME).contains(&third.causes.get(Cause::Map).0), "{third:?}");
+    rig.run_until(SimTime(10_000_000));
+    for unit in 103..107 {
+        assert_parts("later", &rig.one(Op::Read, unit, 1), &[]);
+    }
+    let counters = &rig.drive.ftl().counters;
+    assert_eq!((counters.read_ahead_waits, counters.cache_hits), (1, 4));
+    // Three units are left before the one up to which it is read ahead: less than half of the distance.
+    assert_eq!(counters.read_ahead, 8 + 5);
 }

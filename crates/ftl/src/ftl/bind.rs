@@ -129,6 +129,9 @@ impl Ftl {
         };
         self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
+        if let Some(cache) = &mut self.cache {
+            cache.forget(lpn);
+        }
         if self.writes.units[slot].is_lost() {
             self.bound_lost(ppn);
         }

@@ -29,6 +29,7 @@ impl Ftl {
                 self.page_move_read(slot, &mut out.ready);
             }
             Owner::ProgramUnit => self.program_done(done, operation, out),
+            Owner::ReadAhead(read) => self.read_ahead_done(read, operation, now, out),
             Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, out),
@@ -43,6 +44,9 @@ impl Ftl {
     pub(super) fn host_read_done(&mut self, operation: &Operation, now: SimTime, out: &mut Outbox) {
         if operation.first.0 == NO_PLACE {
             return;
+        }
+        if self.cache.is_some() {
+            self.cache_read(operation, &mut out.journal);
         }
         for ppn in (operation.first.0..operation.first.0 + operation.units).map(Ppn) {
             self.sensed(ppn, operation.owner, out);
@@ -119,6 +123,9 @@ impl Ftl {
                 }
                 UnitKind::Moved => {}
             }
+        }
+        if self.cache.is_some() {
+            self.cache_programmed(operation.first, &units[..bound], &mut out.journal);
         }
         self.programs[operation.die.index()].units = units;
     }

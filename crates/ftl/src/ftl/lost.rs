@@ -77,7 +77,9 @@ impl Ftl {
         match operation.owner {
             Owner::Collector | Owner::Page(_) => places.iter().for_each(|&ppn| integrity.lose(ppn)),
             Owner::PartialRead(slot) => self.writes.units[slot].lose(),
-            Owner::Command(_) | Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) => {}
+            Owner::ReadAhead(read) => self.ahead_failed(read, places),
+            Owner::Command(_) => self.read_uncorrected(places),
+            Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) => {}
         }
     }
 
@@ -105,7 +107,7 @@ impl Ftl {
         match source {
             ReadSource::Controller(ppn) => integrity.is_lost(ppn),
             ReadSource::Buffer(slot) => self.writes.units[slot].is_lost(),
-            ReadSource::Unmapped | ReadSource::Flash(_) => false,
+            ReadSource::Unmapped | ReadSource::Flash(_) | ReadSource::Cache(_) => false,
         }
     }
 

@@ -7,6 +7,9 @@ impl Ftl {
     /// Handles a power failure of a drive at rest: the policy loses the volatile state that it cannot save. The map and
     /// the state that the policy declared are assumed to be saved \[A\].
     pub fn power_fails(&mut self, now: SimTime, signals: &Signals) -> Option<Backup> {
+        if let Some(cache) = &mut self.cache {
+            cache.clear();
+        }
         self.call_policy(now, signals, |policy, view| policy.power_fails(view))
     }
 

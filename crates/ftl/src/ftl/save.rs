@@ -14,6 +14,7 @@ use crate::ftl::{Ftl, FtlCounters};
 use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
+use crate::read_cache::ReadCacheImage;
 use crate::retention::RetentionImage;
 use crate::space::{AllocationClass, SpaceImage, Target};
 use crate::writes::WritesImage;
@@ -46,6 +47,7 @@ struct Image {
     collectors: Vec<Collector>,
     moves: PageMoves,
     writes: WritesImage,
+    cache: Option<ReadCacheImage>,
     idle_ranks: Vec<u64>,
     idle_since: Vec<SimTime>,
     idle_armed: [Vec<bool>; 2],
@@ -134,6 +136,7 @@ impl Ftl {
             collectors,
             moves,
             writes,
+            cache,
             idle_ranks,
             idle_since,
             idle_armed,
@@ -179,6 +182,7 @@ impl Ftl {
             collectors: collectors.clone(),
             moves: moves.clone(),
             writes: writes.image(),
+            cache: cache.as_ref().map(|cache| cache.image()),
             idle_ranks: idle_ranks.clone(),
             idle_since: idle_since.clone(),
             idle_armed: idle_armed.clone(),
@@ -230,6 +234,9 @@ impl Ftl {
         self.writes.restore(&image.writes)?;
         for unit in image.writes.lists.iter().flatten().filter(|unit| !unit.dropped) {
             self.store.l2p.set(unit.lpn.index(), SLOT_BASE + unit.slot);
+        }
+        if let (Some(cache), Some(image)) = (&mut self.cache, &image.cache) {
+            cache.restore(image);
         }
         let dies = self.collectors.len();
         if [image.collectors.len(), image.idle_since.len()] != [dies; 2] || image.idle_ranks.len() != self.idle_ranks.len() {

@@ -7,6 +7,9 @@ impl Ftl {
     /// of parts that will report: one for each flash read, and one for all units answered at once.
     #[inline]
     pub fn read(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
+        if self.cache.is_some() {
+            return self.read_through_cache(command, first, count, now, out);
+        }
         if count == 1
             && let Mapped::At(ppn) = decode(self.store.l2p.get(first.index()))
             && self.single_read(command, first, ppn, now, out)
@@ -16,7 +19,7 @@ impl Ftl {
         self.read_range(command, first, count, now, out)
     }
 
-    fn read_range(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
+    pub(super) fn read_range(&mut self, command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32 {
         let geometry = self.store.geometry;
         let (mut parts, mut at_once, mut is_lost) = (0, 0, false);
         let mut open: Option<Operation> = None;
@@ -34,6 +37,10 @@ impl Ftl {
                 }
                 continue;
             };
+            if self.cache.is_some() && self.wait_for_ahead(command, lpn, ppn, now) {
+                parts += 1;
+                continue;
+            }
             self.store.pin(ppn);
             let mode = self.read_mode(&UnitRead { lpn, ppn, reason: Reason::Host }, now, &out.signals);
             let (block, unit) = geometry.split(ppn);
@@ -144,6 +151,10 @@ impl Ftl {
             Mapped::At(ppn) => {
                 let (block, unit) = self.store.geometry.split(ppn);
                 let durable = self.store.geometry.program_of(unit) < u32::from(self.store.block(block).programmed);
+                if durable && self.cache.as_mut().is_some_and(|cache| cache.hit(lpn)) {
+                    self.counters.cache_hits += 1;
+                    return ReadSource::Cache(ppn);
+                }
                 if durable || self.config.read_in_flight == ReadInFlight::Wait {
                     return ReadSource::Flash(ppn);
                 }
@@ -433,6 +444,9 @@ impl Ftl {
             self.counters.trimmed_units += 1;
             let code = self.store.l2p.get(lpn.index());
             self.store.l2p.set(lpn.index(), 0);
+            if let Some(cache) = &mut self.cache {
+                cache.forget(lpn);
+            }
             let place = match decode(code) {
                 Mapped::Nowhere => continue,
                 Mapped::At(ppn) => Some(ppn),

@@ -30,6 +30,11 @@ fn interface(rng: &mut Rng, sets: &mut Vec<String>) {
 
 /// Gives half of the drives a write buffer of some kind.
 fn buffer(rng: &mut Rng, sets: &mut Vec<String>) {
+    if chance(rng, 0.4) {
+        let units = pick(rng, &[1, 4, 40, 400]);
+        let ahead = rng.below(units + 1).min(32);
+        sets.extend([format!("buffer.read_cache={}KiB", 4 * units), format!("buffer.read_ahead={}KiB", 4 * ahead)]);
+    }
     if chance(rng, 0.5) {
         return;
     }

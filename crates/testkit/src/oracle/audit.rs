@@ -35,6 +35,8 @@ pub struct Counts {
     pub flash_reads: u64,
     /// Units of host reads served from the controller because their program has not completed.
     pub controller_reads: u64,
+    /// Units of host reads served from the read cache.
+    pub cache_reads: u64,
     /// Units of host reads served from the write buffer.
     pub buffer_reads: u64,
     /// Units of host reads that held nothing.
@@ -176,6 +178,7 @@ impl Oracle {
             ("unmapped reads", done.unmapped_reads, counts.unmapped_reads),
             ("reads in flight", done.reads_in_flight, counts.controller_reads),
             ("buffer hits", done.buffer_hits, counts.buffer_reads),
+            ("cache hits", done.cache_hits, counts.cache_reads),
         ];
         for (what, engine, oracle) in equal {
             ensure(engine == oracle, || format!("{what}: {engine} counted, {oracle} seen"))?;

@@ -139,6 +139,12 @@ impl Oracle {
                 self.in_flight(command, Op::Read)?.suffer(loss);
                 place.content.map(|content| (content.lpn, content.version))
             }
+            (Location::At(at), ReadSource::Cache(ppn)) if at == ppn => {
+                let place = self.places[ppn.index()];
+                ensure(place.programmed, || format!("not programmed yet: {place:?}"))?;
+                self.counts.cache_reads += 1;
+                self.copies.get(&lpn.0).map(|version| (lpn, *version))
+            }
             (Location::Slot(at), ReadSource::Buffer(slot)) if at == slot => {
                 self.counts.buffer_reads += 1;
                 let loss = self.slots[slot as usize].map_or(Loss::Intact, |held| held.loss);

@@ -158,6 +158,14 @@ impl Oracle {
         Ok(())
     }
 
+    pub(super) fn cached(&mut self, lpn: Lpn, ppn: Ppn) -> Check {
+        let place = self.places[ppn.index()];
+        let content = place.content.filter(|content| content.lpn == lpn && content.loss != Loss::Lost && place.programmed);
+        let Some(content) = content else { return ensure(false, || format!("it is no copy of the unit: {place:?}")) };
+        self.copies.insert(lpn.0, content.version);
+        Ok(())
+    }
+
     pub(super) fn trimmed(&mut self, lpn: Lpn) -> Check {
         match std::mem::take(&mut self.units[lpn.index()].location) {
             Location::Nowhere => return ensure(false, || "the unit held nothing".to_owned()),

@@ -141,6 +141,8 @@ pub struct Oracle {
     places: Vec<Place>,
     blocks: Vec<Block>,
     slots: Vec<Option<Slot>>,
+    /// The version of each unit of which the read cache took a copy last.
+    copies: BTreeMap<u32, u32>,
     versions: Vec<Version>,
     commands: Vec<Option<InFlight>>,
     by_tag: BTreeMap<u32, CommandId>,
@@ -173,6 +175,7 @@ impl Oracle {
             places: vec![Place::default(); geometry.unit_count() as usize],
             blocks: vec![Block::default(); geometry.block_count as usize],
             slots: Vec::new(),
+            copies: BTreeMap::new(),
             versions: Vec::new(),
             commands: Vec::new(),
             by_tag: BTreeMap::new(),
@@ -229,6 +232,7 @@ impl Oracle {
             Record::ReadSensed { ppn, owner } => self.read_sensed(ppn, owner),
             Record::Uncorrectable { ppn, owner } => self.uncorrectable(ppn, owner),
             Record::Trimmed { lpn } => self.trimmed(lpn),
+            Record::Cached { lpn, ppn } => self.cached(lpn, ppn),
             Record::DieSpan { die, begin, end, .. } => self.die_span(die.index(), begin, end),
             Record::BusSpan { channel, begin, end, .. } => span(&mut self.bus_free[channel.index()], begin, end),
         }
