@@ -9,24 +9,30 @@ pub mod decoder;
 pub mod delivery;
 pub mod ecc;
 pub mod errors;
+pub mod firmware;
+pub mod interconnect;
+pub mod memory;
 pub mod reads;
 pub mod resource;
 pub mod route;
+pub mod section;
 pub mod transaction;
 
 pub use ecc::EccConfig;
+pub use section::ControllerSection;
 
 use credits::Tags;
 use delivery::InOrder;
 use ecc::ReadLevels;
 use kit::queue::Class;
 use kit::{
-    AccountId, BlockId, Bytes, Cause, Event, ModeId, Op, Operation, Outbox, Protocol, Rate, SimTime, Slab, Stored, TransactionId,
+    AccountId, BlockId, Bytes, Cause, Event, ModeId, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab, Stored,
+    TransactionId, UNIT_BYTES,
 };
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
 use route::{Action, Routes, Servers, Way};
-use transaction::{Journey, Then, Transaction};
+use transaction::{Journey, Place, Then, Transaction};
 
 /// An encoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +55,12 @@ pub struct ControllerConfig {
     pub encoder_of_mode: Vec<Option<usize>>,
     /// The reads, if stored data has errors.
     pub reads: Option<ReadConfig>,
+    /// Firmware, interconnect and memory.
+    pub section: ControllerSection,
+    /// Number of data buffers, each with a memory of its own.
+    pub buffers: u32,
+    /// Channel of each die.
+    pub channel_of: Vec<u16>,
     /// True: each way has a step, also where none takes time. For tests.
     pub keeps_free_steps: bool,
 }
@@ -65,6 +77,12 @@ pub struct Controller {
     chooses_levels: bool,
     /// Reads that are delivered in order; `None` if each is delivered once it is decoded.
     in_order: Option<InOrder>,
+    /// Channel of each die.
+    channel_of: Vec<u16>,
+    /// True if data that has been read takes steps on its way to the controller's memory.
+    receives_reads: bool,
+    /// True if there are several memories, which mapping units choose.
+    has_memories: bool,
     keeps_free_steps: bool,
 }
 
@@ -72,6 +90,7 @@ impl Controller {
     /// Returns the controller of a validated description, with nothing under way.
     pub fn new(config: &ControllerConfig) -> Controller {
         let (routes, servers) = Routes::new(config);
+        let receives_reads = config.reads.is_some() || [Way::Read, Way::Gather].iter().any(|way| routes.start(*way).is_some());
         Controller {
             servers,
             routes,
@@ -80,6 +99,9 @@ impl Controller {
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
             in_order: config.reads.as_ref().filter(|reads| reads.in_order).map(|reads| InOrder::new(reads.geometry.die_count)),
+            channel_of: config.channel_of.clone(),
+            receives_reads,
+            has_memories: config.buffers > 1,
             keeps_free_steps: config.keeps_free_steps,
         }
     }
@@ -108,6 +130,7 @@ impl Controller {
         transaction.step = step;
         transaction.then = journey.then;
         transaction.data = journey.data;
+        transaction.place = journey.place;
         transaction.account = journey.account;
         TransactionId(id)
     }
@@ -150,6 +173,10 @@ impl Controller {
                     return Some(then);
                 }
                 Action::Serve { server, service } => self.servers.serve(server, service, transaction.data, now),
+                Action::ServeAt { selection, service } => {
+                    let server = self.routes.selections[usize::from(selection)].server(transaction.place);
+                    self.servers.serve(server, service, transaction.data, now)
+                }
                 Action::ServeFirst { first, count, service } => {
                     let server = self.servers.first_free(first, count);
                     self.servers.serve(server, service, transaction.data, now)
@@ -200,7 +227,8 @@ impl Controller {
 
     /// Returns true if commands or their completions take steps between application and device.
     pub fn takes_time_for_commands(&self) -> bool {
-        let ways = [Way::Submit, Way::List, Way::Take].into_iter().chain(Op::ALL.map(Way::Command));
+        let ways =
+            [Way::Submit, Way::List, Way::Take].into_iter().chain(Op::ALL.map(Way::Command)).chain(Op::ALL.map(Way::Admit));
         ways.into_iter().any(|way| self.takes_time(way)) || self.takes_time_for_completions()
     }
 
@@ -208,6 +236,47 @@ impl Controller {
     pub fn takes_time_for_completions(&self) -> bool {
         let ways = [Way::Interrupt, Way::Reap].into_iter().chain(Op::ALL.map(Way::Complete));
         ways.into_iter().any(|way| self.takes_time(way))
+    }
+
+    /// Returns true if data that has been read takes steps on its way to the controller's memory, errors or not.
+    #[inline]
+    pub fn receives_reads(&self) -> bool {
+        self.receives_reads
+    }
+
+    /// Returns true if there are several memories, which mapping units choose.
+    #[inline]
+    pub fn has_memories(&self) -> bool {
+        self.has_memories
+    }
+
+    /// Returns the place of the data of a flash operation, whose first mapping unit is `unit`.
+    #[inline]
+    pub fn place_of(&self, operation: &Operation, unit: u32) -> Place {
+        Place { unit, queue: 0, channel: self.channel_of[operation.die.index()] }
+    }
+
+    /// Sends the data of a read, which has no errors, on its way to the controller's memory.
+    pub fn receive(&mut self, slot: u32, unit: u32, now: SimTime, out: &mut Outbox) -> Option<Then> {
+        let (way, journey) = self.journey_of_read(slot, unit, None, out);
+        self.send(way, journey, now, out)
+    }
+
+    /// Returns the way of the data of a read, and the data with what follows.
+    fn journey_of_read(&self, slot: u32, unit: u32, recovery: Option<u32>, out: &Outbox) -> (Way, Journey) {
+        let operation = &out.operations[slot];
+        let way = if matches!(operation.owner, Owner::Command(_) | Owner::ReadAhead(_) | Owner::Retry(_)) {
+            Way::Read
+        } else {
+            Way::Gather
+        };
+        let journey = Journey {
+            data: Bytes(u64::from(operation.units) * UNIT_BYTES),
+            place: self.place_of(operation, unit),
+            then: Then::Received { slot, recovery },
+            account: Some(AccountId::Operation(slot)),
+        };
+        (way, journey)
     }
 
     /// Returns true if the data of reads passes through here, because stored data has errors.
@@ -269,24 +338,23 @@ impl Controller {
     pub fn sensed(&mut self, read: &SensedRead<'_>, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let decoding = reads.sensed(read, out);
-        self.decode(read.slot, decoding, now, out)
+        self.decode(read.slot, read.unit, decoding, now, out)
     }
 
     /// Sends the data of a read that the decoders have accepted on its way.
     #[inline(always)]
-    fn decode(&mut self, slot: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
+    fn decode(&mut self, slot: u32, unit: u32, decoding: Decoding, now: SimTime, out: &mut Outbox) -> Option<Then> {
         let Decoding { until, alone, recovery } = decoding;
-        let account = Some(AccountId::Operation(slot));
-        let journey = Journey { data: Bytes(0), then: Then::Decoded { slot, recovery }, account };
+        let (way, journey) = self.journey_of_read(slot, unit, recovery, out);
         if until == now {
-            return self.send(Way::Read, journey, now, out);
+            return self.send(way, journey, now, out);
         }
         // The wait for a decoder; the step, whose end is known, charges the decoding.
         let begins = SimTime(until.0 - alone.0);
         if begins > now {
             out.operations.account_mut(slot).charge_to(Cause::EccWait, begins);
         }
-        let step = self.routes.start(Way::Read).expect("decoding takes time");
+        let step = self.routes.start(way).expect("decoding takes time");
         let id = self.begin(step, journey);
         out.events.push(until, Class::Done, Event::Step(id));
         None
@@ -297,7 +365,15 @@ impl Controller {
     pub fn arrives(&mut self, read: &SensedRead<'_>, out: &mut Outbox) {
         let reads = self.reads.as_mut().expect("only data with errors is decoded");
         let (arrival, first) = reads.arrives(read, out);
-        let id = self.begin(0, Journey { data: Bytes(0), then: Then::Codeword { arrival }, account: None });
+        let id = self.begin(
+            0,
+            Journey {
+                data: Bytes(0),
+                place: Place { unit: read.unit, ..Place::default() },
+                then: Then::Codeword { arrival },
+                account: None,
+            },
+        );
         out.events.push(first, Class::Done, Event::Step(id));
     }
 
@@ -310,8 +386,9 @@ impl Controller {
             return None;
         }
         let (slot, decoding) = reads.all_arrived(arrival, now);
+        let unit = self.transactions[id.0].place.unit;
         self.transactions.release(id.0);
-        self.decode(slot, decoding, now, out)
+        self.decode(slot, unit, decoding, now, out)
     }
 
     /// Handles the end of the decoding of a read.

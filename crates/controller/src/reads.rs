@@ -150,6 +150,8 @@ impl ReadStatistics {
 pub struct SensedRead<'a> {
     /// Slot of the operation.
     pub slot: u32,
+    /// First mapping unit.
+    pub unit: u32,
     /// Condition of the data.
     pub stored: &'a Stored,
     /// Places that the read covers; without them, successive ones.

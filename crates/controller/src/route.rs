@@ -2,6 +2,7 @@
 //! are not in them.
 
 use crate::resource::{Server, Timed};
+use crate::transaction::Place;
 use crate::{ControllerConfig, EncoderConfig};
 use kit::{Bytes, Cause, Class, Hop, ModeId, Nanos, Op, Service, SimTime};
 
@@ -12,16 +13,24 @@ pub enum Way {
     Submit,
     /// A command, or several that are fetched together, to the device.
     Command(Op),
+    /// A command in the device: the firmware's work before it is served, and the data that came with it.
+    Admit(Op),
     /// The list of addresses of a command, to the device.
     List,
     /// Data of a write for which there is space, to the controller's memory: the first piece of its command.
     Take,
     /// Data of a write like [`Way::Take`]: a further piece.
     TakeMore,
-    /// Data to be written, from the controller's memory to a die, which receives the code of this write mode.
+    /// A flash operation that was chosen for a die and transfers no data.
+    Issue,
+    /// Data to be written, from the controller's memory to the channel of its die.
+    Out,
+    /// Data to be written, through the encoder for this write mode.
     Written(ModeId),
-    /// Data that has been read, from a channel to the controller's memory.
+    /// Data that a host read has read, from a channel to the controller's memory.
     Read,
+    /// Data that was read for a relocation or to complete a partial write, from a channel to the controller's memory.
+    Gather,
     /// Data of a read, to the host.
     ToHost,
     /// The completion of a command, to the host.
@@ -42,16 +51,23 @@ pub enum Action {
     /// A server works on the data.
     Serve {
         /// Index of the server.
-        server: u8,
+        server: u16,
+        /// Index of the service.
+        service: u8,
+    },
+    /// One of several servers works on the data, by the place of the data.
+    ServeAt {
+        /// Index of the selection.
+        selection: u8,
         /// Index of the service.
         service: u8,
     },
     /// The first of several servers that is free works on the data.
     ServeFirst {
         /// Index of the first server.
-        first: u8,
+        first: u16,
         /// Number of servers.
-        count: u8,
+        count: u16,
         /// Index of the service.
         service: u8,
     },
@@ -87,6 +103,52 @@ impl Step {
     }
 }
 
+/// Rule by which one of several servers is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// Index of the first server.
+    pub first: u16,
+    /// Rule.
+    pub by: By,
+}
+
+/// Part of a place that chooses a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The channel and the memory, each times its factor.
+    Port {
+        /// Factor of the channel.
+        channel: u16,
+        /// Factor of the memory.
+        buffer: u16,
+        /// Number of memories: the mapping unit, modulo this, is the memory.
+        buffers: u16,
+    },
+    /// The channel, modulo the number of servers.
+    Channel(u16),
+    /// The submission queue, modulo the number of servers.
+    Queue(u16),
+    /// The mapping unit, modulo the number of servers.
+    Unit(u16),
+}
+
+impl Selection {
+    /// Returns the server for a place.
+    #[inline]
+    pub fn server(&self, place: Place) -> u16 {
+        let chosen = match self.by {
+            By::Port { channel, buffer, buffers } => {
+                let memory = if buffers > 1 { (place.unit % u32::from(buffers)) as u16 } else { 0 };
+                place.channel * channel + memory * buffer
+            }
+            By::Channel(count) => place.channel % count,
+            By::Queue(count) => place.queue % count,
+            By::Unit(count) => (place.unit % u32::from(count)) as u16,
+        };
+        self.first + chosen
+    }
+}
+
 /// Position of the first step of a route.
 type Start = u32;
 
@@ -98,6 +160,8 @@ const EMPTY: Start = 0;
 pub struct Routes {
     /// The steps of all routes, one route after another, each with its end.
     steps: Vec<Step>,
+    /// Rules by which steps choose among several servers.
+    pub selections: Vec<Selection>,
     starts: Starts,
     /// Routes of data to be written, by write mode.
     written: Vec<Start>,
@@ -108,10 +172,14 @@ pub struct Routes {
 struct Starts {
     submit: Start,
     command: [Start; 4],
+    admit: [Start; 4],
     list: Start,
     take: Start,
     take_more: Start,
+    issue: Start,
+    out: Start,
     read: Start,
+    gather: Start,
     to_host: Start,
     complete: [Start; 4],
     interrupt: Start,
@@ -129,22 +197,22 @@ pub struct Servers {
 }
 
 impl Servers {
-    fn add(&mut self, name: &str) -> u8 {
+    fn add(&mut self, name: &str) -> u16 {
         self.all.push(Server::new(name));
-        index(self.all.len() - 1)
+        (self.all.len() - 1) as u16
     }
 
     /// Gives work on `data` to a server. Returns the instants at which it begins and is done.
     #[inline]
-    pub fn serve(&mut self, server: u8, service: u8, data: Bytes, now: SimTime) -> (SimTime, SimTime) {
+    pub fn serve(&mut self, server: u16, service: u8, data: Bytes, now: SimTime) -> (SimTime, SimTime) {
         let time = self.services[usize::from(service)].time(data);
         self.all[usize::from(server)].accept(time, now)
     }
 
     /// Returns the one of `count` servers that is free first.
     #[inline]
-    pub fn first_free(&self, first: u8, count: u8) -> u8 {
-        let free_at = |server: &u8| self.all[usize::from(*server)].free_at();
+    pub fn first_free(&self, first: u16, count: u16) -> u16 {
+        let free_at = |server: &u16| self.all[usize::from(*server)].free_at();
         (first..first + count).min_by_key(free_at).unwrap_or(first)
     }
 
@@ -155,21 +223,30 @@ impl Servers {
 }
 
 fn index(index: usize) -> u8 {
-    u8::try_from(index).expect("a controller has fewer than 256 servers and services")
+    u8::try_from(index).expect("a controller has fewer than 256 services and selections")
 }
+
+mod device;
+
+use device::DeviceSide;
 
 impl Routes {
     /// Compiles the routes of a validated description. Returns them with the servers on them, at rest.
     pub fn new(config: &ControllerConfig) -> (Routes, Servers) {
         let mut compiler = Compiler {
-            routes: Routes { steps: vec![Step::new(Action::End, Cause::Order)], starts: Starts::default(), written: Vec::new() },
+            routes: Routes {
+                steps: vec![Step::new(Action::End, Cause::Order)],
+                selections: Vec::new(),
+                starts: Starts::default(),
+                written: Vec::new(),
+            },
             servers: Servers::default(),
             keeps_free_steps: config.keeps_free_steps,
         };
-        compiler.host_ways(config);
-        let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some());
-        let decode = Step { wait: Cause::EccWait, ..Step::new(Action::Decode, Cause::Decode) };
-        compiler.routes.starts.read = compiler.add(decodes.then_some(decode).into_iter().collect());
+        let side = compiler.host_side(config);
+        let parts = compiler.device_side(config);
+        compiler.host_ways(&side, &parts, config);
+        compiler.device_ways(&parts, config);
         compiler.written(config);
         (compiler.routes, compiler.servers)
     }
@@ -181,11 +258,15 @@ impl Routes {
         let start = match way {
             Way::Submit => starts.submit,
             Way::Command(op) => starts.command[op as usize],
+            Way::Admit(op) => starts.admit[op as usize],
             Way::List => starts.list,
             Way::Take => starts.take,
             Way::TakeMore => starts.take_more,
             Way::Written(mode) => self.written[mode.index()],
+            Way::Issue => starts.issue,
+            Way::Out => starts.out,
             Way::Read => starts.read,
+            Way::Gather => starts.gather,
             Way::ToHost => starts.to_host,
             Way::Complete(op) => starts.complete[op as usize],
             Way::Interrupt => starts.interrupt,
@@ -204,11 +285,11 @@ impl Routes {
 
 /// The host's side of the ways: the servers of the link and of the host's processor.
 struct HostSide {
-    to_device: u8,
-    to_host: u8,
-    first_core: u8,
-    cores: u8,
-    serial: u8,
+    to_device: u16,
+    to_host: u16,
+    first_core: u16,
+    cores: u16,
+    serial: u16,
 }
 
 /// Routes and servers that are being compiled.
@@ -234,27 +315,31 @@ impl Compiler {
     }
 
     /// Adds the ways between application and device.
-    fn host_ways(&mut self, config: &ControllerConfig) {
+    fn host_ways(&mut self, side: &HostSide, parts: &DeviceSide, config: &ControllerConfig) {
         let protocol = &config.protocol;
-        let side = self.host_side(config);
         // On the way to the device and back, the host's memory is a part of the link.
         let (link, host) = (Cause::Link, Cause::Host);
-        self.routes.starts.submit = self.way(&side, &protocol.submit, host);
+        self.routes.starts.submit = self.way(side, &protocol.submit, host);
         for op in Op::ALL {
-            let mut steps = self.steps(&side, &protocol.command[op as usize], link);
+            let mut steps = self.steps(side, &protocol.command[op as usize], link);
             if let Some(last) = steps.last_mut() {
                 last.class = Class::Arrival;
             }
             self.routes.starts.command[op as usize] = self.add(steps);
-            self.routes.starts.complete[op as usize] = self.way(&side, &protocol.complete[op as usize], link);
+            let completion = self.steps(side, &protocol.complete[op as usize], link);
+            self.routes.starts.complete[op as usize] = self.add([parts.complete.clone(), completion].concat());
         }
-        self.routes.starts.list = self.way(&side, &protocol.list, link);
-        self.routes.starts.take = self.way(&side, &protocol.take, link);
-        self.routes.starts.take_more = self.way(&side, &protocol.take_more, link);
-        self.routes.starts.to_host = self.way(&side, &protocol.deliver, link);
-        self.routes.starts.interrupt = self.way(&side, &protocol.interrupt, host);
-        self.routes.starts.reap = self.way(&side, &protocol.reap, host);
-        self.routes.starts.acknowledge = self.way(&side, &protocol.acknowledge, link);
+        self.routes.starts.list = self.way(side, &protocol.list, link);
+        if !protocol.data_comes_with_command() {
+            let (first, more) = (self.steps(side, &protocol.take, link), self.steps(side, &protocol.take_more, link));
+            self.routes.starts.take = self.add([first, parts.take_in.clone()].concat());
+            self.routes.starts.take_more = self.add([more, parts.take_in.clone()].concat());
+        }
+        let delivery = self.steps(side, &protocol.deliver, link);
+        self.routes.starts.to_host = self.add([parts.to_host.clone(), delivery].concat());
+        self.routes.starts.interrupt = self.way(side, &protocol.interrupt, host);
+        self.routes.starts.reap = self.way(side, &protocol.reap, host);
+        self.routes.starts.acknowledge = self.way(side, &protocol.acknowledge, link);
     }
 
     /// Adds the servers of the link and of the host's processor, as far as the protocol uses them.
@@ -268,8 +353,8 @@ impl Compiler {
             side.to_host = if protocol.half_duplex { side.to_device } else { self.servers.add(names[1]) };
         }
         if uses(|hop| matches!(hop, Hop::HostCore(_))) {
-            side.cores = index(protocol.host_cores as usize);
-            side.first_core = index(self.servers.all.len());
+            side.cores = protocol.host_cores as u16;
+            side.first_core = self.servers.all.len() as u16;
             for core in 0..side.cores {
                 self.servers.add(&format!("host_core_{core}"));
             }
@@ -287,7 +372,7 @@ impl Compiler {
 
     /// Returns the steps of hops; time without a resource is charged to `wait`.
     fn steps(&mut self, side: &HostSide, hops: &[Hop], wait: Cause) -> Vec<Step> {
-        let mut serve = |server: u8, service: Service| Action::Serve { server, service: self.servers.service(service) };
+        let mut serve = |server: u16, service: Service| Action::Serve { server, service: self.servers.service(service) };
         let mut steps = Vec::with_capacity(hops.len());
         for hop in hops {
             steps.push(match *hop {

@@ -50,7 +50,7 @@ fn every_short_sequence_is_encoded_in_order() {
             let slot = out.operations.add(Operation::default());
             out.operations.account_mut(slot).open(SimTime(now));
             let then = Then::Staged(DieId(number));
-            let journey = Journey { data: data(units), then, account: Some(AccountId::Operation(slot)) };
+            let journey = Journey { data: data(units), place: Place::default(), then, account: Some(AccountId::Operation(slot)) };
             let follows = controller.send(Way::Written(ModeId(mode)), journey, SimTime(now), &mut out);
             assert_eq!(follows, (time == 0).then_some(then), "{sequence:?} at {now}");
             if time > 0 {
@@ -75,7 +75,7 @@ fn every_short_sequence_is_encoded_in_order() {
 fn data_without_an_operation_charges_nobody() {
     let (mut controller, mut out) = (controller(), Outbox::new(1, 1));
     let slot = out.operations.add(Operation::default());
-    let journey = Journey { data: data(2), then: Then::CollectionEncoded(DieId(0)), account: None };
+    let journey = Journey { data: data(2), place: Place::default(), then: Then::CollectionEncoded(DieId(0)), account: None };
     assert_eq!(controller.send(Way::Written(ModeId(0)), journey, SimTime(0), &mut out), None);
     assert!(!controller.is_at_rest());
     let Some((end, _, Event::Step(id))) = out.events.pop() else { panic!("no step") };
@@ -112,7 +112,7 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
         for (number, (way, data, apart, together)) in (0..).zip(crossing) {
             let account = out.accounts.take();
             out.accounts[account].open(begin);
-            let journey = Journey { data, then: then(number), account: Some(AccountId::Host(account)) };
+            let journey = Journey { data, place: Place::default(), then: then(number), account: Some(AccountId::Host(account)) };
             assert_eq!(controller.send(way, journey, begin, &mut out), None);
             let class = if way != Way::ToHost { Class::Arrival } else { Class::Done };
             expected.push((if half_duplex { together } else { apart }, class, number, account));
@@ -134,7 +134,7 @@ fn the_link_is_a_step_of_the_way_to_the_device_and_back() {
 fn without_a_protocol_the_way_over_the_link_has_no_steps() {
     let (mut controller, mut out) = (Controller::new(&ControllerConfig::default()), Outbox::new(1, 1));
     for way in [Way::Command(Op::Write), Way::ToHost] {
-        let journey = Journey { data: data(1), then: Then::Admitted(CommandId(1)), account: None };
+        let journey = Journey { data: data(1), place: Place::default(), then: Then::Admitted(CommandId(1)), account: None };
         assert!(!controller.takes_time(way));
         assert_eq!(controller.send(way, journey, SimTime(5), &mut out), Some(journey.then));
     }

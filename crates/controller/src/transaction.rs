@@ -22,6 +22,8 @@ pub enum Then {
     },
     /// The command is in the device, with all that belongs to it.
     Admitted(CommandId),
+    /// The firmware has decoded the command and looked up its units.
+    Decoded(CommandId),
     /// A piece of the data of a write is in the controller's memory.
     Taken {
         /// The command.
@@ -44,12 +46,14 @@ pub enum Then {
     Noticed(CommandId),
     /// The command is complete.
     Completed(CommandId),
-    /// The program that was pulled for this die may take the die and its channel.
+    /// The data of the program in this slot is at its encoder.
+    AtEncoder(u32),
+    /// The operation that was pulled for this die may take the die and its channel.
     Staged(DieId),
     /// The units that this die's collection gathered are encoded.
     CollectionEncoded(DieId),
-    /// The data of a read has passed the decoders.
-    Decoded {
+    /// The data of a read has passed the decoders, and is in the controller's memory.
+    Received {
         /// Slot of the operation.
         slot: u32,
         /// The recovery of the read, if it repeats another one or cannot be corrected.
@@ -64,11 +68,24 @@ pub enum Then {
     },
 }
 
+/// Place of a command or of data: it selects among several cores, layers of the interconnect and memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The first mapping unit.
+    pub unit: u32,
+    /// The submission queue.
+    pub queue: u16,
+    /// The flash channel.
+    pub channel: u16,
+}
+
 /// A command or data, as it is sent on a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Journey {
     /// The data.
     pub data: Bytes,
+    /// Its place.
+    pub place: Place,
     /// The action at the end of the way.
     pub then: Then,
     /// The account to which the way is charged; `None` if it delays neither an operation nor a command.
@@ -84,15 +101,17 @@ pub struct Transaction {
     pub then: Then,
     /// The data on the way.
     pub data: Bytes,
+    /// Its place.
+    pub place: Place,
     /// The account to which the steps are charged; `None` if they delay neither an operation nor a command.
     pub account: Option<AccountId>,
 }
 
 impl Default for Transaction {
     fn default() -> Self {
-        Transaction { step: 0, then: Then::Staged(DieId(0)), data: Bytes(0), account: None }
+        Transaction { step: 0, then: Then::Staged(DieId(0)), data: Bytes(0), place: Place::default(), account: None }
     }
 }
 
-// Half a cache line at most: the table is read and written by every step.
-const _: () = assert!(size_of::<Transaction>() <= 48);
+// A cache line at most: the table is read and written by every step.
+const _: () = assert!(size_of::<Transaction>() <= 56);

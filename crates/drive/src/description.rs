@@ -15,7 +15,7 @@ mod retention;
 
 pub(crate) use derive::cell_part;
 
-use controller::{ControllerConfig, EccConfig};
+use controller::{ControllerConfig, ControllerSection, EccConfig};
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::{Buffering, Ftl, FtlConfig, Parameters, Precondition, Preconditioned, ReadCacheConfig};
@@ -88,6 +88,10 @@ fn is_default(ecc: &EccConfig) -> bool {
     *ecc == EccConfig::default()
 }
 
+fn is_ideal(controller: &ControllerSection) -> bool {
+    *controller == ControllerSection::default()
+}
+
 fn two() -> u32 {
     2
 }
@@ -103,6 +107,9 @@ pub struct Description {
     pub host: HostConfig,
     /// The write buffer.
     pub buffer: BufferConfig,
+    /// The parts of the controller between host interface and flash channels.
+    #[serde(default, skip_serializing_if = "is_ideal")]
+    pub controller: ControllerSection,
     /// The flash.
     pub flash: FlashConfig,
     /// Errors of stored data, their decoding, and the recovery of reads that fail.
@@ -187,6 +194,10 @@ impl Description {
                         \"round_robin\" there";
             problems.add("buffer.flush_order", what);
         }
+        let tables = self.buffer.units() * kit::UNIT_BYTES
+            + self.buffer.read_cache.unwrap_or_default().0
+            + 4 * self.ftl.user_units(&geometry);
+        self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);
         self.policy_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
@@ -206,6 +217,10 @@ impl Description {
         }
         if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && self.flash.encoders.iter().any(|one| one.throughput.is_some()) {
             problems.add("ftl.read_in_flight", "`wait` cannot be served while programs wait for an encoder: expected `buffer`");
+        }
+        if self.ftl.read_in_flight == ftl::ReadInFlight::Wait && !is_ideal(&self.controller) {
+            let what = "`wait` cannot be served while data is on its way through the controller: expected `buffer`";
+            problems.add("ftl.read_in_flight", what);
         }
         problems
     }
@@ -320,7 +335,8 @@ impl Description {
             ..kit::Operation::default()
         };
         let erase = kit::Operation { kind: OperationKind::Erase, pages: 1, ..kit::Operation::default() };
-        let move_time = timing.array(&read) + timing.array(&program);
+        let through_controller = self.parts(geometry).time_to_relocate(bytes_of(geometry.units_per_program), geometry.die_count);
+        let move_time = timing.array(&read) + timing.array(&program) + through_controller;
         let on_channel = timing.command(&read) + timing.data(&read) + timing.command(&program) + timing.data(&program);
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
@@ -371,7 +387,17 @@ impl Description {
             encoders: self.flash.encoders.iter().map(encoder).collect(),
             encoder_of_mode: self.encoder_of_mode().collect(),
             reads: self.reads(geometry, seed),
-            keeps_free_steps: false,
+            ..self.parts(geometry)
+        }
+    }
+
+    /// Returns the parts of the controller that the section describes.
+    fn parts(&self, geometry: &Geometry) -> ControllerConfig {
+        ControllerConfig {
+            section: self.controller.clone(),
+            buffers: self.buffer.buffers,
+            channel_of: (0..geometry.die_count).map(|die| geometry.channel_of(kit::DieId(die)).0 as u16).collect(),
+            ..ControllerConfig::default()
         }
     }
 
@@ -385,6 +411,10 @@ impl Description {
 /// Returns the number of whole mapping units.
 fn units(bytes: kit::Bytes) -> u32 {
     (bytes.0 / kit::UNIT_BYTES) as u32
+}
+
+fn bytes_of(units: u32) -> kit::Bytes {
+    kit::Bytes(u64::from(units) * kit::UNIT_BYTES)
 }
 
 fn encoder(encoder: &flash::EncoderConfig) -> controller::EncoderConfig {

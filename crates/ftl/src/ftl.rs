@@ -449,6 +449,13 @@ impl Ftl {
         self.parameters.facts.retention_by_wear.iter().any(|classes| !classes.is_empty())
     }
 
+    /// Returns the mapping unit whose data was written to a place; 0 if it holds none.
+    #[inline]
+    pub fn unit_at(&self, ppn: Ppn) -> u32 {
+        let lpn = if ppn.0 == NO_PLACE { PADDING } else { self.store.p2l.get(ppn.index()) };
+        if u64::from(lpn) < self.store.user_units { lpn } else { 0 }
+    }
+
     /// Returns the number of units mapped to flash.
     pub fn mapped_units(&self) -> u64 {
         self.store.valid_by_mode.iter().sum()

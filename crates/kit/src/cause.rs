@@ -27,11 +27,17 @@ causes! {
     HostQueue = "host_queue",
     /// Command, data and completion on the host link, including the wait for the link and for host memory.
     Link = "link",
-    /// Firmware time. Reserved: no stage charges it.
+    /// Waiting for a core of the controller.
+    CoreWait = "core_wait",
+    /// Work of the firmware on a core.
     Firmware = "firmware",
-    /// On-chip interconnect. Reserved: no stage charges it.
+    /// Waiting for the interconnect of the controller.
+    InterconnectWait = "interconnect_wait",
+    /// Data on the interconnect of the controller.
     Interconnect = "interconnect",
-    /// Controller DRAM. Reserved: no stage charges it.
+    /// Waiting for the memory of the controller.
+    DramWait = "dram_wait",
+    /// Accesses to the memory of the controller.
     Dram = "dram",
     /// Waiting for space in the write buffer.
     BufferFull = "buffer_full",

@@ -71,7 +71,7 @@ pub use stored::Stored;
 pub use sums::Sums;
 pub use table::Table;
 pub use tray::{Part, Tray};
-pub use units::{Bytes, Nanos, Rate, SimTime, TransferRate};
+pub use units::{Bytes, Frequency, Nanos, Rate, SimTime, TransferRate};
 pub use wear::{effective_wear_class, wear_class};
 
 /// Bytes of one mapping unit: the grain of the logical-to-physical map.

@@ -30,6 +30,10 @@ pub struct Rate(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferRate(pub u64);
 
+/// A clock frequency \[Hz\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Frequency(pub u64);
+
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
@@ -167,6 +171,7 @@ const RATE: &[Suffix] = &[
     ("MB/s", 1_000_000),
     ("GB/s", 1_000_000_000),
 ];
+const FREQUENCY: &[Suffix] = &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 const TRANSFERS: &[Suffix] = &[("T/s", 1), ("kT/s", 1_000), ("MT/s", 1_000_000), ("GT/s", 1_000_000_000)];
 
 /// Parses `text` as a non-negative decimal number followed by one of `suffixes`.
@@ -262,6 +267,7 @@ macro_rules! quantity {
 quantity!(Nanos, DURATION, "a duration", "\"50us\"");
 quantity!(Bytes, SIZE, "a size", "\"16KiB\"");
 quantity!(Rate, RATE, "a data rate", "\"133MB/s\"");
+quantity!(Frequency, FREQUENCY, "a frequency", "\"400MHz\"");
 quantity!(TransferRate, TRANSFERS, "a transfer rate", "\"1200MT/s\"");
 
 impl Serialize for SimTime {
@@ -282,6 +288,7 @@ pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
         "a duration" => text.parse::<Nanos>().map(drop),
         "a size" => text.parse::<Bytes>().map(drop),
         "a data rate" => text.parse::<Rate>().map(drop),
+        "a frequency" => text.parse::<Frequency>().map(drop),
         "a transfer rate" => text.parse::<TransferRate>().map(drop),
         other => Err(format!("no such dimension `{other}`")),
     }

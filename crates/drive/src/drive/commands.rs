@@ -3,17 +3,26 @@
 
 use super::Drive;
 use controller::route::Way;
-use controller::transaction::{Journey, Then};
-use host::{Piece, Posted, UnitRange};
+use controller::transaction::{Journey, Place, Then};
+use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
-use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger};
+use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, UNIT_BYTES};
 
 impl Drive {
     /// Sends a command, or its completion, on a way. The way is charged to the command's account.
     #[inline]
     fn send_command(&mut self, way: Way, command: CommandId, data: Bytes, then: Then) {
         let account = self.host.command(command).account().map(AccountId::Host);
-        self.send(way, Journey { data, then, account });
+        self.send(way, Journey { data, place: place_of(&self.host, command), then, account });
+    }
+
+    /// Handles the arrival of a command in the device: the firmware decodes it before it is served.
+    pub(super) fn admit(&mut self, command: CommandId) {
+        let state = self.host.command(command).command();
+        if self.controller.takes_time(Way::Admit(state.op)) {
+            return self.send_command(Way::Admit(state.op), command, state.length, Then::Decoded(command));
+        }
+        self.follow(Then::Decoded(command));
     }
 
     /// Enters a command that arrives into its submission queue.
@@ -90,7 +99,9 @@ impl Drive {
     fn take(&mut self, piece: &Piece) {
         let Piece { command, index, count } = *piece;
         let way = if index == 0 { Way::Take } else { Way::TakeMore };
-        self.send_command(way, command, self.host.bytes_of(piece), Then::Taken { command, index, count });
+        let (account, mut place) = (self.host.command(command).account().map(AccountId::Host), place_of(&self.host, command));
+        place.unit += index;
+        self.send(way, Journey { data: self.host.bytes_of(piece), place, then: Then::Taken { command, index, count }, account });
     }
 
     /// Handles the arrival of a piece of the data of a write. With a write buffer its units are accepted at once;
@@ -140,7 +151,8 @@ impl Drive {
 
     /// Sends an interrupt that announces `count` completions of a queue.
     fn interrupt(&mut self, queue: u32, count: u32) {
-        self.send(Way::Interrupt, Journey { data: Bytes(0), then: Then::Interrupted { queue, count }, account: None });
+        let (then, place) = (Then::Interrupted { queue, count }, Place::default());
+        self.send(Way::Interrupt, Journey { data: Bytes(0), place, then, account: None });
     }
 
     /// Handles the instant at which an interrupt is due.
@@ -175,4 +187,11 @@ impl Drive {
         self.statistics.record(state, self.now, self.out.accounts[account].ledger());
         self.end(command);
     }
+}
+
+/// Returns the place of a command's data.
+#[inline]
+pub(super) fn place_of(host: &Host, command: CommandId) -> Place {
+    let command = host.command(command).command();
+    Place { unit: (command.offset.0 / UNIT_BYTES) as u32, queue: command.queue, channel: 0 }
 }

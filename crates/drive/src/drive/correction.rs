@@ -7,13 +7,20 @@ use ftl::Ftl;
 use kit::{Cause, CommandId, Operation, Owner, SimTime, Stored};
 
 impl Drive {
-    /// Handles the end of a flash operation on a drive whose data has errors: the data of a read is decoded before the
-    /// operation is done.
+    /// Handles the end of a flash operation on a drive whose data has errors, or takes time on its way to the memory:
+    /// the data of a read is decoded, and in the memory, before the operation is done.
     #[inline(never)]
     pub(super) fn check(&mut self, slot: u32) {
         let operation = &self.out.operations[slot];
         if !operation.reads_data() {
             return self.done(slot);
+        }
+        if !self.controller.corrects_reads() {
+            let unit = self.ftl.unit_at(operation.first);
+            if let Some(then) = self.controller.receive(slot, unit, self.now, &mut self.out) {
+                self.follow(then);
+            }
+            return;
         }
         let (die, owner) = (operation.die, operation.owner);
         if let Owner::Retry(recovery) = owner {
@@ -44,9 +51,9 @@ impl Drive {
         }
     }
 
-    /// Handles the end of the decoding of a read: it is done, or repeated.
+    /// Handles the arrival of a read's data in the memory: the read is done, or repeated.
     #[inline]
-    pub(super) fn decoded(&mut self, slot: u32, recovery: Option<u32>) {
+    pub(super) fn received(&mut self, slot: u32, recovery: Option<u32>) {
         if recovery.is_none() && !self.ftl.has_lost() {
             self.read_done(slot);
         } else {
@@ -138,5 +145,6 @@ fn sensed_read<'a>(
     ends: SimTime,
 ) -> SensedRead<'a> {
     let transfer = flash.timing().last_transfer(operation.units);
-    SensedRead { slot, stored, places: ftl.places_of(operation), ends, transfer, queued: flash.queued_at(slot) }
+    let (unit, places, queued) = (ftl.unit_at(operation.first), ftl.places_of(operation), flash.queued_at(slot));
+    SensedRead { slot, unit, stored, places, ends, transfer, queued }
 }

@@ -2,13 +2,13 @@
 
 use super::Drive;
 use controller::route::Way;
-use controller::transaction::{Journey, Then};
+use controller::transaction::{Journey, Place, Then};
 use flash::Dispatch;
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, Owner, SimTime, Timer,
-    TransactionId, UNIT_BYTES,
+    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, OperationKind, Owner, SimTime,
+    Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -44,7 +44,7 @@ impl Drive {
         match event {
             Event::Die { die, generation } => {
                 if let Some(slot) = self.flash.die_event(die, generation, self.now, &mut self.out) {
-                    if self.controller.corrects_reads() {
+                    if self.controller.receives_reads() {
                         self.check(slot);
                     } else {
                         self.operation_done(slot);
@@ -124,17 +124,41 @@ impl Drive {
         pulled.is_some()
     }
 
-    /// Starts an operation that was pulled for a free die. The data of a program goes through the controller first.
+    /// Starts an operation that was pulled for a free die. The firmware issues it, and the data of a program goes
+    /// through the controller first.
     #[inline]
     fn start(&mut self, slot: u32) {
-        let Operation { die, mode, encode, .. } = self.out.operations[slot];
-        if encode > 0 && self.controller.takes_time(Way::Written(mode)) {
-            self.flash.stage(slot, self.now, &mut self.out);
-            let account = Some(AccountId::Operation(slot));
-            self.send(Way::Written(mode), Journey { data: bytes(encode), then: Then::Staged(die), account });
+        let Operation { kind, mode, encode, .. } = self.out.operations[slot];
+        let encodes = encode > 0 && self.controller.takes_time(Way::Written(mode));
+        let way = if kind == OperationKind::Program { Way::Out } else { Way::Issue };
+        if encodes || self.controller.takes_time(way) {
+            self.stage(slot, way);
         } else {
             self.flash.start(slot, self.now, &mut self.out);
         }
+    }
+
+    // Out of line: ideal controllers take no time.
+    #[inline(never)]
+    fn stage(&mut self, slot: u32, way: Way) {
+        self.flash.stage(slot, self.now, &mut self.out);
+        let operation = &self.out.operations[slot];
+        let (die, data) = (operation.die, bytes(operation.units));
+        let place = self.controller.place_of(operation, self.ftl.unit_at(operation.first));
+        let then = if way == Way::Out { Then::AtEncoder(slot) } else { Then::Staged(die) };
+        self.send(way, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
+    }
+
+    /// Handles the arrival of a program's data at the encoder.
+    fn encode_program(&mut self, slot: u32) {
+        let operation = &self.out.operations[slot];
+        let Operation { die, mode, encode, .. } = *operation;
+        if encode == 0 {
+            return self.follow(Then::Staged(die));
+        }
+        let place = self.controller.place_of(operation, 0);
+        let account = Some(AccountId::Operation(slot));
+        self.send(Way::Written(mode), Journey { data: bytes(encode), place, then: Then::Staged(die), account });
     }
 
     /// Sends a command or data on a way through the controller.
@@ -159,7 +183,8 @@ impl Drive {
         match then {
             Then::Submitted(command) => self.submitted(command),
             Then::Fetched { first, count } => self.fetched(first, count),
-            Then::Admitted(command) => {
+            Then::Admitted(command) => self.admit(command),
+            Then::Decoded(command) => {
                 self.serve(command);
                 self.route();
             }
@@ -171,10 +196,11 @@ impl Drive {
             Then::Interrupted { queue, count } => self.interrupted(queue, count),
             Then::Noticed(command) => self.noticed(command),
             Then::Completed(command) => self.completed(command),
+            Then::AtEncoder(slot) => self.encode_program(slot),
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
             Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
             Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
-            Then::Decoded { slot, recovery } => self.decoded(slot, recovery),
+            Then::Received { slot, recovery } => self.received(slot, recovery),
             Then::Delivered { command, account } => self.delivered(command, account),
         }
     }
@@ -208,7 +234,8 @@ impl Drive {
     // Out of line: only encoders that take time have anything to encode.
     #[inline(never)]
     fn encode(&mut self, Encoding { die, mode, units }: Encoding) {
-        self.send(Way::Written(mode), Journey { data: bytes(units), then: Then::CollectionEncoded(die), account: None });
+        let (data, then) = (bytes(units), Then::CollectionEncoded(die));
+        self.send(Way::Written(mode), Journey { data, place: Place::default(), then, account: None });
     }
 
     #[inline]
@@ -257,7 +284,11 @@ impl Drive {
     #[inline(never)]
     fn deliver(&mut self, command: CommandId, units: u32, account: AccountId) {
         let data = self.host.data_to_host(command, units);
-        self.send(Way::ToHost, Journey { data, then: Then::Delivered { command, account }, account: Some(account) });
+        let mut place = super::commands::place_of(&self.host, command);
+        if let (true, AccountId::Operation(slot)) = (self.controller.has_memories(), account) {
+            place.unit = self.ftl.unit_at(self.out.operations[slot].first);
+        }
+        self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
     }
 
     /// Handles the arrival of a part's data at the host.

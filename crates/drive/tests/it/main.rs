@@ -20,6 +20,7 @@ mod guests;
 mod interfaces;
 mod lifetime;
 mod margin;
+mod members;
 mod notes;
 mod ofwar;
 mod oracle;

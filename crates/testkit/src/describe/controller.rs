@@ -11,7 +11,37 @@ pub fn controller(rng: &mut Rng) -> Vec<String> {
     if chance(rng, 0.4) {
         sets.push(format!("host.cpu={}", cpu(rng)));
     }
+    device(rng, &mut sets);
     sets
+}
+
+/// Gives most drives firmware, an interconnect or a memory that take time.
+fn device(rng: &mut Rng, sets: &mut Vec<String>) {
+    if chance(rng, 0.5) {
+        let cycles = |rng: &mut Rng| pick(rng, &[0, 1, 150, 1500]);
+        sets.push(format!(
+            "controller.firmware={{kind=\"cores\",count={},clock=\"{}MHz\",assignment=\"{}\",cycles={{decode={},look_up={},allocate={},\
+             issue={},complete={},collect={}}}}}",
+            1 + rng.below(4),
+            pick(rng, &[100, 300, 777]),
+            pick(rng, &["shared", "by_task", "by_channel", "by_queue"]),
+            cycles(rng),
+            cycles(rng),
+            cycles(rng),
+            cycles(rng),
+            cycles(rng),
+            cycles(rng)
+        ));
+    }
+    if chance(rng, 0.5) {
+        let kind = pick(rng, &["ahb", "multi_layer_ahb", "axi", "ocp", "point_to_point"]);
+        let (clock, width) = (pick(rng, &[50, 166, 200]), pick(rng, &[8, 32, 128]));
+        sets.push(format!("controller.interconnect={{kind=\"{kind}\",clock=\"{clock}MHz\",width_bits={width}}}"));
+    }
+    if chance(rng, 0.5) {
+        let (rate, latency) = (pick(rng, &[100, 666, 3200]), pick(rng, &[0, 50, 7000]));
+        sets.push(format!("controller.dram={{kind=\"bandwidth\",rate=\"{rate}MB/s\",latency=\"{latency}ns\"}}"));
+    }
 }
 
 fn interface(rng: &mut Rng, sets: &mut Vec<String>) {
@@ -51,7 +81,7 @@ fn buffer(rng: &mut Rng, sets: &mut Vec<String>) {
         let (above, below) = (rng.unit(), rng.unit());
         sets.extend([format!("buffer.flush_above={above:.3}"), format!("buffer.flush_below={:.3}", above * below)]);
     }
-    sets.push(format!("buffer.flush_order={}", pick(rng, &["fifo", "lru", "lru", "by_die"])));
+    sets.push(format!("buffer.flush_order={}", pick(rng, &["fifo", "lru", "lru", "lru", "by_die"])));
 }
 
 fn nvme(rng: &mut Rng) -> String {

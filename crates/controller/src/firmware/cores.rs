@@ -1,0 +1,105 @@
+//! Firmware on the cores of a processor, by its cycles for each task.
+
+use super::Firmware;
+use kit::{Frequency, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Runs on the cores of a processor. Each task takes its number of cycles on one core, which does one task at a time,
+/// in the order of arrival; tasks of a command that follow each other on one core are one piece of work.
+///
+/// The thesis on SSDExplorer has controllers at 300 to 600 MHz; the cycles are assumed \[A\]: about those of the
+/// firmware of NVMeVirt's model of a 970 Pro.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Number of cores.
+    #[schemars(range(min = 1, max = 64))]
+    pub count: u32,
+    /// Clock of the cores.
+    pub clock: Frequency,
+    /// Rule by which a task gets its core.
+    pub assignment: Assignment,
+    /// Cycles for each task.
+    pub cycles: Cycles,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { count: 2, clock: Frequency(400_000_000), assignment: Assignment::Shared, cycles: Cycles::default() }
+    }
+}
+
+/// Rule by which a task gets its core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Assignment {
+    /// The first core that is free takes the next task.
+    #[default]
+    Shared,
+    /// Each kind of task has its core: decoding and completion the first, look-up the second, allocation the third,
+    /// issue the fourth, collection the fifth, each modulo the number of cores.
+    ByTask,
+    /// Each channel has its core for issue and collection, its number modulo the number of cores; commands take the
+    /// cores by the address of their first mapping unit.
+    ByChannel,
+    /// Each submission queue has its core for its commands, its number modulo the number of cores; issue and collection
+    /// go by channel.
+    ByQueue,
+}
+
+/// Cycles of a core for each task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cycles {
+    /// Decode a command.
+    pub decode: u32,
+    /// Look up a mapping unit of a read, or deallocate one that is trimmed.
+    pub look_up: u32,
+    /// Accept and allocate a mapping unit of a write.
+    pub allocate: u32,
+    /// Issue a flash operation that the flash translation layer chose: a program, a read of a collection, a copyback or
+    /// an erase, the policy's decision included.
+    pub issue: u32,
+    /// Complete a command.
+    pub complete: u32,
+    /// Handle a mapping unit that a collection, a page move or a partial write has read.
+    pub collect: u32,
+}
+
+impl Default for Cycles {
+    fn default() -> Self {
+        Cycles { decode: 200, look_up: 150, allocate: 200, issue: 200, complete: 150, collect: 100 }
+    }
+}
+
+/// The cores on which firmware runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cores {
+    /// Number of cores.
+    pub count: u32,
+    /// Clock of the cores.
+    pub clock: Frequency,
+    /// Rule by which a task gets its core.
+    pub assignment: Assignment,
+    /// Cycles for each task.
+    pub cycles: Cycles,
+}
+
+/// Builds the firmware.
+pub fn build(params: &Params, (): ()) -> Box<dyn Firmware> {
+    Box::new(params.clone())
+}
+
+impl Firmware for Params {
+    fn cores(&self) -> Option<Cores> {
+        let Params { count, clock, assignment, cycles } = *self;
+        Some(Cores { count, clock, assignment, cycles })
+    }
+
+    fn problems(&self, problems: &mut Problems) {
+        if !(1_000_000..=10_000_000_000).contains(&self.clock.0) {
+            problems.add("controller.firmware.clock", format!("{}: expected 1MHz to 10GHz", self.clock));
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The ways through the device: the firmware's cores, the interconnect and the memories.
+
+use super::{Action, By, Compiler, Routes, Selection, Step, Way, index};
+use crate::ControllerConfig;
+use crate::firmware::{Assignment, Cores};
+use crate::interconnect::{Choice, Fabric, Leg, Ports};
+use crate::memory::Model;
+use kit::{Bytes, Cause, Nanos, Op, Rate, Service, UNIT_BYTES};
+
+/// Bytes of the map that a look-up reads, and that a program writes: a burst of the memory.
+pub const MAP_ACCESS: Bytes = Bytes(64);
+
+/// Steps in the device that belong to a way which begins or ends at the host.
+#[derive(Default)]
+pub(super) struct DeviceSide {
+    /// Data of a write, from the host interface to the memory, with its allocation.
+    pub take_in: Vec<Step>,
+    /// Data of a read, from the memory to the host interface.
+    pub to_host: Vec<Step>,
+    /// The firmware's work for a completion.
+    pub complete: Vec<Step>,
+    /// Steps of the legs of the interconnect, in the order of [`Leg::ALL`].
+    legs: [Vec<Step>; 4],
+    cores: Option<CoreServers>,
+    /// Index of the first memory's server, if memories take time.
+    memory: Option<(u16, Rate, Nanos)>,
+    buffers: u16,
+}
+
+/// The servers of the firmware's cores.
+#[derive(Clone, Copy)]
+struct CoreServers {
+    first: u16,
+    cores: Cores,
+}
+
+/// Kind of a task of the firmware.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Decoding or completion of a command.
+    Command,
+    LookUp,
+    Allocate,
+    Issue,
+    Collect,
+}
+
+impl Compiler {
+    /// Adds the servers of the device, and the steps that end or begin at the host interface.
+    pub(super) fn device_side(&mut self, config: &ControllerConfig) -> DeviceSide {
+        let buffers = config.buffers.max(1);
+        let channels = config.channel_of.iter().max().map_or(1, |last| u32::from(*last) + 1);
+        let mut side = DeviceSide { buffers: buffers as u16, ..DeviceSide::default() };
+        if let Some(cores) = config.section.firmware.build(()).cores() {
+            let first = self.servers.all.len() as u16;
+            for core in 0..cores.count {
+                self.servers.add(&format!("core_{core}"));
+            }
+            side.cores = Some(CoreServers { first, cores });
+        }
+        let fabric = config.section.interconnect.build(()).fabric(Ports { buffers, channels });
+        side.legs = self.legs(&fabric, side.buffers);
+        if let Model::Bandwidth { rate, latency } = config.section.dram.build(()).model() {
+            let first = self.servers.all.len() as u16;
+            let name = |buffer: u32| if buffers == 1 { "dram".to_owned() } else { format!("dram_{buffer}") };
+            for buffer in 0..buffers {
+                self.servers.add(&name(buffer));
+            }
+            side.memory = Some((first, rate, latency));
+        }
+        let per_unit = |cycles: u32| Work { fixed: 0, per_unit: cycles };
+        let allocate = side.cores.map_or(0, |cores| cores.cores.cycles.allocate);
+        side.take_in = [side.leg(Leg::HostToMemory), self.data(&side)].concat();
+        side.take_in.extend(self.task(&side, Task::Allocate, per_unit(allocate)));
+        side.to_host = [self.data(&side), side.leg(Leg::MemoryToHost)].concat();
+        let complete = side.cores.map_or(0, |cores| cores.cores.cycles.complete);
+        side.complete = self.task(&side, Task::Command, Work { fixed: complete, per_unit: 0 });
+        side
+    }
+
+    /// Adds the ways that begin and end in the device.
+    pub(super) fn device_ways(&mut self, side: &DeviceSide, config: &ControllerConfig) {
+        let cycles = side.cores.map(|cores| cores.cores.cycles).unwrap_or(crate::firmware::Cycles {
+            decode: 0,
+            look_up: 0,
+            allocate: 0,
+            issue: 0,
+            complete: 0,
+            collect: 0,
+        });
+        for op in Op::ALL {
+            let mut steps = self.task(side, Task::Command, Work { fixed: cycles.decode, per_unit: 0 });
+            match op {
+                Op::Read | Op::Trim => {
+                    let look_up = self.task(side, Task::LookUp, Work { fixed: 0, per_unit: cycles.look_up });
+                    self.follow(&mut steps, look_up, side, (cycles.decode, cycles.look_up));
+                    steps.extend(self.map_access(side));
+                }
+                Op::Write if config.protocol.data_comes_with_command() => steps.extend(side.take_in.clone()),
+                Op::Write | Op::Flush => {}
+            }
+            self.routes.starts.admit[op as usize] = self.add(steps);
+        }
+        let issue = self.task(side, Task::Issue, Work { fixed: cycles.issue, per_unit: 0 });
+        self.routes.starts.issue = self.add(issue.clone());
+        let out = [issue, self.map_access(side), self.data(side), side.leg(Leg::MemoryToChannel)].concat();
+        self.routes.starts.out = self.add(out);
+        let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some());
+        let decode = Step { wait: Cause::EccWait, ..Step::new(Action::Decode, Cause::Decode) };
+        let decode: Vec<Step> = decodes.then_some(decode).into_iter().collect();
+        let read = [decode, side.leg(Leg::ChannelToMemory), self.data(side)].concat();
+        let collect = self.task(side, Task::Collect, Work { fixed: 0, per_unit: cycles.collect });
+        self.routes.starts.read = self.add(read.clone());
+        self.routes.starts.gather = self.add([read, collect].concat());
+    }
+
+    /// Appends the look-up to the decoding of a command. Where both take the same core, they are one piece of work.
+    fn follow(&mut self, steps: &mut Vec<Step>, look_up: Vec<Step>, side: &DeviceSide, (decode, per_unit): (u32, u32)) {
+        let shares_core = side.cores.is_some_and(|cores| cores.cores.assignment != Assignment::ByTask || cores.cores.count == 1);
+        if shares_core && decode > 0 && per_unit > 0 {
+            *steps = self.task(side, Task::Command, Work { fixed: decode, per_unit });
+        } else {
+            steps.extend(look_up);
+        }
+    }
+
+    /// Returns the steps of each leg of the interconnect.
+    fn legs(&mut self, fabric: &Fabric, buffers: u16) -> [Vec<Step>; 4] {
+        let mut firsts = Vec::with_capacity(fabric.groups.len());
+        for group in &fabric.groups {
+            firsts.push((self.servers.all.len() as u16, group.names.len() as u16));
+            for name in &group.names {
+                self.servers.add(name);
+            }
+        }
+        Leg::ALL.map(|leg| {
+            let holds = &fabric.legs[leg as usize];
+            let step = |compiler: &mut Compiler, hold: &crate::interconnect::Hold| {
+                let (first, count) = firsts[hold.group];
+                let service = compiler.servers.service(hold.service);
+                let action = match hold.choice {
+                    Choice::Free => Action::ServeFirst { first, count, service },
+                    Choice::At { first: at, by_channel: 0, by_buffer: 0 } => Action::Serve { server: first + at as u16, service },
+                    Choice::At { first: at, by_channel, by_buffer } => {
+                        let by = By::Port { channel: by_channel as u16, buffer: by_buffer as u16, buffers };
+                        compiler.serve_at(Selection { first: first + at as u16, by }, service)
+                    }
+                };
+                Step { wait: Cause::InterconnectWait, ..Step::new(action, Cause::Interconnect) }
+            };
+            holds.iter().map(|hold| step(self, hold)).collect()
+        })
+    }
+
+    fn serve_at(&mut self, selection: Selection, service: u8) -> Action {
+        self.routes.selections.push(selection);
+        Action::ServeAt { selection: index(self.routes.selections.len() - 1), service }
+    }
+
+    /// Returns the steps of an access of data to the memory.
+    fn data(&mut self, side: &DeviceSide) -> Vec<Step> {
+        side.memory.map_or_else(Vec::new, |memory| self.access(side, memory, Service::data(memory.1)))
+    }
+
+    /// Returns the steps of an access to the map.
+    fn map_access(&mut self, side: &DeviceSide) -> Vec<Step> {
+        let service = |rate: Rate| Service { amount: MAP_ACCESS.0, rate, ..Service::default() };
+        side.memory.map_or_else(Vec::new, |memory| self.access(side, memory, service(memory.1)))
+    }
+
+    fn access(&mut self, side: &DeviceSide, (first, _, latency): (u16, Rate, Nanos), service: Service) -> Vec<Step> {
+        let service = self.servers.service(service);
+        let by = By::Port { channel: 0, buffer: 1, buffers: side.buffers };
+        let action = match side.buffers {
+            1 => Action::Serve { server: first, service },
+            _ => self.serve_at(Selection { first, by }, service),
+        };
+        let mut steps = vec![Step { wait: Cause::DramWait, ..Step::new(action, Cause::Dram) }];
+        if latency > Nanos::ZERO {
+            steps.push(Step::new(Action::Wait(latency), Cause::Dram));
+        }
+        steps
+    }
+
+    /// Returns the step of a task of the firmware; none if it takes no time.
+    fn task(&mut self, side: &DeviceSide, task: Task, work: Work) -> Vec<Step> {
+        let Some(CoreServers { first, cores }) = side.cores.filter(|_| work.fixed + work.per_unit > 0) else { return Vec::new() };
+        let service = self.servers.service(Service {
+            amount: work.fixed.into(),
+            packet: UNIT_BYTES,
+            per_packet: work.per_unit.into(),
+            rate: Rate(cores.clock.0),
+            ..Service::default()
+        });
+        let count = cores.count as u16;
+        let of_command = matches!(task, Task::Command | Task::LookUp | Task::Allocate);
+        let action = match cores.assignment {
+            Assignment::Shared => Action::ServeFirst { first, count, service },
+            Assignment::ByTask => Action::Serve { server: first + task as u16 % count, service },
+            Assignment::ByQueue if of_command => self.serve_at(Selection { first, by: By::Queue(count) }, service),
+            Assignment::ByChannel if of_command => self.serve_at(Selection { first, by: By::Unit(count) }, service),
+            Assignment::ByChannel | Assignment::ByQueue => self.serve_at(Selection { first, by: By::Channel(count) }, service),
+        };
+        vec![Step { wait: Cause::CoreWait, ..Step::new(action, Cause::Firmware) }]
+    }
+}
+
+/// Cycles of a task.
+#[derive(Clone, Copy)]
+struct Work {
+    fixed: u32,
+    per_unit: u32,
+}
+
+impl ControllerConfig {
+    /// Returns the time that the controller adds to the relocation of one program of `data` on each of `dies` dies: on
+    /// its way to the memory and back or, if that is longer, on the resource that all dies wait for.
+    pub fn time_to_relocate(&self, data: Bytes, dies: u32) -> Nanos {
+        let parts = ControllerConfig {
+            section: self.section.clone(),
+            buffers: self.buffers,
+            channel_of: self.channel_of.clone(),
+            ..ControllerConfig::default()
+        };
+        let (routes, mut servers) = Routes::new(&parts);
+        let (mut alone, mut busy) = (Nanos::ZERO, vec![0; servers.all.len()]);
+        for way in [Way::Gather, Way::Out] {
+            let steps = routes.start(way).into_iter().flat_map(|start| routes.steps[start as usize..].iter());
+            for step in steps.take_while(|step| step.action != Action::End) {
+                let (server, service, count) = match step.action {
+                    Action::Serve { server, service } => (server, service, 1),
+                    Action::ServeFirst { first, count, service } => (first, service, count),
+                    // The work is spread over servers, of which the first stands for all.
+                    Action::ServeAt { selection, service } => (routes.selections[usize::from(selection)].first, service, 1),
+                    Action::Wait(time) => {
+                        alone += time;
+                        continue;
+                    }
+                    _ => continue,
+                };
+                let time = servers.services[usize::from(service)].time(data);
+                alone += time;
+                busy[usize::from(server)] += time.0 / u64::from(count);
+            }
+        }
+        alone.max(Nanos(busy.into_iter().max().unwrap_or(0) * u64::from(dies)))
+    }
+}
+
+impl DeviceSide {
+    fn leg(&self, leg: Leg) -> Vec<Step> {
+        self.legs[leg as usize].clone()
+    }
+}

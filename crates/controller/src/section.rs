@@ -1,0 +1,50 @@
+//! The `[controller]` section of a drive's description.
+
+use crate::firmware::FirmwareConfig;
+use crate::firmware::ideal as ideal_firmware;
+use crate::interconnect::{InterconnectConfig, ideal as ideal_interconnect};
+use crate::memory::{MemoryConfig, ideal as ideal_memory};
+use kit::{Bytes, Problems};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `[controller]` section: the parts between host interface and flash channels. Each part is ideal unless it is
+/// described: it takes no time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerSection {
+    /// The firmware.
+    pub firmware: FirmwareConfig,
+    /// The interconnect between the host interface, the memories and the channel controllers.
+    pub interconnect: InterconnectConfig,
+    /// The memory through which data passes between host and flash, and which holds the map. With several data buffers
+    /// (`buffer.buffers`), each has a memory of its own.
+    pub dram: MemoryConfig,
+}
+
+impl Default for ControllerSection {
+    fn default() -> Self {
+        ControllerSection {
+            firmware: FirmwareConfig::Ideal(ideal_firmware::Params::default()),
+            interconnect: InterconnectConfig::Ideal(ideal_interconnect::Params::default()),
+            dram: MemoryConfig::Ideal(ideal_memory::Params::default()),
+        }
+    }
+}
+
+impl ControllerSection {
+    /// Adds the section's inconsistencies to `problems`. All memories together hold `tables`: the map and the buffers.
+    pub fn problems(&self, tables: Bytes, buffers: u32, problems: &mut Problems) {
+        self.firmware.build(()).problems(problems);
+        self.interconnect.build(()).problems(problems);
+        let memory = self.dram.build(());
+        memory.problems(problems);
+        if let Some(size) = memory.size()
+            && size.0 * u64::from(buffers) < tables.0
+        {
+            let what =
+                format!("{size}: expected at least {}B for the map and the data buffers", tables.0.div_ceil(u64::from(buffers)));
+            problems.add("controller.dram.size", what);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Members that, and only they, limit the throughput of a drive.
+
+use crate::common::{summary, with};
+use serde_json::Value;
+
+/// Flash that delivers more than two million units per second.
+const FAST: &[&str] = &[
+    "flash.channels=8",
+    "flash.chips_per_channel=4",
+    "flash.blocks_per_plane=48",
+    "flash.read_time=1us",
+    "flash.transfer_rate=4800MT/s",
+    "state.precondition=fill",
+];
+
+/// Returns the summary of a closed loop of reads on the fast flash.
+fn reads(sets: &[&str]) -> Value {
+    summary(&with(FAST, sets), "rw=randread\nbs=4k\niodepth=64\nnorandommap=1\nio_size=4g\nnumber_ios=20000")
+}
+
+/// Asserts the reads per second, and that the named resource works all the time, the others less.
+#[track_caller]
+fn assert_bottleneck(sets: &[&str], expected: f64, busy: &str) {
+    let summary = reads(sets);
+    let found = summary["throughput"]["iops"].as_f64().expect("a rate");
+    assert!((found / expected - 1.0).abs() < 0.01, "{sets:?}: {found} reads per second, expected {expected}");
+    let share = |name: &str| summary["utilisation"][name].as_f64().unwrap_or_else(|| panic!("no utilisation of {name}"));
+    assert!(share(busy) > 0.985, "{busy} is busy for {}", share(busy));
+}
+
+/// 500 cycles for a read at 10 MHz: each core does 20,000 reads per second.
+#[test]
+fn cores_are_the_bottleneck() {
+    let cores = |count: u32, assignment: &str| {
+        format!(
+            "controller.firmware={{ kind = \"cores\", count = {count}, clock = \"10MHz\", assignment = \"{assignment}\", \
+             cycles = {{ decode = 200, look_up = 150, allocate = 1, issue = 1, complete = 150, collect = 1 }} }}"
+        )
+    };
+    for count in [1, 2, 3] {
+        assert_bottleneck(&[&cores(count, "shared")], f64::from(count) * 10e6 / 500.0, "core_0");
+    }
+    // The first core decodes and completes, the second looks up.
+    assert_bottleneck(&[&cores(2, "by_task")], 10e6 / 350.0, "core_0");
+}
+
+/// Each read crosses the interconnect from its channel to the memory, and from there to the host.
+#[test]
+fn the_interconnect_is_the_bottleneck() {
+    let bus = |member: &str| format!("controller.interconnect={{ kind = {member}, clock = \"25MHz\", width_bits = 32 }}");
+    // 64 bursts of 16 beats and an address of 40 ns each.
+    let leg = 64.0 * 17.0 * 40e-9;
+    assert_bottleneck(&[&bus("\"ahb\"")], 1.0 / (2.0 * leg), "ahb");
+    assert_bottleneck(&[&bus("\"multi_layer_ahb\"")], 1.0 / leg, "ahb_host");
+    let data = 1024.0 * 40e-9;
+    for lanes in [1.0, 2.0] {
+        let axi = bus(&format!("\"axi\", data_lanes = {lanes}"));
+        assert_bottleneck(&[&axi], lanes / (2.0 * data), if lanes > 1.0 { "axi_data_0" } else { "axi_data" });
+    }
+    // With long addresses and many lanes, the address lane is.
+    let axi = bus("\"axi\", data_lanes = 8, address_cycles = 8");
+    assert_bottleneck(&[&axi], 1.0 / (2.0 * 64.0 * 8.0 * 40e-9), "axi_address");
+    assert_bottleneck(&[&bus("\"ocp\"")], 1.0 / (data + 2.0 * 40e-9), "ocp_host_out");
+    assert_bottleneck(&[&bus("\"point_to_point\"")], 1.0 / data, "wire_host");
+}
+
+/// Each read writes its data to the memory, reads it again, and reads 64 B of the map. Two memories share the work.
+#[test]
+fn the_memory_is_the_bottleneck() {
+    let dram = "controller.dram={ kind = \"bandwidth\", rate = \"400MB/s\", latency = \"100ns\" }";
+    let bytes = 4096.0 + 4096.0 + 64.0;
+    assert_bottleneck(&[dram], 400e6 / bytes, "dram");
+    assert_bottleneck(&[dram, "buffer.buffers=2"], 2.0 * 400e6 / bytes, "dram_0");
+}

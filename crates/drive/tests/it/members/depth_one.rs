@@ -1,0 +1,104 @@
+//! Single commands: their latency is the written-out sum of what each member adds.
+
+use crate::common::{ONE_DIE, Rig, assert_parts, with};
+use kit::{Cause, Op};
+
+const PROGRAM: [(Cause, u64); 3] = [(Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, 600_000)];
+const READ: [(Cause, u64); 3] = [(Cause::BusCommand, 290), (Cause::Sense, 50_000), (Cause::Transfer, 3414)];
+
+const CORES: &str = "controller.firmware={ kind = \"cores\", count = 2, clock = \"400MHz\", cycles = { decode = 200, look_up = 150, \
+                     allocate = 220, issue = 240, complete = 160, collect = 100 } }";
+/// Bytes pass at 3.2 GB/s: 20 ns for 64 B of the map, 1,280 ns for a unit.
+const DRAM: &str = "controller.dram={ kind = \"bandwidth\", rate = \"3200MB/s\", latency = \"50ns\" }";
+
+/// Asserts the parts of a write and a read of one unit beside those of the flash.
+#[track_caller]
+fn assert_both(sets: &[&str], write: &[(Cause, u64)], read: &[(Cause, u64)]) {
+    let mut rig = Rig::new(&with(ONE_DIE, sets));
+    assert_parts("write", &rig.one(Op::Write, 0, 1), &[write, &PROGRAM[..]].concat());
+    assert_parts("read", &rig.one(Op::Read, 0, 1), &[read, &READ[..]].concat());
+}
+
+/// At 400 MHz, 2.5 ns a cycle: each task apart is rounded up to a nanosecond.
+#[test]
+fn firmware_takes_its_cycles() {
+    let (write, read) = ((200 + 220 + 240 + 160) * 5 / 2, (200 + 150 + 160) * 5 / 2);
+    for assignment in ["shared", "by_task", "by_channel", "by_queue"] {
+        let cores = CORES.replace("count = 2", &format!("count = 2, assignment = \"{assignment}\""));
+        assert_both(&[&cores], &[(Cause::Firmware, write)], &[(Cause::Firmware, read)]);
+    }
+}
+
+/// A unit is allocated and looked up for each 4 KiB.
+#[test]
+fn firmware_takes_cycles_for_each_unit() {
+    let mut rig = Rig::new(&with(ONE_DIE, &[CORES]));
+    for (op, cycles) in [(Op::Write, 200 + 3 * 220 + 160 + 240), (Op::Read, 200 + 3 * 150 + 160), (Op::Trim, 200 + 3 * 150 + 160)]
+    {
+        let row = rig.one(op, 0, 3);
+        // The programs of a write are issued one by one; only the last one's issue is not hidden behind a program.
+        assert_eq!(row.causes.get(Cause::Firmware).0, cycles * 5 / 2, "{op:?}");
+    }
+    assert_parts("flush", &rig.one_bytes(Op::Flush, 0, 0), &[(Cause::Firmware, (200 + 160) * 5 / 2)]);
+}
+
+/// The map is read for a read and written for a program; data is written and read.
+#[test]
+fn memory_takes_its_rate_and_latency() {
+    let access = |bytes: u64| bytes * 10 / 32 + 50;
+    let all = 2 * access(4096) + access(64);
+    assert_both(&[DRAM], &[(Cause::Dram, all)], &[(Cause::Dram, all)]);
+}
+
+/// Data crosses the interconnect twice.
+#[test]
+fn interconnects_take_their_cycles() {
+    let bursts = |bytes: u64, beat: u64, address: u64| bytes.div_ceil(16 * beat) * (16 + address);
+    for (member, leg) in [
+        ("kind = \"ahb\", clock = \"200MHz\", width_bits = 32", bursts(4096, 4, 1) * 5),
+        ("kind = \"multi_layer_ahb\", clock = \"100MHz\", width_bits = 64, address_cycles = 2", bursts(4096, 8, 2) * 10),
+        // The addresses go ahead of the data.
+        ("kind = \"axi\", clock = \"250MHz\", width_bits = 128", 4096 / 256 * 4 + 4096 / 16 * 4),
+        ("kind = \"ocp\", clock = \"200MHz\", width_bits = 64", (2 + 4096 / 8) * 5),
+        ("kind = \"point_to_point\", clock = \"200MHz\", width_bits = 32", 4096 / 4 * 5),
+    ] {
+        let set = format!("controller.interconnect={{ {member} }}");
+        assert_both(&[&set], &[(Cause::Interconnect, 2 * leg)], &[(Cause::Interconnect, 2 * leg)]);
+    }
+}
+
+/// All members together, behind PCI Express: the sum of all.
+#[test]
+fn all_members_together_are_the_sum_of_each() {
+    let ahb = "controller.interconnect={ kind = \"ahb\", clock = \"200MHz\", width_bits = 32 }";
+    let nvme = "host.interface={ kind = \"nvme\" }";
+    let mut alone = Rig::new(&with(ONE_DIE, &[nvme]));
+    let mut all = Rig::new(&with(ONE_DIE, &[nvme, CORES, DRAM, ahb]));
+    for op in [Op::Write, Op::Read] {
+        let (alone, all) = (alone.one(op, 0, 1), all.one(op, 0, 1));
+        let cycles = if op == Op::Write { 200 + 220 + 240 + 160 } else { 200 + 150 + 160 };
+        let added =
+            [(Cause::Firmware, cycles * 5 / 2), (Cause::Dram, 2 * 1280 + 20 + 3 * 50), (Cause::Interconnect, 2 * 64 * 17 * 5)];
+        let link = alone.causes.get(Cause::Link).0;
+        let flash = if op == Op::Write { &PROGRAM } else { &READ };
+        assert_parts("all", &all, &[&added[..], &flash[..], &[(Cause::Link, link)]].concat());
+    }
+}
+
+/// A step that waits charges the wait to the resource, its work apart: of two reads at once, the second waits for the
+/// core.
+#[test]
+fn a_wait_is_charged_to_its_resource() {
+    let one = CORES.replace("count = 2", "count = 1");
+    let mut rig = Rig::new(&["flash.channels=2", "flash.chips_per_channel=1", &one]);
+    rig.one(Op::Write, 0, 1);
+    rig.one(Op::Write, 1, 1);
+    let now = rig.drive.now();
+    let tags = [0, 1].map(|unit| rig.submit(Op::Read, unit, 1, now));
+    rig.drain();
+    let admit = (200 + 150) * 5 / 2;
+    let complete = 160 * 5 / 2;
+    assert_parts("first", &rig.row(tags[0]), &[&READ[..], &[(Cause::Firmware, admit + complete)]].concat());
+    let second = [&READ[..], &[(Cause::Firmware, admit + complete), (Cause::CoreWait, admit)]].concat();
+    assert_parts("second", &rig.row(tags[1]), &second);
+}

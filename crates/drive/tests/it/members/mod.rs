@@ -1,0 +1,5 @@
+//! Members of the controller: single commands as the sum of their parts, each member as the only bottleneck.
+
+mod bottlenecks;
+mod depth_one;
+mod refused;

@@ -1,0 +1,31 @@
+//! Members that cannot work are refused, with the field's name.
+
+use crate::common::read;
+
+#[test]
+fn members_that_cannot_work_are_refused() {
+    for (set, place, what) in [
+        ("controller.firmware={ kind = \"cores\", count = 0 }", "controller.firmware.count", "expected 1..=64"),
+        ("controller.firmware={ kind = \"cores\", clock = \"1Hz\" }", "controller.firmware.clock", "1MHz to 10GHz"),
+        (
+            "controller.firmware={ kind = \"cores\", cycles = { decoed = 1 } }",
+            "controller.firmware.cycles",
+            "did you mean `decode`",
+        ),
+        ("controller.firmware=core", "controller.firmware", "expected one of ideal, cores"),
+        ("controller.interconnect={ kind = \"ahb\", width_bits = 24 }", "controller.interconnect.width_bits", "power of two"),
+        ("controller.interconnect={ kind = \"axi\", clock = \"10kHz\" }", "controller.interconnect.clock", "1MHz to 10GHz"),
+        ("controller.interconnect={ kind = \"ocp\", burst_beats = 4 }", "controller.interconnect", "unknown field `burst_beats`"),
+        ("controller.dram={ kind = \"bandwidth\", rate = \"1kB/s\" }", "controller.dram.rate", "at least 1MB/s"),
+        (
+            "controller.dram={ kind = \"bandwidth\", size = \"16KiB\" }",
+            "controller.dram.size",
+            "for the map and the data buffers",
+        ),
+        ("ftl.read_in_flight=wait,controller.dram=bandwidth", "ftl.read_in_flight", "`wait` cannot be served"),
+    ] {
+        let sets: Vec<&str> = if set.contains("read_in_flight") { set.split(',').collect() } else { vec![set] };
+        let problems = read(&sets).expect_err(set).to_string();
+        assert!(problems.contains(place) && problems.contains(what), "{set}: {problems}");
+    }
+}
