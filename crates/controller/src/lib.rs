@@ -6,6 +6,7 @@
 
 pub mod decoder;
 pub mod delivery;
+pub mod dram;
 pub mod ecc;
 pub mod errors;
 pub mod reads;
