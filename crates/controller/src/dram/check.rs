@@ -130,8 +130,10 @@ impl Checker<'_> {
         let group = command.bank % self.timing.groups as usize;
         let past = self.activates[command.rank].clone();
         for &(cycle, other) in past.iter().rev().take(8) {
-            let (least, rule) = if other == group { (self.timing.rrd_l, "tRRD_L") } else { (self.timing.rrd_s, "tRRD_S") };
-            self.after(command, cycle, least, rule);
+            self.after(command, cycle, self.timing.rrd_s, "tRRD_S");
+            if other == group {
+                self.after(command, cycle, self.timing.rrd_l, "tRRD_L");
+            }
         }
         if past.len() >= 4 {
             self.after(command, past[past.len() - 4].0, self.timing.faw, "tFAW");

@@ -1,5 +1,6 @@
 //! Tests of the memory channel.
 
+mod pairs;
 mod random;
 
 use super::channel::Command;

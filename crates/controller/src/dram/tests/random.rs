@@ -54,6 +54,9 @@ fn every_command_is_legal_in_every_combination() {
         let found = violations(&timing, params.ranks as usize, log(&driven.ddr));
         assert!(found.is_empty(), "{params:?}: {} violations, first {:?}", found.len(), found[0]);
         conserves(&driven, &accesses);
+        let scattered = scatter(recording(&params, &timing), &params, number as u64, 400);
+        let found = violations(&timing, params.ranks as usize, log(&scattered.ddr));
+        assert!(found.is_empty(), "{params:?}, single bursts: {} violations, first {:?}", found.len(), found[0]);
     }
 }
 
@@ -86,5 +89,70 @@ fn the_same_calls_give_the_same_answers() {
         let (recorded, _) = run(recording(&params, &params.grade.timing()), &params, number as u64, 2_000);
         assert_eq!(first.done, second.done, "{params:?}");
         assert_eq!(first.done, recorded.done, "{params:?}: recording changes nothing");
+    }
+}
+
+/// Asks for single bursts at random addresses, which come faster than the memory serves them.
+fn scatter(ddr: Ddr, params: &Params, seed: u64, count: u32) -> Driven {
+    let mut driven = Driven::new(ddr);
+    let mut rng = Rng::stream(seed, "dram.scatter");
+    for number in 0..count {
+        let kind = if rng.chance(0.9) { AccessKind::Read } else { AccessKind::Write };
+        driven.ask(access(number, rng.below(params.size.0), 1, kind), u64::from(number));
+    }
+    driven.finish();
+    driven
+}
+
+/// A rule, the scheduler's times that the rule rests on, and the grades in which it can bind.
+type Weakened = (&'static str, fn(&mut Timing), fn(&Timing) -> bool);
+
+/// tRC is the sum of tRAS and tRP in all grades. tRAS does not bind where tRCD and the read are as long, and tFAW does
+/// not where four times tRRD is as long.
+const WEAKENED: [Weakened; 17] = [
+    ("tRCD", |timing| timing.rcd -= 1, |_| true),
+    ("tRP", |timing| timing.rp -= 1, |_| true),
+    ("tRP", |timing| timing.rp_all -= 1, |_| true),
+    ("tRAS", |timing| timing.ras -= 1, reads_end_before_ras),
+    ("tRC", |timing| (timing.ras, timing.rc) = (timing.ras - 1, timing.rc - 1), reads_end_before_ras),
+    ("tRRD_S", |timing| (timing.rrd_s, timing.rrd_l) = (timing.rrd_s - 1, timing.rrd_l - 1), |_| true),
+    ("tRRD_L", |timing| timing.rrd_l -= 1, |timing| timing.groups > 1),
+    ("tFAW", |timing| timing.faw -= 1, |timing| timing.faw > 4 * timing.rrd_s),
+    ("tCCD_L", |timing| timing.ccd_l -= 1, |timing| timing.ccd_l > timing.burst_cycles()),
+    ("tRTP", |timing| timing.rtp -= 1, |timing| timing.rtp > 0),
+    ("tWTR_S", |timing| (timing.wtr_s, timing.wtr_l) = (timing.wtr_s - 1, timing.wtr_l - 1), |timing| timing.wtr_s > 0),
+    ("tWTR_L", |timing| timing.wtr_l -= 1, |timing| timing.groups > 1),
+    ("tWR", |timing| timing.wr -= 1, |_| true),
+    ("tRFC", |timing| timing.rfc -= 1, |_| true),
+    ("tRFCpb", |timing| timing.rfc_bank -= 1, |timing| timing.rfc_bank > 0),
+    ("turnaround", |timing| timing.turnaround -= 1, |_| true),
+    ("tRTRS", |timing| timing.rtrs -= 1, |_| true),
+];
+
+fn reads_end_before_ras(timing: &Timing) -> bool {
+    timing.rcd + super::super::gaps::Gaps::new(timing).read_to_precharge < timing.ras
+}
+
+/// The canary: a scheduler that takes one time for a cycle shorter breaks the rule, and the checker sees it.
+#[test]
+fn the_checker_finds_every_weakened_rule() {
+    for grade in Grade::ALL {
+        let timing = grade.timing();
+        for (rule, weaken, binds) in WEAKENED {
+            if !binds(&timing) {
+                continue;
+            }
+            let mut weak = timing;
+            weaken(&mut weak);
+            let is_found = |(number, params): (usize, Params)| {
+                let (seed, ranks) = (number as u64, params.ranks as usize);
+                let scattered = scatter(recording(&params, &weak), &params, seed, 300);
+                let (mixed, _) = run(recording(&params, &weak), &params, seed, 300);
+                [scattered, mixed]
+                    .iter()
+                    .any(|driven| violations(&timing, ranks, log(&driven.ddr)).iter().any(|violation| violation.rule == rule))
+            };
+            assert!(combinations().filter(|(_, params)| params.grade == grade).any(is_found), "{grade:?}: {rule}");
+        }
     }
 }
