@@ -80,6 +80,12 @@ impl Refresh {
         }
     }
 
+    /// Returns the instant at which the next one is due.
+    #[cfg(test)]
+    pub fn due(&self) -> SimTime {
+        self.due
+    }
+
     #[cfg(test)]
     fn skips(&self) -> bool {
         !self.one_by_one

@@ -1,5 +1,8 @@
 //! Tests of the memory channel.
 
+mod closed_forms;
+mod idle;
+mod order;
 mod pairs;
 mod random;
 
