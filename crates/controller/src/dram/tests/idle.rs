@@ -4,9 +4,10 @@ use super::super::channel::Kind;
 use super::super::check::violations;
 use super::*;
 
-/// Every grade with one and two ranks, and refresh by bank where there is one.
+/// Every grade with one and two ranks, and refresh by bank where there is one; and a narrow bus, on which the data of two
+/// chunks takes longer than tREFI.
 fn variants() -> impl Iterator<Item = Params> {
-    Grade::ALL.into_iter().flat_map(|grade| {
+    let of_grade = |grade: Grade| {
         let variant = move |number: u32| Params {
             grade,
             ranks: 1 + number % 2,
@@ -14,9 +15,11 @@ fn variants() -> impl Iterator<Item = Params> {
             page: if number.is_multiple_of(2) { Page::Open } else { Page::Closed },
             ..Params::default()
         };
-        let has_bank_refresh = grade.timing().rfc_bank > 0;
-        (0..if has_bank_refresh { 4 } else { 2 }).map(variant)
-    })
+        (0..if grade.timing().rfc_bank > 0 { 4 } else { 2 }).map(variant)
+    };
+    let narrow = [Grade::Sdr133, Grade::Lpddr4At2400].into_iter().flat_map(of_grade);
+    let narrow = narrow.map(|params| Params { width_bits: 8, chunk: Bytes(1_024), ..params });
+    Grade::ALL.into_iter().flat_map(of_grade).chain(narrow)
 }
 
 /// Accesses in groups, with idle times of up to `longest` ns between them.
@@ -99,11 +102,12 @@ fn an_idle_channel_is_refreshed_when_it_is_due() {
 fn a_busy_channel_is_refreshed_at_the_next_decision() {
     for params in variants() {
         let timing = params.grade.timing();
-        let params = Params { width_bits: 64, ..params };
+        let params = Params { width_bits: 64, chunk: Bytes(512), ..params };
         let mut driven = Driven::new(recording(&params, &timing));
         for number in 0..600 {
             driven.ask(access(number, u64::from(number) * 4_096, 4_096, AccessKind::Read), 0);
         }
+        assert_eq!(driven.ddr.counters(SimTime(20_000)).refreshes, 0, "none happens before the first decision");
         let end = driven.finish();
         let kind = if params.refresh_per_bank { Kind::RefreshBank } else { Kind::Refresh };
         let interval = if params.refresh_per_bank { timing.refi / 8 } else { timing.refi };

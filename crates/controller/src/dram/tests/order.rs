@@ -112,6 +112,24 @@ fn the_chunks_of_an_access_are_in_the_order_of_addresses() {
     }
 }
 
+/// A row of DDR4 extends over two banks. A single burst opens it in one of them: a chunk that needs both is no hit.
+#[test]
+fn a_row_that_is_open_in_one_bank_of_two_is_no_hit() {
+    let params = Params { grade: Grade::Ddr4At2400, ..params(Scheduling::FrFcfs) };
+    let mut driven = Driven::new(Ddr::new(&params));
+    driven.ask(read(0, 64, 64), 0);
+    driven.finish();
+    // Another row of these banks comes first. Then the one burst that is open, and the row in both banks.
+    driven.ask(read(1, 16 * 16_384, 128), 1_000);
+    driven.ask(read(2, 64, 128), 1_000);
+    driven.ask(read(3, 64, 64), 1_000);
+    driven.finish();
+    assert_eq!(order(&driven), [0, 3, 1, 2]);
+    let counters = driven.ddr.counters(SimTime(2_000));
+    assert_eq!((counters.row_hits, counters.row_misses, counters.row_conflicts), (1, 1, 2));
+    assert_eq!(counters.activates, 1 + 2 + 2);
+}
+
 #[test]
 fn one_grant_is_scheduled_while_accesses_wait() {
     let mut ddr = Ddr::new(&params(Scheduling::Fcfs));
