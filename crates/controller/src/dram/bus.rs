@@ -84,7 +84,7 @@ impl CommandBus {
         assert!(before.first > before.last || first > before.last, "trains follow one another");
         self.train = (self.train + 1) % TRAINS;
         let oldest = self.trains[self.train];
-        assert!(oldest.last <= self.now, "a train that is still to come would be forgotten");
+        assert!(oldest.first > oldest.last || oldest.last < self.now, "a train that is still to come would be forgotten");
         let train = Train { first, last: first + length, latency };
         self.trains[self.train] = train;
         train
@@ -92,23 +92,28 @@ impl CommandBus {
 
     #[inline]
     fn is_in_train(&self, cycle: u64) -> bool {
-        let mut at = self.train;
-        for _ in 0..TRAINS {
-            let train = &self.trains[at];
-            if cycle > train.last {
-                return false;
-            }
-            if cycle >= train.first {
-                return (cycle - train.first) & (self.stride - 1) == 0;
-            }
-            at = at.wrapping_sub(1) % TRAINS;
+        let train = &self.trains[self.train];
+        if cycle < train.first {
+            return self.is_in_earlier_train(cycle);
         }
-        false
+        cycle <= train.last && (cycle - train.first) & (self.stride - 1) == 0
+    }
+
+    /// Only decisions ahead of the last train ask for cycles before it.
+    #[cold]
+    fn is_in_earlier_train(&self, cycle: u64) -> bool {
+        let is_in = |train: &Train| (train.first..=train.last).contains(&cycle) && (cycle - train.first) & (self.stride - 1) == 0;
+        self.trains.iter().any(is_in)
     }
 
     #[inline]
     fn is_other(&self, cycle: u64) -> bool {
-        cycle < self.last_other && self.others.contains(&(cycle + 1))
+        cycle < self.last_other && self.is_earlier_other(cycle)
+    }
+
+    #[cold]
+    fn is_earlier_other(&self, cycle: u64) -> bool {
+        self.others.contains(&(cycle + 1))
     }
 
     #[cold]

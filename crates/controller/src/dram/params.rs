@@ -145,6 +145,8 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, MapDeserializer, StrDeserializer};
 
     fn found(params: &Params) -> Vec<String> {
         let mut problems = Problems::default();
@@ -188,6 +190,40 @@ mod tests {
         for (params, expected) in cases {
             assert!(found(&params).iter().any(|problem| problem == expected), "{expected}: {:?}", found(&params));
         }
+    }
+
+    #[test]
+    fn grades_are_named_by_generation_and_rate() {
+        let names = [
+            "sdr-133",
+            "sdr-166",
+            "ddr-333",
+            "ddr-400",
+            "ddr2-667",
+            "ddr2-800",
+            "ddr3-800",
+            "ddr3-1333",
+            "ddr4-2133",
+            "ddr4-2400",
+            "lpddr4-2400",
+            "lpddr4-3200",
+        ];
+        for (grade, name) in Grade::ALL.into_iter().zip(names) {
+            let text: StrDeserializer<'_, Error> = name.into_deserializer();
+            assert_eq!(Grade::deserialize(text), Ok(grade));
+        }
+        let text: StrDeserializer<'_, Error> = "ddr5-4800".into_deserializer();
+        assert!(Grade::deserialize(text).is_err());
+    }
+
+    #[test]
+    fn absent_fields_have_defaults_and_unknown_ones_are_refused() {
+        let with = |field: &'static str| {
+            let fields: MapDeserializer<'_, _, Error> = MapDeserializer::new([(field, "fcfs")].into_iter());
+            Params::deserialize(fields)
+        };
+        assert_eq!(with("scheduling"), Ok(Params { scheduling: Scheduling::Fcfs, ..Params::default() }));
+        assert!(with("schedule").is_err());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::super::channel::Kind;
 use super::super::check::violations;
 use super::*;
 
-/// Every grade with one and two ranks, and refresh by bank where there is one; and a narrow bus, on which the data of two
-/// chunks takes longer than tREFI.
+/// Every grade with one and two ranks, and refresh by bank where there is one; and a narrow bus, on which the data of
+/// two chunks takes longer than tREFI.
 fn variants() -> impl Iterator<Item = Params> {
     let of_grade = |grade: Grade| {
         let variant = move |number: u32| Params {

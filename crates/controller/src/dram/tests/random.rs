@@ -156,3 +156,28 @@ fn the_checker_finds_every_weakened_rule() {
         }
     }
 }
+
+/// The time for which the bus was used until any instant is that of the data of the commands before it.
+#[test]
+fn busy_is_the_data_until_now() {
+    for grade in Grade::ALL {
+        let params = Params { grade, activate_ahead: true, page: Page::Closed, width_bits: 64, ..Params::default() };
+        let timing = grade.timing();
+        let mut ddr = recording(&params, &timing);
+        let mut rng = Rng::stream(1, "dram.busy");
+        for number in 0..300 {
+            ddr.ask(access(number, rng.below(1 << 20), 1 + rng.below(200), AccessKind::Read), SimTime(0));
+        }
+        let mut next = Some(SimTime(0));
+        while let Some(now) = next {
+            next = ddr.grant(now).next;
+            let later = SimTime(rng.below(next.map_or(100, |next| next.0 - now.0) + 1) + now.0);
+            let data = |command: &Command| {
+                let starts = (command.cycle + timing.cl) * timing.tck_ps;
+                (later.0 * 1_000).clamp(starts, starts + timing.burst_cycles() * timing.tck_ps) - starts
+            };
+            let expected_ps: u64 = log(&ddr).iter().filter(|command| !is_row_command(command)).map(data).sum();
+            assert_eq!(ddr.busy(later), Nanos(expected_ps / 1_000), "{grade:?} at {later:?}");
+        }
+    }
+}
