@@ -2,7 +2,8 @@
 //!
 //! The column commands of a chunk form a *train*: one command for each burst, at equal distances. A train begins after
 //! the end of the last one. Other commands take free cycles in between. Known error: a command of LPDDR4 takes 2 or 4
-//! cycles of its bus, here one; with bursts of 8 cycles, the bus is not the bottleneck.
+//! cycles of its bus, here one; with bursts of 8 cycles, the bus is not the bottleneck. Its tPPD of 4
+//! cycles between two precharges is left out.
 
 /// Trains that are remembered. Fewer are still to come at any decision, which is asserted.
 const TRAINS: usize = 16;
@@ -56,6 +57,12 @@ impl CommandBus {
     pub fn advance(&mut self, now: u64) {
         debug_assert!(now >= self.now, "decisions follow one another");
         self.now = now;
+    }
+
+    /// Returns the cycle of the current decision.
+    #[cfg(test)]
+    pub fn now(&self) -> u64 {
+        self.now
     }
 
     /// Places a command in the first free cycle that is not before `from`.

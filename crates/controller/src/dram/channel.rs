@@ -88,6 +88,8 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub cycle: u64,
+    /// Cycle of the decision.
+    pub decided: u64,
     pub kind: Kind,
     pub rank: usize,
     /// Number of the bank in its rank; 0 for a command to the rank.
@@ -351,7 +353,8 @@ impl Channel {
     fn record(&mut self, kind: Kind, cycle: u64, bank: usize, row: u32) {
         let banks = self.timing.banks as usize;
         if let Some(log) = &mut self.log {
-            log.push(Command { cycle, kind, rank: bank / banks, bank: bank % banks, row });
+            let decided = self.bus.now();
+            log.push(Command { cycle, decided, kind, rank: bank / banks, bank: bank % banks, row });
         }
     }
 

@@ -3,6 +3,9 @@
 //! A refresh is due at each multiple of the interval. While no access waits, it happens when it is due; otherwise at
 //! the first decision after that. Refreshes of an idle time are made up for at the next access. Only the first and the
 //! last ones can differ from each other, so that a long idle time costs no more than a short one.
+//!
+//! All ranks are refreshed one right after the other, and banks in the order of their numbers (assumed). Refreshes are
+//! neither postponed until the channel is idle nor pulled in.
 
 use super::channel::Channel;
 use super::timing::{Clock, Timing};

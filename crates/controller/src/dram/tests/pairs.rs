@@ -264,7 +264,7 @@ impl Expected {
 type Line = (u64, Kind, usize, usize, u32);
 
 fn is_legal(timing: &Timing, lines: &[Line]) -> bool {
-    let command = |&(cycle, kind, rank, bank, row): &Line| Command { cycle, kind, rank, bank, row };
+    let command = |&(cycle, kind, rank, bank, row): &Line| Command { cycle, decided: 0, kind, rank, bank, row };
     violations(timing, 2, &lines.iter().map(command).collect::<Vec<_>>()).is_empty()
 }
 

@@ -181,3 +181,39 @@ fn busy_is_the_data_until_now() {
         }
     }
 }
+
+/// No command could be placed a cycle earlier: it would be before its decision, or the checker would find it illegal.
+/// The column commands of a chunk are moved together.
+#[test]
+fn every_command_is_at_its_earliest_cycle() {
+    for (number, params) in combinations().step_by(4) {
+        let (timing, ranks) = (params.grade.timing(), params.ranks as usize);
+        let (mixed, _) = run(recording(&params, &timing), &params, number as u64, 15);
+        let scattered = scatter(recording(&params, &timing), &params, number as u64, 30);
+        for driven in [mixed, scattered] {
+            let mut moved = log(&driven.ddr).to_vec();
+            for piece in pieces(log(&driven.ddr)) {
+                let first = moved[piece.start];
+                if first.cycle == first.decided {
+                    continue;
+                }
+                moved[piece.clone()].iter_mut().for_each(|command| command.cycle -= 1);
+                assert!(!violations(&timing, ranks, &moved).is_empty(), "{params:?}: {first:?}");
+                moved[piece].iter_mut().for_each(|command| command.cycle += 1);
+            }
+        }
+    }
+}
+
+/// Returns the ranges of a log that are placed as one: a row command, or the column commands of a chunk.
+fn pieces(log: &[Command]) -> Vec<std::ops::Range<usize>> {
+    let mut pieces: Vec<std::ops::Range<usize>> = Vec::new();
+    for (index, command) in log.iter().enumerate() {
+        let joins = |before: &Command| !is_row_command(before) && !is_row_command(command) && before.decided == command.decided;
+        match pieces.last_mut() {
+            Some(last) if joins(&log[index - 1]) => last.end = index + 1,
+            _ => pieces.push(index..index + 1),
+        }
+    }
+    pieces
+}
