@@ -7,6 +7,7 @@
 pub mod credits;
 pub mod decoder;
 pub mod delivery;
+pub mod dram;
 pub mod ecc;
 pub mod errors;
 pub mod firmware;

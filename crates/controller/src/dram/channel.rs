@@ -1,0 +1,380 @@
+//! State of the banks, ranks and buses of a channel, and the earliest cycles of commands.
+//!
+//! Each rule is kept as the first cycle at which a command is legal again. Chunks are placed in the order of the
+//! decisions; column commands, and activates of a rank, are issued in that order.
+
+use super::bus::{CommandBus, Train};
+use super::gaps::{Direction, Gaps};
+use super::params::Page;
+use super::timing::Timing;
+
+/// Most ranks of a channel.
+pub(super) const RANKS: usize = 4;
+/// Most bank groups of a rank.
+const GROUPS: usize = 4;
+
+/// No row is open.
+const CLOSED: u32 = u32::MAX;
+
+/// A bank: its row, and the first cycles at which commands are legal by the rules within the bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bank {
+    /// Number of the open row, counted over all banks; [`CLOSED`] if none is open.
+    row: u32,
+    activate: u64,
+    column: u64,
+    precharge: u64,
+}
+
+/// The first cycles at which an activate of a rank is legal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Rank {
+    activate: u64,
+    /// By bank group.
+    activate_group: [u64; GROUPS],
+    /// By tFAW, after each of the last four activates. The oldest is at `oldest`.
+    window: [u64; 4],
+    oldest: usize,
+    /// Refresh of a bank.
+    refresh_bank: u64,
+}
+
+/// A chunk: column commands to one row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunk {
+    /// Number of the row, counted over all banks.
+    pub row: u32,
+    /// Number of the first burst.
+    pub burst: u64,
+    /// Bursts.
+    pub bursts: u64,
+    /// Direction of the data.
+    pub direction: Direction,
+}
+
+/// State in which a chunk found its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Found {
+    /// Open in all banks of the chunk.
+    Open,
+    /// A bank had no open row.
+    Closed,
+    /// A bank had another open row.
+    Conflict,
+}
+
+/// Kind of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Activate,
+    #[cfg(test)]
+    Read,
+    #[cfg(test)]
+    Write,
+    /// Read with auto-precharge.
+    #[cfg(test)]
+    ReadClose,
+    /// Write with auto-precharge.
+    #[cfg(test)]
+    WriteClose,
+    Precharge,
+    PrechargeAll,
+    Refresh,
+    RefreshBank,
+}
+
+/// A command, for tests.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    pub cycle: u64,
+    /// Cycle of the decision.
+    pub decided: u64,
+    pub kind: Kind,
+    pub rank: usize,
+    /// Number of the bank in its rank; 0 for a command to the rank.
+    pub bank: usize,
+    /// Row of an activate or a column command, counted over all banks.
+    pub row: u32,
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    timing: Timing,
+    gaps: Gaps,
+    page: Page,
+    /// A row extends over two banks of different groups.
+    pairs: bool,
+    /// Rows side by side in all ranks, less one; a power of two less one.
+    row_mask: u32,
+    /// Binary logarithm of the rows side by side in a rank.
+    rank_shift: u32,
+    banks: Vec<Bank>,
+    ranks: Vec<Rank>,
+    /// First cycle of a column command, by direction, rank and bank group.
+    column: [[[u64; GROUPS]; RANKS]; 2],
+    bus: CommandBus,
+    /// Activates.
+    pub activates: u64,
+    /// Commands, if they are recorded.
+    #[cfg(test)]
+    pub log: Option<Vec<Command>>,
+}
+
+impl Channel {
+    pub fn new(timing: &Timing, ranks: usize, page: Page) -> Channel {
+        let pairs = timing.groups > 1;
+        let side_by_side = timing.banks / if pairs { 2 } else { 1 };
+        let bank = Bank { row: CLOSED, activate: 0, column: 0, precharge: 0 };
+        Channel {
+            timing: *timing,
+            gaps: Gaps::new(timing),
+            page,
+            pairs,
+            row_mask: side_by_side as u32 * ranks as u32 - 1,
+            rank_shift: side_by_side.ilog2(),
+            banks: vec![bank; timing.banks as usize * ranks],
+            ranks: vec![Rank::default(); ranks],
+            column: Default::default(),
+            bus: CommandBus::new(timing.burst_cycles()),
+            activates: 0,
+            #[cfg(test)]
+            log: None,
+        }
+    }
+
+    /// Returns true if a row extends over two banks.
+    pub fn has_pairs(&self) -> bool {
+        self.pairs
+    }
+
+    /// Returns the index of the bank of a burst of a row.
+    #[inline]
+    fn bank_of(&self, row: u32, burst: u64) -> usize {
+        let place = (row & self.row_mask) as usize;
+        if self.pairs { place * 2 + (burst & 1) as usize } else { place }
+    }
+
+    /// Returns true if the row is open in all banks of the chunk.
+    #[inline]
+    pub fn is_open(&self, chunk: &Chunk) -> bool {
+        let bank = self.bank_of(chunk.row, chunk.burst);
+        let has_partner = self.pairs && chunk.bursts > 1;
+        self.banks[bank].row == chunk.row && (!has_partner || self.banks[bank ^ 1].row == chunk.row)
+    }
+
+    /// Places the commands of a chunk at or after the cycle `at`, that of the decision. Returns the column commands and
+    /// the state in which the row was found.
+    #[inline]
+    pub fn place(&mut self, chunk: &Chunk, at: u64) -> (Train, Found) {
+        self.bus.advance(at);
+        let rank = ((chunk.row & self.row_mask) >> self.rank_shift) as usize;
+        let bank = self.bank_of(chunk.row, chunk.burst);
+        let has_partner = self.pairs && chunk.bursts > 1;
+        let stride = self.timing.burst_cycles();
+        let mut found = self.open(rank, bank, chunk.row);
+        let mut from = self.earliest_column(chunk.direction, rank, bank);
+        if has_partner {
+            found = found.max(self.open(rank, bank ^ 1, chunk.row));
+            from = from.max(self.earliest_column(chunk.direction, rank, bank ^ 1).saturating_sub(stride));
+        }
+        let latency = match chunk.direction {
+            Direction::Read => self.timing.cl,
+            Direction::Write => self.timing.cwl,
+        };
+        let train = self.bus.place_train(from, chunk.bursts, latency);
+        #[cfg(test)]
+        self.record_train(chunk, &train);
+        if has_partner {
+            // The last burst is in the bank of the first one if the number of bursts is odd.
+            let last = bank ^ ((chunk.bursts - 1) & 1) as usize;
+            self.columns_end(chunk.direction, rank, last ^ 1, train.last - stride);
+            self.columns_end(chunk.direction, rank, last, train.last);
+        } else {
+            self.columns_end(chunk.direction, rank, bank, train.last);
+        }
+        (train, found)
+    }
+
+    /// Returns the earliest column command to a bank whose row has been activated.
+    #[inline]
+    fn earliest_column(&self, direction: Direction, rank: usize, bank: usize) -> u64 {
+        self.banks[bank].column.max(self.column[direction as usize][rank][self.group_of(bank)])
+    }
+
+    #[inline]
+    fn group_of(&self, bank: usize) -> usize {
+        bank & (self.timing.groups as usize - 1)
+    }
+
+    /// Opens a row in a bank, if it is not open.
+    #[inline]
+    fn open(&mut self, rank: usize, bank: usize, row: u32) -> Found {
+        let open = self.banks[bank].row;
+        if open == row {
+            return Found::Open;
+        }
+        if open != CLOSED {
+            self.precharge(bank);
+        }
+        self.activate(rank, bank, row);
+        if open == CLOSED { Found::Closed } else { Found::Conflict }
+    }
+
+    fn precharge(&mut self, bank: usize) {
+        let cycle = self.bus.place(self.banks[bank].precharge);
+        self.record(Kind::Precharge, cycle, bank, CLOSED);
+        let state = &mut self.banks[bank];
+        state.row = CLOSED;
+        state.activate = state.activate.max(cycle + self.timing.rp);
+    }
+
+    fn activate(&mut self, rank: usize, bank: usize, row: u32) {
+        let from = self.banks[bank].activate.max(self.earliest_activate(rank, bank));
+        let cycle = self.bus.place(from);
+        self.record(Kind::Activate, cycle, bank, row);
+        self.activates += 1;
+        self.activated(rank, bank, cycle);
+        let timing = &self.timing;
+        let state = &mut self.banks[bank];
+        state.row = row;
+        state.activate = cycle + timing.rc;
+        state.column = cycle + timing.rcd;
+        state.precharge = cycle + timing.ras;
+    }
+
+    /// Returns the earliest activate by the rules of the rank.
+    #[inline]
+    fn earliest_activate(&self, rank: usize, bank: usize) -> u64 {
+        let state = &self.ranks[rank];
+        state.activate.max(state.activate_group[self.group_of(bank)]).max(state.window[state.oldest])
+    }
+
+    /// Notes an activate in its rank. With tFAW of 0 the window has no effect: it is over at the activate.
+    #[inline]
+    fn activated(&mut self, rank: usize, bank: usize, cycle: u64) {
+        let group = self.group_of(bank);
+        let timing = &self.timing;
+        let state = &mut self.ranks[rank];
+        state.activate = cycle + timing.rrd_s;
+        state.activate_group[group] = cycle + timing.rrd_l;
+        state.window[state.oldest] = cycle + timing.faw;
+        state.oldest = (state.oldest + 1) & 3;
+    }
+
+    /// Notes the last column command of a chunk to a bank, and closes the row with a closed page.
+    #[inline]
+    fn columns_end(&mut self, direction: Direction, rank: usize, bank: usize, last: u64) {
+        let group = self.group_of(bank);
+        for next in [Direction::Read, Direction::Write] {
+            let gap = self.gaps.column[direction as usize][next as usize];
+            for (other, groups) in self.column[next as usize].iter_mut().enumerate().take(self.ranks.len()) {
+                for (index, earliest) in groups.iter_mut().enumerate().take(self.timing.groups as usize) {
+                    let least = match (other == rank, index == group) {
+                        (true, true) => gap.same_group,
+                        (true, false) => gap.same_rank,
+                        (false, _) => gap.other_rank,
+                    };
+                    *earliest = (*earliest).max(last + least);
+                }
+            }
+        }
+        let to_precharge = match direction {
+            Direction::Read => self.gaps.read_to_precharge,
+            Direction::Write => self.gaps.write_to_precharge,
+        };
+        let state = &mut self.banks[bank];
+        state.precharge = state.precharge.max(last + to_precharge);
+        if self.page == Page::Closed {
+            state.row = CLOSED;
+            state.activate = state.activate.max(state.precharge + self.timing.rp);
+        }
+    }
+
+    /// Refreshes all banks of all ranks, at or after the cycle `at`. Returns the first cycle at which every bank may be
+    /// activated again.
+    pub fn refresh(&mut self, at: u64) -> u64 {
+        self.bus.advance(at);
+        let banks = self.timing.banks as usize;
+        let mut ready = at;
+        for rank in 0..self.ranks.len() {
+            let first = rank * banks;
+            let states = &self.banks[first..first + banks];
+            if states.iter().any(|bank| bank.row != CLOSED) {
+                let from = states.iter().filter(|bank| bank.row != CLOSED).map(|bank| bank.precharge).max();
+                let cycle = self.bus.place(from.unwrap_or(at));
+                self.record(Kind::PrechargeAll, cycle, first, CLOSED);
+                for bank in &mut self.banks[first..first + banks] {
+                    bank.row = CLOSED;
+                    bank.activate = bank.activate.max(cycle + self.timing.rp_all);
+                }
+            }
+            let from = self.banks[first..first + banks].iter().map(|bank| bank.activate).max();
+            let cycle = self.bus.place(from.unwrap_or(at));
+            self.record(Kind::Refresh, cycle, first, CLOSED);
+            ready = cycle + self.timing.rfc;
+            for bank in &mut self.banks[first..first + banks] {
+                bank.activate = ready;
+            }
+        }
+        ready
+    }
+
+    /// Refreshes one bank of each rank, at or after the cycle `at`. The refresh of a bank counts as an activate of its
+    /// rank. Returns the first cycle at which the bank may be activated again.
+    pub fn refresh_bank(&mut self, number: usize, at: u64) -> u64 {
+        self.bus.advance(at);
+        let mut ready = at;
+        for rank in 0..self.ranks.len() {
+            let bank = rank * self.timing.banks as usize + number;
+            if self.banks[bank].row != CLOSED {
+                self.precharge(bank);
+            }
+            let from = self.banks[bank].activate.max(self.earliest_activate(rank, bank)).max(self.ranks[rank].refresh_bank);
+            let cycle = self.bus.place(from);
+            self.record(Kind::RefreshBank, cycle, bank, CLOSED);
+            self.activated(rank, bank, cycle);
+            ready = cycle + self.timing.rfc_bank;
+            self.banks[bank].activate = ready;
+            self.ranks[rank].refresh_bank = ready;
+        }
+        ready
+    }
+
+    /// Returns the picoseconds of data, after an instant, of the chunks that have been placed.
+    pub fn data_after(&self, now_ps: u128) -> u128 {
+        let tck_ps = u128::from(self.timing.tck_ps);
+        self.bus.data_after(now_ps, |cycle| u128::from(cycle) * tck_ps)
+    }
+
+    /// Records a command to a bank, counted over all ranks, if commands are recorded.
+    #[cfg(test)]
+    fn record(&mut self, kind: Kind, cycle: u64, bank: usize, row: u32) {
+        let banks = self.timing.banks as usize;
+        if let Some(log) = &mut self.log {
+            let decided = self.bus.now();
+            log.push(Command { cycle, decided, kind, rank: bank / banks, bank: bank % banks, row });
+        }
+    }
+
+    #[cfg(not(test))]
+    #[inline(always)]
+    fn record(&mut self, _: Kind, _: u64, _: usize, _: u32) {}
+
+    /// Records the commands of a train. With a closed page, the last one to each bank closes the row.
+    #[cfg(test)]
+    fn record_train(&mut self, chunk: &Chunk, train: &Train) {
+        for number in 0..chunk.bursts {
+            let is_last = chunk.bursts - number <= if self.pairs { 2 } else { 1 };
+            let kind = match (chunk.direction, is_last && self.page == Page::Closed) {
+                (Direction::Read, false) => Kind::Read,
+                (Direction::Read, true) => Kind::ReadClose,
+                (Direction::Write, false) => Kind::Write,
+                (Direction::Write, true) => Kind::WriteClose,
+            };
+            let cycle = train.first + number * self.timing.burst_cycles();
+            self.record(kind, cycle, self.bank_of(chunk.row, chunk.burst + number), chunk.row);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! A DDR memory channel of the controller: a resource that chooses among accesses and grants.
+//!
+//! [`Ddr`] is a state machine without events of its own. [`Ddr::ask`] adds an access; the caller schedules a grant at
+//! the instant that is returned. [`Ddr::grant`] chooses the next chunk of an access and places all of its commands at
+//! the earliest legal cycles. It returns the instant of the next decision.
+//!
+//! Known errors: a decision sees one chunk, so that no bank is activated for an access that is chosen later than the
+//! next one (see [`Params::activate_ahead`]); the bursts of a chunk follow one another without gaps, for which the
+//! first may be delayed by a cycle or two; power-down is not modelled. Accesses to the same address may be reordered.
+
+mod bus;
+mod channel;
+#[cfg(test)]
+mod check;
+mod gaps;
+mod params;
+mod refresh;
+mod timing;
+
+pub use params::{Page, Params, Scheduling};
+pub use timing::{Generation, Grade, Timing};
+
+use channel::{Channel, Chunk, Found, RANKS};
+use gaps::Direction;
+use kit::{Bytes, Nanos, SimTime, TransactionId};
+use refresh::Refresh;
+use std::collections::VecDeque;
+use timing::Clock;
+
+/// One access of the controller to the memory: at most a few KiB, contiguous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The transaction that waits for it.
+    pub transaction: TransactionId,
+    /// Address of its first byte.
+    pub address: u64,
+    /// Its bytes, at least one.
+    pub bytes: Bytes,
+    /// Direction of its data.
+    pub kind: AccessKind,
+    /// Its class.
+    pub class: AccessClass,
+}
+
+/// Direction of the data of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// From the memory.
+    Read,
+    /// To the memory.
+    Write,
+}
+
+/// Class of an access. A class goes before those that follow it, for as long as one of its accesses waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessClass {
+    /// A look-up or an update of the map.
+    Map,
+    /// Data of the host, or of a relocation.
+    Data,
+}
+
+/// Outcome of a grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The access whose last chunk was granted, and the instant at which the last of its data has crossed the bus.
+    pub done: Option<(TransactionId, SimTime)>,
+    /// Instant of the next decision, if accesses wait.
+    pub next: Option<SimTime>,
+}
+
+/// Counts of a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes of granted reads.
+    pub bytes_read: u64,
+    /// Bytes of granted writes.
+    pub bytes_written: u64,
+    /// Chunks whose row was open.
+    pub row_hits: u64,
+    /// Chunks that found a bank without an open row.
+    pub row_misses: u64,
+    /// Chunks that found a bank with another open row.
+    pub row_conflicts: u64,
+    /// Activates of a row in a bank.
+    pub activates: u64,
+    /// Refreshes: of all banks, or of one bank of each rank.
+    pub refreshes: u64,
+}
+
+/// An access that waits, or the rest of one.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    transaction: TransactionId,
+    direction: Direction,
+    /// Address of the next chunk.
+    next: u64,
+    /// Address after the last byte.
+    end: u64,
+    asked: SimTime,
+}
+
+/// Accesses of a class that FR-FCFS considers.
+const WINDOW: usize = 64;
+
+/// A DDR memory channel.
+#[derive(Clone, Debug)]
+pub struct Ddr {
+    clock: Clock,
+    channel: Channel,
+    refresh: Refresh,
+    /// Accesses that wait, by class, the oldest first.
+    waiting: [VecDeque<Waiting>; 2],
+    /// Instant of the next decision, whether or not an access waits.
+    decision: SimTime,
+    /// Age from which the oldest access goes first; 0 with FCFS.
+    age_limit: Nanos,
+    size: u64,
+    /// Bytes of a chunk, less one; a power of two less one.
+    chunk_mask: u64,
+    /// Binary logarithm of the bytes of a burst.
+    burst_shift: u32,
+    /// Binary logarithm of the bytes of a row, in both banks of a pair.
+    row_shift: u32,
+    /// Cycles by which a decision precedes the first column command of the last chunk.
+    ahead: u64,
+    burst_cycles: u64,
+    bursts: u64,
+    counters: Counters,
+}
+
+impl Ddr {
+    /// Returns the channel of validated parameters, at rest and with no open row.
+    pub fn new(params: &Params) -> Ddr {
+        Ddr::with_timing(params, &params.grade.timing())
+    }
+
+    fn with_timing(params: &Params, timing: &Timing) -> Ddr {
+        assert!((1..=RANKS).contains(&(params.ranks as usize)), "{} ranks", params.ranks);
+        let channel = Channel::new(timing, params.ranks as usize, params.page);
+        let row_shift = params.row().0.ilog2() + u32::from(channel.has_pairs());
+        Ddr {
+            clock: Clock::new(timing.tck_ps),
+            channel,
+            refresh: Refresh::new(timing, params.refresh, params.refresh_per_bank),
+            waiting: [VecDeque::with_capacity(WINDOW), VecDeque::with_capacity(WINDOW)],
+            decision: SimTime::ZERO,
+            age_limit: if params.scheduling == Scheduling::FrFcfs { params.age_limit } else { Nanos::ZERO },
+            size: params.size.0,
+            chunk_mask: params.chunk.0 - 1,
+            burst_shift: (u64::from(params.width_bits / 8) * timing.burst_length).ilog2(),
+            row_shift,
+            ahead: if params.activate_ahead { timing.rcd } else { 0 },
+            burst_cycles: timing.burst_cycles(),
+            bursts: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Adds an access. Returns the instant of the grant that the caller is to schedule, if none is scheduled.
+    #[inline]
+    pub fn ask(&mut self, access: Access, now: SimTime) -> Option<SimTime> {
+        let end = access.address.saturating_add(access.bytes.0);
+        assert!(access.bytes.0 > 0 && end <= self.size, "an access beyond the memory: {access:?}");
+        let was_idle = self.is_at_rest();
+        if was_idle && self.refresh.is_due(now) {
+            self.refresh.after_idle_time(&mut self.channel, now);
+        }
+        let direction = match access.kind {
+            AccessKind::Read => Direction::Read,
+            AccessKind::Write => Direction::Write,
+        };
+        let waiting = Waiting { transaction: access.transaction, direction, next: access.address, end, asked: now };
+        self.waiting[access.class as usize].push_back(waiting);
+        if !was_idle {
+            return None;
+        }
+        self.decision = self.decision.max(now);
+        Some(self.decision)
+    }
+
+    /// Chooses the next chunk and places its commands. Called at the instant that [`Ddr::ask`] or the last grant has
+    /// returned.
+    #[inline]
+    pub fn grant(&mut self, now: SimTime) -> Granted {
+        assert_eq!(now, self.decision, "a grant at another instant than the one that was returned");
+        if self.refresh.is_due(now) {
+            self.refresh.at_decision(&mut self.channel, now);
+        }
+        let class = usize::from(self.waiting[0].is_empty());
+        let index = self.choose(class, now);
+        let access = self.waiting[class].get_mut(index).expect("a grant is scheduled only while an access waits");
+        let begin = access.next;
+        let end = access.end.min((begin | self.chunk_mask) + 1);
+        let (transaction, is_last) = (access.transaction, end == access.end);
+        let chunk = cut(begin, end, access.direction, self.burst_shift, self.row_shift);
+        access.next = end;
+        if is_last {
+            self.waiting[class].remove(index);
+        }
+        let (train, found) = self.channel.place(&chunk, self.clock.edge(now));
+        self.count(&chunk, end - begin, found);
+        self.decision = now.max(self.clock.instant(train.first.saturating_sub(self.ahead)));
+        let done = is_last.then(|| (transaction, self.clock.instant(train.last + train.latency + self.burst_cycles)));
+        Granted { done, next: (!self.is_at_rest()).then_some(self.decision) }
+    }
+
+    /// Returns the index of the access of a class that is granted next.
+    #[inline]
+    fn choose(&self, class: usize, now: SimTime) -> usize {
+        let waiting = &self.waiting[class];
+        let is_late = |oldest: &Waiting| now.since(oldest.asked) >= self.age_limit;
+        if waiting.len() < 2 || is_late(&waiting[0]) {
+            return 0;
+        }
+        let is_hit = |access: &Waiting| {
+            let end = access.end.min((access.next | self.chunk_mask) + 1);
+            let chunk = cut(access.next, end, access.direction, self.burst_shift, self.row_shift);
+            self.channel.is_open(&chunk)
+        };
+        waiting.iter().take(WINDOW).position(is_hit).unwrap_or(0)
+    }
+
+    #[inline]
+    fn count(&mut self, chunk: &Chunk, bytes: u64, found: Found) {
+        self.bursts += chunk.bursts;
+        match chunk.direction {
+            Direction::Read => self.counters.bytes_read += bytes,
+            Direction::Write => self.counters.bytes_written += bytes,
+        }
+        match found {
+            Found::Open => self.counters.row_hits += 1,
+            Found::Closed => self.counters.row_misses += 1,
+            Found::Conflict => self.counters.row_conflicts += 1,
+        }
+    }
+
+    /// Returns the time for which the data bus has been used until `now`, which is not before the last call. Rounded
+    /// down.
+    pub fn busy(&self, now: SimTime) -> Nanos {
+        let granted = self.clock.picoseconds(self.bursts * self.burst_cycles);
+        let to_come = self.channel.data_after(u128::from(now.0) * 1_000);
+        Nanos(((granted - to_come) / 1_000) as u64)
+    }
+
+    /// Returns the counts until `now`, which is not before the last call.
+    pub fn counters(&self, now: SimTime) -> Counters {
+        let refreshes = self.refresh.count(now, self.is_at_rest());
+        Counters { activates: self.channel.activates, refreshes, ..self.counters }
+    }
+
+    /// Returns true if no access waits. The data of the last one may still be on the bus.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.waiting.iter().all(VecDeque::is_empty)
+    }
+}
+
+/// Returns the chunk from one address to another, which are in one row.
+#[inline]
+fn cut(begin: u64, end: u64, direction: Direction, burst_shift: u32, row_shift: u32) -> Chunk {
+    let burst = begin >> burst_shift;
+    Chunk { row: (begin >> row_shift) as u32, burst, bursts: ((end - 1) >> burst_shift) - burst + 1, direction }
+}
+
+#[cfg(test)]
+mod tests;
