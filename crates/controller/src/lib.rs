@@ -24,12 +24,15 @@ pub use section::ControllerSection;
 
 use credits::Tags;
 use delivery::InOrder;
+use dram::Granted;
 use ecc::ReadLevels;
 use kit::queue::Class;
 use kit::{
-    AccountId, BlockId, Bytes, Cause, Event, ModeId, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab, Stored,
+    AccountId, BlockId, Bytes, Cause, Event, ModeId, Nanos, Op, Operation, Outbox, Owner, Protocol, Rate, SimTime, Slab, Stored,
     TransactionId, UNIT_BYTES,
 };
+use memory::Model;
+use memory::channels::{Ask, Channels};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
 use route::{Action, Routes, Servers, Way};
@@ -60,6 +63,8 @@ pub struct ControllerConfig {
     pub section: ControllerSection,
     /// Number of data buffers, each with a memory of its own.
     pub buffers: u32,
+    /// Number of mapping units that the user sees.
+    pub user_units: u64,
     /// Channel of each die.
     pub channel_of: Vec<u16>,
     /// True: each way has a step, also where none takes time. For tests.
@@ -72,6 +77,7 @@ pub struct Controller {
     routes: Routes,
     /// Tags of requests for data in host memory.
     tags: Tags,
+    memories: Channels,
     transactions: Slab<Transaction>,
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
@@ -96,6 +102,10 @@ impl Controller {
             servers,
             routes,
             tags: Tags::new(config.protocol.read_tags, config.protocol.read_request),
+            memories: match config.section.dram.build(()).model() {
+                Model::Ddr(params) => Channels::new(&params, config.buffers.max(1), config.user_units),
+                Model::Ideal | Model::Bandwidth { .. } => Channels::default(),
+            },
             transactions: Slab::default(),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
@@ -182,6 +192,14 @@ impl Controller {
                     let server = self.servers.first_free(first, count);
                     self.servers.serve(server, service, transaction.data, now)
                 }
+                Action::Access { kind, class } => {
+                    let ask = Ask { transaction: id, unit: transaction.place.unit, bytes: transaction.data, kind, class };
+                    let (channel, at) = self.memories.ask(&ask, now);
+                    if let Some(at) = at {
+                        out.events.push(at, Class::Dispatch, Event::Memory(channel));
+                    }
+                    return None;
+                }
                 Action::Wait(time) => (now, now + time),
                 Action::Poll(interval) => (now, SimTime(now.0.next_multiple_of(interval.0))),
                 Action::TakeTags => {
@@ -208,6 +226,34 @@ impl Controller {
             }
             transaction.step += 1;
         }
+    }
+
+    /// Handles the instant at which a memory grants a piece of an access ([`Event::Memory`]).
+    pub fn memory_grants(&mut self, channel: u8, now: SimTime, out: &mut Outbox) {
+        let Granted { begun, done, next } = self.memories.grant(channel, now);
+        if let Some(id) = begun {
+            let transaction = &self.transactions[id.0];
+            if let Some(account) = transaction.account {
+                out.account_mut(account).charge_up_to(self.routes.step(transaction.step).wait, now);
+            }
+        }
+        if let Some((id, at)) = done {
+            out.events.push(at, Class::Done, Event::Step(id));
+        }
+        if let Some(at) = next {
+            out.events.push(at, Class::Dispatch, Event::Memory(channel));
+        }
+    }
+
+    /// Brings the memories of a controller with nothing under way to rest.
+    pub fn rest(&mut self, now: SimTime) {
+        self.memories.rest(now);
+    }
+
+    /// Returns the resources that are busy or idle as a whole, each with its name and the time for which it was busy
+    /// until `now`: servers, and memories.
+    pub fn busy(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
+        self.servers.all.iter().map(move |server| (server.name.as_str(), server.busy(now))).chain(self.memories.busy(now))
     }
 
     /// Occupies the resources of a way for which neither side waits.

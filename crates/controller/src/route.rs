@@ -1,6 +1,7 @@
 //! Routes: the steps of each way through the controller, compiled once from the description. Steps that take no time
 //! are not in them.
 
+use crate::dram::{AccessClass, AccessKind};
 use crate::resource::{Server, Timed};
 use crate::transaction::Place;
 use crate::{ControllerConfig, EncoderConfig};
@@ -70,6 +71,13 @@ pub enum Action {
         count: u16,
         /// Index of the service.
         service: u8,
+    },
+    /// The memory reads or writes the data, or a part of the map.
+    Access {
+        /// Direction.
+        kind: AccessKind,
+        /// Class.
+        class: AccessClass,
     },
     /// Some time passes.
     Wait(Nanos),

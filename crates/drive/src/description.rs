@@ -396,6 +396,7 @@ impl Description {
         ControllerConfig {
             section: self.controller.clone(),
             buffers: self.buffer.buffers,
+            user_units: self.ftl.user_units(geometry),
             channel_of: (0..geometry.die_count).map(|die| geometry.channel_of(kit::DieId(die)).0 as u16).collect(),
             ..ControllerConfig::default()
         }

@@ -2,7 +2,6 @@
 
 use controller::Controller;
 use controller::reads::ReadStatistics;
-use controller::resource::Server;
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters};
 use host::Command;
@@ -207,7 +206,7 @@ impl Statistics {
             start: now,
             last_completion: now,
             busy_at_start: flash.snapshot(now),
-            servers_at_start: controller.servers().iter().map(|server| server.busy(now)).collect(),
+            servers_at_start: controller.busy(now).map(|(_, busy)| busy).collect(),
             reads_at_start: controller.reads().map(|reads| reads.statistics.clone()),
             decoders_at_start: decoders_busy(controller, now),
             flash_at_start: flash.counters.clone(),
@@ -299,7 +298,7 @@ impl Statistics {
     /// were busy.
     pub fn utilisation(&self, now: SimTime, controller: &Controller, flash: &Flash) -> Utilisation {
         let span = now.since(self.start).0.max(1) as f64;
-        let share = |(server, before): (&Server, &Nanos)| (server.name.clone(), (server.busy(now) - *before).0 as f64 / span);
+        let share = |((name, busy), before): ((&str, Nanos), &Nanos)| (name.to_owned(), (busy - *before).0 as f64 / span);
         let threads = controller.reads().and_then(|reads| reads.decoders()).map_or(1, |decoders| decoders.threads()) as f64;
         let decoders = decoders_busy(controller, now);
         Utilisation {
@@ -309,7 +308,7 @@ impl Statistics {
                 .map(|(now, before)| (now - before) as f64 / span / threads)
                 .collect(),
             flash: flash.utilisation(now, &self.busy_at_start),
-            servers: controller.servers().iter().zip(&self.servers_at_start).map(share).collect(),
+            servers: controller.busy(now).zip(&self.servers_at_start).map(share).collect(),
         }
     }
 

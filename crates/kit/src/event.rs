@@ -23,6 +23,8 @@ pub enum Event {
     Arrival(CommandId),
     /// A step of a transaction in the controller is done.
     Step(TransactionId),
+    /// A memory of the controller grants a piece of an access.
+    Memory(u8),
     /// An interrupt for the completions of a queue is due, unless there was one since.
     Interrupt {
         /// The queue.

@@ -63,6 +63,8 @@ pub enum AccessClass {
 /// Outcome of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
+    /// The access whose first chunk this was.
+    pub begun: Option<TransactionId>,
     /// The access whose last chunk was granted, and the instant at which the last of its data has crossed the bus.
     pub done: Option<(TransactionId, SimTime)>,
     /// Instant of the next decision, if accesses wait.
@@ -98,6 +100,8 @@ struct Waiting {
     /// Address after the last byte.
     end: u64,
     asked: SimTime,
+    /// True if none of its chunks has been granted.
+    is_new: bool,
 }
 
 /// Accesses of a class that FR-FCFS considers.
@@ -170,7 +174,7 @@ impl Ddr {
             AccessKind::Read => Direction::Read,
             AccessKind::Write => Direction::Write,
         };
-        let waiting = Waiting { transaction: access.transaction, direction, next: access.address, end, asked: now };
+        let waiting = Waiting { transaction: access.transaction, direction, next: access.address, end, asked: now, is_new: true };
         self.waiting[access.class as usize].push_back(waiting);
         if !was_idle {
             return None;
@@ -193,6 +197,7 @@ impl Ddr {
         let begin = access.next;
         let end = access.end.min((begin | self.chunk_mask) + 1);
         let (transaction, is_last) = (access.transaction, end == access.end);
+        let begun = std::mem::take(&mut access.is_new).then_some(transaction);
         let chunk = cut(begin, end, access.direction, self.burst_shift, self.row_shift);
         access.next = end;
         if is_last {
@@ -202,7 +207,7 @@ impl Ddr {
         self.count(&chunk, end - begin, found);
         self.decision = now.max(self.clock.instant(train.first.saturating_sub(self.ahead)));
         let done = is_last.then(|| (transaction, self.clock.instant(train.last + train.latency + self.burst_cycles)));
-        Granted { done, next: (!self.is_at_rest()).then_some(self.decision) }
+        Granted { begun, done, next: (!self.is_at_rest()).then_some(self.decision) }
     }
 
     /// Returns the index of the access of a class that is granted next.

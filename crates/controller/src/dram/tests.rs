@@ -54,7 +54,7 @@ impl Driven {
 
     fn grant(&mut self) {
         let now = self.next.expect("a grant is scheduled");
-        let Granted { done, next } = self.ddr.grant(now);
+        let Granted { done, next, .. } = self.ddr.grant(now);
         assert!(next.is_none_or(|next| next >= now), "{next:?} after {now:?}");
         assert_eq!(next.is_none(), self.ddr.is_at_rest());
         self.done.extend(done);

@@ -2,12 +2,14 @@
 //! map.
 
 pub mod bandwidth;
+pub mod channels;
+pub mod ddr;
 pub mod ideal;
 
 use kit::{Bytes, Nanos, Problems, Rate};
 
 /// Model of a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Model {
     /// Accesses take no time.
     Ideal,
@@ -18,6 +20,8 @@ pub enum Model {
         /// Time of an access beside its data, in which others may have the bus.
         latency: Nanos,
     },
+    /// Accesses are granted piece by piece, command by command.
+    Ddr(Box<crate::dram::Params>),
 }
 
 /// The contract of a memory.
@@ -37,5 +41,6 @@ kit::family! {
     MemoryConfig: () => dyn Memory {
         Ideal = ideal,
         Bandwidth = bandwidth,
+        Ddr = ddr,
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{Action, By, Compiler, Routes, Selection, Step, Way, index};
 use crate::ControllerConfig;
+use crate::dram::{AccessClass, AccessKind};
 use crate::firmware::{Assignment, Cores};
 use crate::interconnect::{Choice, Fabric, Leg, Ports};
 use crate::memory::Model;
+use crate::memory::channels::MAP_ACCESS;
 use kit::{Bytes, Cause, Nanos, Op, Rate, Service, UNIT_BYTES};
-
-/// Bytes of the map that a look-up reads, and that a program writes: a burst of the memory.
-pub const MAP_ACCESS: Bytes = Bytes(64);
 
 /// Steps in the device that belong to a way which begins or ends at the host.
 #[derive(Default)]
@@ -22,9 +21,20 @@ pub(super) struct DeviceSide {
     /// Steps of the legs of the interconnect, in the order of [`Leg::ALL`].
     legs: [Vec<Step>; 4],
     cores: Option<CoreServers>,
-    /// Index of the first memory's server, if memories take time.
-    memory: Option<(u16, Rate, Nanos)>,
+    memory: MemorySteps,
     buffers: u16,
+}
+
+/// The steps of an access to the memory.
+#[derive(Clone, Copy, Default)]
+enum MemorySteps {
+    /// None: accesses take no time.
+    #[default]
+    None,
+    /// The server of the first memory, its rate and latency.
+    Served(u16, Rate, Nanos),
+    /// The memory grants accesses.
+    Granted,
 }
 
 /// The servers of the firmware's cores.
@@ -60,19 +70,23 @@ impl Compiler {
         }
         let fabric = config.section.interconnect.build(()).fabric(Ports { buffers, channels });
         side.legs = self.legs(&fabric, side.buffers);
-        if let Model::Bandwidth { rate, latency } = config.section.dram.build(()).model() {
-            let first = self.servers.all.len() as u16;
-            let name = |buffer: u32| if buffers == 1 { "dram".to_owned() } else { format!("dram_{buffer}") };
-            for buffer in 0..buffers {
-                self.servers.add(&name(buffer));
+        side.memory = match config.section.dram.build(()).model() {
+            Model::Ideal => MemorySteps::None,
+            Model::Ddr(_) => MemorySteps::Granted,
+            Model::Bandwidth { rate, latency } => {
+                let first = self.servers.all.len() as u16;
+                let name = |buffer: u32| if buffers == 1 { "dram".to_owned() } else { format!("dram_{buffer}") };
+                for buffer in 0..buffers {
+                    self.servers.add(&name(buffer));
+                }
+                MemorySteps::Served(first, rate, latency)
             }
-            side.memory = Some((first, rate, latency));
-        }
+        };
         let per_unit = |cycles: u32| Work { fixed: 0, per_unit: cycles };
         let allocate = side.cores.map_or(0, |cores| cores.cores.cycles.allocate);
-        side.take_in = [side.leg(Leg::HostToMemory), self.data(&side)].concat();
+        side.take_in = [side.leg(Leg::HostToMemory), self.data(&side, AccessKind::Write)].concat();
         side.take_in.extend(self.task(&side, Task::Allocate, per_unit(allocate)));
-        side.to_host = [self.data(&side), side.leg(Leg::MemoryToHost)].concat();
+        side.to_host = [self.data(&side, AccessKind::Read), side.leg(Leg::MemoryToHost)].concat();
         let complete = side.cores.map_or(0, |cores| cores.cores.cycles.complete);
         side.complete = self.task(&side, Task::Command, Work { fixed: complete, per_unit: 0 });
         side
@@ -94,7 +108,7 @@ impl Compiler {
                 Op::Read | Op::Trim => {
                     let look_up = self.task(side, Task::LookUp, Work { fixed: 0, per_unit: cycles.look_up });
                     self.follow(&mut steps, look_up, side, (cycles.decode, cycles.look_up));
-                    steps.extend(self.map_access(side));
+                    steps.extend(self.map_access(side, AccessKind::Read));
                 }
                 Op::Write if config.protocol.data_comes_with_command() => steps.extend(side.take_in.clone()),
                 Op::Write | Op::Flush => {}
@@ -103,12 +117,14 @@ impl Compiler {
         }
         let issue = self.task(side, Task::Issue, Work { fixed: cycles.issue, per_unit: 0 });
         self.routes.starts.issue = self.add(issue.clone());
-        let out = [issue, self.map_access(side), self.data(side), side.leg(Leg::MemoryToChannel)].concat();
+        let out =
+            [issue, self.map_access(side, AccessKind::Write), self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel)]
+                .concat();
         self.routes.starts.out = self.add(out);
         let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some());
         let decode = Step { wait: Cause::EccWait, ..Step::new(Action::Decode, Cause::Decode) };
         let decode: Vec<Step> = decodes.then_some(decode).into_iter().collect();
-        let read = [decode, side.leg(Leg::ChannelToMemory), self.data(side)].concat();
+        let read = [decode, side.leg(Leg::ChannelToMemory), self.data(side, AccessKind::Write)].concat();
         let collect = self.task(side, Task::Collect, Work { fixed: 0, per_unit: cycles.collect });
         self.routes.starts.read = self.add(read.clone());
         self.routes.starts.gather = self.add([read, collect].concat());
@@ -158,24 +174,35 @@ impl Compiler {
     }
 
     /// Returns the steps of an access of data to the memory.
-    fn data(&mut self, side: &DeviceSide) -> Vec<Step> {
-        side.memory.map_or_else(Vec::new, |memory| self.access(side, memory, Service::data(memory.1)))
+    fn data(&mut self, side: &DeviceSide, kind: AccessKind) -> Vec<Step> {
+        self.access(side, (kind, AccessClass::Data), Service::data)
     }
 
     /// Returns the steps of an access to the map.
-    fn map_access(&mut self, side: &DeviceSide) -> Vec<Step> {
+    fn map_access(&mut self, side: &DeviceSide, kind: AccessKind) -> Vec<Step> {
         let service = |rate: Rate| Service { amount: MAP_ACCESS.0, rate, ..Service::default() };
-        side.memory.map_or_else(Vec::new, |memory| self.access(side, memory, service(memory.1)))
+        self.access(side, (kind, AccessClass::Map), service)
     }
 
-    fn access(&mut self, side: &DeviceSide, (first, _, latency): (u16, Rate, Nanos), service: Service) -> Vec<Step> {
-        let service = self.servers.service(service);
+    fn access(
+        &mut self,
+        side: &DeviceSide,
+        (kind, class): (AccessKind, AccessClass),
+        service: impl Fn(Rate) -> Service,
+    ) -> Vec<Step> {
+        let step = |action: Action| Step { wait: Cause::DramWait, ..Step::new(action, Cause::Dram) };
+        let (first, rate, latency) = match side.memory {
+            MemorySteps::None => return Vec::new(),
+            MemorySteps::Granted => return vec![step(Action::Access { kind, class })],
+            MemorySteps::Served(first, rate, latency) => (first, rate, latency),
+        };
+        let service = self.servers.service(service(rate));
         let by = By::Port { channel: 0, buffer: 1, buffers: side.buffers };
         let action = match side.buffers {
             1 => Action::Serve { server: first, service },
             _ => self.serve_at(Selection { first, by }, service),
         };
-        let mut steps = vec![Step { wait: Cause::DramWait, ..Step::new(action, Cause::Dram) }];
+        let mut steps = vec![step(action)];
         if latency > Nanos::ZERO {
             steps.push(Step::new(Action::Wait(latency), Cause::Dram));
         }
@@ -223,7 +250,11 @@ impl ControllerConfig {
             ..ControllerConfig::default()
         };
         let (routes, mut servers) = Routes::new(&parts);
-        let (mut alone, mut busy) = (Nanos::ZERO, vec![0; servers.all.len()]);
+        let (mut alone, mut on_memory, mut busy) = (Nanos::ZERO, 0, vec![0; servers.all.len()]);
+        let ddr_rate = match self.section.dram.build(()).model() {
+            Model::Ddr(params) => params.peak(),
+            Model::Ideal | Model::Bandwidth { .. } => Rate(0),
+        };
         for way in [Way::Gather, Way::Out] {
             let steps = routes.start(way).into_iter().flat_map(|start| routes.steps[start as usize..].iter());
             for step in steps.take_while(|step| step.action != Action::End) {
@@ -236,6 +267,13 @@ impl ControllerConfig {
                         alone += time;
                         continue;
                     }
+                    Action::Access { .. } => {
+                        // Half of the peak rate, for rows and turnarounds; all dies share the memory.
+                        let time = Nanos(ddr_rate.time_for(data).0 * 2);
+                        alone += time;
+                        on_memory += time.0;
+                        continue;
+                    }
                     _ => continue,
                 };
                 let time = servers.services[usize::from(service)].time(data);
@@ -243,7 +281,7 @@ impl ControllerConfig {
                 busy[usize::from(server)] += time.0 / u64::from(count);
             }
         }
-        alone.max(Nanos(busy.into_iter().max().unwrap_or(0) * u64::from(dies)))
+        alone.max(Nanos(busy.into_iter().fold(on_memory / u64::from(self.buffers.max(1)), u64::max) * u64::from(dies)))
     }
 }
 

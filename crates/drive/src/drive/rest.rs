@@ -66,6 +66,7 @@ impl Drive {
             self.run_instant(at);
         }
         self.pulling = true;
+        self.controller.rest(self.now);
     }
 
     /// Completes the commands in flight. Returns false if the drive cannot: a worn-out drive may have too few free

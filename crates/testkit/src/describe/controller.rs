@@ -38,7 +38,15 @@ fn device(rng: &mut Rng, sets: &mut Vec<String>) {
         let (clock, width) = (pick(rng, &[50, 166, 200]), pick(rng, &[8, 32, 128]));
         sets.push(format!("controller.interconnect={{kind=\"{kind}\",clock=\"{clock}MHz\",width_bits={width}}}"));
     }
-    if chance(rng, 0.5) {
+    if chance(rng, 0.4) {
+        let grade = pick(rng, &["sdr-166", "ddr-400", "ddr2-800", "ddr3-1333", "ddr4-2400", "lpddr4-3200"]);
+        let (width, chunk) = (pick(rng, &[8, 16, 32]), pick(rng, &[256, 1024]));
+        let (scheduling, page) = (pick(rng, &["fcfs", "fr_fcfs"]), pick(rng, &["open", "closed"]));
+        sets.push(format!(
+            "controller.dram={{kind=\"ddr\",grade=\"{grade}\",width_bits={width},chunk=\"{chunk}B\",scheduling=\"{scheduling}\",\
+             page=\"{page}\",size=\"64MiB\"}}"
+        ));
+    } else if chance(rng, 0.5) {
         let (rate, latency) = (pick(rng, &[100, 666, 3200]), pick(rng, &[0, 50, 7000]));
         sets.push(format!("controller.dram={{kind=\"bandwidth\",rate=\"{rate}MB/s\",latency=\"{latency}ns\"}}"));
     }

@@ -138,9 +138,9 @@ fn one_grant_is_scheduled_while_accesses_wait() {
     assert_eq!(ddr.ask(read(1, 4_096, 512), SimTime(7)), None);
     assert!(!ddr.is_at_rest());
     // The first column command of the first chunk: cycle 5 (7 ns) and tRCD.
-    assert_eq!(ddr.grant(SimTime(7)), Granted { done: None, next: Some(SimTime(23)) });
+    assert_eq!(ddr.grant(SimTime(7)), Granted { begun: Some(TransactionId(0)), done: None, next: Some(SimTime(23)) });
     assert_eq!(ddr.ask(read(2, 0, 1), SimTime(8)), None);
-    let Granted { done, next } = ddr.grant(SimTime(23));
+    let Granted { done, next, .. } = ddr.grant(SimTime(23));
     // From cycle 15: two chunks of 32 cycles, and CL.
     assert_eq!(done, Some((TransactionId(0), SimTime((15 + 64 + 10) * 3 / 2 + 1))));
     let next = next.expect("accesses wait");

@@ -72,3 +72,22 @@ fn the_memory_is_the_bottleneck() {
     assert_bottleneck(&[dram], 400e6 / bytes, "dram");
     assert_bottleneck(&[dram, "buffer.buffers=2"], 2.0 * 400e6 / bytes, "dram_0");
 }
+
+/// A channel of DDR3-1333, 8 bits wide, moves 1.33 GB/s at best; reads of random units write and read whole rows, whose
+/// activates hide behind data, and turn the bus around twice for each. Two channels do twice the work.
+#[test]
+fn a_ddr_channel_is_the_bottleneck() {
+    let ddr = "controller.dram={ kind = \"ddr\", grade = \"ddr3-1333\", width_bits = 8, chunk = \"1KiB\", size = \"64MiB\" }";
+    let rate = |sets: &[&str]| {
+        let summary = reads(sets);
+        let busy = ["dram", "dram_0"].into_iter().find_map(|name| summary["utilisation"][name].as_f64());
+        (summary["throughput"]["iops"].as_f64().expect("a rate"), busy.expect("a memory"))
+    };
+    let (one, busy) = rate(&[ddr]);
+    // The data bus carries 8,256 B for each read, in whole bursts.
+    let peak = 8.0 / 6e-9 / (4096.0 + 4096.0 + 64.0);
+    assert!((one / (busy * peak) - 1.0).abs() < 0.01, "{one} reads per second at {busy} of {peak}");
+    assert!((0.75..1.0).contains(&busy), "{busy}");
+    let (two, _) = rate(&[ddr, "buffer.buffers=2"]);
+    assert!((two / one / 2.0 - 1.0).abs() < 0.02, "{two} with two, {one} with one");
+}

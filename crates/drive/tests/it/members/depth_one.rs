@@ -102,3 +102,26 @@ fn a_wait_is_charged_to_its_resource() {
     let second = [&READ[..], &[(Cause::Firmware, admit + complete), (Cause::CoreWait, admit)]].concat();
     assert_parts("second", &rig.row(tags[1]), &second);
 }
+
+/// DDR3-1333 with 32 bits: tCK 1.5 ns, tRCD and CL 10, CWL 7; a unit is 128 bursts of 4 cycles, a row of 4 KiB. Nothing
+/// waits: the rows are closed at first, and open when they are used again.
+#[test]
+fn a_ddr_channel_takes_its_cycles() {
+    let ddr = "controller.dram={ kind = \"ddr\", grade = \"ddr3-1333\", width_bits = 32, chunk = \"1KiB\", size = \"64MiB\", refresh = false }";
+    let mut rig = Rig::new(&with(ONE_DIE, &[ddr]));
+    let dram = |rig: &mut Rig, op: Op| {
+        let row = rig.one(op, 0, 1);
+        assert_eq!(row.causes.get(Cause::DramWait).0, 0, "{op:?}");
+        row.causes.get(Cause::Dram).0
+    };
+    // The write, from instant 0: an activate, then the data. The map's row is activated at the next edge; 64 B are two
+    // bursts. The data is read again from its open row, tWTR = 5 after the last of the writes.
+    let data_in = 10 + 7 + 512;
+    let map = data_in + 1 + 10 + 7 + 8;
+    let data_out = map + 5 + 10 + 512;
+    assert_eq!(dram(&mut rig, Op::Write), data_out * 3 / 2);
+    // The read begins at 605,398 ns, a third of a cycle before an edge: 0.5 ns, and rounded up to a nanosecond. The
+    // data comes at an edge. It is read tWTR after it was written.
+    let (look_up, data_in, data_out) = ((10 + 8) * 3 / 2 + 1, (7 + 512) * 3 / 2 + 1, (5 + 10 + 512) * 3 / 2);
+    assert_eq!(dram(&mut rig, Op::Read), look_up + data_in + data_out);
+}

@@ -1,0 +1,142 @@
+//! The DDR channels of a controller, and the places of data and map in them.
+
+use crate::dram::{Access, AccessClass, AccessKind, Ddr, Granted, Params};
+use kit::{Bytes, Nanos, SimTime, TransactionId, UNIT_BYTES};
+
+/// Bytes of the map that a look-up reads, and that a program writes: a burst of the memory.
+pub const MAP_ACCESS: Bytes = Bytes(64);
+/// Bytes of the map for a mapping unit.
+const MAP_ENTRY: u64 = 4;
+
+/// A DDR channel with its name and the time for which it was busy before it was last brought to rest.
+#[derive(Clone, Debug)]
+struct Channel {
+    name: String,
+    ddr: Ddr,
+    busy_before: Nanos,
+}
+
+/// DDR channels; none if the memory has another model.
+///
+/// A channel holds the data of the mapping units that choose it, one after another, in the lower part of its memory,
+/// and their part of the map in the upper part. Where they do not fit, addresses begin again from the start of their
+/// part (a buffer is smaller than the drive).
+#[derive(Clone, Debug, Default)]
+pub struct Channels {
+    all: Vec<Channel>,
+    params: Option<Params>,
+    /// Bytes of the lower part.
+    data: u64,
+    /// Bytes of the upper part.
+    map: u64,
+}
+
+impl Channels {
+    /// Returns `count` channels at rest, which hold the map of `user_units` mapping units.
+    pub fn new(params: &Params, count: u32, user_units: u64) -> Channels {
+        let name = |channel: u32| if count == 1 { "dram".to_owned() } else { format!("dram_{channel}") };
+        let channel = |number: u32| Channel { name: name(number), ddr: Ddr::new(params), busy_before: Nanos::ZERO };
+        let map = (user_units.div_ceil(u64::from(count)) * MAP_ENTRY).next_multiple_of(MAP_ACCESS.0);
+        let size = params.size().0;
+        let map = map.min(size / 2).max(MAP_ACCESS.0) / MAP_ACCESS.0 * MAP_ACCESS.0;
+        Channels {
+            all: (0..count).map(channel).collect(),
+            params: Some(params.clone()),
+            data: (size - map) / UNIT_BYTES * UNIT_BYTES,
+            map,
+        }
+    }
+
+    /// Asks for an access on behalf of a transaction: to `bytes` of data from a mapping unit on, or to its part of the
+    /// map. Returns the channel, and the instant of the grant that is to be scheduled, if none is.
+    #[inline]
+    pub fn ask(&mut self, ask: &Ask, now: SimTime) -> (u8, Option<SimTime>) {
+        let count = self.all.len() as u32;
+        let (channel, number) = if count == 1 { (0, ask.unit) } else { (ask.unit % count, ask.unit / count) };
+        let number = u64::from(number);
+        let (address, bytes) = match ask.class {
+            AccessClass::Map => {
+                let entry = number * MAP_ENTRY % self.map;
+                (self.data + entry / MAP_ACCESS.0 * MAP_ACCESS.0, MAP_ACCESS)
+            }
+            AccessClass::Data => {
+                let bytes = ask.bytes.0.clamp(1, self.data);
+                ((number * UNIT_BYTES % self.data).min(self.data - bytes), Bytes(bytes))
+            }
+        };
+        let access = Access { transaction: ask.transaction, address, bytes, kind: ask.kind, class: ask.class };
+        (channel as u8, self.all[channel as usize].ddr.ask(access, now))
+    }
+
+    /// Grants the next chunk of a channel.
+    #[inline]
+    pub fn grant(&mut self, channel: u8, now: SimTime) -> Granted {
+        self.all[usize::from(channel)].ddr.grant(now)
+    }
+
+    /// Brings idle channels to rest: their rows are closed, and no command before `now` delays a later one.
+    pub fn rest(&mut self, now: SimTime) {
+        let Some(params) = &self.params else { return };
+        for channel in &mut self.all {
+            assert!(channel.ddr.is_at_rest(), "nothing is under way in a controller that is brought to rest");
+            channel.busy_before += channel.ddr.busy(now);
+            channel.ddr = Ddr::new(params);
+        }
+    }
+
+    /// Returns the name of each channel, and the time for which its data bus was busy until `now`.
+    pub fn busy(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
+        self.all.iter().map(move |channel| (channel.name.as_str(), channel.busy_before + channel.ddr.busy(now)))
+    }
+}
+
+/// An access that a transaction asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// The transaction.
+    pub transaction: TransactionId,
+    /// The first mapping unit of the data, or the one that is looked up.
+    pub unit: u32,
+    /// Amount of data; without meaning for the map.
+    pub bytes: Bytes,
+    /// Direction.
+    pub kind: AccessKind,
+    /// Class.
+    pub class: AccessClass,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Accesses to any unit of a drive that is larger than the memories are within them, and all are done.
+    #[test]
+    fn every_unit_has_a_place() {
+        for (count, size, user_units) in [(1, 1u64 << 20, 100_000u64), (3, 1 << 20, 7), (2, 64 << 20, 1 << 28)] {
+            let params = Params { size: Bytes(size), ..Params::default() };
+            let mut channels = Channels::new(&params, count, user_units);
+            let mut now = SimTime::ZERO;
+            for step in 0..2_000u64 {
+                let unit = (step * 7_919 % user_units) as u32;
+                let class = if step % 3 == 0 { AccessClass::Map } else { AccessClass::Data };
+                let bytes = Bytes([512, 4096, 65_536, 8 << 20][(step % 4) as usize]);
+                let ask = Ask { transaction: TransactionId(step as u32), unit, bytes, kind: AccessKind::Write, class };
+                let (channel, at) = channels.ask(&ask, now);
+                assert_eq!(u32::from(channel), unit % count);
+                now = at.expect("nothing else waits");
+                loop {
+                    let Granted { done, next, .. } = channels.grant(channel, now);
+                    if let Some((transaction, at)) = done {
+                        assert_eq!(transaction, TransactionId(step as u32));
+                        now = at;
+                        break;
+                    }
+                    now = next.expect("the rest waits");
+                }
+            }
+            let busy: Vec<Nanos> = channels.busy(now).map(|(_, busy)| busy).collect();
+            channels.rest(now);
+            assert!(channels.busy(now).map(|(_, busy)| busy).eq(busy.iter().copied()) && busy[0] > Nanos::ZERO);
+        }
+    }
+}
