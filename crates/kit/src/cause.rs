@@ -72,7 +72,7 @@ causes! {
     Retry = "retry",
     /// Reading the mapping unit that a write covers only in part, before the unit is written.
     Rmw = "rmw",
-    /// Map look-up, and answers from memory. Reserved: no stage charges it.
+    /// Wait of a read for data that is being read ahead.
     Map = "map",
     /// Wait for what comes before in a given order: of a flush for earlier writes to become durable, of data for that
     /// of earlier reads (`ecc.delivery`).
