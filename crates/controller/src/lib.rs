@@ -17,6 +17,7 @@ pub mod reads;
 pub mod resource;
 pub mod route;
 pub mod section;
+pub mod target_queues;
 pub mod transaction;
 
 pub use ecc::EccConfig;
@@ -36,6 +37,7 @@ use memory::channels::{Ask, Channels};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
 use route::{Action, Routes, Servers, Way};
+use target_queues::TargetQueues;
 use transaction::{Journey, Place, Then, Transaction};
 
 /// An encoder.
@@ -78,6 +80,8 @@ pub struct Controller {
     /// Tags of requests for data in host memory.
     tags: Tags,
     memories: Channels,
+    /// Queues of the targets, if they hold up commands.
+    targets: Option<Box<TargetQueues>>,
     transactions: Slab<Transaction>,
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
@@ -97,6 +101,8 @@ impl Controller {
     /// Returns the controller of a validated description, with nothing under way.
     pub fn new(config: &ControllerConfig) -> Controller {
         let (routes, servers) = Routes::new(config);
+        let targets = config.section.target_queues.as_ref();
+        let targets = targets.map(|targets| TargetQueues::new(targets, config.channel_of.len()));
         let receives_reads = config.reads.is_some() || [Way::Read, Way::Gather].iter().any(|way| routes.start(*way).is_some());
         Controller {
             servers,
@@ -106,6 +112,7 @@ impl Controller {
                 Model::Ddr(params) => Channels::new(&params, config.buffers.max(1), config.user_units),
                 Model::Ideal | Model::Bandwidth { .. } => Channels::default(),
             },
+            targets: targets.map(Box::new),
             transactions: Slab::default(),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
@@ -254,6 +261,23 @@ impl Controller {
     /// until `now`: servers, and memories.
     pub fn busy(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
         self.servers.all.iter().map(move |server| (server.name.as_str(), server.busy(now))).chain(self.memories.busy(now))
+    }
+
+    /// Returns the queues of the targets, if they hold up commands.
+    #[inline]
+    pub fn targets(&mut self) -> Option<&mut TargetQueues> {
+        self.targets.as_deref_mut()
+    }
+
+    /// Returns true if there are queues of the targets that hold up commands.
+    #[inline]
+    pub fn has_targets(&self) -> bool {
+        self.targets.is_some()
+    }
+
+    /// Returns the largest depth of a target's queue so far; 0 if depths do not matter.
+    pub fn deepest_target_queue(&self) -> u32 {
+        self.targets.as_ref().map_or(0, |targets| targets.deepest_ever())
     }
 
     /// Occupies the resources of a way for which neither side waits.

@@ -63,7 +63,8 @@ impl Drive {
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let protocol = controller.protocol.clone();
         let controller = Controller::new(controller);
-        let queues = description.host.queues().or_else(|| controller.takes_time_for_commands().then(QueueConfig::default));
+        let needs_queues = controller.takes_time_for_commands() || controller.has_targets();
+        let queues = description.host.queues().or_else(|| needs_queues.then(QueueConfig::default));
         let host = Host::new(queues.as_ref(), protocol, &description.buffer);
         out.signals.buffer_capacity_pages = host.buffer().capacity();
         let mut flash = Flash::new(&description.flash, &description.attempts(), &geometry, seed);
@@ -76,7 +77,7 @@ impl Drive {
         Drive {
             now: SimTime::ZERO,
             out,
-            fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit),
+            fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit) && !controller.has_targets(),
             host,
             posts_completions: controller.takes_time_for_completions(),
             controller,

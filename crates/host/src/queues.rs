@@ -212,12 +212,12 @@ impl Queues {
             && !self.is_alone
     }
 
-    /// Takes the commands of the next request into `batch`, all of one queue. Takes none if the first one must be alone
-    /// in the device and is not.
-    pub fn fetch(&mut self, batch: &mut Vec<CommandId>) {
+    /// Takes the commands of the next request into `batch`, at most `room`, all of one queue. Takes none if the first
+    /// one must be alone in the device and is not.
+    pub fn fetch(&mut self, room: u32, batch: &mut Vec<CommandId>) {
         batch.clear();
         let Some((index, burst)) = self.choose() else { return };
-        let room = self.config.in_device.map_or(u32::MAX, |limit| limit - self.in_device);
+        let room = self.config.in_device.map_or(room, |limit| room.min(limit - self.in_device));
         let most = burst.min(self.config.batch).min(room);
         while (batch.len() as u32) < most {
             let Some(first) = self.queues[index].ready.front().copied() else { break };
@@ -326,7 +326,7 @@ mod tests {
     fn fetch_all(queues: &mut Queues) -> Vec<CommandId> {
         let (mut batch, mut all) = (Vec::new(), Vec::new());
         while queues.may_fetch() {
-            queues.fetch(&mut batch);
+            queues.fetch(u32::MAX, &mut batch);
             if batch.is_empty() {
                 break;
             }
@@ -406,14 +406,14 @@ mod tests {
         }
         let mut sizes = Vec::new();
         while queues.may_fetch() {
-            queues.fetch(&mut batch);
+            queues.fetch(u32::MAX, &mut batch);
             sizes.push(batch.len());
         }
         assert_eq!(sizes, [3, 2], "five commands, in two requests");
         queues.fetch_done();
         assert!(!queues.may_fetch(), "the device is full");
         queues.complete(0);
-        queues.fetch(&mut batch);
+        queues.fetch(u32::MAX, &mut batch);
         assert_eq!(batch, [CommandId(5)]);
         assert!(!queues.may_fetch(), "two requests are under way");
     }

@@ -136,7 +136,12 @@ impl Host {
     }
 
     /// Handles the announcement of a command: the device may fetch it.
-    pub fn announce(&mut self, command: CommandId) {
+    ///
+    /// `blocked` is the time for which fetching was held up so far.
+    pub fn announce(&mut self, command: CommandId, blocked: Nanos, out: &mut Outbox) {
+        if let Some(account) = self.commands[command].account() {
+            out.accounts[account].begin_part(Cause::QueueBlocked, blocked);
+        }
         let HostCommand { op, queue, .. } = *self.commands[command].command();
         if let Some(queues) = &mut self.queues {
             queues.submission.announce(command, queue, op);
@@ -149,14 +154,16 @@ impl Host {
         self.queues.as_ref().is_some_and(|queues| queues.submission.may_fetch())
     }
 
-    /// Chooses the commands that are fetched next, by one request. Their waits are charged. Returns the first of them
-    /// ([`Command::next_fetched`]) and their number; `None` if there are none.
-    pub fn fetch(&mut self, now: SimTime, out: &mut Outbox) -> Option<(CommandId, u32)> {
+    /// Chooses the commands that are fetched next, at most `room`, by one request. Their waits are charged. Returns the
+    /// first of them ([`Command::next_fetched`]) and their number; `None` if there are none.
+    ///
+    /// Of their waits, the time since `blocked` read as it did at their announcement has the cause `queue_blocked`.
+    pub fn fetch(&mut self, (room, blocked): (u32, Nanos), now: SimTime, out: &mut Outbox) -> Option<(CommandId, u32)> {
         let queues = self.queues.as_mut()?;
-        queues.submission.fetch(&mut queues.batch);
+        queues.submission.fetch(room, &mut queues.batch);
         for &command in &queues.batch {
             if let Some(account) = self.commands[command].account() {
-                out.accounts[account].charge_to(Cause::HostQueue, now);
+                out.accounts[account].end_part(Cause::QueueBlocked, Cause::HostQueue, blocked, now);
             }
         }
         self.commands.link(&queues.batch);

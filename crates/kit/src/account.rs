@@ -73,6 +73,22 @@ impl Account {
         self.charged_to = now;
     }
 
+    /// Begins a wait of which a part, measured by a clock that reads `reading` now, has a cause of its own.
+    pub fn begin_part(&mut self, cause: Cause, reading: Nanos) {
+        self.ledger.0[cause as usize] = reading.0;
+    }
+
+    /// Ends a wait at `now`: the time since the reading ([`Account::begin_part`]) is charged to `part`, the rest to
+    /// `whole`.
+    pub fn end_part(&mut self, part: Cause, whole: Cause, reading: Nanos, now: SimTime) {
+        let before = Nanos(std::mem::take(&mut self.ledger.0[part as usize]));
+        let span = now.since(self.charged_to);
+        let of_part = Nanos((reading - before).0.min(span.0));
+        self.ledger.charge(part, of_part);
+        self.ledger.charge(whole, span - of_part);
+        self.charged_to = now;
+    }
+
     /// Moves the instant to `now`: the time until then has been charged in spans.
     #[inline]
     pub fn settle(&mut self, now: SimTime) {
@@ -92,6 +108,17 @@ pub enum AccountId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_wait_has_a_cause_of_its_own() {
+        let mut account = Account::default();
+        account.open(SimTime(100));
+        account.begin_part(Cause::Retry, Nanos(40));
+        account.end_part(Cause::Retry, Cause::HostQueue, Nanos(47), SimTime(130));
+        assert_eq!([Cause::Retry, Cause::HostQueue].map(|cause| account.ledger().get(cause).0), [7, 23]);
+        account.charge_to(Cause::Decode, SimTime(131));
+        assert_eq!(account.ledger().total(), Nanos(31));
+    }
 
     #[test]
     fn what_is_charged_adds_up_to_the_time_since_the_account_was_opened() {

@@ -25,6 +25,8 @@ causes! {
     Host = "host",
     /// Waiting for a place in a submission queue, and in it until the device fetches the command.
     HostQueue = "host_queue",
+    /// Waiting in a submission queue while a die has more reads than the threshold of its queue.
+    QueueBlocked = "queue_blocked",
     /// Command, data and completion on the host link, including the wait for the link and for host memory.
     Link = "link",
     /// Waiting for a core of the controller.

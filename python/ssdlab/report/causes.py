@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "host": "#4f5b66",
     "host_queue": "#8b93a0",
+    "queue_blocked": "#6b7480",
     "link": "#a9b0ba",
     "core_wait": "#5b7f95",
     "firmware": "#86a9bf",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CAUSES = {
     "host": "the host's processor: submission, interrupts or polling, and completion",
     "host_queue": "waiting for a place in a submission queue, and in it",
+    "queue_blocked": "waiting while a die has more reads than the threshold of its queue",
     "link": "command and data on the host link, waiting included",
     "core_wait": "waiting for a core of the controller",
     "firmware": "work of the firmware on a core of the controller",

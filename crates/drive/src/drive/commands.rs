@@ -6,7 +6,7 @@ use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
-use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, UNIT_BYTES};
+use kit::{AccountId, Bytes, Cause, CommandId, DieId, Event, Ledger, Nanos, Owner, UNIT_BYTES};
 
 impl Drive {
     /// Sends a command, or its completion, on a way. The way is charged to the command's account.
@@ -47,17 +47,52 @@ impl Drive {
 
     /// Handles the announcement of a command to the device.
     pub(super) fn submitted(&mut self, command: CommandId) {
-        self.host.announce(command);
+        let blocked = self.time_blocked();
+        self.host.announce(command, blocked, &mut self.out);
         self.fetch();
     }
 
     /// Fetches commands, as far as the device may.
     pub(super) fn fetch(&mut self) {
         while self.host.may_fetch() {
-            let Some((first, count)) = self.host.fetch(self.now, &mut self.out) else { return };
+            let room = self.controller.targets().map_or(u32::MAX, |targets| targets.room());
+            if room == 0 {
+                return;
+            }
+            let limits = (room, self.time_blocked());
+            let Some((first, count)) = self.host.fetch(limits, self.now, &mut self.out) else { return };
+            if let Some(targets) = self.controller.targets() {
+                targets.fetched(count, self.now);
+            }
             let way = Way::Command(self.host.command(first).command().op);
             let data = self.host.bytes_to_device(first, count);
             self.send_command(way, first, data, Then::Fetched { first, count });
+        }
+    }
+
+    /// Returns the time for which the queues of the targets have held up commands.
+    fn time_blocked(&mut self) -> Nanos {
+        self.controller.targets().map_or(Nanos::ZERO, |targets| targets.blocked(self.now))
+    }
+
+    /// Handles the end of a read of a command, of which its die has one less.
+    #[inline(never)]
+    pub(super) fn leave_target(&mut self, die: DieId) {
+        if let Some(targets) = self.controller.targets() {
+            targets.leave(die, self.now);
+        }
+        self.fetch();
+    }
+
+    /// Adds the reads in the tray to the queues of their dies.
+    #[inline(never)]
+    pub(super) fn enter_targets(&mut self) {
+        let Some(targets) = self.controller.targets() else { return };
+        for slot in &self.out.tray.reads {
+            let operation = &self.out.operations[*slot];
+            if matches!(operation.owner, Owner::Command(_)) {
+                targets.enter(operation.die, self.now);
+            }
         }
     }
 

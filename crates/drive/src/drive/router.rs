@@ -188,6 +188,10 @@ impl Drive {
             Then::Decoded(command) => {
                 self.serve(command);
                 self.route();
+                if let Some(targets) = self.controller.targets() {
+                    targets.placed(self.now);
+                    self.fetch();
+                }
             }
             Then::Taken { command, index, count } => {
                 self.taken(&Piece { command, index, count });
@@ -241,6 +245,9 @@ impl Drive {
 
     #[inline]
     fn route_reads(&mut self) {
+        if self.controller.has_targets() {
+            self.enter_targets();
+        }
         let mut index = 0;
         while index < self.out.tray.reads.len() {
             let slot = self.out.tray.reads[index];
@@ -260,6 +267,9 @@ impl Drive {
         let operation = self.out.operations[slot];
         self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
         if let Owner::Command(command) = operation.owner {
+            if self.controller.has_targets() {
+                self.leave_target(operation.die);
+            }
             return self.host_read_done(slot, command, operation.units);
         }
         self.out.operations.release(slot);

@@ -33,6 +33,9 @@ fn device(rng: &mut Rng, sets: &mut Vec<String>) {
             cycles(rng)
         ));
     }
+    if chance(rng, 0.3) {
+        sets.push(format!("controller.target_queues={{threshold={}}}", pick(rng, &[1, 2, 6, 40])));
+    }
     if chance(rng, 0.5) {
         let kind = pick(rng, &["ahb", "multi_layer_ahb", "axi", "ocp", "point_to_point"]);
         let (clock, width) = (pick(rng, &[50, 166, 200]), pick(rng, &[8, 32, 128]));

@@ -3,3 +3,4 @@
 mod bottlenecks;
 mod depth_one;
 mod refused;
+mod target_queues;
