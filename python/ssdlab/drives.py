@@ -146,7 +146,7 @@ def schema() -> dict[str, Any]:
 
     Examples:
         >>> sorted(ssdlab.schema()["properties"])
-        ['base', 'buffer', 'ecc', 'flash', 'ftl', 'host', 'policy', 'state', 'title']
+        ['base', 'buffer', 'controller', 'ecc', 'flash', 'ftl', 'host', 'policy', 'state', 'title']
     """
     fields: dict[str, Any] = json.loads(_engine.schema())
     return fields

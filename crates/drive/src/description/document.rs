@@ -142,10 +142,12 @@ impl Lines<'_> {
     }
 }
 
-/// Merges `over` into `under`: tables are merged field by field; every other value, lists included, is replaced.
+/// Merges `over` into `under`: tables are merged field by field; every other value, lists included, is replaced. So is a
+/// table that names another member of a family: the fields of the former are not those of the latter.
 fn merge(under: &mut Node, over: Node) {
+    let is_other = kind(&over.value).is_some_and(|name| kind(&under.value).is_some_and(|other| other != name));
     match (&mut under.value, over.value) {
-        (Value::Table(below), Value::Table(above)) => {
+        (Value::Table(below), Value::Table(above)) if !is_other => {
             for (key, node) in above {
                 match below.get_mut(&key) {
                     Some(existing) => merge(existing, node),
@@ -158,6 +160,15 @@ fn merge(under: &mut Node, over: Node) {
         (_, value) => under.value = value,
     }
     under.place = over.place;
+}
+
+/// Returns the member of a family that a value names by the field `kind`.
+fn kind(value: &Value) -> Option<&str> {
+    let Value::Table(fields) = value else { return None };
+    match &fields.get("kind")?.value {
+        Value::Text(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// Applies one `KEY=VALUE` override. The value is parsed as TOML, and taken as a string if that fails.

@@ -29,3 +29,19 @@ fn members_that_cannot_work_are_refused() {
         assert!(problems.contains(place) && problems.contains(what), "{set}: {problems}");
     }
 }
+
+/// A description that derives from a preset may name another member of a family: the preset's fields of the former do
+/// not stay. Of the same member they do.
+#[test]
+fn another_member_replaces_that_of_the_base() {
+    let base = "base = \"tlc-1tb\"\n[host]\ninterface = ";
+    let queues = |interface: &str| {
+        let text = format!("{base}{interface}");
+        let description = drive::Description::read("d.toml", &text, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        description.to_toml()
+    };
+    let nvme = queues("{ kind = \"nvme\", lanes = 8 }");
+    assert!(nvme.contains("lanes = 8") && !nvme.contains("bandwidth"));
+    let plain = queues("{ kind = \"plain\", queue_depth = 7 }");
+    assert!(plain.contains("queue_depth = 7") && plain.contains("bandwidth"));
+}
