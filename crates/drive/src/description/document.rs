@@ -142,8 +142,8 @@ impl Lines<'_> {
     }
 }
 
-/// Merges `over` into `under`: tables are merged field by field; every other value, lists included, is replaced. So is a
-/// table that names another member of a family: the fields of the former are not those of the latter.
+/// Merges `over` into `under`: tables are merged field by field; every other value, lists included, is replaced. So is
+/// a table that names another member of a family: the fields of the former are not those of the latter.
 fn merge(under: &mut Node, over: Node) {
     let is_other = kind(&over.value).is_some_and(|name| kind(&under.value).is_some_and(|other| other != name));
     match (&mut under.value, over.value) {
