@@ -92,8 +92,8 @@ pub struct Controller {
     channel_of: Vec<u16>,
     /// True if data that has been read takes steps on its way to the controller's memory.
     receives_reads: bool,
-    /// True if there are several memories, which mapping units choose.
-    has_memories: bool,
+    /// True if the mapping unit of data chooses a resource or an address.
+    chooses_by_unit: bool,
     keeps_free_steps: bool,
 }
 
@@ -101,6 +101,11 @@ impl Controller {
     /// Returns the controller of a validated description, with nothing under way.
     pub fn new(config: &ControllerConfig) -> Controller {
         let (routes, servers) = Routes::new(config);
+        let memories = match config.section.dram.build(()).model() {
+            Model::Ddr(params) => Channels::new(&params, config.buffers.max(1), config.user_units),
+            Model::Ideal | Model::Bandwidth { .. } => Channels::default(),
+        };
+        let chooses_by_unit = !routes.selections.is_empty() || !memories.is_empty();
         let targets = config.section.target_queues.as_ref();
         let targets = targets.map(|targets| TargetQueues::new(targets, config.channel_of.len()));
         let receives_reads = config.reads.is_some() || [Way::Read, Way::Gather].iter().any(|way| routes.start(*way).is_some());
@@ -108,10 +113,7 @@ impl Controller {
             servers,
             routes,
             tags: Tags::new(config.protocol.read_tags, config.protocol.read_request),
-            memories: match config.section.dram.build(()).model() {
-                Model::Ddr(params) => Channels::new(&params, config.buffers.max(1), config.user_units),
-                Model::Ideal | Model::Bandwidth { .. } => Channels::default(),
-            },
+            memories,
             targets: targets.map(Box::new),
             transactions: Slab::default(),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
@@ -119,7 +121,7 @@ impl Controller {
             in_order: config.reads.as_ref().filter(|reads| reads.in_order).map(|reads| InOrder::new(reads.geometry.die_count)),
             channel_of: config.channel_of.clone(),
             receives_reads,
-            has_memories: config.buffers > 1,
+            chooses_by_unit,
             keeps_free_steps: config.keeps_free_steps,
         }
     }
@@ -315,10 +317,10 @@ impl Controller {
         self.receives_reads
     }
 
-    /// Returns true if there are several memories, which mapping units choose.
+    /// Returns true if the mapping unit of data chooses a resource or an address. Otherwise it need not be looked up.
     #[inline]
-    pub fn has_memories(&self) -> bool {
-        self.has_memories
+    pub fn chooses_by_unit(&self) -> bool {
+        self.chooses_by_unit
     }
 
     /// Returns the place of the data of a flash operation, whose first mapping unit is `unit`.

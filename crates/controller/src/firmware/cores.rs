@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Runs on the cores of a processor. Each task takes its number of cycles on one core, which does one task at a time,
 /// in the order of arrival; tasks of a command that follow each other on one core are one piece of work.
 ///
-/// The thesis on SSDExplorer has controllers at 300 to 600 MHz; the cycles are assumed \[A\]: about those of the
-/// firmware of NVMeVirt's model of a 970 Pro.
+/// The thesis on SSDExplorer has controllers at 300 to 600 MHz; the cycles are assumed \[A\].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

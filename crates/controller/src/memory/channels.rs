@@ -47,6 +47,11 @@ impl Channels {
         }
     }
 
+    /// Returns true if there are no channels.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Asks for an access on behalf of a transaction: to `bytes` of data from a mapping unit on, or to its part of the
     /// map. Returns the channel, and the instant of the grant that is to be scheduled, if none is.
     #[inline]

@@ -94,14 +94,8 @@ impl Compiler {
 
     /// Adds the ways that begin and end in the device.
     pub(super) fn device_ways(&mut self, side: &DeviceSide, config: &ControllerConfig) {
-        let cycles = side.cores.map(|cores| cores.cores.cycles).unwrap_or(crate::firmware::Cycles {
-            decode: 0,
-            look_up: 0,
-            allocate: 0,
-            issue: 0,
-            complete: 0,
-            collect: 0,
-        });
+        // Without cores, tasks have no steps whatever their cycles.
+        let cycles = side.cores.map(|cores| cores.cores.cycles).unwrap_or_default();
         for op in Op::ALL {
             let mut steps = self.task(side, Task::Command, Work { fixed: cycles.decode, per_unit: 0 });
             match op {

@@ -16,7 +16,7 @@ impl Drive {
             return self.done(slot);
         }
         if !self.controller.corrects_reads() {
-            let unit = self.ftl.unit_at(operation.first);
+            let unit = self.unit_of(slot);
             if let Some(then) = self.controller.receive(slot, unit, self.now, &mut self.out) {
                 self.follow(then);
             }
@@ -30,9 +30,10 @@ impl Drive {
         }
         // Shared decoders have had the data since the beginning of its transfer.
         if !self.controller.shares_decoders() {
+            let unit = self.unit_of(slot);
             let operation = &self.out.operations[slot];
             let stored = self.ftl.stored(operation.first, self.now);
-            let read = sensed_read(slot, operation, &stored, (&self.ftl, &self.flash), self.now);
+            let read = sensed_read((slot, unit), operation, &stored, (&self.ftl, &self.flash), self.now);
             if let Some(then) = self.controller.sensed(&read, self.now, &mut self.out) {
                 self.follow(then);
             }
@@ -46,7 +47,8 @@ impl Drive {
         if operation.reads_data() {
             let stored = self.ftl.stored(operation.first, self.now);
             let ends = self.now + self.flash.timing().data(&operation);
-            let read = sensed_read(slot, &operation, &stored, (&self.ftl, &self.flash), ends);
+            let unit = self.unit_of(slot);
+            let read = sensed_read((slot, unit), &operation, &stored, (&self.ftl, &self.flash), ends);
             self.controller.arrives(&read, &mut self.out);
         }
     }
@@ -139,15 +141,16 @@ impl Drive {
     }
 }
 
-/// Returns the read in a slot, whose last transfer ends at `ends`, as the controller takes it.
+/// Returns the read in a slot, of data from a mapping unit on, whose last transfer ends at `ends`, as the controller
+/// takes it.
 fn sensed_read<'a>(
-    slot: u32,
+    (slot, unit): (u32, u32),
     operation: &Operation,
     stored: &'a Stored,
     (ftl, flash): (&'a Ftl, &Flash),
     ends: SimTime,
 ) -> SensedRead<'a> {
     let transfer = flash.timing().last_transfer(operation.units);
-    let (unit, places, queued) = (ftl.unit_at(operation.first), ftl.places_of(operation), flash.queued_at(slot));
+    let (places, queued) = (ftl.places_of(operation), flash.queued_at(slot));
     SensedRead { slot, unit, stored, places, ends, transfer, queued }
 }

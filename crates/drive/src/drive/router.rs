@@ -143,11 +143,18 @@ impl Drive {
     #[inline(never)]
     fn stage(&mut self, slot: u32, way: Way) {
         self.flash.stage(slot, self.now, &mut self.out);
+        let unit = self.unit_of(slot);
         let operation = &self.out.operations[slot];
         let (die, data) = (operation.die, bytes(operation.units));
-        let place = self.controller.place_of(operation, self.ftl.unit_at(operation.first));
+        let place = self.controller.place_of(operation, unit);
         let then = if way == Way::Out { Then::AtEncoder(slot) } else { Then::Staged(die) };
         self.send(way, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
+    }
+
+    /// Returns the first mapping unit of an operation's data, if it matters to the controller; otherwise 0.
+    #[inline]
+    pub(super) fn unit_of(&self, slot: u32) -> u32 {
+        if self.controller.chooses_by_unit() { self.ftl.unit_at(self.out.operations[slot].first) } else { 0 }
     }
 
     /// Handles the arrival of a program's data at the encoder.
@@ -296,8 +303,8 @@ impl Drive {
     fn deliver(&mut self, command: CommandId, units: u32, account: AccountId) {
         let data = self.host.data_to_host(command, units);
         let mut place = super::commands::place_of(&self.host, command);
-        if let (true, AccountId::Operation(slot)) = (self.controller.has_memories(), account) {
-            place.unit = self.ftl.unit_at(self.out.operations[slot].first);
+        if let (true, AccountId::Operation(slot)) = (self.controller.chooses_by_unit(), account) {
+            place.unit = self.unit_of(slot);
         }
         self.send(Way::ToHost, Journey { data, place, then: Then::Delivered { command, account }, account: Some(account) });
     }

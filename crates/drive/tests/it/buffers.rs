@@ -1,15 +1,11 @@
 //! The data buffer: when a write is acknowledged, the order in which units are programmed, and watermarks.
 
-use crate::common::{ONE_DIE, Rig, assert_parts, summary, with};
+use crate::common::{ONE_DIE, PROGRAM, READ, Rig, assert_parts, summary, with};
 use kit::{Cause, Nanos, Op, Record, SimTime};
 
 /// A buffer of eight units that programs nothing by itself for a second.
 const HELD: &[&str] = &["buffer.policy=write_back", "buffer.capacity=32KiB", "buffer.flush_after=1s"];
 
-/// Program of one unit on `tiny`.
-const PROGRAM: [(Cause, u64); 3] = [(Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, 600_000)];
-/// Read of one unit on `tiny`.
-const READ: [(Cause, u64); 3] = [(Cause::BusCommand, 290), (Cause::Sense, 50_000), (Cause::Transfer, 3414)];
 const READ_TIME: u64 = 290 + 50_000 + 3414;
 const PROGRAM_TIME: u64 = 361 + 3414 + 600_000;
 

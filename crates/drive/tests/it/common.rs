@@ -15,6 +15,20 @@ pub const UNIT: u64 = UNIT_BYTES;
 /// One die on one channel, so that operations cannot overlap.
 pub const ONE_DIE: &[&str] = &["flash.channels=1", "flash.chips_per_channel=1"];
 
+/// Flash that delivers more than two million units per second.
+pub const FAST_FLASH: &[&str] = &[
+    "flash.channels=8",
+    "flash.chips_per_channel=4",
+    "flash.blocks_per_plane=48",
+    "flash.read_time=1us",
+    "flash.transfer_rate=4800MT/s",
+    "state.precondition=fill",
+];
+
+/// Causes of a program of one unit on `tiny`, and of a read of one.
+pub const PROGRAM: [(Cause, u64); 3] = [(Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, 600_000)];
+pub const READ: [(Cause, u64); 3] = [(Cause::BusCommand, 290), (Cause::Sense, 50_000), (Cause::Transfer, 3414)];
+
 /// A few blocks of four pages for 16 units, so that a handful of writes makes the drive collect.
 pub const FEW_BLOCKS: &[&str] = &[
     "flash.blocks_per_plane=10",

@@ -1,21 +1,11 @@
 //! Interfaces that, and only they, limit the throughput of a drive.
 
-use crate::common::{summary, with};
-
-/// Flash that delivers more than two million units per second.
-const FAST: &[&str] = &[
-    "flash.channels=8",
-    "flash.chips_per_channel=4",
-    "flash.blocks_per_plane=48",
-    "flash.read_time=1us",
-    "flash.transfer_rate=4800MT/s",
-    "state.precondition=fill",
-];
+use crate::common::{FAST_FLASH, summary, with};
 
 /// Returns reads per second of a closed loop on the fast flash.
 fn reads_per_second(sets: &[&str], bytes: u64, depth: u32) -> f64 {
     let job = format!("rw=randread\nbs={bytes}\niodepth={depth}\nnorandommap=1\nio_size=4g\nnumber_ios=20000");
-    let summary = summary(&with(FAST, sets), &job);
+    let summary = summary(&with(FAST_FLASH, sets), &job);
     summary["throughput"]["iops"].as_f64().expect("a rate")
 }
 
@@ -64,7 +54,7 @@ fn writes_are_limited_by_the_tags_of_their_requests() {
         let link = format!(
             "host.interface={{ kind = \"nvme\", generation = 4, lanes = 4, read_tags = {tags}, host_memory_time = \"20us\", link_layer_share = 0.0 }}"
         );
-        let summary = summary(&with(&with(FAST, &buffer), &[&link, "state.precondition=none"]), job);
+        let summary = summary(&with(&with(FAST_FLASH, &buffer), &[&link, "state.precondition=none"]), job);
         let found = summary["throughput"]["iops"].as_f64().expect("a rate");
         // Eight requests of 24 B, the wait, and 16 packets. The fetches of commands, of 64 B, take tags as well, one
         // for eight commands at the most.

@@ -1,21 +1,11 @@
 //! Members that, and only they, limit the throughput of a drive.
 
-use crate::common::{summary, with};
+use crate::common::{FAST_FLASH, summary, with};
 use serde_json::Value;
-
-/// Flash that delivers more than two million units per second.
-const FAST: &[&str] = &[
-    "flash.channels=8",
-    "flash.chips_per_channel=4",
-    "flash.blocks_per_plane=48",
-    "flash.read_time=1us",
-    "flash.transfer_rate=4800MT/s",
-    "state.precondition=fill",
-];
 
 /// Returns the summary of a closed loop of reads on the fast flash.
 fn reads(sets: &[&str]) -> Value {
-    summary(&with(FAST, sets), "rw=randread\nbs=4k\niodepth=64\nnorandommap=1\nio_size=4g\nnumber_ios=20000")
+    summary(&with(FAST_FLASH, sets), "rw=randread\nbs=4k\niodepth=64\nnorandommap=1\nio_size=4g\nnumber_ios=20000")
 }
 
 /// Asserts the reads per second, and that the named resource works all the time, the others less.

@@ -1,10 +1,7 @@
 //! Single commands: their latency is the written-out sum of what each member adds.
 
-use crate::common::{ONE_DIE, Rig, assert_parts, with};
+use crate::common::{ONE_DIE, PROGRAM, READ, Rig, assert_parts, with};
 use kit::{Cause, Op};
-
-const PROGRAM: [(Cause, u64); 3] = [(Cause::BusCommand, 361), (Cause::Transfer, 3414), (Cause::Program, 600_000)];
-const READ: [(Cause, u64); 3] = [(Cause::BusCommand, 290), (Cause::Sense, 50_000), (Cause::Transfer, 3414)];
 
 const CORES: &str = "controller.firmware={ kind = \"cores\", count = 2, clock = \"400MHz\", cycles = { decode = 200, look_up = 150, \
                      allocate = 220, issue = 240, complete = 160, collect = 100 } }";
