@@ -18,7 +18,8 @@ pub(crate) use derive::cell_part;
 use controller::{ControllerConfig, ControllerSection, EccConfig};
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
-use ftl::{Buffering, Ftl, FtlConfig, Parameters, Precondition, Preconditioned, ReadCacheConfig};
+use ftl::translation::Parts;
+use ftl::{Buffering, FtlConfig, Parameters, Precondition, Preconditioned, ReadCacheConfig, Translator};
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
@@ -273,15 +274,15 @@ impl Description {
         self.ftl.user_units(&self.geometry()) * kit::UNIT_BYTES
     }
 
-    /// Builds the flash translation layer of this description, empty.
-    pub fn build_ftl(&self, seed: u64) -> std::io::Result<Ftl> {
+    /// Builds the translation layer of this description, empty.
+    pub fn build_ftl(&self, seed: u64) -> std::io::Result<Translator> {
         let policy = self.policy.build(&self.facts(&self.geometry())).expect("validated: a policy of the list");
         self.build_ftl_with(&self.policy.kind, policy, seed)
     }
 
-    /// Builds the flash translation layer with a policy from outside the policy family. `name` identifies the policy in
-    /// the saved state.
-    pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Ftl> {
+    /// Builds the translation layer with a policy from outside the policy family. `name` identifies the policy in the
+    /// saved state.
+    pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Translator> {
         let geometry = self.geometry();
         let parameters = Parameters {
             geometry,
@@ -303,7 +304,7 @@ impl Description {
             policy: name.to_owned(),
             facts: self.facts(&geometry),
         };
-        Ftl::new(&self.ftl, policy, parameters)
+        self.ftl.translation.build(()).create(Parts { config: &self.ftl, policy, parameters })
     }
 
     /// Returns the wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.

@@ -12,7 +12,7 @@ use crate::statistics::Statistics;
 use controller::route::Way;
 use controller::{Controller, ControllerConfig};
 use flash::Flash;
-use ftl::Ftl;
+use ftl::{Ftl, Translator};
 use host::{Host, QueueConfig};
 use kit::{CommandId, Completion, HostCommand, Lpn, Op, Outbox, Part, SimTime, UNIT_BYTES};
 
@@ -21,13 +21,15 @@ pub use save::{Identity, Resumed};
 
 /// Number of instants without a completion after which [`Drive::advance_into`] returns.
 const QUIET_INSTANTS: u32 = 100_000;
+/// Reason for which a drive has a page map.
+const NO_MAP: &str = "the description of a drive without a map refuses what needs one";
 
 /// A drive. It is a plain value: two drives in one process share no state.
 pub struct Drive {
     now: SimTime,
     out: Outbox,
     host: Host,
-    ftl: Ftl,
+    ftl: Translator,
     controller: Controller,
     flash: Flash,
     user_bytes: u64,
@@ -49,16 +51,16 @@ impl Drive {
         Ok(Drive::with_ftl(description, description.build_ftl(seed)?, seed))
     }
 
-    /// Creates a drive like [`Drive::new`], but with a given flash translation layer, which was built for the same
-    /// description ([`Description::build_ftl_with`]).
-    pub fn with_ftl(description: &Description, ftl: Ftl, seed: u64) -> Drive {
+    /// Creates a drive like [`Drive::new`], but with a given translation layer, which was built for the same description
+    /// ([`Description::build_ftl_with`]).
+    pub fn with_ftl(description: &Description, ftl: Translator, seed: u64) -> Drive {
         let controller = description.controller(&description.geometry(), seed);
         Drive::with_stages(description, ftl, &controller, seed)
     }
 
     /// Creates a drive like [`Drive::with_ftl`], but with a given description of the controller, which was derived from
     /// that of the drive ([`Description::controller`]).
-    pub fn with_stages(description: &Description, ftl: Ftl, controller: &ControllerConfig, seed: u64) -> Drive {
+    pub fn with_stages(description: &Description, ftl: Translator, controller: &ControllerConfig, seed: u64) -> Drive {
         let geometry = description.geometry();
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let protocol = controller.protocol.clone();
@@ -82,7 +84,7 @@ impl Drive {
             posts_completions: controller.takes_time_for_completions(),
             controller,
             flash,
-            user_bytes: ftl.store.user_units * UNIT_BYTES,
+            user_bytes: ftl.user_units() * UNIT_BYTES,
             ftl,
             pulling: true,
             recording: true,
@@ -112,9 +114,17 @@ impl Drive {
         self.now
     }
 
-    /// Returns the flash translation layer, for preconditioning, saving and reports.
-    pub fn ftl(&self) -> &Ftl {
+    /// Returns the translation layer, for reports.
+    pub fn translator(&self) -> &Translator {
         &self.ftl
+    }
+
+    /// Returns the page map, for preconditioning, saving and reports.
+    ///
+    /// # Panics
+    /// If the drive has another translation layer: its description refuses what needs a map ([`Description::lacks_map`]).
+    pub fn ftl(&self) -> &Ftl {
+        self.ftl.page_map().expect(NO_MAP)
     }
 
     /// Returns the controller, for reports.
@@ -127,10 +137,13 @@ impl Drive {
         &self.flash
     }
 
-    /// Returns the flash translation layer of a drive at rest for modification, to bring it to a starting state.
+    /// Returns the page map of a drive at rest for modification, to bring it to a starting state.
+    ///
+    /// # Panics
+    /// If the drive is not at rest, or has another translation layer.
     pub fn ftl_mut(&mut self) -> &mut Ftl {
         assert!(self.nothing_is_under_way(), "the state of a drive is changed from outside only while it is at rest");
-        &mut self.ftl
+        self.ftl.page_map_mut().expect(NO_MAP)
     }
 
     /// Returns true if no flash operation waits or runs, and no command or data is on its way through the controller.
@@ -156,7 +169,7 @@ impl Drive {
 
     /// Gives the policy the future accesses of the workload that begins now.
     pub fn set_future(&mut self, future: &std::sync::Arc<ftl::policy::future::Future>) {
-        self.ftl.set_future(future, self.now);
+        self.ftl.page_map_mut().expect(NO_MAP).set_future(future, self.now);
     }
 
     /// Sets whether commands submitted from now on are counted in the statistics. Switching recording on restarts the
@@ -199,11 +212,11 @@ impl Drive {
 
     #[inline(never)]
     fn hint_reads(&mut self, units: &[Lpn]) {
-        let loaded = self
-            .ftl
+        let Some(ftl) = self.ftl.page_map_mut() else { return };
+        let loaded = ftl
             .blocks_of(units)
-            .fold(0, |loaded, block| loaded ^ self.ftl.look_ahead_stored(block) ^ self.controller.look_ahead(block));
-        self.ftl.prefetched(loaded);
+            .fold(0, |loaded, block| loaded ^ ftl.look_ahead_stored(block) ^ self.controller.look_ahead(block));
+        ftl.prefetched(loaded);
     }
 
     /// Submits a command that arrives at instant `at`, which must not be in the past. A command that arrives now is

@@ -3,7 +3,7 @@
 use controller::Controller;
 use controller::reads::ReadStatistics;
 use flash::{Flash, Snapshot};
-use ftl::{Ftl, FtlCounters};
+use ftl::{FtlCounters, Translator};
 use host::Command;
 use kit::{CommandFlags, Completion, Histogram, HostCommand, Ledger, Nanos, Op, SimTime, Sums};
 
@@ -33,7 +33,7 @@ pub struct TimelineRow {
     pub units_programmed: u64,
     /// Mapping units written by the host so far.
     pub host_units: u64,
-    /// Free blocks.
+    /// Free blocks; 0 if the translation layer keeps no account of them.
     pub free_blocks: u64,
     /// Host write units waiting for a die.
     pub write_queue: u64,
@@ -199,7 +199,7 @@ pub struct Statistics {
 
 impl Statistics {
     /// Begins a new measurement: discards everything before `now` except the log of commands.
-    pub fn restart(&mut self, now: SimTime, controller: &Controller, flash: &Flash, ftl: &Ftl) {
+    pub fn restart(&mut self, now: SimTime, controller: &Controller, flash: &Flash, ftl: &Translator) {
         let log = self.log.take();
         *self = Statistics {
             log,
@@ -210,7 +210,7 @@ impl Statistics {
             reads_at_start: controller.reads().map(|reads| reads.statistics.clone()),
             decoders_at_start: decoders_busy(controller, now),
             flash_at_start: flash.counters.clone(),
-            ftl_at_start: ftl.counters.clone(),
+            ftl_at_start: ftl.report().counters.clone(),
             ..Statistics::default()
         };
         self.timeline.start = now;
@@ -273,14 +273,15 @@ impl Statistics {
 
     /// Records the drive's counters in a row that has just begun.
     #[cold]
-    pub(crate) fn sample(&mut self, now: SimTime, write_queue: u64, ftl: &Ftl) {
+    pub(crate) fn sample(&mut self, now: SimTime, write_queue: u64, ftl: &Translator) {
         self.sample_due = false;
-        let (units, host, free) = (ftl.counters.units_programmed.iter().sum::<u64>(), ftl.counters.host_units, ftl.free_blocks());
+        let report = ftl.report();
+        let (units, host) = (report.counters.units_programmed.iter().sum::<u64>(), report.counters.host_units);
         let (base_units, base_host) = (self.ftl_at_start.units_programmed.iter().sum::<u64>(), self.ftl_at_start.host_units);
         let (row, _) = self.timeline.row(now);
         row.units_programmed = units - base_units;
         row.host_units = host - base_host;
-        row.free_blocks = free;
+        row.free_blocks = report.free_blocks.unwrap_or(0);
         row.write_queue = write_queue;
     }
 
@@ -320,8 +321,8 @@ impl Statistics {
     }
 
     /// Returns the counters of the flash and of the FTL since the beginning of the measurement.
-    pub fn since_start(&self, flash: &Flash, ftl: &Ftl) -> (flash::Counters, FtlCounters) {
-        (flash.counters.since(&self.flash_at_start), ftl.counters.since(&self.ftl_at_start))
+    pub fn since_start(&self, flash: &Flash, ftl: &Translator) -> (flash::Counters, FtlCounters) {
+        (flash.counters.since(&self.flash_at_start), ftl.report().counters.since(&self.ftl_at_start))
     }
 }
 

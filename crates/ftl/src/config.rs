@@ -1,5 +1,6 @@
 //! The `[ftl]` section of a drive's description.
 
+use crate::translation::TranslationConfig;
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
 use kit::{Bytes, DieId, Geometry, Nanos, Problems};
@@ -90,10 +91,17 @@ pub enum PartialWrite {
     Whole,
 }
 
+fn is_page_map(translation: &TranslationConfig) -> bool {
+    *translation == TranslationConfig::default()
+}
+
 /// The flash translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FtlConfig {
+    /// The translation layer.
+    #[serde(default, skip_serializing_if = "is_page_map")]
+    pub translation: TranslationConfig,
     /// Over-provisioning: (physical - user) / user capacity. It determines the user capacity, which is rounded down to
     /// a mapping unit.
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -24,6 +24,7 @@ use crate::policy::{
 use crate::read_cache::{ReadCache, ReadCacheConfig};
 use crate::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::space::{AllocationClass, Space, Streams, Target};
+use crate::translation::Report;
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
 use crate::writes::{WriteQueue, Writer};
@@ -377,6 +378,16 @@ impl Ftl {
         }
     }
 
+    /// Returns the state and the counts that results are made from.
+    pub fn report(&self) -> Report<'_> {
+        Report { counters: &self.counters, free_blocks: Some(self.free_blocks()), page_map: Some(self) }
+    }
+
+    /// Returns the number of mapping units of the user capacity.
+    pub fn user_units(&self) -> u64 {
+        self.store.user_units
+    }
+
     /// Returns the policy's statistics, by name.
     pub fn policy_stats(&self) -> Vec<(String, f64)> {
         self.policy.named_stats()
@@ -484,6 +495,7 @@ pub(crate) mod tests {
     /// reserved, and an erase adds a nominal erase to the wear of a block. `change` adjusts the description.
     pub(crate) fn small(geometry: Geometry, change: impl FnOnce(&mut FtlConfig, &mut Parameters)) -> Ftl {
         let mut config = FtlConfig {
+            translation: crate::TranslationConfig::default(),
             overprovisioning: 1.0,
             user_capacity: None,
             victim: VictimConfig::named("greedy").expect("listed"),

@@ -3,7 +3,7 @@
 //!
 //! [`Ftl`] is one stage of the drive. It receives host commands one mapping unit at a time. Reads are answered with
 //! flash operations, which are pushed to the flash stage. Programs and erases are *pulled*: the router calls
-//! [`Ftl::pull`] for an idle die, and only then are block, page and mode bound. The map entry of data that goes to
+//! [`Ftl::next`] for an idle die, and only then are block, page and mode bound. The map entry of data that goes to
 //! flash changes at that instant, not when the program completes. A relocation tests again at that instant whether its
 //! data is still valid. A block is erased only when it holds no valid unit and no pin.
 
@@ -23,6 +23,7 @@ mod precondition;
 mod read_cache;
 mod retention;
 mod space;
+pub mod translation;
 pub mod victim;
 pub mod wear;
 mod writes;
@@ -35,5 +36,6 @@ pub use map::Store;
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned, ScaleModels};
 pub use read_cache::ReadCacheConfig;
+pub use translation::{Translation, TranslationConfig, Translator};
 pub use victim::VictimConfig;
 pub use wear::WearConfig;

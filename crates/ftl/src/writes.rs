@@ -1,8 +1,8 @@
 //! Write queue of the FTL: host writes that wait for a die. The units of the write buffer are kept here, too.
 
 use crate::map::{Mapped, Store, decode};
-use kit::clock::Reading;
-use kit::{CommandId, Lpn, Nanos, Ppn, SimTime, Slab, WorkClock};
+use kit::clock::{Reading, charge_wait};
+use kit::{Cause, CommandId, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray, WorkClock};
 use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
@@ -171,7 +171,7 @@ impl WriteQueue {
     }
 
     /// Ends the wait of the commands that wait for the program of a unit, which is bound at `now`. Returns the first of
-    /// them, for [`WriteQueue::take_waiter`].
+    /// them, for [`WriteQueue::report`].
     #[inline]
     pub fn end_wait(&mut self, slot: u32, now: SimTime, clock: &WorkClock) -> u32 {
         let first = self.units[slot].waiters;
@@ -184,9 +184,23 @@ impl WriteQueue {
         first
     }
 
+    /// Reports to the commands that wait for a unit in the write buffer; `ledger` covers the time since it was bound.
+    #[inline]
+    pub fn report(&mut self, waiters: u32, ledger: &Ledger, tray: &mut Tray) {
+        let mut at = waiters;
+        while let Some((waiter, next)) = self.take_waiter(at) {
+            let mut part = Part { command: waiter.command, ledger: *ledger, units: 0, is_lost: false };
+            charge_wait(&mut part.ledger, &waiter.waited);
+            part.ledger.charge(Cause::Rmw, waiter.filled_in);
+            part.ledger.charge(Cause::BufferFull, waiter.stalled);
+            tray.parts.push(part);
+            at = next;
+        }
+    }
+
     /// Takes a command out of those that waited for a unit. Returns it, and the next one.
     #[inline]
-    pub fn take_waiter(&mut self, at: u32) -> Option<(Waiter, u32)> {
+    fn take_waiter(&mut self, at: u32) -> Option<(Waiter, u32)> {
         if at == NONE {
             return None;
         }

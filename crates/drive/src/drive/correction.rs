@@ -3,7 +3,7 @@
 use super::Drive;
 use controller::reads::{SensedRead, Verdict};
 use flash::Flash;
-use ftl::Ftl;
+use ftl::Translator;
 use kit::{Cause, CommandId, Operation, Owner, SimTime, Stored};
 
 impl Drive {
@@ -147,7 +147,7 @@ fn sensed_read<'a>(
     (slot, unit): (u32, u32),
     operation: &Operation,
     stored: &'a Stored,
-    (ftl, flash): (&'a Ftl, &Flash),
+    (ftl, flash): (&'a Translator, &Flash),
     ends: SimTime,
 ) -> SensedRead<'a> {
     let transfer = flash.timing().last_transfer(operation.units);

@@ -1,6 +1,6 @@
 //! Power failure: the drive is off for a while, and its clock goes on.
 
-use super::Drive;
+use super::{Drive, NO_MAP};
 use ftl::policy::Backup;
 use kit::queue::Class;
 use kit::{Event, Nanos, SimTime};
@@ -34,10 +34,10 @@ impl Drive {
         self.recording = recording;
         self.quiesce();
         let failed = self.now;
-        let backup = self.ftl.power_fails(failed, &self.out.signals);
+        let backup = self.ftl.page_map_mut().expect(NO_MAP).power_fails(failed, &self.out.signals);
         self.sleep_until(failed + down);
         self.statistics.exclude(down);
-        self.ftl.power_is_back(self.now, &mut self.out.ready);
+        self.ftl.page_map_mut().expect(NO_MAP).power_is_back(self.now, &mut self.out.ready);
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }
 

@@ -68,7 +68,7 @@ impl Drive {
         if timer != Timer::Flush {
             self.ftl.timer(timer, self.now, &mut self.out);
         } else if let Some(until) = self.host.flush_timer_fired(self.now, &mut self.out) {
-            self.ftl.program_until(until, &mut self.out.ready);
+            self.ftl.flush(until, &mut self.out.ready);
         }
     }
 
@@ -115,7 +115,7 @@ impl Drive {
     /// Starts an operation of the FTL on a free die. Returns false if there is none, or the drive comes to rest.
     #[inline]
     fn pull(&mut self, die: DieId) -> bool {
-        let pulled = if self.pulling { self.ftl.pull(die, self.now, &mut self.out) } else { None };
+        let pulled = if self.pulling { self.ftl.next(die, self.now, &mut self.out) } else { None };
         // Units that were trimmed while they waited have left the buffer.
         self.host.settle_buffer(self.now, &mut self.out.tray);
         self.check_watermarks();
@@ -372,7 +372,7 @@ impl Drive {
                 self.ftl.trim(first, count, self.now, &mut self.out);
                 self.complete(command, &Ledger::default());
             }
-            Request::Flush(until) => self.ftl.program_until(until, &mut self.out.ready),
+            Request::Flush(until) => self.ftl.flush(until, &mut self.out.ready),
             Request::Nothing => self.complete(command, &Ledger::default()),
         }
     }

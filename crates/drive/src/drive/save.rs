@@ -1,6 +1,6 @@
 //! Saving a drive at rest and loading it: the loaded drive continues exactly, or another drive adopts the saved data.
 
-use super::Drive;
+use super::{Drive, NO_MAP};
 use crate::build::BUILD;
 use crate::description::{Description, PreconditionMethod, StateConfig};
 use controller::resource::Server;
@@ -92,10 +92,10 @@ impl Drive {
     pub fn save(&mut self, identity: &Identity, to: &mut dyn Write) -> std::io::Result<()> {
         let mut summed = Summed { inner: to, sum: Hasher::new() };
         summed.write_all(MAGIC)?;
-        let whole = self.ftl.policy_is_saved_whole();
+        let whole = self.ftl().policy_is_saved_whole();
         write_value(&Header { build: BUILD.to_owned(), identity: identity.clone(), whole }, &mut summed)?;
         write_value(&self.image(), &mut summed)?;
-        self.ftl.save(&mut summed)?;
+        self.ftl.page_map_mut().expect(NO_MAP).save(&mut summed)?;
         let Summed { inner, sum } = summed;
         inner.write_all(&sum.finalize().to_le_bytes())?;
         inner.flush()
@@ -172,7 +172,7 @@ impl Drive {
         }
         let header: Header = read_value(&mut summed).map_err(short)?;
         let image: Image = read_value(&mut summed).map_err(short)?;
-        let state = self.ftl.load(&mut summed)?;
+        let state = self.ftl.page_map_mut().expect(NO_MAP).load(&mut summed)?;
         let Summed { inner, sum } = summed;
         let mut known = [0u8; 4];
         inner.read_exact(&mut known).map_err(short)?;
@@ -190,16 +190,16 @@ impl Drive {
             ));
         }
         let same_policy = header.identity.policy == identity.policy;
-        let differs = why_not_exact(&header, identity, self.ftl.policy_is_saved_whole());
+        let differs = why_not_exact(&header, identity, self.ftl().policy_is_saved_whole());
         let exact = differs.is_none() && !adopt;
         // With another seed, the same drive continues with other random numbers.
         let same_but_seed = Identity { seed: header.identity.seed, ..identity.clone() } == header.identity && header.whole;
-        let keeps_policy = exact || !adopt && same_but_seed && self.ftl.policy_is_saved_whole();
+        let keeps_policy = exact || !adopt && same_but_seed && self.ftl().policy_is_saved_whole();
         if keeps_policy {
-            self.ftl.restore(state, exact)?;
+            self.ftl.page_map_mut().expect(NO_MAP).restore(state, exact)?;
             self.restore(image, exact)?;
         } else {
-            let waiting = self.ftl.take_over(state, same_policy, image.now)?;
+            let waiting = self.ftl.page_map_mut().expect(NO_MAP).take_over(state, same_policy, image.now)?;
             self.take_over(&waiting);
         }
         notes.extend(differs);
@@ -245,11 +245,11 @@ impl Drive {
     /// there is none or they do not fit, directly into flash, without simulated time. The clock starts anew at zero.
     fn take_over(&mut self, waiting: &[Lpn]) {
         if !self.host.buffer().has_space_for(waiting) {
-            self.ftl.program_untimed(waiting, self.now);
+            self.ftl.page_map_mut().expect(NO_MAP).program_untimed(waiting, self.now);
             return;
         }
         let units = self.host.adopt_buffer_units(waiting, self.now, &mut self.out.signals);
-        self.ftl.accept_adopted(&units, self.now, &mut self.out);
+        self.ftl.page_map_mut().expect(NO_MAP).accept_adopted(&units, self.now, &mut self.out);
         if !units.is_empty() {
             self.host.unit_waits(self.now, &mut self.out.events);
         }

@@ -4,6 +4,7 @@ use super::request::RunRequest;
 use super::start::too_large;
 use crate::description::Description;
 use crate::drive::Drive;
+use ftl::Ftl;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig, checked::Checked};
 use kit::{Problems, Rng};
 
@@ -71,5 +72,5 @@ pub(super) fn drive(request: &RunRequest, description: &Description, custom: Opt
 
 /// Returns the failure of the policy as an error, if it cannot go on.
 pub(super) fn failure(drive: &Drive) -> Result<(), Ended> {
-    drive.ftl().policy_failure().map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
+    drive.translator().page_map().and_then(Ftl::policy_failure).map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
 }

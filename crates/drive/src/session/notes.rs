@@ -54,8 +54,9 @@ fn power_notes(cut: Option<PowerCut>, power_failure: Option<&PowerFailureReport>
 
 /// Returns a note if the drive is worn out.
 pub(crate) fn worn_out(drive: &Drive) -> Option<String> {
-    let die = drive.ftl().worn_out_die()?;
-    let (retired, blocks) = (drive.ftl().retired_blocks(die), drive.ftl().store.geometry.blocks_per_die);
+    let ftl = drive.translator().page_map()?;
+    let die = ftl.worn_out_die()?;
+    let (retired, blocks) = (ftl.retired_blocks(die), ftl.store.geometry.blocks_per_die);
     Some(format!(
         "die {} can spare no more blocks: {retired} of its {blocks} are worn out and retired, and it needs the others for its share of the data, its \
          write frontiers and its reserve; the drive is worn out",
@@ -101,7 +102,7 @@ fn idle_policy_note(description: &Description, custom: Option<&str>, drive: &Dri
     let kind = custom.unwrap_or(&description.policy.kind);
     let may_choose = custom.is_some() || description.policy.chooses_modes();
     let normal = description.flash.write_modes.iter().position(|mode| mode.name == "normal").unwrap_or(0);
-    let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+    let (flash, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
     let written = ftl.units_by_mode;
     let of_others = |counts: &[u64], own: usize| counts.iter().enumerate().any(|(mode, &count)| mode != own && count > 0);
     let chose = of_others(&written, normal) || of_others(&flash.erase_modes, 0);
@@ -120,7 +121,7 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
     let modes = description.policy.modes();
     let mut read = modes.iter().filter_map(|(_, name)| mode_of(name)).map(|mode| description.flash.read_mode_of(mode));
     let first = read.next()?;
-    (drive.ftl().keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
+    (drive.translator().page_map()?.keeps_modes_by_page() && read.all(|mode| mode == first)).then(|| {
         let names: Vec<&str> = modes.iter().map(|(_, name)| name.as_str()).collect();
         format!(
             "policy `{}` chooses among the write modes {} by the cost of later reads, but all of them use the same read mode: give each its \
@@ -133,7 +134,7 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
 
 /// Returns a note if units were read that had never been written.
 fn unmapped_note(drive: &Drive) -> Option<String> {
-    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
     let unmapped = ftl.unmapped_reads;
     (unmapped > 0).then(|| {
         format!(

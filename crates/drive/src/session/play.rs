@@ -13,6 +13,7 @@ use crate::run_loop::{End, Part, RunLoop};
 use crate::statistics::Utilisation;
 use crate::streams::Streams;
 use crate::summary::RunFacts;
+use ftl::Ftl;
 use kit::{Nanos, Problems, SimTime};
 use serde_json::Value;
 use std::sync::Arc;
@@ -94,7 +95,7 @@ impl Run<'_, '_> {
 
     /// Gives a policy that needs it the future accesses of a part of the workload.
     fn set_future(&mut self, part: Part) -> Result<(), Problems> {
-        if self.drive.ftl().wants_future() {
+        if self.drive.translator().page_map().is_some_and(Ftl::wants_future) {
             let workload = self.plan.workload(self.input, self.description)?;
             let future =
                 future_accesses(self.description, RunLoop::of(workload, part)?, self.plan.request.setup.seed, &mut self.watch)?;
@@ -171,6 +172,6 @@ fn in_time(end: End) -> Result<(), Problems> {
 
 /// Returns true if nothing in the drive ends the run: no worn-out die, no failure or stop of the policy.
 fn may_go_on(drive: &Drive) -> bool {
-    let ftl = drive.ftl();
+    let Some(ftl) = drive.translator().page_map() else { return true };
     ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped()
 }

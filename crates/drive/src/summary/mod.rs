@@ -8,6 +8,7 @@ use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::statistics::{Statistics, Utilisation};
 use crate::steady::SteadyState;
+use ftl::{Ftl, Store};
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Cause, Histogram, Op, Reason, SimTime, Sums};
 use serde_json::{Map, Value, json};
@@ -64,7 +65,7 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
         all["power_failure"] = power_failure.to_json();
     }
     if description.buffer.read_cache.is_some() {
-        let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.ftl());
+        let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
         all["read_cache"] = json!({
             "hit_units": ftl.cache_hits,
             "read_ahead_units": ftl.read_ahead,
@@ -81,7 +82,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
     let statistics = &drive.statistics;
     let span_ns = facts.workload_end.since(statistics.start).0;
     let (all_sums, all_histogram) = statistics.all();
-    let (flash, ftl) = statistics.since_start(drive.flash(), drive.ftl());
+    let (flash, ftl) = statistics.since_start(drive.flash(), drive.translator());
     let by_op = |op: Op| statistics.sums[op as usize].count();
     let units: u64 = ftl.units_programmed.iter().sum();
     let per_second = |amount: u64| if span_ns > 0 { json!(amount as f64 * 1e9 / span_ns as f64) } else { Value::Null };
@@ -137,8 +138,8 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "utilisation": utilisation(description, &facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
         "policy_stats": policy_stats(drive),
-        "declared_state_bits_per_unit": drive.ftl().declared_bits(),
-        "declared_state_bytes_per_block": drive.ftl().declared_bytes(),
+        "declared_state_bits_per_unit": drive.translator().page_map().map(Ftl::declared_bits),
+        "declared_state_bytes_per_block": drive.translator().page_map().map(Ftl::declared_bytes),
         "starting_state": facts.starting_state,
         "shutdown_ns": facts.shutdown_ns,
         "steady": facts.steady,
@@ -198,8 +199,13 @@ fn modes(description: &Description, flash: &flash::Counters, ftl: &ftl::FtlCount
     json!({"write": write, "erase": erase, "read": read, "host_write": host_write})
 }
 
+/// Returns the figures of an empty or unknown distribution of wear.
+fn unknown(keys: &[&str]) -> Value {
+    keys.iter().map(|key| ((*key).to_owned(), Value::Null)).collect::<Map<_, _>>().into()
+}
+
 fn wear(drive: &Drive) -> Value {
-    let store = &drive.ftl().store;
+    let Some(store) = store(drive) else { return unknown(&["mean", "max", "min", "stddev"]) };
     let mut sums = (0u64, 0u128, u32::MAX, 0u32);
     let blocks = store.geometry.block_count;
     for block in (0..blocks).map(BlockId) {
@@ -212,9 +218,14 @@ fn wear(drive: &Drive) -> Value {
     json!({"mean": mean, "max": sums.3, "min": sums.2, "stddev": variance.sqrt()})
 }
 
+/// Returns the state of the data, if the translation layer keeps one.
+fn store(drive: &Drive) -> Option<&Store> {
+    drive.translator().page_map().map(|ftl| &ftl.store)
+}
+
 /// Returns the number of blocks by erase count, in at most [`WEAR_CLASSES`] classes of equal width.
 fn wear_histogram(drive: &Drive) -> Value {
-    let store = &drive.ftl().store;
+    let Some(store) = store(drive) else { return unknown(&["first_cycles", "width_cycles", "blocks"]) };
     let counts = || (0..store.geometry.block_count).map(|block| store.erase_count(BlockId(block)));
     let (least, most) = counts().fold((u32::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
     let width = (most - least) / WEAR_CLASSES + 1;
@@ -224,7 +235,7 @@ fn wear_histogram(drive: &Drive) -> Value {
 }
 
 fn effective_wear(drive: &Drive) -> Value {
-    let store = &drive.ftl().store;
+    let Some(store) = store(drive) else { return unknown(&["mean", "max"]) };
     let blocks = store.geometry.block_count;
     let (mut total, mut most) = (0.0, 0.0f64);
     for block in (0..blocks).map(BlockId) {
@@ -267,8 +278,9 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
 /// Returns the reliability figures. Where data has no errors, reads cannot fail; where no write mode has a retention
 /// limit, no data can miss a deadline or be at risk.
 fn reliability(description: &Description, drive: &Drive, ftl: &ftl::FtlCounters, at_risk_pages: u64) -> Value {
-    let (misses, margin) = drive.ftl().retention_report();
-    let limited = |count: u64| drive.ftl().has_retention_limits().then_some(count);
+    let map = drive.translator().page_map();
+    let (misses, margin) = map.map_or((0, None), Ftl::retention_report);
+    let limited = |count: u64| map.is_some_and(Ftl::has_retention_limits).then_some(count);
     let reads = drive.statistics.reads_since_start(drive.controller());
     let reads = reads.as_ref();
     json!({
@@ -284,7 +296,7 @@ fn reliability(description: &Description, drive: &Drive, ftl: &ftl::FtlCounters,
 }
 
 fn policy_stats(drive: &Drive) -> Value {
-    Value::Object(drive.ftl().policy_stats().into_iter().map(|(name, value)| (name, json!(value))).collect())
+    Value::Object(drive.translator().page_map().map_or(Vec::new(), Ftl::policy_stats).into_iter().map(|(name, value)| (name, json!(value))).collect())
 }
 
 /// Returns the latency histograms as rows: operation, low edge, high edge, count.

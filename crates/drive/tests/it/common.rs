@@ -240,7 +240,7 @@ impl Rig {
     /// Returns the write amplification since the start of the measurement: units programmed per unit written by the
     /// host.
     pub fn write_amplification(&self) -> f64 {
-        let (_, ftl) = self.drive.statistics.since_start(self.drive.flash(), self.drive.ftl());
+        let (_, ftl) = self.drive.statistics.since_start(self.drive.flash(), self.drive.translator());
         ftl.units_programmed.iter().sum::<u64>() as f64 / ftl.host_units as f64
     }
 }

@@ -95,21 +95,7 @@ impl Ftl {
         out.tray.released.push(self.writes.units[slot].number);
         let waiters = self.writes.end_wait(slot, now, &out.signals.clock);
         self.writes.units.release(slot);
-        self.report(waiters, &Ledger::default(), &mut out.tray);
-    }
-
-    /// Reports to the commands that wait for a unit in the write buffer; `ledger` covers the time since it was bound.
-    #[inline]
-    pub(super) fn report(&mut self, waiters: u32, ledger: &Ledger, tray: &mut Tray) {
-        let mut at = waiters;
-        while let Some((waiter, next)) = self.writes.take_waiter(at) {
-            let mut part = Part { command: waiter.command, ledger: *ledger, units: 0, is_lost: false };
-            charge_wait(&mut part.ledger, &waiter.waited);
-            part.ledger.charge(Cause::Rmw, waiter.filled_in);
-            part.ledger.charge(Cause::BufferFull, waiter.stalled);
-            tray.parts.push(part);
-            at = next;
-        }
+        self.writes.report(waiters, &Ledger::default(), &mut out.tray);
     }
 
     /// Binds a unit of host data to its place: the map points there, and the old copy becomes invalid. The old copy's

@@ -7,16 +7,16 @@ impl Ftl {
     /// Chooses the next operation of an idle die: a program, a read of its collection, a copyback, an erase or a lazy
     /// erase. Returns its slot, and counts the die as busy; `None` if the FTL has nothing for the die.
     #[inline]
-    pub fn pull(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+    pub fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.has_nothing_for(die) {
             return None;
         }
-        let slot = self.next(die, now, out)?;
+        let slot = self.choose(die, now, out)?;
         self.set_busy(die);
         Some(slot)
     }
 
-    /// Returns true if it is certain that [`Ftl::next`] finds nothing for a die: nothing to write, to move, to collect
+    /// Returns true if it is certain that [`Ftl::choose`] finds nothing for a die: nothing to write, to move, to collect
     /// or to ask the policy.
     #[inline]
     fn has_nothing_for(&self, die: DieId) -> bool {
@@ -31,7 +31,7 @@ impl Ftl {
             && self.writes.len(self.list_of(die)) == 0
     }
 
-    fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+    fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if self.needs.moves
             && !self.needs.idle_only
             && let Some(answer) = self.policy_moves(die, now, out)

@@ -118,7 +118,7 @@ impl Ftl {
                     out.tray.released.push(unit.number);
                     if unit.waiters != NO_PLACE {
                         let ledger = *out.operations.account(slot).ledger();
-                        self.report(unit.waiters, &ledger, &mut out.tray);
+                        self.writes.report(unit.waiters, &ledger, &mut out.tray);
                     }
                 }
                 UnitKind::Moved => {}
@@ -211,7 +211,7 @@ impl Ftl {
     /// may have its pages moved.
     pub fn begin_shutdown(&mut self, until: u64, ready: &mut ReadyDies) {
         self.draining = true;
-        self.program_until(until, ready);
+        self.flush(until, ready);
         ready.mark_all();
     }
 

@@ -235,7 +235,7 @@ impl Ftl {
     fn program_soon(&mut self, slot: u32, ready: &mut ReadyDies) {
         let number = self.writes.units[slot].number;
         if self.parameters.buffering.waits_to_fill && number > self.flush_until {
-            self.program_until(number, ready);
+            self.flush(number, ready);
         }
     }
 
@@ -480,7 +480,7 @@ impl Ftl {
 
     /// Allows incomplete program units for the units of the write buffer up to the number `until`, and wakes dies for
     /// them.
-    pub fn program_until(&mut self, until: u64, ready: &mut ReadyDies) {
+    pub fn flush(&mut self, until: u64, ready: &mut ReadyDies) {
         self.flush_until = until;
         self.wake_for_writes(ready);
     }

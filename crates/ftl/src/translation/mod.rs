@@ -1,0 +1,47 @@
+//! Family: translation layers, which turn host commands into flash operations.
+
+mod contract;
+pub mod page_map;
+
+use crate::config::FtlConfig;
+use crate::ftl::Parameters;
+use crate::policy::ModePolicy;
+use kit::Problems;
+
+pub use contract::{Report, Translation, Translator};
+
+/// Parts of a description from which a translation layer is made.
+pub struct Parts<'a> {
+    /// The `[ftl]` section.
+    pub config: &'a FtlConfig,
+    /// The mode policy.
+    pub policy: Box<dyn ModePolicy>,
+    /// Parameters from other sections.
+    pub parameters: Parameters,
+}
+
+/// The contract of a member: it makes a layer, and says what the layer cannot do.
+pub trait Kind {
+    /// Returns the layer of a validated description, for an empty drive.
+    fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator>;
+
+    /// Returns what the layer lacks that a drive with a map of its data has; `None` if it has such a map. Policies,
+    /// starting states and saved drives need one.
+    fn lacks(&self) -> Option<&'static str>;
+
+    /// Adds the inconsistencies of the parameters to `problems`.
+    fn problems(&self, _problems: &mut Problems) {}
+}
+
+kit::family! {
+    /// The translation layer of the drive.
+    TranslationConfig: () => dyn Kind {
+        PageMap = page_map,
+    }
+}
+
+impl Default for TranslationConfig {
+    fn default() -> Self {
+        TranslationConfig::PageMap(page_map::Params::default())
+    }
+}

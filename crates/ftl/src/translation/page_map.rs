@@ -1,0 +1,27 @@
+//! A map of mapping units, with relocation, wear levelling and mode policies.
+
+use super::{Kind, Parts, Translator};
+use crate::ftl::Ftl;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Maps each mapping unit of 4 KiB to its place on flash. The map is held in memory; collection, wear levelling,
+/// retention and the mode policy act on the data that it names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+/// Builds the member.
+pub fn build(_: &Params, (): ()) -> Box<dyn Kind> {
+    Box::new(Params {})
+}
+
+impl Kind for Params {
+    fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
+        Ok(Translator::PageMap(Ftl::new(parts.config, parts.policy, parts.parameters)?))
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        None
+    }
+}
