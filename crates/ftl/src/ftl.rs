@@ -14,6 +14,7 @@ use crate::block::BlockState;
 use crate::collector::{Collector, RelocationRequest};
 use crate::config::{FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation, places};
 use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
+use crate::idle::IdleDies;
 use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
@@ -21,6 +22,7 @@ use crate::policy::future::Future;
 use crate::policy::{
     Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
+use crate::program::{BoundUnit, NO_PLACE, ProgramUnit, UnitKind};
 use crate::read_cache::{ReadCache, ReadCacheConfig};
 use crate::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::space::{AllocationClass, Space, Streams, Target};
@@ -28,7 +30,6 @@ use crate::translation::Report;
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
 use crate::writes::{WriteQueue, Writer};
-use kit::clock::{Reading, charge_wait};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
@@ -40,8 +41,6 @@ use kit::{
 pub use save::Loaded;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-const NO_PLACE: u32 = u32::MAX;
 
 /// Parameters that the FTL takes from other parts of the description.
 #[derive(Clone, Debug)]
@@ -145,70 +144,6 @@ impl FtlCounters {
     }
 }
 
-/// Program that a die is executing: its units and the places that they supersede.
-struct ProgramUnit {
-    first: Ppn,
-    mode: ModeId,
-    /// One entry for each mapping unit of the program; the first `bound` of them are in use.
-    units: Vec<BoundUnit>,
-    bound: usize,
-    reason: Reason,
-    /// Host stream through which it is written; none for relocated data.
-    stream: Option<u8>,
-    /// Number of relocated units that still have to be encoded for `mode`.
-    encode: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct BoundUnit {
-    kind: UnitKind,
-    superseded: u32,
-    /// For a buffered unit, its number in the write buffer; for a unit that its command waits for, the time in the
-    /// write queue by cause and the time for reading the part that the host did not write.
-    number: u64,
-    /// For a buffered unit, the first of the commands that wait for the program.
-    waiters: u32,
-    waited: Reading,
-    filled_in: Nanos,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-enum UnitKind {
-    Host(CommandId),
-    Buffered,
-    #[default]
-    Moved,
-}
-
-impl ProgramUnit {
-    /// Returns the state of a die that is not programming; a program has `units_per_program` units.
-    fn new(units_per_program: u32) -> ProgramUnit {
-        ProgramUnit {
-            first: Ppn(0),
-            mode: ModeId(0),
-            units: vec![BoundUnit::default(); units_per_program as usize],
-            bound: 0,
-            reason: Reason::Host,
-            stream: None,
-            encode: 0,
-        }
-    }
-
-    /// Returns true if the die is not programming.
-    pub fn is_empty(&self) -> bool {
-        self.bound == 0
-    }
-
-    /// Adds a unit and returns it, to be filled in place.
-    #[inline]
-    fn bind(&mut self, superseded: u32) -> &mut BoundUnit {
-        let unit = &mut self.units[self.bound];
-        self.bound += 1;
-        unit.superseded = superseded;
-        unit
-    }
-}
-
 /// Returns the retention deadlines of an empty drive.
 fn retention(config: &FtlConfig, policy: &dyn ModePolicy, parameters: &Parameters, user_units: u64) -> Retention {
     let Parameters { geometry, facts, rated_pe_cycles, .. } = parameters;
@@ -223,16 +158,6 @@ fn retention(config: &FtlConfig, policy: &dyn ModePolicy, parameters: &Parameter
     let limits = limits_of_blocks(&facts.retention_by_wear, policy.needs().page_scope);
     let move_after = (0..facts.write_modes.len()).map(|mode| policy.move_after(ModeId(mode as u8))).collect();
     Retention::new(limits, move_after, *rated_pe_cycles, config.retention_margin, &moving)
-}
-
-/// Returns the die of each rank in the allocation order, and the rank of each die.
-fn ranks(places: &[(DieId, Option<u32>)]) -> (Vec<DieId>, Vec<u32>) {
-    let die_at: Vec<DieId> = places.iter().filter(|(_, plane)| plane.unwrap_or(0) == 0).map(|(die, _)| *die).collect();
-    let mut rank_of = vec![0; die_at.len()];
-    for (rank, die) in die_at.iter().enumerate() {
-        rank_of[die.index()] = rank as u32;
-    }
-    (die_at, rank_of)
 }
 
 /// The flash translation layer.
@@ -265,15 +190,9 @@ pub struct Ftl {
     pub(crate) writes: WriteQueue,
     /// The read cache, if there is one.
     pub(crate) cache: Option<Box<ReadCache>>,
-    /// Idle dies, as one bit for each rank.
-    idle_ranks: Vec<u64>,
+    idle: IdleDies,
     /// Dies, with their groups of planes where planes take turns, in allocation order.
     places: Vec<(DieId, Option<u32>)>,
-    /// Rank of each die in that order, and the die of each rank.
-    rank_of: Vec<u32>,
-    die_at: Vec<DieId>,
-    /// Rank at which the search for an idle die begins.
-    next_rank: u32,
     /// Position in the allocation order of the last write under round-robin allocation.
     arrivals: u32,
     idle_since: Vec<SimTime>,
@@ -308,11 +227,8 @@ impl Ftl {
         let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
         let (critical, low) = config.thresholds(&geometry);
         let places = places(config.allocation_order, &geometry);
-        let (die_at, rank_of) = ranks(&places);
         let dies = geometry.die_count as usize;
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies };
-        let mut idle_ranks = vec![0u64; dies.div_ceil(64)];
-        (0..dies).for_each(|rank| idle_ranks[rank / 64] |= 1 << (rank % 64));
         let integrity = parameters.has_errors.then(|| Box::new(Integrity::new(&geometry, needs.page_scope)));
         Ok(Ftl {
             integrity,
@@ -338,11 +254,8 @@ impl Ftl {
             moves: PageMoves::new(),
             writes: WriteQueue::new(lists),
             cache: ReadCache::new(&parameters.buffering.read_cache),
-            idle_ranks,
+            idle: IdleDies::new(&places),
             places,
-            rank_of,
-            die_at,
-            next_rank: 0,
             arrivals: 0,
             idle_since: vec![SimTime::ZERO; dies],
             idle_armed: [vec![false; dies], vec![false; dies]],

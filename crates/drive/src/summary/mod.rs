@@ -296,7 +296,15 @@ fn reliability(description: &Description, drive: &Drive, ftl: &ftl::FtlCounters,
 }
 
 fn policy_stats(drive: &Drive) -> Value {
-    Value::Object(drive.translator().page_map().map_or(Vec::new(), Ftl::policy_stats).into_iter().map(|(name, value)| (name, json!(value))).collect())
+    Value::Object(
+        drive
+            .translator()
+            .page_map()
+            .map_or(Vec::new(), Ftl::policy_stats)
+            .into_iter()
+            .map(|(name, value)| (name, json!(value)))
+            .collect(),
+    )
 }
 
 /// Returns the latency histograms as rows: operation, low edge, high edge, count.

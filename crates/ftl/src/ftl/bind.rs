@@ -121,20 +121,10 @@ impl Ftl {
         if self.writes.units[slot].is_lost() {
             self.bound_lost(ppn);
         }
-        let (unit, bound) = (&self.writes.units[slot], self.programs[die.index()].bind(superseded));
+        self.programs[die.index()].bind(superseded).take(slot, &mut self.writes, now, &out.signals.clock);
         match writer {
-            Writer::Command(command) => {
-                bound.kind = UnitKind::Host(command);
-                out.signals.clock.spent_since(&unit.reading, now, &mut bound.waited);
-                bound.filled_in = unit.filled_in;
-                out.journal.note(|| Record::Bound { lpn, ppn, command, mode });
-            }
-            Writer::Buffer => {
-                bound.kind = UnitKind::Buffered;
-                bound.number = unit.number;
-                bound.waiters = self.writes.end_wait(slot, now, &out.signals.clock);
-                out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode });
-            }
+            Writer::Command(command) => out.journal.note(|| Record::Bound { lpn, ppn, command, mode }),
+            Writer::Buffer => out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode }),
         }
         self.writes.units.release(slot);
         if self.needs.placed {

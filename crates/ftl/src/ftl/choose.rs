@@ -12,7 +12,7 @@ impl Ftl {
             return None;
         }
         let slot = self.choose(die, now, out)?;
-        self.set_busy(die);
+        self.idle.remove(die);
         Some(slot)
     }
 
@@ -154,7 +154,7 @@ impl Ftl {
 
     /// Offers the policy the idle time of a die, in which it may have a page or a block moved.
     pub(super) fn offer_idle(&mut self, die: DieId, now: SimTime, out: &mut Outbox) {
-        let die_for = if self.is_idle(die) { now.since(self.idle_since[die.index()]) } else { Nanos::ZERO };
+        let die_for = if self.idle.contains(die) { now.since(self.idle_since[die.index()]) } else { Nanos::ZERO };
         if die_for < self.needs.idle_after {
             return;
         }

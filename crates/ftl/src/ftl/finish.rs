@@ -106,23 +106,7 @@ impl Ftl {
             if unit.superseded != NO_PLACE {
                 self.unpin(Ppn(unit.superseded), &mut out.ready);
             }
-            match unit.kind {
-                UnitKind::Host(command) => {
-                    let ledger = *out.operations.account(slot).ledger();
-                    out.tray.parts.push(Part { command, ledger, units: 0, is_lost: false });
-                    let part = out.tray.parts.last_mut().expect("it was just added");
-                    charge_wait(&mut part.ledger, &unit.waited);
-                    part.ledger.charge(Cause::Rmw, unit.filled_in);
-                }
-                UnitKind::Buffered => {
-                    out.tray.released.push(unit.number);
-                    if unit.waiters != NO_PLACE {
-                        let ledger = *out.operations.account(slot).ledger();
-                        self.writes.report(unit.waiters, &ledger, &mut out.tray);
-                    }
-                }
-                UnitKind::Moved => {}
-            }
+            unit.programmed(slot, &mut self.writes, out);
         }
         if self.cache.is_some() {
             self.cache_programmed(operation.first, &units[..bound], &mut out.journal);

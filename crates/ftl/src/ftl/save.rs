@@ -11,6 +11,7 @@
 use crate::block::BlockState;
 use crate::collector::Collector;
 use crate::ftl::{Ftl, FtlCounters};
+use crate::idle::IdleImage;
 use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
 use crate::moves::PageMoves;
@@ -48,10 +49,9 @@ struct Image {
     moves: PageMoves,
     writes: WritesImage,
     cache: Option<ReadCacheImage>,
-    idle_ranks: Vec<u64>,
+    idle: IdleImage,
     idle_since: Vec<SimTime>,
     idle_armed: [Vec<bool>; 2],
-    next_rank: u32,
     arrivals: u32,
     flush_until: u64,
     policy_armed: Option<SimTime>,
@@ -137,10 +137,9 @@ impl Ftl {
             moves,
             writes,
             cache,
-            idle_ranks,
+            idle,
             idle_since,
             idle_armed,
-            next_rank,
             arrivals,
             flush_until,
             // Follows from the fill of the write buffer.
@@ -160,8 +159,6 @@ impl Ftl {
             victim: _,
             wear_rule: _,
             places: _,
-            rank_of: _,
-            die_at: _,
             critical: _,
             low: _,
             // Empty at rest.
@@ -170,7 +167,7 @@ impl Ftl {
             scratch: _,
             sink: _,
         } = self;
-        assert!(!draining && programs.iter().all(super::ProgramUnit::is_empty), "the drive is at rest");
+        assert!(!draining && programs.iter().all(crate::program::ProgramUnit::is_empty), "the drive is at rest");
         let dies = (0..store.geometry.die_count).map(DieId);
         Image {
             counters: counters.clone(),
@@ -183,10 +180,9 @@ impl Ftl {
             moves: moves.clone(),
             writes: writes.image(),
             cache: cache.as_ref().map(|cache| cache.image()),
-            idle_ranks: idle_ranks.clone(),
+            idle: idle.image(),
             idle_since: idle_since.clone(),
             idle_armed: idle_armed.clone(),
-            next_rank: *next_rank,
             arrivals: *arrivals,
             flush_until: *flush_until,
             policy_armed: *policy_armed,
@@ -239,15 +235,15 @@ impl Ftl {
             cache.restore(image);
         }
         let dies = self.collectors.len();
-        if [image.collectors.len(), image.idle_since.len()] != [dies; 2] || image.idle_ranks.len() != self.idle_ranks.len() {
+        if [image.collectors.len(), image.idle_since.len()] != [dies; 2] || !self.idle.restore(image.idle) {
             return Err("its dies are not those of this drive".to_owned());
         }
         if same_seed {
             self.rng = image.rng;
         }
         (self.collectors, self.moves, self.counters) = (image.collectors, image.moves, image.counters);
-        (self.idle_ranks, self.idle_since, self.idle_armed) = (image.idle_ranks, image.idle_since, image.idle_armed);
-        (self.next_rank, self.arrivals, self.flush_until) = (image.next_rank, image.arrivals, image.flush_until);
+        (self.idle_since, self.idle_armed) = (image.idle_since, image.idle_armed);
+        (self.arrivals, self.flush_until) = (image.arrivals, image.flush_until);
         (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
     }
@@ -330,7 +326,7 @@ impl Ftl {
         }
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
-        self.next_rank = image.next_rank % self.rank_of.len() as u32;
+        self.idle.take_over_turn(&image.idle);
         let mut waiting: Vec<_> = image.writes.lists.into_iter().flatten().filter(|unit| !unit.dropped).collect();
         waiting.sort_by_key(|unit| unit.number);
         Ok(waiting.into_iter().map(|unit| unit.lpn).collect())

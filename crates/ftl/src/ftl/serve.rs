@@ -287,7 +287,7 @@ impl Ftl {
         if self.may_pull(list, now) {
             if self.config.write_allocation == WriteAllocation::Pull {
                 self.wake_one(&mut out.ready);
-            } else if self.is_idle(DieId(list as u32)) {
+            } else if self.idle.contains(DieId(list as u32)) {
                 out.ready.mark(DieId(list as u32));
             }
         }
@@ -328,74 +328,26 @@ impl Ftl {
     /// all of them, so that they gain some.
     #[inline]
     pub(super) fn wake_one(&mut self, ready: &mut ReadyDies) {
-        let count = self.rank_of.len() as u32;
-        let mut rank = self.next_rank;
-        let mut left = count;
-        let mut without_room = false;
-        while left > 0 {
-            let word = self.idle_ranks[rank as usize / 64] >> (rank % 64);
-            if word == 0 {
-                let step = (64 - rank % 64).min(count - rank).min(left);
-                rank = (rank + step) % count;
-                left -= step;
-                continue;
-            }
-            let step = word.trailing_zeros();
-            if step >= left {
-                break;
-            }
-            rank += step;
-            left -= step;
-            let die = self.die_at[rank as usize];
-            let next = (rank + 1) % count;
-            if self.space.has_space(die) {
-                self.next_rank = next;
-                // Marked busy, so that the next write wakes another die.
-                self.set_busy(die);
-                ready.mark(die);
-                return;
-            }
-            without_room = true;
-            rank = next;
-            left -= 1;
-        }
-        if without_room {
-            (0..count).map(DieId).filter(|&die| self.is_idle(die)).for_each(|die| ready.mark(die));
-        }
+        let Ftl { idle, space, .. } = self;
+        idle.wake_one(|die| space.has_space(die), ready);
     }
 
     /// Handles the start of an operation that was not pulled: the die is busy, and another idle die is woken for the
     /// waiting writes that this one may have been woken for.
     #[inline]
     pub fn die_started(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
-        self.set_busy(die);
+        self.idle.remove(die);
         if self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now) {
             self.wake_one(ready);
         }
     }
 
-    #[inline]
-    pub(super) fn is_idle(&self, die: DieId) -> bool {
-        let rank = self.rank_of[die.index()] as usize;
-        self.idle_ranks[rank / 64] >> (rank % 64) & 1 == 1
-    }
-
-    /// Marks a die as busy.
-    #[inline]
-    pub(super) fn set_busy(&mut self, die: DieId) {
-        let rank = self.rank_of[die.index()] as usize;
-        self.idle_ranks[rank / 64] &= !(1 << (rank % 64));
-    }
-
     /// Marks a die as idle: it may be woken for the next write, and for background work later.
     #[inline]
     pub fn set_idle(&mut self, die: DieId, now: SimTime, events: &mut Events) {
-        let rank = self.rank_of[die.index()] as usize;
-        let word = &mut self.idle_ranks[rank / 64];
-        if *word >> (rank % 64) & 1 == 1 {
+        if !self.idle.insert(die) {
             return;
         }
-        *word |= 1 << (rank % 64);
         self.idle_since[die.index()] = now;
         if self.config.gc_idle_after.is_some() || self.needs.moves {
             IdleDelay::ALL.into_iter().for_each(|delay| self.arm_idle(die, delay, events));
@@ -428,7 +380,7 @@ impl Ftl {
     /// Handles the idle timer of a die: if its delay is over, the die is asked for work.
     pub(super) fn idle_timer_fired(&mut self, die: DieId, delay: IdleDelay, now: SimTime, out: &mut Outbox) {
         self.idle_armed[delay as usize][die.index()] = false;
-        let Some(after) = self.idle_delay(die, delay).filter(|_| self.is_idle(die)) else { return };
+        let Some(after) = self.idle_delay(die, delay).filter(|_| self.idle.contains(die)) else { return };
         let idle_for = now.since(self.idle_since[die.index()]);
         if idle_for < after {
             self.arm_idle(die, delay, &mut out.events);
@@ -487,7 +439,7 @@ impl Ftl {
 
     /// Wakes dies for waiting units.
     pub(super) fn wake_for_writes(&mut self, ready: &mut ReadyDies) {
-        for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.rank_of.len() } {
+        for list in 0..if self.config.write_allocation == WriteAllocation::Pull { 1 } else { self.idle.die_count() } {
             if self.writes.len(list) == 0 {
                 continue;
             }

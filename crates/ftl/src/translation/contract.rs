@@ -1,9 +1,7 @@
 //! The contract of a translation layer.
 
 use crate::ftl::{Ftl, FtlCounters};
-use kit::{
-    CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, ReadyDies, SimTime, Stored, Timer,
-};
+use kit::{CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, ReadyDies, SimTime, Stored, Timer};
 
 /// Declares [`Translation`] and the methods of [`Translator`] that pass on to it, from one list of methods. `mut` and
 /// `ref` say how a method takes the layer; a method with `= body` has a default.

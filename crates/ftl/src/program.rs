@@ -1,0 +1,117 @@
+//! The program that a die is executing.
+
+use crate::writes::{WriteQueue, Writer};
+use kit::clock::{Reading, charge_wait};
+use kit::{Cause, CommandId, ModeId, Nanos, Outbox, Part, Ppn, Reason, SimTime, WorkClock};
+
+/// A place that supersedes none.
+pub(crate) const NO_PLACE: u32 = u32::MAX;
+
+/// Program that a die is executing: its units and the places that they supersede.
+pub(crate) struct ProgramUnit {
+    pub first: Ppn,
+    pub mode: ModeId,
+    /// One entry for each mapping unit of the program; the first `bound` of them are in use.
+    pub units: Vec<BoundUnit>,
+    pub bound: usize,
+    pub reason: Reason,
+    /// Host stream through which it is written; none for relocated data.
+    pub stream: Option<u8>,
+    /// Number of relocated units that still have to be encoded for `mode`.
+    pub encode: u32,
+}
+
+/// A unit of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BoundUnit {
+    pub kind: UnitKind,
+    pub superseded: u32,
+    /// For a buffered unit, its number in the write buffer; for a unit that its command waits for, the time in the
+    /// write queue by cause and the time for reading the part that the host did not write.
+    number: u64,
+    /// For a buffered unit, the first of the commands that wait for the program.
+    waiters: u32,
+    waited: Reading,
+    filled_in: Nanos,
+}
+
+/// Kind of a unit of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum UnitKind {
+    Host(CommandId),
+    Buffered,
+    #[default]
+    Moved,
+}
+
+impl ProgramUnit {
+    /// Returns the state of a die that is not programming; a program has `units_per_program` units.
+    pub fn new(units_per_program: u32) -> ProgramUnit {
+        ProgramUnit {
+            first: Ppn(0),
+            mode: ModeId(0),
+            units: vec![BoundUnit::default(); units_per_program as usize],
+            bound: 0,
+            reason: Reason::Host,
+            stream: None,
+            encode: 0,
+        }
+    }
+
+    /// Returns true if the die is not programming.
+    pub fn is_empty(&self) -> bool {
+        self.bound == 0
+    }
+
+    /// Adds a unit and returns it, to be filled in place.
+    #[inline]
+    pub fn bind(&mut self, superseded: u32) -> &mut BoundUnit {
+        let unit = &mut self.units[self.bound];
+        self.bound += 1;
+        unit.superseded = superseded;
+        unit
+    }
+}
+
+impl BoundUnit {
+    /// Takes over a waiting unit of host data that is bound at `now`. The caller releases its slot.
+    #[inline]
+    pub fn take(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, clock: &WorkClock) {
+        let unit = &writes.units[slot];
+        match unit.writer {
+            Writer::Command(command) => {
+                self.kind = UnitKind::Host(command);
+                clock.spent_since(&unit.reading, now, &mut self.waited);
+                self.filled_in = unit.filled_in;
+            }
+            Writer::Buffer => {
+                self.kind = UnitKind::Buffered;
+                self.number = unit.number;
+                self.waiters = writes.end_wait(slot, now, clock);
+            }
+        }
+    }
+
+    /// Handles the end of the program in a slot: reports to the commands that wait for the unit, and frees its place in
+    /// the write buffer.
+    #[inline]
+    pub fn programmed(&self, slot: u32, writes: &mut WriteQueue, out: &mut Outbox) {
+        match self.kind {
+            UnitKind::Host(command) => {
+                let ledger = *out.operations.account(slot).ledger();
+                out.tray.parts.push(Part { command, ledger, units: 0, is_lost: false });
+                let part = out.tray.parts.last_mut().expect("it was just added");
+                charge_wait(&mut part.ledger, &self.waited);
+                part.ledger.charge(Cause::Rmw, self.filled_in);
+            }
+            UnitKind::Buffered => {
+                out.tray.released.push(self.number);
+                if self.waiters != NO_PLACE {
+                    let ledger = *out.operations.account(slot).ledger();
+                    writes.report(self.waiters, &ledger, &mut out.tray);
+                }
+            }
+            UnitKind::Moved => {}
+        }
+    }
+}
