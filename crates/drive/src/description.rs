@@ -200,6 +200,7 @@ impl Description {
             + 4 * self.ftl.user_units(&geometry);
         self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);
         self.policy_problems(&mut problems);
+        self.translation_problems(&mut problems);
         // Unknown names are reported at once; the voltage budget is checked once all modes are derived.
         let is_derived = self.flash.write_modes.iter().all(|mode| mode.derive.is_none());
         if self.policy.members().is_some() && (is_derived || policy.is_none()) {
@@ -224,6 +225,29 @@ impl Description {
             problems.add("ftl.read_in_flight", what);
         }
         problems
+    }
+
+    /// Adds the problems of the translation layer's own fields, and of what needs a map of the data that it lacks.
+    fn translation_problems(&self, problems: &mut Problems) {
+        self.ftl.translation.build(()).problems(problems);
+        let kind = &self.policy.kind;
+        let needs = [
+            ("policy.kind", *kind != PolicyConfig::default().kind, format!("the policy `{kind}`")),
+            ("buffer.read_cache", self.buffer.read_cache.is_some(), "a read cache".to_owned()),
+            ("ftl.retire_at_cycles", self.ftl.retire_at_cycles.is_some(), "the retirement of blocks".to_owned()),
+        ];
+        for (field, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
+            problems.0.extend(self.lacks_map(field, &what));
+        }
+    }
+
+    /// Returns a problem if the translation layer lacks a map of the data, which `what` needs.
+    pub fn lacks_map(&self, place: &str, what: &str) -> Option<Problem> {
+        let lacks = self.ftl.translation.build(()).lacks()?;
+        let name = self.ftl.translation.name();
+        let complaint =
+            format!("{what} needs another translation layer than `{name}` ({lacks}): expected ftl.translation = \"page_map\"");
+        Some(Problem::new(place, complaint))
     }
 
     /// Returns the problems that keep a policy from outside the policy family from running the drive: too few blocks
@@ -304,7 +328,12 @@ impl Description {
             policy: name.to_owned(),
             facts: self.facts(&geometry),
         };
-        self.ftl.translation.build(()).create(Parts { config: &self.ftl, policy, parameters })
+        self.ftl.translation.build(()).create(Parts {
+            config: &self.ftl,
+            policy,
+            parameters,
+            starting: self.state.preconditioned(),
+        })
     }
 
     /// Returns the wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.

@@ -23,13 +23,13 @@ use crate::policy::{
     Candidate, Collection, Dispatch, Facts, Idle, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, UnitRead, View,
 };
 use crate::program::{BoundUnit, NO_PLACE, ProgramUnit, UnitKind};
-use crate::read_cache::{ReadCache, ReadCacheConfig};
+use crate::read_cache::ReadCache;
 use crate::retention::{MoveTimes, Retention, limits_of_blocks};
 use crate::space::{AllocationClass, Space, Streams, Target};
 use crate::translation::Report;
 use crate::victim::{Candidates, Victim};
 use crate::wear::{Wear, WearLeveling};
-use crate::writes::{WriteQueue, Writer};
+use crate::writes::{Buffering, Gate, WriteQueue, Writer};
 use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
@@ -66,19 +66,6 @@ pub struct Parameters {
     pub has_errors: bool,
     /// Seed of the run.
     pub seed: u64,
-}
-
-/// Treatment of the units of host writes until they are programmed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Buffering {
-    /// True if units that do not fill a program wait for further ones until they are flushed.
-    pub waits_to_fill: bool,
-    /// True if a unit that is written again goes to the end of the queue.
-    pub renews: bool,
-    /// True if of several queues the longest is served first.
-    pub longest_first: bool,
-    /// The read cache.
-    pub read_cache: ReadCacheConfig,
 }
 
 /// Counters of the FTL.
@@ -202,12 +189,8 @@ pub struct Ftl {
     /// runs when no write waits.
     critical: u32,
     low: u32,
-    /// Units of the write buffer up to this number are programmed even in an incomplete program unit.
-    flush_until: u64,
-    /// True while the write buffer fills up: units above that number are not programmed.
-    holds_writes: bool,
+    gate: Gate,
     policy_armed: Option<SimTime>,
-    draining: bool,
     scratch: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
     pub(crate) sink: u64,
@@ -261,10 +244,8 @@ impl Ftl {
             idle_armed: [vec![false; dies], vec![false; dies]],
             critical,
             low,
-            flush_until: 0,
-            holds_writes: false,
+            gate: Gate::default(),
             policy_armed: None,
-            draining: false,
             scratch: Vec::with_capacity(geometry.units_per_program as usize),
             sink: 0,
             worn_out: None,
@@ -294,6 +275,11 @@ impl Ftl {
     /// Returns the state and the counts that results are made from.
     pub fn report(&self) -> Report<'_> {
         Report { counters: &self.counters, free_blocks: Some(self.free_blocks()), page_map: Some(self) }
+    }
+
+    /// Returns figures of the layer's own: none. The results have a key for each of them.
+    pub fn figures(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 
     /// Returns the number of mapping units of the user capacity.
@@ -328,7 +314,7 @@ impl Ftl {
 
     /// Ends the shutdown begun by [`Ftl::begin_shutdown`].
     pub fn end_shutdown(&mut self) {
-        self.draining = false;
+        self.gate.is_open = false;
     }
 
     /// Returns true if the run was interrupted while the policy was deciding.

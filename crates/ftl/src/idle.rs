@@ -40,6 +40,18 @@ impl IdleDies {
         self.rank_of.len()
     }
 
+    /// Returns the die of a rank in allocation order.
+    #[inline]
+    pub fn die_at(&self, rank: usize) -> DieId {
+        self.die_at[rank]
+    }
+
+    /// Returns the rank of a die in allocation order.
+    #[inline]
+    pub fn rank_of(&self, die: DieId) -> u32 {
+        self.rank_of[die.index()]
+    }
+
     #[inline]
     pub fn contains(&self, die: DieId) -> bool {
         let rank = self.rank_of[die.index()] as usize;
@@ -127,9 +139,5 @@ impl IdleDies {
 impl IdleDies {
     pub fn next_rank(&self) -> usize {
         self.next_rank as usize
-    }
-
-    pub fn die_at(&self, rank: usize) -> DieId {
-        self.die_at[rank]
     }
 }

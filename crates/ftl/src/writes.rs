@@ -1,6 +1,7 @@
 //! Write queue of the FTL: host writes that wait for a die. The units of the write buffer are kept here, too.
 
 use crate::map::{Mapped, Store, decode};
+use crate::read_cache::ReadCacheConfig;
 use kit::clock::{Reading, charge_wait};
 use kit::{Cause, CommandId, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray, WorkClock};
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,31 @@ pub(crate) struct Waiting {
 pub(crate) struct WritesImage {
     slots: usize,
     pub lists: Vec<Vec<Waiting>>,
+}
+
+/// Treatment of the units of host writes until they are programmed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Buffering {
+    /// True if units that do not fill a program wait for further ones until they are flushed.
+    pub waits_to_fill: bool,
+    /// True if a unit that is written again goes to the end of the queue.
+    pub renews: bool,
+    /// True if of several queues the longest is served first.
+    pub longest_first: bool,
+    /// The read cache.
+    pub read_cache: ReadCacheConfig,
+}
+
+/// Conditions under which waiting units are programmed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gate {
+    /// Units of the write buffer up to this number are programmed even in an incomplete program unit.
+    pub flush_until: u64,
+    /// True while the write buffer fills up: units above that number are not programmed. Follows from the fill of the
+    /// buffer.
+    pub holds: bool,
+    /// True during a shutdown: all units are programmed.
+    pub is_open: bool,
 }
 
 /// First-in, first-out lists of waiting units: one list for the drive, or one for each die where the die is chosen on
@@ -350,6 +376,21 @@ impl WriteQueue {
         }
         self.tails[to] = self.tails[from];
         self.lengths[to] += std::mem::take(&mut self.lengths[from]);
+    }
+
+    /// Returns true if a program may be made of the units that wait in a list: if they fill a program unit, or if no
+    /// further units are to be waited for (no write buffer, a flush, a shutdown).
+    #[inline]
+    pub fn may_pull(&self, list: usize, units_per_program: u32, gate: &Gate, buffering: &Buffering) -> bool {
+        let (waiting, program) = (self.lengths[list], u64::from(units_per_program));
+        // Always true but for buffers with watermarks or an order of their own.
+        let is_free = !gate.holds && (!buffering.longest_first || waiting + program > self.longest());
+        waiting >= program && is_free
+            || waiting > 0 && (!buffering.waits_to_fill || gate.is_open || self.oldest_number(list) <= gate.flush_until)
+    }
+
+    fn oldest_number(&self, list: usize) -> u64 {
+        self.head(list).map_or(u64::MAX, |slot| self.units[slot].number)
     }
 
     #[inline]

@@ -127,6 +127,9 @@ pub fn lifetime_of(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<LifetimeOutcome, Problems> {
     let Drives { mut description, make } = drives;
+    if let Some(problem) = description.lacks_map(&request.drive.name, "a life") {
+        return Err(problem.into());
+    }
     if files.load.is_some() && request.setup.precondition.is_some() {
         return Err(Problems::one("--precondition", session::LOADED));
     }

@@ -61,6 +61,9 @@ pub(super) fn drive(request: &RunRequest, description: &Description, custom: Opt
     let too_large = |error: std::io::Error| Ended::from(too_large(&request.drive.name, &error));
     let Some(CustomPolicy { name, make }) = custom else { return Drive::new(description, request.setup.seed).map_err(too_large) };
     name_problems(&name).or(()).map_err(Ended::Policy)?;
+    if let Some(problem) = description.lacks_map("--policy", &format!("the policy `{name}`")) {
+        return Err(Ended::Input(problem.into()));
+    }
     let facts = description.policy_facts();
     let made = make(&facts, Rng::stream(request.setup.seed, POLICY_STREAM)).map_err(Ended::Policy)?;
     let policy = Checked::new(made, &facts).map_err(Ended::Policy)?;

@@ -29,6 +29,14 @@ impl<'a> RunPlan<'a> {
             return Err(Problems::one("--precondition", LOADED));
         }
         let run = &request.run;
+        let needs = [
+            ("--load", files.load.is_some(), "a saved drive"),
+            ("--save", files.save.is_some(), "a saved drive"),
+            ("--power-cut", run.power_cut.is_some(), "a power failure"),
+        ];
+        for (option, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
+            description.lacks_map(option, what).map_or(Ok(()), |problem| Err(Problems::from(problem)))?;
+        }
         for (option, count) in [("--stop-after", run.stop_after), ("--rest-after", run.rest_after)] {
             if count == Some(0) {
                 return Err(Problems::one(option, "0: expected 1 or more commands"));

@@ -51,6 +51,14 @@ pub(crate) fn prepare(
         let facts = json!({"method": "load", "file": name, "exact": resumed.exact});
         return Ok(Start { facts, notes, is_loaded: true, is_exact: resumed.keeps_policy });
     }
+    if drive.translator().page_map().is_none() {
+        let facts = json!({
+            "method": description.ftl.translation.name(),
+            "age_of_old_data_ns": state.age.0,
+            "pe_cycles": state.pe_cycles,
+        });
+        return Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false });
+    }
     let done = drive
         .ftl_mut()
         .precondition(&state.preconditioned(), models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))

@@ -58,7 +58,8 @@ pub struct RunFacts<'a> {
 }
 
 /// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
-/// `power_failure` is absent unless power failed, `read_cache` unless the drive has one.
+/// `power_failure` is absent unless power failed, `read_cache` unless the drive has one, `translation` where the
+/// translation layer is the page map.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
@@ -71,6 +72,11 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
             "read_ahead_units": ftl.read_ahead,
             "units_that_waited": ftl.read_ahead_waits,
         });
+    }
+    if drive.translator().page_map().is_none() {
+        let figures = drive.translator().figures().into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
+        let kind = ("kind".to_owned(), json!(description.ftl.translation.name()));
+        all["translation"] = Value::Object(std::iter::once(kind).chain(figures).collect());
     }
     if let Some(reads) = drive.statistics.reads_since_start(drive.controller()) {
         all["read_errors"] = read_errors::section(description, &reads, &drive.statistics);

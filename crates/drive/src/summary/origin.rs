@@ -76,6 +76,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("saturated", Run),
     ("power_failure", RETENTION),
     ("read_errors", READS),
+    ("translation/*", Model("translation layer (ftl/translation)")),
 ];
 
 /// Returns the declared path that covers the value at `path`, and its origin; none if no path covers it.

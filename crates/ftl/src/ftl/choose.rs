@@ -75,7 +75,7 @@ impl Ftl {
         if self.config.write_allocation != WriteAllocation::Pull {
             self.hand_over_if_full(die, list, &mut out.ready);
         }
-        if self.needs.moves && !self.draining {
+        if self.needs.moves && !self.gate.is_open {
             self.offer_idle(die, now, out);
         }
         self.background(die, now, out)

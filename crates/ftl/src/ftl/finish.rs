@@ -194,7 +194,7 @@ impl Ftl {
     /// Begins a shutdown: all waiting writes are programmed, `until` the last unit of the write buffer, and the policy
     /// may have its pages moved.
     pub fn begin_shutdown(&mut self, until: u64, ready: &mut ReadyDies) {
-        self.draining = true;
+        self.gate.is_open = true;
         self.flush(until, ready);
         ready.mark_all();
     }

@@ -141,9 +141,7 @@ impl Ftl {
             idle_since,
             idle_armed,
             arrivals,
-            flush_until,
-            // Follows from the fill of the write buffer.
-            holds_writes: _,
+            gate,
             policy_armed,
             worn_out,
             // The policy and what it declared have an image of their own.
@@ -163,11 +161,10 @@ impl Ftl {
             low: _,
             // Empty at rest.
             programs,
-            draining,
             scratch: _,
             sink: _,
         } = self;
-        assert!(!draining && programs.iter().all(crate::program::ProgramUnit::is_empty), "the drive is at rest");
+        assert!(!gate.is_open && programs.iter().all(crate::program::ProgramUnit::is_empty), "the drive is at rest");
         let dies = (0..store.geometry.die_count).map(DieId);
         Image {
             counters: counters.clone(),
@@ -184,7 +181,7 @@ impl Ftl {
             idle_since: idle_since.clone(),
             idle_armed: idle_armed.clone(),
             arrivals: *arrivals,
-            flush_until: *flush_until,
+            flush_until: gate.flush_until,
             policy_armed: *policy_armed,
             worn_out: *worn_out,
         }
@@ -243,7 +240,7 @@ impl Ftl {
         }
         (self.collectors, self.moves, self.counters) = (image.collectors, image.moves, image.counters);
         (self.idle_since, self.idle_armed) = (image.idle_since, image.idle_armed);
-        (self.arrivals, self.flush_until) = (image.arrivals, image.flush_until);
+        (self.arrivals, self.gate.flush_until) = (image.arrivals, image.flush_until);
         (self.policy_armed, self.worn_out) = (image.policy_armed, image.worn_out);
         self.restore_policy(policy)
     }

@@ -191,7 +191,7 @@ impl Ftl {
         if let (Some(number), Mapped::Slot(slot)) = (buffered, decode(code)) {
             self.counters.absorbed += 1;
             self.writes.units[slot].absorb(whole);
-            let renews = self.parameters.buffering.renews && self.writes.units[slot].number > self.flush_until;
+            let renews = self.parameters.buffering.renews && self.writes.units[slot].number > self.gate.flush_until;
             out.tray.released.push(if renews { self.writes.renew(slot, number) } else { number });
             out.journal.note(|| Record::Buffered { command, lpn, slot });
             if durable {
@@ -234,7 +234,7 @@ impl Ftl {
     /// Has a unit of the write buffer programmed for which a command waits, with the units before it.
     fn program_soon(&mut self, slot: u32, ready: &mut ReadyDies) {
         let number = self.writes.units[slot].number;
-        if self.parameters.buffering.waits_to_fill && number > self.flush_until {
+        if self.parameters.buffering.waits_to_fill && number > self.gate.flush_until {
             self.flush(number, ready);
         }
     }
@@ -305,23 +305,14 @@ impl Ftl {
     /// further units are to be waited for (no write buffer, a flush, a shutdown).
     #[inline]
     pub(super) fn may_pull(&self, list: usize, _now: SimTime) -> bool {
-        let (waiting, program) = (self.writes.len(list), u64::from(self.store.geometry.units_per_program));
-        let buffering = &self.parameters.buffering;
-        // Always true but for buffers with watermarks or an order of their own.
-        let is_free = !self.holds_writes && (!buffering.longest_first || waiting + program > self.writes.longest());
-        waiting >= program && is_free
-            || waiting > 0 && (!buffering.waits_to_fill || self.draining || self.oldest_number(list) <= self.flush_until)
+        self.writes.may_pull(list, self.store.geometry.units_per_program, &self.gate, &self.parameters.buffering)
     }
 
     /// Holds back the units of the write buffer above those that are to be flushed, or lets them be programmed.
     pub fn hold_writes(&mut self, holds: bool, ready: &mut ReadyDies) {
-        if std::mem::replace(&mut self.holds_writes, holds) && !holds {
+        if std::mem::replace(&mut self.gate.holds, holds) && !holds {
             self.wake_for_writes(ready);
         }
-    }
-
-    pub(super) fn oldest_number(&self, list: usize) -> u64 {
-        self.writes.head(list).map_or(u64::MAX, |slot| self.writes.units[slot].number)
     }
 
     /// Marks as ready the next idle die that could take host data. If there are idle dies, but none has space, marks
@@ -433,7 +424,7 @@ impl Ftl {
     /// Allows incomplete program units for the units of the write buffer up to the number `until`, and wakes dies for
     /// them.
     pub fn flush(&mut self, until: u64, ready: &mut ReadyDies) {
-        self.flush_until = until;
+        self.gate.flush_until = until;
         self.wake_for_writes(ready);
     }
 

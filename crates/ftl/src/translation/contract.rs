@@ -78,6 +78,8 @@ contract! {
     mut fn timer(timer: Timer, now: SimTime, out: &mut Outbox);
     /// Returns the state and the counts that results are made from.
     ref fn report() -> Report<'_>;
+    /// Returns figures of the layer's own, by name, for results.
+    ref fn figures() -> Vec<(&'static str, f64)> = { Vec::new() };
 
     /// Returns the number of mapping units of the user capacity.
     ref fn user_units() -> u64;

@@ -2,10 +2,12 @@
 
 mod contract;
 pub mod page_map;
+pub mod waf;
 
 use crate::config::FtlConfig;
 use crate::ftl::Parameters;
 use crate::policy::ModePolicy;
+use crate::precondition::Preconditioned;
 use kit::Problems;
 
 pub use contract::{Report, Translation, Translator};
@@ -18,6 +20,8 @@ pub struct Parts<'a> {
     pub policy: Box<dyn ModePolicy>,
     /// Parameters from other sections.
     pub parameters: Parameters,
+    /// The starting state, for a layer that is not preconditioned.
+    pub starting: Preconditioned,
 }
 
 /// The contract of a member: it makes a layer, and says what the layer cannot do.
@@ -37,6 +41,7 @@ kit::family! {
     /// The translation layer of the drive.
     TranslationConfig: () => dyn Kind {
         PageMap = page_map,
+        Waf = waf,
     }
 }
 

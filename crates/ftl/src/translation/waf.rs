@@ -1,0 +1,616 @@
+//! The write amplification factor in place of a map: an abstraction of the translation layer.
+
+mod model;
+
+use super::{Kind, Parts, Report, Translation, Translator};
+use crate::config::{PartialWrite, WriteAllocation, places};
+use crate::ftl::{FtlCounters, Parameters};
+use crate::idle::IdleDies;
+use crate::precondition::Preconditioned;
+use crate::program::{NO_PLACE, ProgramUnit, UnitKind};
+use crate::writes::{Gate, WriteQueue, Writer};
+use kit::{
+    BlockId, CommandId, Demand, DieId, Events, HostUnit, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox, Owner,
+    Permutation, Ppn, Problems, ReadyDies, Reason, Rng, SimTime, Stored, Timer,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use model::Hot;
+
+/// Fraction bits of the numbers of units that a die may program between two collections.
+const FRACTION: u32 = 20;
+/// Blocks ahead of the write frontier of a die that are erased at the start.
+const BLOCKS_AHEAD: u32 = 3;
+
+/// Rule by which collection chooses its victims, for the write amplification that follows from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// The oldest block (Desnoyers, SYSTOR 2012).
+    OldestFirst,
+    /// The block with the fewest valid units (Desnoyers, SYSTOR 2012; an approximation, 3 % low at 4 units in a block).
+    #[default]
+    Greedy,
+    /// The block with the fewest valid units among the oldest ones (the model of Hu et al., SYSTOR 2009, in a solution
+    /// of our own).
+    WindowedGreedy,
+}
+
+/// Keeps no map: an abstraction with which an architecture can be explored without a translation layer of its own. Host
+/// writes are turned into as many more programs as the write amplification says. After each block of programs a die
+/// collects: it reads rows of a block, programs the units that would be valid, and erases; host writes wait until it is
+/// done. The write amplification is given, or computed for uniform random writes.
+///
+/// A read goes to the die, and the page, that a sequential fill would have written; each unit counts as written. There
+/// is no policy, no retention limit and no saved state; trims have no effect. The thesis on SSDExplorer (1.3.2) explores
+/// its architectures so.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Write amplification, for every workload. Absent: computed by `model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub write_amplification: Option<f64>,
+    /// Rule by which collection chooses its victims.
+    pub model: Model,
+    /// Share of the blocks among which `windowed_greedy` chooses, the oldest ones. Absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0001, max = 1.0))]
+    pub window: Option<f64>,
+    /// A part of the data that is written more often than the rest; only with `oldest_first`. Absent: all data is
+    /// written alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot: Option<Hot>,
+}
+
+/// Builds the member.
+pub fn build(params: &Params, (): ()) -> Box<dyn Kind> {
+    Box::new(params.clone())
+}
+
+impl Params {
+    /// Returns the write amplification, for blocks of `block_units` units, of which collection chooses among `a` times
+    /// as many as the user data would fill.
+    fn amplification(&self, a: f64, block_units: u32) -> f64 {
+        self.write_amplification.unwrap_or_else(|| match (self.model, &self.hot) {
+            (Model::OldestFirst, None) => model::oldest_first(a),
+            (Model::OldestFirst, Some(hot)) => model::hot_and_cold(a, hot),
+            (Model::Greedy, _) => model::greedy(a, block_units),
+            (Model::WindowedGreedy, _) => model::windowed_greedy(a, block_units, self.window.unwrap_or(1.0)),
+        })
+    }
+}
+
+impl Kind for Params {
+    fn create(&self, parts: Parts<'_>) -> std::io::Result<Translator> {
+        Ok(Translator::Other(Box::new(Waf::new(self, parts))))
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        Some("it keeps no map of the data")
+    }
+
+    fn problems(&self, problems: &mut Problems) {
+        if self.write_amplification.is_some()
+            && *self != (Params { write_amplification: self.write_amplification, ..Params::default() })
+        {
+            let what = "given beside `model`, `window` or `hot`, which compute it: expected only one of them";
+            problems.add("ftl.translation.write_amplification", what);
+        }
+        if self.window.is_some() && self.model != Model::WindowedGreedy {
+            problems.add("ftl.translation.window", "only `model = \"windowed_greedy\"` has one");
+        }
+        if self.hot.is_some() && self.model != Model::OldestFirst {
+            problems.add("ftl.translation.hot", "there is a closed form for `model = \"oldest_first\"` only");
+        }
+    }
+}
+
+/// Collection in progress on a die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Collection {
+    /// Units to be moved, of those of the victim.
+    units: u32,
+    /// Rows of the victim that have been read, or skipped because none of their units is to be moved.
+    rows: u32,
+}
+
+/// State of a die: its blocks are a ring in which the frontier follows the victim.
+#[derive(Clone, Debug)]
+struct DieLog {
+    /// Block of the frontier, and of the next victim, within the die.
+    block: u32,
+    victim: u32,
+    /// Next program of the frontier.
+    program: u32,
+    /// Units that may be programmed for the host before the next collection, with a fraction.
+    left: i64,
+    /// Fraction of a unit that the collections so far have moved too little.
+    fraction: u64,
+    collection: Option<Collection>,
+    /// Units that have been read and wait to be programmed.
+    gathered: u32,
+    is_reading: bool,
+}
+
+/// The layer.
+struct Waf {
+    parameters: Parameters,
+    allocation: WriteAllocation,
+    partial_write: PartialWrite,
+    user_units: u64,
+    counters: FtlCounters,
+    amplification: f64,
+    /// Units that a die may program for the host in the time of one collection, with a fraction.
+    between: u64,
+    writes: WriteQueue,
+    gate: Gate,
+    idle: IdleDies,
+    /// Position in the allocation order of the last write under round-robin allocation.
+    arrivals: u32,
+    dies: Vec<DieLog>,
+    programs: Vec<ProgramUnit>,
+    mode: ModeId,
+    read_mode: ModeId,
+    /// Condition of the data, where reads can fail.
+    condition: Option<Condition>,
+}
+
+/// Condition of the data of every block.
+struct Condition {
+    /// Instant of its last erase \[ns; negative: before the run\].
+    since: Vec<i64>,
+    erase_counts: Vec<u32>,
+    wear_thousandths: Vec<u32>,
+    reads: Vec<u32>,
+}
+
+impl Waf {
+    fn new(params: &Params, parts: Parts<'_>) -> Waf {
+        let Parts { config, parameters, starting, .. } = parts;
+        let geometry = parameters.geometry;
+        let user_units = config.user_units(&geometry);
+        // Free and open blocks are not among those that collection chooses from.
+        let kept = f64::from(config.thresholds(&geometry).0) + 2.0;
+        let blocks = f64::from(geometry.blocks_per_die) - kept;
+        let filled = user_units as f64 / f64::from(geometry.units_per_block) / f64::from(geometry.die_count);
+        let amplification = params.amplification((blocks / filled).max(1.0001), geometry.units_per_block);
+        let between = (f64::from(geometry.units_per_block) / amplification * f64::from(1 << FRACTION)).round() as u64;
+        let dies = geometry.die_count;
+        let mut rng = Rng::stream(parameters.seed, "ftl.waf");
+        let turns = Permutation::new(u64::from(dies), rng.next_u64());
+        let log = |die: u32, rng: &mut Rng| {
+            // As in the long run, the dies collect in turn.
+            let phase = (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
+            DieLog {
+                block: 0,
+                victim: BLOCKS_AHEAD,
+                program: rng.below(u64::from(geometry.programs_per_block)) as u32,
+                left: (between as f64 * phase) as i64,
+                fraction: 0,
+                collection: None,
+                gathered: 0,
+                is_reading: false,
+            }
+        };
+        let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies as usize };
+        let mode = parameters.facts.write_mode("normal");
+        Waf {
+            allocation: config.write_allocation,
+            partial_write: config.partial_write,
+            user_units,
+            counters: FtlCounters::default(),
+            amplification,
+            between,
+            writes: WriteQueue::new(lists),
+            gate: Gate::default(),
+            idle: IdleDies::new(&places(config.allocation_order, &geometry)),
+            arrivals: 0,
+            dies: (0..dies).map(|die| log(die, &mut rng)).collect(),
+            programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
+            mode,
+            read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
+            condition: parameters.has_errors.then(|| Condition::new(&parameters, &starting)),
+            parameters,
+        }
+    }
+
+    /// Returns the place of a unit: that of a sequential fill, one program on each die in turn.
+    fn place_of(&self, lpn: Lpn) -> Ppn {
+        let geometry = &self.parameters.geometry;
+        let (program, unit) = (lpn.0 / geometry.units_per_program, lpn.0 % geometry.units_per_program);
+        let (turn, position) = (program / geometry.die_count, program % geometry.die_count);
+        let die = self.idle.die_at(position as usize);
+        Ppn(geometry.blocks_of(die).start * geometry.units_per_block + turn * geometry.units_per_program + unit)
+    }
+
+    fn read_at(&self, first: Ppn, reason: Reason, owner: Owner) -> Operation {
+        let geometry = &self.parameters.geometry;
+        let (block, unit) = geometry.split(first);
+        Operation {
+            kind: OperationKind::Read,
+            reason,
+            die: geometry.die_of(block),
+            first,
+            units: 1,
+            pages: 1,
+            page_type: geometry.page_type_of(unit),
+            mode: self.read_mode,
+            encode: 0,
+            owner,
+        }
+    }
+
+    fn list_of(&self, die: DieId) -> usize {
+        if self.allocation == WriteAllocation::Pull { 0 } else { die.index() }
+    }
+
+    fn may_pull(&self, list: usize) -> bool {
+        self.writes.may_pull(list, self.parameters.geometry.units_per_program, &self.gate, &self.parameters.buffering)
+    }
+
+    fn wake_one(&mut self, ready: &mut ReadyDies) {
+        let Waf { idle, dies, .. } = self;
+        idle.wake_one(|die| dies[die.index()].collection.is_none(), ready);
+    }
+
+    fn wake_for_writes(&mut self, ready: &mut ReadyDies) {
+        if self.allocation == WriteAllocation::Pull {
+            if self.writes.len(0) > 0 {
+                self.wake_one(ready);
+            }
+        } else {
+            (0..self.dies.len()).filter(|&die| self.writes.len(die) > 0).for_each(|die| ready.mark(DieId(die as u32)));
+        }
+    }
+
+    /// Adds a complete unit to the write queue, and wakes a die for it.
+    fn enqueue(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
+        let position = match self.allocation {
+            WriteAllocation::Pull => None,
+            WriteAllocation::Static => Some(self.writes.units[slot].lpn.index() % self.dies.len()),
+            WriteAllocation::RoundRobin => {
+                self.arrivals = (self.arrivals + 1) % self.dies.len() as u32;
+                Some(self.arrivals as usize)
+            }
+        };
+        let list = position.map_or(0, |position| self.idle.die_at(position).index());
+        out.signals.queued_write_pages += 1;
+        self.writes.push(list, slot, now, &out.signals.clock);
+        if !self.may_pull(list) {
+            return;
+        }
+        if self.allocation == WriteAllocation::Pull {
+            self.wake_one(&mut out.ready);
+        } else if self.idle.contains(DieId(list as u32)) {
+            out.ready.mark(DieId(list as u32));
+        }
+    }
+
+    /// Returns the slot of the program of the oldest waiting units.
+    fn program_host(&mut self, die: DieId, list: usize, now: SimTime, out: &mut Outbox) -> u32 {
+        let units_per_program = self.parameters.geometry.units_per_program;
+        let mut bound = 0;
+        while bound < units_per_program {
+            let Some(slot) = self.writes.pop(list) else { break };
+            out.signals.queued_write_pages -= 1;
+            out.signals.queued_write_requests -= u64::from(self.writes.units[slot].last);
+            self.programs[die.index()].bind(NO_PLACE).take(slot, &mut self.writes, now, &out.signals.clock);
+            self.writes.units.release(slot);
+            bound += 1;
+        }
+        self.counters.host_units_by_mode[self.mode.index()] += u64::from(bound);
+        let encode = if self.parameters.facts.codes[self.mode.index()] == 0 { 0 } else { bound };
+        let slot = self.program(die, Reason::Host, bound, encode, out);
+        self.dies[die.index()].left -= i64::from(units_per_program) << FRACTION;
+        if self.dies[die.index()].left <= 0 {
+            self.begin_collection(die);
+        }
+        slot
+    }
+
+    /// Returns the slot of a program at the frontier of a die.
+    fn program(&mut self, die: DieId, reason: Reason, bound: u32, encode: u32, out: &mut Outbox) -> u32 {
+        let geometry = &self.parameters.geometry;
+        let log = &mut self.dies[die.index()];
+        let block = BlockId(geometry.blocks_of(die).start + log.block);
+        let unit = log.program * geometry.units_per_program;
+        log.program += 1;
+        if log.program == geometry.programs_per_block {
+            log.block = (log.block + 1) % geometry.blocks_per_die;
+            log.program = 0;
+            assert!(log.block != log.victim, "the frontier of {die:?} has met its victim");
+        }
+        self.counters.units_programmed[reason as usize] += u64::from(bound);
+        self.counters.units_programmed[Reason::Padding as usize] += u64::from(geometry.units_per_program - bound);
+        self.counters.units_by_mode[self.mode.index()] += u64::from(bound);
+        out.operations.add(Operation {
+            kind: OperationKind::Program,
+            reason,
+            die,
+            first: Ppn(geometry.first_of(block).0 + unit),
+            units: geometry.units_per_program,
+            pages: geometry.shape.planes_per_program * geometry.shape.pages_per_program,
+            page_type: geometry.page_type_of(unit),
+            mode: self.mode,
+            encode,
+            owner: Owner::ProgramUnit,
+        })
+    }
+
+    /// Begins a collection, which frees a block: what the host does not program of it is moved.
+    fn begin_collection(&mut self, die: DieId) {
+        let log = &mut self.dies[die.index()];
+        log.left += self.between as i64;
+        let moved = (u64::from(self.parameters.geometry.units_per_block) << FRACTION) - self.between + log.fraction;
+        log.fraction = moved & ((1 << FRACTION) - 1);
+        log.collection = Some(Collection { units: (moved >> FRACTION) as u32, rows: 0 });
+        self.counters.collections += 1;
+    }
+
+    /// Returns the slot of the next operation of a die's collection; `None` while it waits for data.
+    fn collect(&mut self, die: DieId, collection: Collection, out: &mut Outbox) -> Option<u32> {
+        let geometry = self.parameters.geometry;
+        if self.dies[die.index()].is_reading {
+            return None;
+        }
+        if self.dies[die.index()].gathered >= geometry.units_per_program {
+            self.dies[die.index()].gathered -= geometry.units_per_program;
+            (0..geometry.units_per_program).for_each(|_| self.programs[die.index()].bind(NO_PLACE).kind = UnitKind::Moved);
+            return Some(self.program(die, Reason::Gc, geometry.units_per_program, 0, out));
+        }
+        let victim = BlockId(geometry.blocks_of(die).start + self.dies[die.index()].victim);
+        let row_units = geometry.units_per_page * geometry.shape.planes_per_program;
+        let rows = geometry.units_per_block / row_units;
+        // The units to be moved are spread over the rows.
+        let moved_before = |row: u32| (u64::from(collection.units) * u64::from(row) / u64::from(rows)) as u32;
+        let Some(row) = (collection.rows..rows).find(|&row| moved_before(row + 1) > moved_before(row)) else {
+            return Some(self.erase(die, victim, out));
+        };
+        let units = moved_before(row + 1) - moved_before(row);
+        let log = &mut self.dies[die.index()];
+        log.collection = Some(Collection { rows: row + 1, ..collection });
+        (log.is_reading, log.gathered) = (true, log.gathered + units);
+        let first = Ppn(geometry.first_of(victim).0 + row * row_units);
+        let read = self.read_at(first, Reason::Gc, Owner::Collector);
+        Some(out.operations.add(Operation { units, pages: units.min(geometry.shape.planes_per_program), ..read }))
+    }
+
+    fn erase(&mut self, die: DieId, victim: BlockId, out: &mut Outbox) -> u32 {
+        let shape = &self.parameters.geometry.shape;
+        out.operations.add(Operation {
+            kind: OperationKind::Erase,
+            reason: Reason::Gc,
+            die,
+            first: self.parameters.geometry.first_of(victim),
+            pages: shape.planes_per_program * shape.superblock,
+            owner: Owner::Collector,
+            ..Operation::default()
+        })
+    }
+
+    fn erased(&mut self, operation: &Operation, now: SimTime) {
+        let geometry = &self.parameters.geometry;
+        let log = &mut self.dies[operation.die.index()];
+        log.victim = (log.victim + 1) % geometry.blocks_per_die;
+        log.collection = None;
+        if let Some(condition) = &mut self.condition {
+            condition.erased(geometry.block_of(operation.first), &self.parameters, now);
+        }
+    }
+}
+
+impl Condition {
+    fn new(parameters: &Parameters, starting: &Preconditioned) -> Condition {
+        let blocks = parameters.geometry.block_count as usize;
+        Condition {
+            since: vec![-(starting.age.0 as i64); blocks],
+            erase_counts: vec![starting.pe_cycles; blocks],
+            wear_thousandths: vec![starting.pe_cycles.saturating_mul(1000); blocks],
+            reads: vec![0; blocks],
+        }
+    }
+
+    fn erased(&mut self, block: BlockId, parameters: &Parameters, now: SimTime) {
+        let worn = &mut self.wear_thousandths[block.index()];
+        *worn = worn.saturating_add(parameters.wear_of_erase(ModeId(0), *worn));
+        self.erase_counts[block.index()] += 1;
+        self.since[block.index()] = i64::try_from(now.0).unwrap_or(i64::MAX);
+        self.reads[block.index()] = 0;
+    }
+
+    fn stored(&self, block: BlockId, mode: ModeId, now: SimTime) -> Stored {
+        Stored {
+            block,
+            mode,
+            wear_thousandths: self.wear_thousandths[block.index()],
+            erase_count: self.erase_counts[block.index()],
+            age: Nanos((now.0 as i64).saturating_sub(self.since[block.index()]).max(0) as u64),
+            reads: self.reads[block.index()],
+        }
+    }
+}
+
+impl Translation for Waf {
+    fn read(&mut self, command: CommandId, first: Lpn, count: u32, _now: SimTime, out: &mut Outbox) -> u32 {
+        let geometry = self.parameters.geometry;
+        let (mut parts, mut open): (u32, Option<Operation>) = (0, None);
+        for lpn in (first.0..first.0 + count).map(Lpn) {
+            let ppn = self.place_of(lpn);
+            let (block, unit) = geometry.split(ppn);
+            if let Some(operation) = &mut open
+                && ppn.0 == operation.first.0 + operation.units
+            {
+                let (open_block, open_unit) = geometry.split(operation.first);
+                if open_block == block && geometry.row_of(open_unit) == geometry.row_of(unit) {
+                    operation.units += 1;
+                    operation.pages += u32::from(geometry.page_of(unit) != geometry.page_of(unit - 1));
+                    continue;
+                }
+            }
+            parts += 1;
+            if let Some(operation) = open.replace(self.read_at(ppn, Reason::Host, Owner::Command(command))) {
+                out.read(operation);
+            }
+        }
+        open.into_iter().for_each(|operation| out.read(operation));
+        parts
+    }
+
+    fn write(&mut self, unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool {
+        let HostUnit { command, lpn, whole, last, buffered, durable, stalled } = *unit;
+        self.counters.host_units += 1;
+        let writer = if buffered.is_some() { Writer::Buffer } else { Writer::Command(command) };
+        let slot = self.writes.accept(lpn, writer, last);
+        out.signals.queued_write_requests += u64::from(last);
+        if let Some(number) = buffered {
+            self.writes.units[slot].number = number;
+            if durable {
+                self.writes.wait_for(slot, command, stalled, now, &out.signals.clock);
+            }
+        }
+        let is_complete = whole || self.partial_write == PartialWrite::Whole;
+        if is_complete {
+            self.enqueue(slot, now, out);
+        } else {
+            self.writes.units[slot].since = now;
+            let read = self.read_at(self.place_of(lpn), Reason::Rmw, Owner::PartialRead(slot));
+            out.read(read);
+        }
+        if let (Some(number), true) = (buffered, durable && self.parameters.buffering.waits_to_fill)
+            && number > self.gate.flush_until
+        {
+            self.flush(number, &mut out.ready);
+        }
+        is_complete
+    }
+
+    fn trim(&mut self, _first: Lpn, count: u32, _now: SimTime, _out: &mut Outbox) {
+        self.counters.trimmed_units += u64::from(count);
+    }
+
+    fn flush(&mut self, until: u64, ready: &mut ReadyDies) {
+        self.gate.flush_until = until;
+        self.wake_for_writes(ready);
+    }
+
+    fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let slot = if let Some(collection) = self.dies[die.index()].collection {
+            self.collect(die, collection, out)?
+        } else {
+            let list = self.list_of(die);
+            if !self.may_pull(list) {
+                return None;
+            }
+            let slot = self.program_host(die, list, now, out);
+            if self.parameters.buffering.longest_first {
+                self.wake_for_writes(&mut out.ready);
+            } else if self.allocation == WriteAllocation::Pull && self.may_pull(0) {
+                self.wake_one(&mut out.ready);
+            }
+            slot
+        };
+        self.idle.remove(die);
+        Some(slot)
+    }
+
+    fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {
+        match (operation.owner, operation.kind) {
+            (Owner::ProgramUnit, _) => {
+                let done = &mut self.programs[operation.die.index()];
+                let (units, bound) = (std::mem::take(&mut done.units), std::mem::take(&mut done.bound));
+                units[..bound].iter().for_each(|unit| unit.programmed(slot, &mut self.writes, out));
+                self.programs[operation.die.index()].units = units;
+            }
+            (Owner::PartialRead(slot), _) => {
+                let unit = &mut self.writes.units[slot];
+                unit.filled_in = now.since(unit.since);
+                self.enqueue(slot, now, out);
+            }
+            (Owner::Collector, OperationKind::Erase) => self.erased(operation, now),
+            (Owner::Collector, _) => {
+                self.dies[operation.die.index()].is_reading = false;
+                out.ready.mark(operation.die);
+            }
+            _ => {}
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, _now: SimTime, _out: &mut Outbox) {
+        unreachable!("the layer arms no timer, {timer:?}")
+    }
+
+    fn report(&self) -> Report<'_> {
+        Report { counters: &self.counters, free_blocks: None, page_map: None }
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        vec![("write_amplification", self.amplification)]
+    }
+
+    fn user_units(&self) -> u64 {
+        self.user_units
+    }
+
+    fn demand(&self, die: DieId) -> Demand {
+        // A die that collects takes no write.
+        let takes = self.dies[die.index()].collection.is_none();
+        Demand { urgent_move: false, oldest_write: self.writes.oldest(self.list_of(die)).filter(|_| takes) }
+    }
+
+    fn die_started(&mut self, die: DieId, _now: SimTime, ready: &mut ReadyDies) {
+        self.idle.remove(die);
+        if self.allocation == WriteAllocation::Pull && self.may_pull(0) {
+            self.wake_one(ready);
+        }
+    }
+
+    fn set_idle(&mut self, die: DieId, _now: SimTime, _events: &mut Events) {
+        self.idle.insert(die);
+    }
+
+    fn hold_writes(&mut self, holds: bool, ready: &mut ReadyDies) {
+        if std::mem::replace(&mut self.gate.holds, holds) && !holds {
+            self.wake_for_writes(ready);
+        }
+    }
+
+    fn unit_at(&self, ppn: Ppn) -> u32 {
+        // The inverse of `place_of`.
+        let geometry = &self.parameters.geometry;
+        let (block, unit) = geometry.split(ppn);
+        let die = geometry.die_of(block);
+        let within = (block.0 - geometry.blocks_of(die).start) * geometry.units_per_block + unit;
+        let program = within / geometry.units_per_program * geometry.die_count + self.idle.rank_of(die);
+        let lpn = u64::from(program) * u64::from(geometry.units_per_program) + u64::from(within % geometry.units_per_program);
+        if lpn < self.user_units { lpn as u32 } else { 0 }
+    }
+
+    fn stored(&mut self, ppn: Ppn, now: SimTime) -> Stored {
+        let block = self.parameters.geometry.block_of(ppn);
+        let condition = self.condition.as_mut().expect("reads can fail");
+        let stored = condition.stored(block, self.mode, now);
+        condition.reads[block.index()] = stored.reads.saturating_add(1);
+        stored
+    }
+
+    fn stored_unread(&self, ppn: Ppn, now: SimTime) -> Stored {
+        let condition = self.condition.as_ref().expect("reads can fail");
+        condition.stored(self.parameters.geometry.block_of(ppn), self.mode, now)
+    }
+
+    fn begin_shutdown(&mut self, until: u64, ready: &mut ReadyDies) {
+        self.gate.is_open = true;
+        self.flush(until, ready);
+        ready.mark_all();
+    }
+
+    fn has_shut_down(&mut self, _now: SimTime, out: &mut Outbox) -> bool {
+        out.signals.queued_write_pages == 0
+    }
+
+    fn end_shutdown(&mut self) {
+        self.gate.is_open = false;
+    }
+}
