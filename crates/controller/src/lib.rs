@@ -67,10 +67,26 @@ pub struct ControllerConfig {
     pub buffers: u32,
     /// Number of mapping units that the user sees.
     pub user_units: u64,
+    /// Location of the map.
+    pub map: MapPlace,
     /// Channel of each die.
     pub channel_of: Vec<u16>,
     /// True: each way has a step, also where none takes time. For tests.
     pub keeps_free_steps: bool,
+}
+
+/// Location of the map, or of the part of it that is not on flash alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MapPlace {
+    /// All of it is in the controller's memory.
+    #[default]
+    Memory,
+    /// A part of it is in the controller's memory; its pages are read from flash and written there.
+    CachedInMemory,
+    /// A part of it is in static memory, of which accesses take no time.
+    CachedOnChip,
+    /// A part of it is in a buffer of the host.
+    CachedInHost,
 }
 
 /// The controller of a drive: its resources, the routes over them, and the transactions under way.
@@ -108,7 +124,8 @@ impl Controller {
         let chooses_by_unit = !routes.selections.is_empty() || !memories.is_empty();
         let targets = config.section.target_queues.as_ref();
         let targets = targets.map(|targets| TargetQueues::new(targets, config.channel_of.len()));
-        let receives_reads = config.reads.is_some() || [Way::Read, Way::Gather].iter().any(|way| routes.start(*way).is_some());
+        let receives_reads =
+            config.reads.is_some() || [Way::Read, Way::Gather, Way::MapIn].iter().any(|way| routes.start(*way).is_some());
         Controller {
             servers,
             routes,
@@ -338,10 +355,10 @@ impl Controller {
     /// Returns the way of the data of a read, and the data with what follows.
     fn journey_of_read(&self, slot: u32, unit: u32, recovery: Option<u32>, out: &Outbox) -> (Way, Journey) {
         let operation = &out.operations[slot];
-        let way = if matches!(operation.owner, Owner::Command(_) | Owner::ReadAhead(_) | Owner::Retry(_)) {
-            Way::Read
-        } else {
-            Way::Gather
+        let way = match operation.owner {
+            Owner::Command(_) | Owner::ReadAhead(_) | Owner::Retry(_) => Way::Read,
+            Owner::MapPage(_) => Way::MapIn,
+            _ => Way::Gather,
         };
         let journey = Journey {
             data: Bytes(u64::from(operation.units) * UNIT_BYTES),

@@ -32,6 +32,10 @@ pub enum Way {
     Read,
     /// Data that was read for a relocation or to complete a partial write, from a channel to the controller's memory.
     Gather,
+    /// A page of the map that was read, from a channel to the memory that holds the map.
+    MapIn,
+    /// Pages of the map to be written, from the memory that holds the map to the channel of their die.
+    MapOut,
     /// Data of a read, to the host.
     ToHost,
     /// The completion of a command, to the host.
@@ -188,6 +192,8 @@ struct Starts {
     out: Start,
     read: Start,
     gather: Start,
+    map_in: Start,
+    map_out: Start,
     to_host: Start,
     complete: [Start; 4],
     interrupt: Start,
@@ -254,7 +260,7 @@ impl Routes {
         let side = compiler.host_side(config);
         let parts = compiler.device_side(config);
         compiler.host_ways(&side, &parts, config);
-        compiler.device_ways(&parts, config);
+        compiler.device_ways(&side, &parts, config);
         compiler.written(config);
         (compiler.routes, compiler.servers)
     }
@@ -275,6 +281,8 @@ impl Routes {
             Way::Out => starts.out,
             Way::Read => starts.read,
             Way::Gather => starts.gather,
+            Way::MapIn => starts.map_in,
+            Way::MapOut => starts.map_out,
             Way::ToHost => starts.to_host,
             Way::Complete(op) => starts.complete[op as usize],
             Way::Interrupt => starts.interrupt,

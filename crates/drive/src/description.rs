@@ -15,11 +15,11 @@ mod retention;
 
 pub(crate) use derive::cell_part;
 
-use controller::{ControllerConfig, ControllerSection, EccConfig};
+use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::translation::Parts;
-use ftl::{Buffering, FtlConfig, Parameters, Precondition, Preconditioned, ReadCacheConfig, Translator};
+use ftl::{Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, Translator};
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
@@ -197,7 +197,8 @@ impl Description {
         }
         let tables = self.buffer.units() * kit::UNIT_BYTES
             + self.buffer.read_cache.unwrap_or_default().0
-            + 4 * self.ftl.user_units(&geometry);
+            + self.map_bytes_in_memory(&geometry);
+        self.map_cache_problems(&mut problems);
         self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);
         self.policy_problems(&mut problems);
         self.translation_problems(&mut problems);
@@ -227,12 +228,41 @@ impl Description {
         problems
     }
 
+    /// Returns the bytes of the map that the controller's memory holds.
+    fn map_bytes_in_memory(&self, geometry: &Geometry) -> u64 {
+        match &self.ftl.map_cache {
+            None => 4 * self.ftl.user_units(geometry),
+            Some(cache) if cache.memory == MapMemory::Dram => cache.size.0,
+            Some(_) => 0,
+        }
+    }
+
+    /// Returns the location of the map.
+    fn map_place(&self) -> MapPlace {
+        match self.ftl.map_cache.as_ref().map(|cache| cache.memory) {
+            None => MapPlace::Memory,
+            Some(MapMemory::Dram) => MapPlace::CachedInMemory,
+            Some(MapMemory::Sram) => MapPlace::CachedOnChip,
+            Some(MapMemory::Host) => MapPlace::CachedInHost,
+        }
+    }
+
+    /// Adds the problems of the mapping cache that depend on other sections.
+    fn map_cache_problems(&self, problems: &mut Problems) {
+        if self.map_place() == MapPlace::CachedInHost && self.host.protocol().host_memory.is_none() {
+            let what =
+                "\"host\": the host interface gives the device no buffer in host memory; expected host.interface = \"nvme\"";
+            problems.add("ftl.map_cache.memory", what);
+        }
+    }
+
     /// Adds the problems of the translation layer's own fields, and of what needs a map of the data that it lacks.
     fn translation_problems(&self, problems: &mut Problems) {
         self.ftl.translation.build(()).problems(problems);
         let kind = &self.policy.kind;
         let needs = [
             ("policy.kind", *kind != PolicyConfig::default().kind, format!("the policy `{kind}`")),
+            ("ftl.map_cache", self.ftl.map_cache.is_some(), "a mapping cache".to_owned()),
             ("buffer.read_cache", self.buffer.read_cache.is_some(), "a read cache".to_owned()),
             ("ftl.retire_at_cycles", self.ftl.retire_at_cycles.is_some(), "the retirement of blocks".to_owned()),
         ];
@@ -427,6 +457,7 @@ impl Description {
             section: self.controller.clone(),
             buffers: self.buffer.buffers,
             user_units: self.ftl.user_units(geometry),
+            map: self.map_place(),
             channel_of: (0..geometry.die_count).map(|die| geometry.channel_of(kit::DieId(die)).0 as u16).collect(),
             ..ControllerConfig::default()
         }

@@ -37,6 +37,8 @@ pub struct Drive {
     fetches_at_once: bool,
     /// True if completions take steps on their way to the application.
     posts_completions: bool,
+    /// True if commands look up pages of the map, of which only a part is in memory.
+    looks_up_pages: bool,
     /// False while the drive is brought to rest: free dies pull nothing from the FTL.
     pulling: bool,
     recording: bool,
@@ -65,7 +67,8 @@ impl Drive {
         let mut out = Outbox::new(geometry.die_count as usize, geometry.shape.channels as usize);
         let protocol = controller.protocol.clone();
         let controller = Controller::new(controller);
-        let needs_queues = controller.takes_time_for_commands() || controller.has_targets();
+        let looks_up_pages = description.ftl.map_cache.is_some();
+        let needs_queues = controller.takes_time_for_commands() || controller.has_targets() || looks_up_pages;
         let queues = description.host.queues().or_else(|| needs_queues.then(QueueConfig::default));
         let host = Host::new(queues.as_ref(), protocol, &description.buffer);
         out.signals.buffer_capacity_pages = host.buffer().capacity();
@@ -82,6 +85,7 @@ impl Drive {
             fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit) && !controller.has_targets(),
             host,
             posts_completions: controller.takes_time_for_completions(),
+            looks_up_pages,
             controller,
             flash,
             user_bytes: ftl.user_units() * UNIT_BYTES,

@@ -121,7 +121,7 @@ impl Flash {
         let die = &mut self.dies[die_id.index()];
         let progress = enter(&mut self.progress, &mut out.operations, slot, now);
         die.clock.read_into(&mut progress.reading, now);
-        let for_host = matches!(reason, Reason::Host | Reason::Rmw);
+        let for_host = matches!(reason, Reason::Host | Reason::Rmw | Reason::Map);
         let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
         if list.head == NONE {
             list.head = slot;

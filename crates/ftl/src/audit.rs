@@ -25,7 +25,7 @@ impl Ftl {
 
     fn audit_map(&self, found: &mut Vec<String>) {
         let mut mapped = 0u64;
-        for lpn in (0..self.store.user_units as u32).map(Lpn) {
+        for lpn in (0..self.store.all_units as u32).map(Lpn) {
             let Some(ppn) = self.writes.copy_on_flash(&self.store, lpn) else { continue };
             mapped += 1;
             if !self.store.is_valid(ppn) || self.store.lpn_at(ppn) != lpn {
@@ -118,6 +118,9 @@ impl Ftl {
             self.moves.ready.len(),
             self.space.dies_with_space()
         );
+        if let Some(cache) = &self.map_cache {
+            text += &format!("; mapping cache: {cache:?}");
+        }
         for die in (0..self.store.geometry.die_count).map(DieId) {
             let collector = &self.collectors[die.index()];
             let victim = collector.victim.map(|block| (block, self.store.block(block)));

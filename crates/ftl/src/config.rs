@@ -1,5 +1,6 @@
 //! The `[ftl]` section of a drive's description.
 
+use crate::map_cache::MapCacheConfig;
 use crate::translation::TranslationConfig;
 use crate::victim::VictimConfig;
 use crate::wear::WearConfig;
@@ -102,6 +103,9 @@ pub struct FtlConfig {
     /// The translation layer.
     #[serde(default, skip_serializing_if = "is_page_map")]
     pub translation: TranslationConfig,
+    /// The mapping cache of a drive whose memory does not hold the whole map. Absent: the whole map is in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map_cache: Option<MapCacheConfig>,
     /// Over-provisioning: (physical - user) / user capacity. It determines the user capacity, which is rounded down to
     /// a mapping unit.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -169,6 +173,19 @@ impl FtlConfig {
         self.user_capacity.map_or(most, |bytes| (bytes.0 / kit::UNIT_BYTES).min(most))
     }
 
+    /// Returns the number of mapping units that map pages and journal take.
+    pub fn map_units(&self, geometry: &Geometry) -> u64 {
+        self.map_cache
+            .as_ref()
+            .map_or(0, |cache| cache.page_count(self.user_units(geometry)) + cache.journal_units(geometry.units_per_program))
+    }
+
+    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, and one for
+    /// the map.
+    fn reserved(&self) -> u32 {
+        self.reserve_blocks + u32::from(self.map_cache.is_some())
+    }
+
     /// Returns the numbers of free blocks per die below which collection takes precedence over host writes, and below
     /// which it runs when no write waits.
     pub fn thresholds(&self, geometry: &Geometry) -> (u32, u32) {
@@ -180,12 +197,14 @@ impl FtlConfig {
     /// Returns the numbers of blocks that each die needs for its share of the user data, for the free blocks it keeps,
     /// and for `streams` write frontiers, and their sum, in this order.
     pub(crate) fn blocks_needed(&self, geometry: &Geometry, streams: u32) -> [u64; 4] {
-        let streams = streams * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
+        let streams = (streams + u32::from(self.map_cache.is_some()))
+            * if self.allocation_order.is_by_plane() { geometry.groups_per_die } else { 1 };
         // A block with at least this many valid units is not worth collecting, because padding of the last program
         // takes up all that would be freed. Given more blocks than user data fills at this count, at least one of them
         // holds fewer units.
         let least_held = u64::from(geometry.units_per_block - geometry.units_per_program + 1);
-        let user = self.user_units(geometry).div_ceil(least_held * u64::from(geometry.die_count));
+        let units = self.user_units(geometry) + self.map_units(geometry);
+        let user = units.div_ceil(least_held * u64::from(geometry.die_count));
         let kept = u64::from(self.thresholds(geometry).1);
         [user, kept, streams.into(), user + kept + u64::from(streams)]
     }
@@ -221,11 +240,15 @@ impl FtlConfig {
                 format!("{} mapping units in an erase unit: expected at most 65535", geometry.units_per_block),
             );
         }
-        if self.gc_critical_blocks <= self.reserve_blocks {
+        if self.gc_critical_blocks <= self.reserved() {
+            let map = if self.map_cache.is_some() { " and one for the map" } else { "" };
             problems.add(
                 "ftl.gc_critical_blocks",
-                format!("{}: expected more than reserve_blocks = {}", self.gc_critical_blocks, self.reserve_blocks),
+                format!("{}: expected more than reserve_blocks = {}{map}", self.gc_critical_blocks, self.reserve_blocks),
             );
+        }
+        if let Some(cache) = &self.map_cache {
+            cache.problems(geometry.units_per_program, problems);
         }
         if self.gc_low_blocks < self.gc_critical_blocks {
             problems.add(

@@ -9,6 +9,7 @@ mod power;
 mod relocate;
 mod save;
 mod serve;
+mod translate;
 
 use crate::block::BlockState;
 use crate::collector::{Collector, RelocationRequest};
@@ -17,6 +18,7 @@ use crate::declared::{Bits, BlockBytes, Bytes, UnitBits};
 use crate::idle::IdleDies;
 use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
+use crate::map_cache::MapCache;
 use crate::moves::PageMoves;
 use crate::policy::future::Future;
 use crate::policy::{
@@ -41,6 +43,7 @@ use kit::{
 pub use save::Loaded;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+pub use translate::MapCacheReport;
 
 /// Parameters that the FTL takes from other parts of the description.
 #[derive(Clone, Debug)]
@@ -190,6 +193,12 @@ pub struct Ftl {
     critical: u32,
     low: u32,
     gate: Gate,
+    /// The part of the map in memory, where that is not all of it.
+    pub(crate) map_cache: Option<Box<MapCache>>,
+    /// True while the changes of the map are written to flash, before a shutdown or a loss of power.
+    saves_map: bool,
+    /// True for each die whose last turn was a program of map data.
+    map_had_turn: Vec<bool>,
     policy_armed: Option<SimTime>,
     scratch: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
@@ -206,8 +215,13 @@ impl Ftl {
         let old_mode = policy.mode_of_old_data();
         // Streams: the host streams, then one for relocations in each write mode.
         let host_streams = usize::from(needs.host_streams);
-        let streams = host_streams + parameters.facts.write_modes.len();
-        let store = Store::new(geometry, config.user_units(&geometry), parameters.facts.block_units.clone())?;
+        // With a mapping cache, a stream of its own follows them.
+        let map_cache = config.map_cache.as_ref();
+        let map_cache = map_cache.map(|cache| MapCache::new(cache, config.user_units(&geometry), geometry.units_per_program));
+        let streams = host_streams + parameters.facts.write_modes.len() + usize::from(map_cache.is_some());
+        let extra_units = map_cache.as_ref().map_or(0, MapCache::extra_units);
+        let map_cache = map_cache.map(Box::new);
+        let store = Store::new(geometry, config.user_units(&geometry), extra_units, parameters.facts.block_units.clone())?;
         let (critical, low) = config.thresholds(&geometry);
         let places = places(config.allocation_order, &geometry);
         let dies = geometry.die_count as usize;
@@ -224,6 +238,7 @@ impl Ftl {
                     all: streams,
                     shared: !config.separate_relocations && !needs.relocations_apart,
                     by_plane: config.allocation_order.is_by_plane(),
+                    map: map_cache.is_some(),
                 },
                 config.reserve_blocks,
                 parameters.facts.erase_levels.clone(),
@@ -245,6 +260,9 @@ impl Ftl {
             critical,
             low,
             gate: Gate::default(),
+            map_cache,
+            saves_map: false,
+            map_had_turn: vec![false; dies],
             policy_armed: None,
             scratch: Vec::with_capacity(geometry.units_per_program as usize),
             sink: 0,
@@ -395,6 +413,7 @@ pub(crate) mod tests {
     pub(crate) fn small(geometry: Geometry, change: impl FnOnce(&mut FtlConfig, &mut Parameters)) -> Ftl {
         let mut config = FtlConfig {
             translation: crate::TranslationConfig::default(),
+            map_cache: None,
             overprovisioning: 1.0,
             user_capacity: None,
             victim: VictimConfig::named("greedy").expect("listed"),

@@ -81,15 +81,18 @@ pub struct Store {
     pub(crate) valid_by_mode: [u64; 16],
     /// Mapping units of the user capacity.
     pub user_units: u64,
+    /// Logical units in all: those of the user, and those of the map itself.
+    pub(crate) all_units: u64,
 }
 
 impl Store {
-    /// Creates the state of an empty drive: all blocks free, all units unmapped.
-    pub fn new(geometry: Geometry, user_units: u64, mode_units: Vec<u32>) -> std::io::Result<Store> {
+    /// Creates the state of an empty drive: all blocks free, all units unmapped. `extra_units` are those of the map
+    /// itself, beyond those of the user.
+    pub fn new(geometry: Geometry, user_units: u64, extra_units: u64, mode_units: Vec<u32>) -> std::io::Result<Store> {
         let units = usize::try_from(geometry.unit_count()).expect("validated: fewer than 2^32 units");
         let (blocks, dies) = (geometry.block_count as usize, geometry.die_count as usize);
         Ok(Store {
-            l2p: Table::zeroed(usize::try_from(user_units).expect("fits: fewer than the physical units"))?,
+            l2p: Table::zeroed(usize::try_from(user_units + extra_units).expect("fits: fewer than the physical units"))?,
             p2l: Table::zeroed(units)?,
             valid: Table::zeroed(units.div_ceil(64))?,
             blocks: BlockTable::new(blocks)?,
@@ -111,6 +114,7 @@ impl Store {
             valid_by_mode: [0; 16],
             geometry,
             user_units,
+            all_units: user_units + extra_units,
         })
     }
 
@@ -120,6 +124,11 @@ impl Store {
         self.p2l.expect_dense_use();
         self.valid.expect_dense_use();
         self.blocks.expect_dense_use();
+    }
+
+    /// Returns the number of logical units: those of the user, and those of the map itself.
+    pub fn all_units(&self) -> u64 {
+        self.all_units
     }
 
     /// Returns the record of a block.

@@ -73,6 +73,9 @@ impl Ftl {
             }
             Precondition::Steady => self.produce_steady_state(&mut rng, models, progress)?,
         };
+        if done {
+            self.write_map_untimed();
+        }
         self.finish_untimed(how);
         Ok(done)
     }
@@ -113,21 +116,26 @@ impl Ftl {
     /// Writes one unit without simulating time; it is bound as in a timed run, with nothing in flight. If the die holds
     /// more than its share of the data, so that collection frees nothing, the unit goes to the die with the most free
     /// blocks.
-    pub(crate) fn write_untimed(&mut self, lpn: Lpn, mut die: DieId) {
+    pub(crate) fn write_untimed(&mut self, lpn: Lpn, die: DieId) {
+        self.write_untimed_to(lpn, die, 0);
+    }
+
+    /// Writes like [`Ftl::write_untimed`], through a given stream.
+    pub(crate) fn write_untimed_to(&mut self, lpn: Lpn, mut die: DieId, stream: usize) {
         while self.space.free_blocks(die) < self.collect_below() && self.collect_untimed(die) {}
         if !self.space.has_space(die) {
             let dies = (0..self.store.geometry.die_count).map(DieId);
             die = dies.max_by_key(|&other| (self.space.free_blocks(other), std::cmp::Reverse(other))).expect("a drive has dies");
         }
         let mode = self.policy.mode_of_old_data();
-        let target = Target { die, stream: 0, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
+        let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: None, level: 0 };
         let ppn = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("collection keeps a block free");
         if let Mapped::At(old) = decode(self.store.l2p.get(lpn.index())) {
             self.store.invalidate(old);
         }
         self.store.l2p.set(lpn.index(), encode(ppn));
         self.store.place(lpn, ppn);
-        self.space.close_full(&mut self.store, die, 0);
+        self.space.close_full(&mut self.store, die, stream);
     }
 
     /// Returns the number of free blocks below which an untimed write collects first: the level around which the timed
@@ -166,6 +174,8 @@ impl Ftl {
                 self.sink ^= loaded;
             }
             let lpn = self.store.lpn_at(from);
+            let stream = if self.is_of_map(lpn) { self.map_stream() } else { stream };
+            let target = Target { stream, ..target };
             let to = self.space.advance(&mut self.store, &target, 1, SimTime::ZERO).expect("the reserve belongs to relocation");
             self.store.invalidate(from);
             self.store.l2p.set(lpn.index(), encode(to));
@@ -206,6 +216,7 @@ impl Ftl {
         config.overprovisioning = 0.0;
         config.user_capacity = Some(kit::Bytes(user_units * kit::UNIT_BYTES));
         config.superblock_blocks = 1;
+        config.map_cache = None;
         config.gc_spare_fraction = 0.0;
         config.gc_critical_blocks = kept as u32 - 2 + u32::from(kept < 4.0);
         config.gc_low_blocks = config.gc_critical_blocks;

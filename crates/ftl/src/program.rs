@@ -40,6 +40,7 @@ pub(crate) struct BoundUnit {
 pub(crate) enum UnitKind {
     Host(CommandId),
     Buffered,
+    MapPage(u32),
     #[default]
     Moved,
 }
@@ -111,7 +112,7 @@ impl BoundUnit {
                     writes.report(self.waiters, &ledger, &mut out.tray);
                 }
             }
-            UnitKind::Moved => {}
+            UnitKind::MapPage(_) | UnitKind::Moved => {}
         }
     }
 }

@@ -69,6 +69,8 @@ pub(crate) struct Space {
     host_streams: usize,
     /// True if the first host stream takes relocated data, too.
     shared: bool,
+    /// True if the last stream is that of map data, and a block of each die is reserved for it.
+    map: bool,
     /// Level of each erase mode; 0 is the deepest.
     erase_levels: Vec<u8>,
     levels: usize,
@@ -82,6 +84,8 @@ pub(crate) enum AllocationClass {
     Host,
     /// A collection, which frees a block in the end: may take the last free block.
     Relocation,
+    /// Map data: may take the block that is reserved for it.
+    Map,
     /// The move of a single page: leaves the last free block and, when no block is free, the rest of the open frontier
     /// to a collection in progress.
     Move,
@@ -90,7 +94,7 @@ pub(crate) enum AllocationClass {
 impl Space {
     pub fn new(geometry: &Geometry, streams: Streams, reserve: u32, erase_levels: Vec<u8>) -> Space {
         let groups = geometry.groups_per_die as usize;
-        let Streams { host: host_streams, all: streams, shared, by_plane } = streams;
+        let Streams { host: host_streams, all: streams, shared, by_plane, map } = streams;
         let width = if by_plane { groups } else { 1 };
         let levels = erase_levels.iter().map(|level| usize::from(*level) + 1).max().unwrap_or(1);
         let free = (0..geometry.die_count as usize * groups)
@@ -109,12 +113,13 @@ impl Space {
             groups,
             width,
             turns: vec![0; dies * streams],
-            reserve,
+            reserve: reserve + u32::from(map),
             turn: 0,
             has_space: vec![true; dies],
             dies_with_space: dies as u32,
             host_streams,
             shared,
+            map,
             erase_levels,
             levels,
             opened: Vec::new(),
@@ -177,6 +182,13 @@ impl Space {
         self.has_space[die.index()]
     }
 
+    /// Returns true if a die can take map data now.
+    pub fn has_map_space(&self, die: DieId) -> bool {
+        let first = ((die.index() + 1) * self.streams - 1) * self.width;
+        let is_open = self.frontiers[first..first + self.width].iter().all(|frontier| frontier.block != NONE);
+        is_open && self.free_count[die.index()] > 0 || self.can_open(die, AllocationClass::Map)
+    }
+
     fn update_space(&mut self, die: DieId) {
         let first = die.index() * self.streams * self.width;
         let open = self.frontiers[first..first + self.host_streams * self.width]
@@ -218,6 +230,7 @@ impl Space {
         let free = self.free_count[die.index()];
         match class {
             AllocationClass::Host => free > self.reserve,
+            AllocationClass::Map => free >= self.reserve,
             AllocationClass::Relocation => free > 0,
             AllocationClass::Move => free > 1,
         }
@@ -228,7 +241,11 @@ impl Space {
     /// frontier.
     #[inline]
     fn may_go_on(&self, at: &Target) -> bool {
-        let yields = at.class == AllocationClass::Move || at.class == AllocationClass::Host && self.shared && at.stream == 0;
+        let yields = match at.class {
+            AllocationClass::Host => self.shared && at.stream == 0,
+            AllocationClass::Map | AllocationClass::Move => true,
+            AllocationClass::Relocation => false,
+        };
         !yields || self.free_count[at.die.index()] > 0
     }
 
@@ -265,7 +282,8 @@ impl Space {
     /// Returns a stream of a die that has an open block, and the block: a stream of relocations if possible, or else of
     /// the host.
     pub fn any_open(&self, die: DieId) -> Option<(usize, BlockId)> {
-        let order = (self.host_streams..self.streams).chain(0..self.host_streams);
+        // Blocks of map data hold nothing else.
+        let order = (self.host_streams..self.streams - usize::from(self.map)).chain(0..self.host_streams);
         let open = |stream: usize| {
             let first = (die.index() * self.streams + stream) * self.width;
             self.frontiers[first..first + self.width].iter().find(|frontier| frontier.block != NONE)
@@ -453,6 +471,8 @@ pub(crate) struct Streams {
     pub shared: bool,
     /// True if each stream has a frontier in each group of planes.
     pub by_plane: bool,
+    /// True if the last stream is that of map data.
+    pub map: bool,
 }
 
 /// An open block, with its position among the frontiers.

@@ -74,7 +74,7 @@ causes! {
     Retry = "retry",
     /// Reading the mapping unit that a write covers only in part, before the unit is written.
     Rmw = "rmw",
-    /// Wait of a read for data that is being read ahead.
+    /// Wait for a page of the map that is not in memory, and of a read for data that is being read ahead.
     Map = "map",
     /// Wait for what comes before in a given order: of a flush for earlier writes to become durable, of data for that
     /// of earlier reads (`ecc.delivery`).

@@ -38,6 +38,17 @@ pub enum Record {
         /// The write mode.
         mode: ModeId,
     },
+    /// A page of the map, or a unit of its journal, was bound to a place.
+    MapBound {
+        /// Its logical unit, beyond those of the user.
+        lpn: Lpn,
+        /// Its place.
+        ppn: Ppn,
+        /// Reason of the program.
+        reason: Reason,
+        /// The write mode.
+        mode: ModeId,
+    },
     /// A unit's data moved: the map points to `to` if it pointed to `from`.
     Relocated {
         /// The unit.

@@ -59,7 +59,7 @@ pub use operations::Operations;
 pub use outbox::Outbox;
 pub use permutation::Permutation;
 pub use problem::{Problem, Problems};
-pub use protocol::{Hop, Protocol};
+pub use protocol::{Hop, HostMemory, Protocol};
 pub use queue::{Class, EventQueue};
 pub use ready::ReadyDies;
 pub use reason::Reason;
@@ -70,7 +70,7 @@ pub use slab::Slab;
 pub use stored::Stored;
 pub use sums::Sums;
 pub use table::Table;
-pub use tray::{Part, Tray};
+pub use tray::{Part, Translated, Tray};
 pub use units::{Bytes, Frequency, Nanos, Rate, SimTime, TransferRate};
 pub use wear::{effective_wear_class, wear_class};
 

@@ -94,6 +94,16 @@ impl Lru {
         evicted
     }
 
+    /// Adds a number if it is not in the set; the use of one that is does not change.
+    ///
+    /// # Panics
+    /// If the set is full and does not have the number.
+    pub fn add(&mut self, key: u32) {
+        if !self.contains(key) {
+            assert!(self.insert(key).is_none(), "the set has room");
+        }
+    }
+
     /// Removes a number. Returns true if it was in the set.
     pub fn remove(&mut self, key: u32) -> bool {
         let mut hole = self.find(key);

@@ -56,6 +56,8 @@ pub enum Owner {
     FreeBlock,
     /// The flash read ahead of a sequential stream, by its number in the read cache.
     ReadAhead(u32),
+    /// A page of the map, by its number.
+    MapPage(u32),
     /// A read whose data could not be corrected, by the slot of its recovery in the controller.
     Retry(u32),
 }
@@ -118,7 +120,7 @@ impl Operation {
     pub fn work(&self) -> Work {
         match (self.kind, self.reason) {
             (OperationKind::Erase | OperationKind::LazyErase, _) => Work::Erase,
-            (OperationKind::Read, Reason::Host | Reason::Rmw) => Work::HostRead,
+            (OperationKind::Read, Reason::Host | Reason::Rmw | Reason::Map) => Work::HostRead,
             (OperationKind::Read, _) => Work::RelocationRead,
             (_, Reason::Host | Reason::Padding) => Work::HostProgram,
             _ => Work::RelocationProgram,

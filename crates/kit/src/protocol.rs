@@ -66,6 +66,21 @@ pub struct Protocol {
     pub reap: Vec<Hop>,
     /// A message for which neither side waits: it only occupies the link.
     pub acknowledge: Vec<Hop>,
+    /// Accesses of the device to a buffer in host memory; `None` if the interface has none.
+    pub host_memory: Option<HostMemory>,
+}
+
+/// Accesses of the device to a buffer in host memory that holds the map.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostMemory {
+    /// Reads a few entries.
+    pub read_entry: Vec<Hop>,
+    /// Changes an entry.
+    pub write_entry: Vec<Hop>,
+    /// Reads whole pages.
+    pub read_page: Vec<Hop>,
+    /// Writes whole pages.
+    pub write_page: Vec<Hop>,
 }
 
 /// Bytes of a page of host memory.

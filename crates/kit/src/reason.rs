@@ -36,12 +36,14 @@ reasons! {
     Scrub = "scrub",
     /// Evacuation of a bad block by a policy.
     Evacuate = "evacuate",
-    /// Mapping data. Reserved: the map is held in memory, and no operation has this reason.
+    /// Pages of the map, on a drive whose memory does not hold all of it.
     Map = "map",
     /// Parity. Reserved: no operation has this reason.
     Parity = "parity",
     /// Padding: units without data that fill up a program unit.
     Padding = "padding",
+    /// The journal of changes of the map, and its checkpoints.
+    Journal = "journal",
 }
 
 /// Number of reasons.

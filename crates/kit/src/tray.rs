@@ -1,7 +1,7 @@
 //! The tray: results and requests of one stage that the router passes on to another stage at once.
 
 use crate::cause::Ledger;
-use crate::ids::CommandId;
+use crate::ids::{CommandId, Lpn};
 use crate::operation::Encoding;
 
 /// A completed part of a host command, with its latency by cause since the command was admitted.
@@ -23,6 +23,15 @@ impl Default for Part {
     }
 }
 
+/// A command that waited for a page of the map, which is in memory now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translated {
+    /// The command.
+    pub command: CommandId,
+    /// The first unit after that page.
+    pub from: Lpn,
+}
+
 /// Items on their way from one stage to another. The router empties the tray after each call of a stage. Vectors are
 /// reused; nothing is allocated once they have grown to the size that a run needs.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +45,8 @@ pub struct Tray {
     /// From `ftl` to `host`: numbers ([`HostUnit::buffered`](crate::HostUnit::buffered)) of the mapping units that left
     /// the write buffer, because they were programmed, replaced or trimmed.
     pub released: Vec<u64>,
+    /// From `ftl` to the router: commands that may go on.
+    pub translated: Vec<Translated>,
 }
 
 impl Tray {
@@ -44,6 +55,6 @@ impl Tray {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         // One test for all lists: most calls find them empty.
-        self.reads.len() | self.parts.len() | self.encodings.len() == 0
+        self.reads.len() | self.parts.len() | self.encodings.len() | self.translated.len() == 0
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::Violation;
 use crate::commands::{Commands, Mix};
-use crate::describe::{controller, describe, errors};
+use crate::describe::{controller, describe, errors, map_cache};
 use crate::oracle::Counts;
 use crate::rig::{MakePolicy, Rig, Tamper};
 use drive::{Description, Drive};
@@ -75,6 +75,14 @@ pub fn overrides(seed: u64, detail: Detail) -> Vec<String> {
             let mut sets = controller(&mut rng);
             if rng.chance(0.7) {
                 sets.extend(with_errors());
+            }
+            let whole = Description::read("random.toml", &text(seed), &sets);
+            if let (Ok(whole), true) = (whole, rng.chance(0.35)) {
+                let with_cache = [sets.clone(), map_cache(&mut rng, &whole)].concat();
+                // Not every drive has space for its map.
+                if Description::read("random.toml", &text(seed), &with_cache).is_ok() {
+                    return with_cache;
+                }
             }
             sets
         }

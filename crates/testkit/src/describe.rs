@@ -73,7 +73,7 @@ mod controller;
 mod errors;
 mod geometry;
 
-pub use controller::controller;
+pub use controller::{controller, map_cache};
 pub use errors::errors;
 
 /// Returns the description of a random small drive, based on the preset `tiny`. Most descriptions are accepted; some

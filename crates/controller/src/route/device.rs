@@ -1,13 +1,13 @@
 //! The ways through the device: the firmware's cores, the interconnect and the memories.
 
-use super::{Action, By, Compiler, Routes, Selection, Step, Way, index};
-use crate::ControllerConfig;
+use super::{Action, By, Compiler, EMPTY, HostSide, Routes, Selection, Step, Way, index};
 use crate::dram::{AccessClass, AccessKind};
 use crate::firmware::{Assignment, Cores};
 use crate::interconnect::{Choice, Fabric, Leg, Ports};
 use crate::memory::Model;
 use crate::memory::channels::MAP_ACCESS;
-use kit::{Bytes, Cause, Nanos, Op, Rate, Service, UNIT_BYTES};
+use crate::{ControllerConfig, MapPlace};
+use kit::{Bytes, Cause, HostMemory, Nanos, Op, Rate, Service, UNIT_BYTES};
 
 /// Steps in the device that belong to a way which begins or ends at the host.
 #[derive(Default)]
@@ -93,7 +93,7 @@ impl Compiler {
     }
 
     /// Adds the ways that begin and end in the device.
-    pub(super) fn device_ways(&mut self, side: &DeviceSide, config: &ControllerConfig) {
+    pub(super) fn device_ways(&mut self, host: &HostSide, side: &DeviceSide, config: &ControllerConfig) {
         // Without cores, tasks have no steps whatever their cycles.
         let cycles = side.cores.map(|cores| cores.cores.cycles).unwrap_or_default();
         for op in Op::ALL {
@@ -102,26 +102,39 @@ impl Compiler {
                 Op::Read | Op::Trim => {
                     let look_up = self.task(side, Task::LookUp, Work { fixed: 0, per_unit: cycles.look_up });
                     self.follow(&mut steps, look_up, side, (cycles.decode, cycles.look_up));
-                    steps.extend(self.map_access(side, AccessKind::Read));
+                    steps.extend(self.map_access(host, side, config, AccessKind::Read));
                 }
-                Op::Write if config.protocol.data_comes_with_command() => steps.extend(side.take_in.clone()),
-                Op::Write | Op::Flush => {}
+                Op::Write => {
+                    if config.protocol.data_comes_with_command() {
+                        steps.extend(side.take_in.clone());
+                    }
+                    // A write needs the old entry, too, which may have to be read first.
+                    if config.map != MapPlace::Memory {
+                        steps.extend(self.map_access(host, side, config, AccessKind::Read));
+                    }
+                }
+                Op::Flush => {}
             }
             self.routes.starts.admit[op as usize] = self.add(steps);
         }
         let issue = self.task(side, Task::Issue, Work { fixed: cycles.issue, per_unit: 0 });
         self.routes.starts.issue = self.add(issue.clone());
-        let out =
-            [issue, self.map_access(side, AccessKind::Write), self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel)]
-                .concat();
+        let update = self.map_access(host, side, config, AccessKind::Write);
+        let out = [issue.clone(), update, self.data(side, AccessKind::Read), side.leg(Leg::MemoryToChannel)].concat();
         self.routes.starts.out = self.add(out);
+        let pages = self.map_pages(host, side, config, AccessKind::Read);
+        self.routes.starts.map_out = self.add([issue, pages, side.leg(Leg::MemoryToChannel)].concat());
         let decodes = config.reads.as_ref().is_some_and(|reads| reads.decoders.is_some());
         let decode = Step { wait: Cause::EccWait, ..Step::new(Action::Decode, Cause::Decode) };
         let decode: Vec<Step> = decodes.then_some(decode).into_iter().collect();
+        let page = self.map_pages(host, side, config, AccessKind::Write);
+        let map_in = [decode.clone(), side.leg(Leg::ChannelToMemory), page].concat();
         let read = [decode, side.leg(Leg::ChannelToMemory), self.data(side, AccessKind::Write)].concat();
         let collect = self.task(side, Task::Collect, Work { fixed: 0, per_unit: cycles.collect });
         self.routes.starts.read = self.add(read.clone());
         self.routes.starts.gather = self.add([read, collect].concat());
+        // A drive with the whole map in memory reads no page of it.
+        self.routes.starts.map_in = if config.map == MapPlace::Memory { EMPTY } else { self.add(map_in) };
     }
 
     /// Appends the look-up to the decoding of a command. Where both take the same core, they are one piece of work.
@@ -172,10 +185,31 @@ impl Compiler {
         self.access(side, (kind, AccessClass::Data), Service::data)
     }
 
-    /// Returns the steps of an access to the map.
-    fn map_access(&mut self, side: &DeviceSide, kind: AccessKind) -> Vec<Step> {
+    /// Returns the steps of an access to entries of the map.
+    fn map_access(&mut self, host: &HostSide, side: &DeviceSide, config: &ControllerConfig, kind: AccessKind) -> Vec<Step> {
         let service = |rate: Rate| Service { amount: MAP_ACCESS.0, rate, ..Service::default() };
-        self.access(side, (kind, AccessClass::Map), service)
+        match config.map {
+            MapPlace::Memory | MapPlace::CachedInMemory => self.access(side, (kind, AccessClass::Map), service),
+            MapPlace::CachedOnChip => Vec::new(),
+            MapPlace::CachedInHost => {
+                let memory = host_memory(config);
+                let hops = if kind == AccessKind::Read { &memory.read_entry } else { &memory.write_entry };
+                self.steps(host, hops, Cause::Link)
+            }
+        }
+    }
+
+    /// Returns the steps of an access to whole pages of the map.
+    fn map_pages(&mut self, host: &HostSide, side: &DeviceSide, config: &ControllerConfig, kind: AccessKind) -> Vec<Step> {
+        match config.map {
+            MapPlace::Memory | MapPlace::CachedOnChip => Vec::new(),
+            MapPlace::CachedInMemory => self.data(side, kind),
+            MapPlace::CachedInHost => {
+                let memory = host_memory(config);
+                let hops = if kind == AccessKind::Read { &memory.read_page } else { &memory.write_page };
+                self.steps(host, hops, Cause::Link)
+            }
+        }
     }
 
     fn access(
@@ -224,6 +258,11 @@ impl Compiler {
         };
         vec![Step { wait: Cause::CoreWait, ..Step::new(action, Cause::Firmware) }]
     }
+}
+
+/// Returns the accesses to the buffer in host memory that holds the map.
+fn host_memory(config: &ControllerConfig) -> &HostMemory {
+    config.protocol.host_memory.as_ref().expect("validated: the interface has a host memory buffer")
 }
 
 /// Cycles of a task.

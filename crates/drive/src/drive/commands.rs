@@ -6,7 +6,7 @@ use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
-use kit::{AccountId, Bytes, Cause, CommandId, DieId, Event, Ledger, Nanos, Owner, UNIT_BYTES};
+use kit::{AccountId, Bytes, Cause, CommandId, DieId, Event, Ledger, Lpn, Nanos, Op, Owner, Translated, UNIT_BYTES};
 
 impl Drive {
     /// Sends a command, or its completion, on a way. The way is charged to the command's account.
@@ -23,6 +23,36 @@ impl Drive {
             return self.send_command(Way::Admit(state.op), command, state.length, Then::Decoded(command));
         }
         self.follow(Then::Decoded(command));
+    }
+
+    /// Looks up the pages of the map for the units of a command from `from` on. Returns true if all are in memory;
+    /// otherwise the command goes on once they are.
+    #[inline(never)]
+    pub(super) fn look_up(&mut self, command: CommandId, from: Lpn) -> bool {
+        let host = self.host.command(command).command();
+        if host.op == Op::Flush {
+            return true;
+        }
+        let UnitRange { first, count, .. } = UnitRange::of(host);
+        let units = first.0.max(from.0)..first.0 + count;
+        units.is_empty() || self.ftl.translate(command, units, &mut self.out)
+    }
+
+    /// Lets the commands go on that waited for pages of the map which are in memory now.
+    #[inline(never)]
+    pub(super) fn go_on_looking_up(&mut self) {
+        let mut waited = std::mem::take(&mut self.out.tray.translated);
+        for Translated { command, from } in waited.drain(..) {
+            if let Some(account) = self.host.command(command).account() {
+                self.out.accounts[account].charge_up_to(Cause::Map, self.now);
+            }
+            if self.look_up(command, from) {
+                self.serve_decoded(command);
+            }
+        }
+        if self.out.tray.translated.is_empty() {
+            self.out.tray.translated = waited;
+        }
     }
 
     /// Enters a command that arrives into its submission queue.

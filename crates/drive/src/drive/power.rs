@@ -31,6 +31,7 @@ impl Drive {
         let buffered_units = self.host.buffer().used();
         let recording = self.recording;
         self.program_buffer();
+        self.save_map();
         self.recording = recording;
         self.quiesce();
         let failed = self.now;
@@ -39,6 +40,20 @@ impl Drive {
         self.statistics.exclude(down);
         self.ftl.page_map_mut().expect(NO_MAP).power_is_back(self.now, &mut self.out.ready);
         PowerFailure { failed, back: self.now, buffered_units, backup }
+    }
+
+    /// Writes the pages of the map that have changed to flash, with the energy of the drive's own supercapacitor \[A\],
+    /// unless a journal has the changes.
+    fn save_map(&mut self) {
+        if !self.looks_up_pages || self.ftl().journals_map() {
+            return;
+        }
+        self.ftl.page_map_mut().expect(NO_MAP).begin_to_save_map(&mut self.out.ready);
+        while !self.ftl.page_map_mut().expect(NO_MAP).is_map_saved(&mut self.out) {
+            self.route();
+            let Some(at) = self.next_event() else { break };
+            self.run_instant(at);
+        }
     }
 
     /// Advances the clock to `back`. Timers due before are postponed to `back`; other events, such as the

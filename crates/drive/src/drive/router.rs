@@ -7,8 +7,8 @@ use flash::Dispatch;
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Operation, OperationKind, Owner, SimTime,
-    Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Operation, OperationKind, Owner, Reason,
+    SimTime, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -129,9 +129,13 @@ impl Drive {
     /// through the controller first.
     #[inline]
     fn start(&mut self, slot: u32) {
-        let Operation { kind, mode, encode, .. } = self.out.operations[slot];
+        let Operation { kind, reason, mode, encode, .. } = self.out.operations[slot];
         let encodes = encode > 0 && self.controller.takes_time(Way::Written(mode));
-        let way = if kind == OperationKind::Program { Way::Out } else { Way::Issue };
+        let way = match (kind, reason) {
+            (OperationKind::Program, Reason::Map | Reason::Journal) => Way::MapOut,
+            (OperationKind::Program, _) => Way::Out,
+            _ => Way::Issue,
+        };
         if encodes || self.controller.takes_time(way) {
             self.stage(slot, way);
         } else {
@@ -147,7 +151,7 @@ impl Drive {
         let operation = &self.out.operations[slot];
         let (die, data) = (operation.die, bytes(operation.units));
         let place = self.controller.place_of(operation, unit);
-        let then = if way == Way::Out { Then::AtEncoder(slot) } else { Then::Staged(die) };
+        let then = if way == Way::Issue { Then::Staged(die) } else { Then::AtEncoder(slot) };
         self.send(way, Journey { data, place, then, account: Some(AccountId::Operation(slot)) });
     }
 
@@ -193,11 +197,10 @@ impl Drive {
             Then::Fetched { first, count } => self.fetched(first, count),
             Then::Admitted(command) => self.admit(command),
             Then::Decoded(command) => {
-                self.serve(command);
-                self.route();
-                if let Some(targets) = self.controller.targets() {
-                    targets.placed(self.now);
-                    self.fetch();
+                if !self.looks_up_pages || self.look_up(command, Lpn(0)) {
+                    self.serve_decoded(command);
+                } else {
+                    self.route();
                 }
             }
             Then::Taken { command, index, count } => {
@@ -214,6 +217,17 @@ impl Drive {
             Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
             Then::Received { slot, recovery } => self.received(slot, recovery),
             Then::Delivered { command, account } => self.delivered(command, account),
+        }
+    }
+
+    /// Serves a command that the firmware has decoded.
+    #[inline]
+    pub(super) fn serve_decoded(&mut self, command: CommandId) {
+        self.serve(command);
+        self.route();
+        if let Some(targets) = self.controller.targets() {
+            targets.placed(self.now);
+            self.fetch();
         }
     }
 
@@ -234,6 +248,8 @@ impl Drive {
                 self.route_parts();
             } else if let Some(encoding) = self.out.tray.encodings.pop() {
                 self.encode(encoding);
+            } else if !self.out.tray.translated.is_empty() {
+                self.go_on_looking_up();
             } else if self.host.buffer().has_left() {
                 self.host.free_buffer_space(&mut self.out.signals);
                 self.fill_buffer();
@@ -325,7 +341,13 @@ impl Drive {
         match owner {
             Owner::ProgramUnit => self.host.settle_buffer(self.now, &mut self.out.tray),
             Owner::PartialRead(_) => self.host.unit_waits(self.now, &mut self.out.events),
-            Owner::Command(_) | Owner::Collector | Owner::Page(_) | Owner::FreeBlock | Owner::ReadAhead(_) | Owner::Retry(_) => {}
+            Owner::Command(_)
+            | Owner::Collector
+            | Owner::Page(_)
+            | Owner::FreeBlock
+            | Owner::ReadAhead(_)
+            | Owner::MapPage(_)
+            | Owner::Retry(_) => {}
         }
     }
 

@@ -117,6 +117,7 @@ impl Drive {
             user_bytes: _,
             fetches_at_once: _,
             posts_completions: _,
+            looks_up_pages: _,
             // Empty at rest.
             spare_parts: _,
             // Belong to the run, not to the drive.

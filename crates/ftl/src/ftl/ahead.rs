@@ -108,7 +108,7 @@ impl Ftl {
     /// Keeps copies of host units that have been programmed, if they have not changed in the meantime.
     pub(super) fn cache_programmed(&mut self, first: Ppn, units: &[BoundUnit], journal: &mut kit::Journal) {
         for (ppn, unit) in (first.0..).map(Ppn).zip(units) {
-            if !matches!(unit.kind, UnitKind::Moved) {
+            if matches!(unit.kind, UnitKind::Host(_) | UnitKind::Buffered) {
                 self.keep(ppn, journal);
             }
         }

@@ -127,6 +127,9 @@ impl Ftl {
             Writer::Buffer => out.journal.note(|| Record::BoundFromBuffer { slot, lpn, ppn, mode }),
         }
         self.writes.units.release(slot);
+        if self.map_cache.is_some() {
+            self.map_changed(lpn, out);
+        }
         if self.needs.placed {
             let superseded = (superseded != NO_PLACE).then_some(Ppn(superseded));
             let placed = Placed { lpn, ppn, mode, reason: Reason::Host, stream, superseded };

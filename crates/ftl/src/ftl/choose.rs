@@ -29,6 +29,7 @@ impl Ftl {
             && !self.collectors[die.index()].may_go_on(gains_space || !self.config.gc_preemptible)
             && self.moves.ready.is_empty()
             && self.writes.len(self.list_of(die)) == 0
+            && !self.may_write_map()
     }
 
     fn choose(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
@@ -37,6 +38,11 @@ impl Ftl {
             && let Some(answer) = self.policy_moves(die, now, out)
         {
             return answer;
+        }
+        if self.map_cache.is_some()
+            && let Some(program) = self.map_first(die, now, out)
+        {
+            return Some(program);
         }
         let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
         let collector = &self.collectors[die.index()];
@@ -79,6 +85,22 @@ impl Ftl {
             self.offer_idle(die, now, out);
         }
         self.background(die, now, out)
+    }
+
+    /// Returns the slot of a program of map data, which comes first: while it waits, the mapping cache may be full. With
+    /// moves before a retention limit it takes turns.
+    #[inline(never)]
+    fn map_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if !self.may_write_map() {
+            return None;
+        }
+        let had_turn = std::mem::take(&mut self.map_had_turn[die.index()]);
+        if had_turn && self.collectors[die.index()].urgent {
+            return None;
+        }
+        let program = self.program_map(die, now, out)?;
+        self.map_had_turn[die.index()] = true;
+        Some(program)
     }
 
     /// Hands the waiting writes of a die over to the die with the most free blocks, if the die has no space and its

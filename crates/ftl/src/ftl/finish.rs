@@ -30,6 +30,10 @@ impl Ftl {
             }
             Owner::ProgramUnit => self.program_done(done, operation, out),
             Owner::ReadAhead(read) => self.read_ahead_done(read, operation, now, out),
+            Owner::MapPage(page) => {
+                self.sensed(operation.first, operation.owner, out);
+                self.map_page_read(page, out);
+            }
             Owner::FreeBlock => self.lazy_erase_done(operation),
             Owner::Collector => match operation.kind {
                 OperationKind::Read => self.row_read(operation.die, out),
@@ -110,6 +114,9 @@ impl Ftl {
         }
         if self.cache.is_some() {
             self.cache_programmed(operation.first, &units[..bound], &mut out.journal);
+        }
+        if matches!(operation.reason, Reason::Map | Reason::Journal) {
+            self.map_programmed(&units[..bound], out);
         }
         self.programs[operation.die.index()].units = units;
     }
@@ -195,6 +202,7 @@ impl Ftl {
     /// may have its pages moved.
     pub fn begin_shutdown(&mut self, until: u64, ready: &mut ReadyDies) {
         self.gate.is_open = true;
+        self.begin_to_save_map(ready);
         self.flush(until, ready);
         ready.mark_all();
     }
@@ -209,7 +217,7 @@ impl Ftl {
             self.begin_move(page_move, false, now, out);
             return false;
         }
-        self.moves.in_flight == 0 && out.signals.queued_write_pages == 0
+        self.moves.in_flight == 0 && out.signals.queued_write_pages == 0 && self.is_map_saved(out)
     }
 
     /// Lets the policy examine the drive that it now controls, rebuilds the retention deadlines, and arms the timers.

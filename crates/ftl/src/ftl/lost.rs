@@ -79,7 +79,8 @@ impl Ftl {
             Owner::PartialRead(slot) => self.writes.units[slot].lose(),
             Owner::ReadAhead(read) => self.ahead_failed(read, places),
             Owner::Command(_) => self.read_uncorrected(places),
-            Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) => {}
+            // The map itself is never lost: its entries are also in the spare areas of the pages that they name.
+            Owner::MapPage(_) | Owner::ProgramUnit | Owner::FreeBlock | Owner::Retry(_) => {}
         }
     }
 

@@ -10,6 +10,9 @@ impl Ftl {
         if let Some(cache) = &mut self.cache {
             cache.clear();
         }
+        if let Some(cache) = &mut self.map_cache {
+            cache.forget_clean();
+        }
         self.call_policy(now, signals, |policy, view| policy.power_fails(view))
     }
 

@@ -10,6 +10,12 @@ impl Ftl {
         if apart { usize::from(self.needs.host_streams) + mode.index() } else { 0 }
     }
 
+    /// Returns the stream of a unit that is relocated in a mode: map data stays in blocks of its own.
+    #[inline]
+    fn stream_of_moved(&self, from: Ppn, mode: ModeId) -> usize {
+        if self.is_of_map(self.store.lpn_at(from)) { self.map_stream() } else { self.relocation_stream(mode) }
+    }
+
     /// Returns the slot of the next operation of this die's collection. `for_space`: if no block is being emptied, a
     /// victim may be chosen to gain space.
     pub(super) fn collect(&mut self, die: DieId, for_space: bool, now: SimTime, out: &mut Outbox) -> Option<u32> {
@@ -167,7 +173,7 @@ impl Ftl {
             return None;
         }
         let mode = self.block_mode(written_in);
-        let stream = self.relocation_stream(mode);
+        let stream = self.stream_of_moved(from, mode);
         let target = Target { die, stream, mode, class: AllocationClass::Relocation, plane: Some(group), level: 0 };
         let frontier =
             self.space.frontier(die, target.stream, group).filter(|&block| self.store.block(block).mode() == mode.0)?;
@@ -213,7 +219,7 @@ impl Ftl {
         let mode = self.block_mode(wanted);
         // If planes take turns, data stays in the planes of its victim, as copyback requires.
         let plane = self.collectors[die.index()].victim.map(|victim| self.store.geometry.group_of(victim));
-        let stream = self.relocation_stream(mode);
+        let stream = self.stream_of_moved(self.collectors[die.index()].gathered[0], mode);
         let mut target = Target { die, stream, mode, class: AllocationClass::Relocation, plane, level: 0 };
         if self.space.levels() > 1
             && let Some(lazy_erase) = self.choose_level(&mut target, wanted, now, out)
@@ -282,7 +288,8 @@ impl Ftl {
         let mut units = std::mem::take(&mut self.scratch);
         units.clear();
         if self.needs.moving {
-            units.extend(gathered.iter().map(|&ppn| self.store.lpn_at(ppn)));
+            // Policies know the data of the user alone.
+            units.extend(gathered.iter().map(|&ppn| self.store.lpn_at(ppn)).filter(|&lpn| !self.is_of_map(lpn)));
         }
         let moving = Moving { collection, units: &units };
         let mode = self.call_policy(now, signals, |policy, view| policy.relocate(&moving, view));
@@ -327,6 +334,12 @@ impl Ftl {
         self.programs[die.index()].encode += u32::from(self.lacks_code(self.store.geometry.block_of(from), mode));
         self.programs[die.index()].bind(from.0).kind = UnitKind::Moved;
         out.journal.note(|| Record::Relocated { lpn, from, to, reason, mode });
+        if self.map_cache.is_some() {
+            if self.is_of_map(lpn) {
+                return;
+            }
+            self.map_changed(lpn, out);
+        }
         if self.needs.placed {
             let placed = Placed { lpn, ppn: to, mode, reason, stream: None, superseded: Some(from) };
             self.call_policy(now, &out.signals, |policy, view| policy.placed(&placed, view));

@@ -14,6 +14,7 @@ use crate::ftl::{Ftl, FtlCounters};
 use crate::idle::IdleImage;
 use crate::integrity::Integrity;
 use crate::map::{Mapped, PADDING, SLOT_BASE, Store, decode, encode};
+use crate::map_cache::MapCacheImage;
 use crate::moves::PageMoves;
 use crate::read_cache::ReadCacheImage;
 use crate::retention::RetentionImage;
@@ -25,12 +26,13 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// Names of the numbers that must agree with the description into which a saved state is loaded.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "blocks",
     "mapping units per block",
     "mapping units per program",
     "blocks per die",
     "user mapping units",
+    "mapping units of the map",
     "write modes",
     "erase modes",
 ];
@@ -49,6 +51,8 @@ struct Image {
     moves: PageMoves,
     writes: WritesImage,
     cache: Option<ReadCacheImage>,
+    map_cache: Option<MapCacheImage>,
+    map_had_turn: Vec<bool>,
     idle: IdleImage,
     idle_since: Vec<SimTime>,
     idle_armed: [Vec<bool>; 2],
@@ -87,6 +91,7 @@ impl Ftl {
             g.units_per_program.into(),
             per_die,
             self.store.user_units,
+            self.store.all_units - self.store.user_units,
             modes,
             erase_modes,
         ]
@@ -142,6 +147,10 @@ impl Ftl {
             idle_armed,
             arrivals,
             gate,
+            map_cache,
+            // Belongs to a shutdown or a power failure in progress.
+            saves_map: _,
+            map_had_turn,
             policy_armed,
             worn_out,
             // The policy and what it declared have an image of their own.
@@ -177,6 +186,8 @@ impl Ftl {
             moves: moves.clone(),
             writes: writes.image(),
             cache: cache.as_ref().map(|cache| cache.image()),
+            map_cache: map_cache.as_ref().map(|cache| cache.image()),
+            map_had_turn: map_had_turn.clone(),
             idle: idle.image(),
             idle_since: idle_since.clone(),
             idle_armed: idle_armed.clone(),
@@ -231,13 +242,21 @@ impl Ftl {
         if let (Some(cache), Some(image)) = (&mut self.cache, &image.cache) {
             cache.restore(image);
         }
+        if let (Some(cache), Some(image)) = (&mut self.map_cache, image.map_cache)
+            && !cache.restore(image)
+        {
+            return Err("its mapping cache is not that of this drive".to_owned());
+        }
         let dies = self.collectors.len();
-        if [image.collectors.len(), image.idle_since.len()] != [dies; 2] || !self.idle.restore(image.idle) {
+        if [image.collectors.len(), image.idle_since.len(), image.map_had_turn.len()] != [dies; 3]
+            || !self.idle.restore(image.idle)
+        {
             return Err("its dies are not those of this drive".to_owned());
         }
         if same_seed {
             self.rng = image.rng;
         }
+        self.map_had_turn = image.map_had_turn;
         (self.collectors, self.moves, self.counters) = (image.collectors, image.moves, image.counters);
         (self.idle_since, self.idle_armed) = (image.idle_since, image.idle_armed);
         (self.arrivals, self.gate.flush_until) = (image.arrivals, image.flush_until);
@@ -321,6 +340,11 @@ impl Ftl {
             let die = self.store.geometry.die_of(block);
             self.take_victim(die, &self.collection_of(block, Reason::Gc, false), false);
         }
+        if let (Some(cache), Some(image)) = (&mut self.map_cache, image.map_cache)
+            && !cache.restore(image)
+        {
+            return Err("its mapping cache is not that of this drive".to_owned());
+        }
         let shift = i64::try_from(now.0).unwrap_or(i64::MAX);
         self.store.first_program.iter_mut().for_each(|at| *at = at.saturating_sub(shift));
         self.idle.take_over_turn(&image.idle);
@@ -346,7 +370,7 @@ impl Ftl {
         let mut from = Ppn(0);
         while let Some(ppn) = self.store.next_valid(from, end) {
             let lpn = self.store.p2l.get(ppn.index());
-            if u64::from(lpn) >= self.store.user_units {
+            if u64::from(lpn) >= self.store.all_units {
                 return Err(format!("it maps logical unit {lpn}, which the drive does not have"));
             }
             self.store.l2p.set(Lpn(lpn).index(), encode(ppn));

@@ -120,7 +120,7 @@ impl Ftl {
     /// requires.
     #[inline]
     pub(super) fn read_mode(&mut self, read: &UnitRead, now: SimTime, signals: &Signals) -> ModeId {
-        let answer = if self.needs.reads {
+        let answer = if self.needs.reads && !self.is_of_map(read.lpn) {
             self.call_policy(now, signals, |policy, view| policy.read_issued(read, view)).mode
         } else {
             None
@@ -404,6 +404,9 @@ impl Ftl {
             };
             if let Some(ppn) = place {
                 self.store.invalidate(ppn);
+                if self.map_cache.is_some() {
+                    self.map_changed(lpn, out);
+                }
                 self.wake_if_emptied(ppn, &mut out.ready);
             }
             out.journal.note(|| Record::Trimmed { lpn });

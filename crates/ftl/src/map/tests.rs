@@ -22,7 +22,7 @@ pub(crate) fn geometry(dies: u32, planes: u32, blocks_per_plane: u32, programs: 
 
 /// Returns the state of an empty drive. A block holds the same number of units in each of `modes` write modes.
 pub(crate) fn empty(geometry: Geometry, modes: usize) -> Store {
-    Store::new(geometry, geometry.unit_count(), vec![geometry.units_per_block; modes]).expect("a small drive fits into memory")
+    Store::new(geometry, geometry.unit_count(), 0, vec![geometry.units_per_block; modes]).expect("a small drive fits into memory")
 }
 
 /// Opens a free block in a mode and writes units to its first places.

@@ -28,7 +28,7 @@ const SETUPS: [Setup; 6] = [
 
 impl Setup {
     fn streams(&self) -> Streams {
-        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane }
+        Streams { host: self.host, all: self.host + 2, shared: self.shared, by_plane: self.by_plane, map: false }
     }
 
     /// Returns the stream of data relocated in a mode, as the FTL chooses it.
@@ -94,6 +94,7 @@ impl Model {
             AllocationClass::Host => self.setup.reserve as usize,
             AllocationClass::Relocation => 0,
             AllocationClass::Move => 1,
+            AllocationClass::Map => unreachable!("no stream of map data"),
         };
         self.free() > left
     }
@@ -202,7 +203,7 @@ struct Rig {
 impl Rig {
     fn new(setup: Setup, dies: u32) -> Rig {
         let geometry = geometry(dies, setup.planes, setup.blocks_per_plane, 2, 1);
-        let store = Store::new(geometry, 1, vec![2, 1]).expect("a small drive fits into memory");
+        let store = Store::new(geometry, 1, 0, vec![2, 1]).expect("a small drive fits into memory");
         Rig {
             setup,
             space: Rig::space(setup, &store),
@@ -327,8 +328,8 @@ fn long_lives_of_a_die_follow_the_rules() {
 fn levels() -> (Store, Space, Box<dyn WearLeveling>) {
     let wear = WearConfig::named("dynamic").expect("listed").build(());
     let geometry = geometry(1, 1, 4, 2, 1);
-    let mut store = Store::new(geometry, 1, vec![2, 1]).expect("a small drive fits into memory");
-    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false };
+    let mut store = Store::new(geometry, 1, 0, vec![2, 1]).expect("a small drive fits into memory");
+    let streams = Streams { host: 1, all: 3, shared: true, by_plane: false, map: false };
     let mut space = Space::new(&geometry, streams, 1, vec![0, 1, 1]);
     for (block, mode) in [(0, 0), (1, 1), (2, 2)] {
         space.advance(&mut store, &host_at(0), 1, SimTime(0)).expect("a block is free");

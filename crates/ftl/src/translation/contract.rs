@@ -2,6 +2,7 @@
 
 use crate::ftl::{Ftl, FtlCounters};
 use kit::{CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, ReadyDies, SimTime, Stored, Timer};
+use std::ops::Range;
 
 /// Declares [`Translation`] and the methods of [`Translator`] that pass on to it, from one list of methods. `mut` and
 /// `ref` say how a method takes the layer; a method with `= body` has a default.
@@ -64,6 +65,9 @@ contract! {
     /// Accepts a unit of a host write whose data is in the controller. Returns true if it waits for a die now, and
     /// false if it replaced a buffered unit or its other sectors must be read first.
     mut fn write(unit: &HostUnit, now: SimTime, out: &mut Outbox) -> bool;
+    /// Looks up the pages of the map for a command's units. Returns true if all are in memory. Otherwise the command
+    /// waits for one of them; when it has been read, the tray has the command with the first unit after it.
+    mut fn translate(command: CommandId, units: Range<u32>, out: &mut Outbox) -> bool = { true };
     /// Deallocates whole units.
     mut fn trim(first: Lpn, count: u32, now: SimTime, out: &mut Outbox);
     /// Allows incomplete program units for the units of the write buffer up to the number `until`, and wakes dies for

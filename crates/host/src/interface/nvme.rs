@@ -2,7 +2,7 @@
 
 use super::HostInterface;
 use crate::queues::{Arbitration, Priority, QueueConfig};
-use kit::{Bytes, Hop, Nanos, Problems, Protocol, Rate, Service};
+use kit::{Bytes, Hop, HostMemory, Nanos, Problems, Protocol, Rate, Service};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +98,8 @@ impl Default for Params {
 const PACKET: u64 = 24;
 /// Overhead of a completion with data: header of three words.
 const COMPLETION: u64 = 20;
+/// Bytes of the map that one read of a host memory buffer brings: a cache line.
+const ENTRIES: u64 = 64;
 
 /// Builds the interface.
 pub fn build(params: &Params, (): ()) -> Box<dyn HostInterface> {
@@ -174,6 +176,17 @@ impl HostInterface for Params {
             complete: [(); 4].map(|()| vec![Hop::ToHost(self.message(16))]),
             interrupt: vec![Hop::ToHost(interrupt)],
             acknowledge: vec![Hop::ToDevice(doorbell)],
+            host_memory: Some(HostMemory {
+                // A request and its completion with a few entries, which a tag of its own serves.
+                read_entry: vec![
+                    Hop::ToHost(self.message(0)),
+                    Hop::Wait(self.host_memory_time),
+                    Hop::ToDevice(Service { amount: COMPLETION + ENTRIES, rate: self.rate(), ..Service::default() }),
+                ],
+                write_entry: vec![Hop::ToHost(self.message(8))],
+                read_page: self.read_host_memory(),
+                write_page: vec![Hop::ToHost(self.packets(PACKET))],
+            }),
             ..Protocol::default()
         }
     }

@@ -1,7 +1,8 @@
 //! Random controllers, as overrides of a random description.
 
 use super::{chance, pick};
-use kit::Rng;
+use drive::Description;
+use kit::{Rng, UNIT_BYTES};
 
 /// Returns overrides that give a random drive a detailed controller.
 pub fn controller(rng: &mut Rng) -> Vec<String> {
@@ -13,6 +14,34 @@ pub fn controller(rng: &mut Rng) -> Vec<String> {
     }
     device(rng, &mut sets);
     sets
+}
+
+/// Returns overrides that give a drive a mapping cache, and leave space for map pages.
+pub fn map_cache(rng: &mut Rng, whole: &Description) -> Vec<String> {
+    let program = u64::from(whole.geometry().units_per_program);
+    let units = whole.user_bytes() / UNIT_BYTES * (25 + rng.below(40)) / 100;
+    let ftl = &whole.ftl;
+    let has_host_memory = whole.host.protocol().host_memory.is_some();
+    let memory = pick(rng, if has_host_memory { &["dram", "sram", "host", "host"] } else { &["dram", "sram", "dram", "sram"] });
+    let journal = if memory == "host" || chance(rng, 0.4) {
+        format!(",journal=\"{}B\"", program * UNIT_BYTES * (2 + rng.below(3)))
+    } else {
+        String::new()
+    };
+    let cache = format!(
+        "{{size=\"{}B\",page_entries={},memory=\"{memory}\",dirty_share={},update_share={}{journal}}}",
+        (8 * program + rng.below(8)) * UNIT_BYTES,
+        pick(rng, &[2, 7, 40]),
+        pick(rng, &[0.05, 0.5, 1.0]),
+        pick(rng, &["0.0", "0.001", "0.02", "0.5"])
+    );
+    vec![
+        format!("ftl.user_capacity={}B", units.max(1) * UNIT_BYTES),
+        "ftl.overprovisioning=0.0".to_owned(),
+        format!("ftl.gc_critical_blocks={}", ftl.gc_critical_blocks + 1),
+        format!("ftl.gc_low_blocks={}", ftl.gc_low_blocks + 1),
+        format!("ftl.map_cache={cache}"),
+    ]
 }
 
 /// Gives most drives firmware, an interconnect or a memory that take time.

@@ -21,7 +21,7 @@ pub struct Counts {
     pub dropped: u64,
     /// Units of host writes bound to a place.
     pub bound: u64,
-    /// Units moved, by reason.
+    /// Units moved, and units of the map written, by reason.
     pub relocated: [u64; REASON_COUNT],
     /// Units programmed, padding included.
     pub programmed: u64,
@@ -104,6 +104,7 @@ impl Oracle {
         let found = drive.ftl().audit(at_rest);
         ensure(found.is_empty(), || found.join("; "))?;
         self.agree_on_places(drive)?;
+        self.agree_on_pages(drive)?;
         self.agree_on_flags(drive)
     }
 
@@ -126,12 +127,23 @@ impl Oracle {
         }
     }
 
+    /// Checks that the mapping cache knows every page of the map that is out of date on flash.
+    fn agree_on_pages(&self, drive: &Drive) -> Check {
+        let forgotten = |page: &usize| self.stale_pages[*page] && !drive.ftl().map_page_is_changed(*page as u32);
+        match (0..self.stale_pages.len()).find(forgotten) {
+            None => Ok(()),
+            Some(page) => {
+                ensure(false, || format!("page {page} of the map is out of date on flash, and the cache takes it as clean"))
+            }
+        }
+    }
+
     /// Checks OFWAR's flag of each unit: it is set if and only if the unit's copy on flash is in a block of the fast
     /// mode.
     fn agree_on_flags(&self, drive: &Drive) -> Check {
         let Some(fast) = self.fast_mode_of_ofwar else { return Ok(()) };
         let store = &drive.ftl().store;
-        for lpn in (0..self.units.len() as u32).map(Lpn) {
+        for lpn in (0..self.user_units).map(Lpn) {
             let location = self.units[lpn.index()].location;
             let place: Option<Ppn> = match location {
                 Location::At(ppn) => Some(ppn),

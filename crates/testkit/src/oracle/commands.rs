@@ -164,6 +164,13 @@ impl Oracle {
         let place = self.places[ppn.index()];
         ensure(place.programmed && place.content.is_some(), || format!("nothing is programmed there: {place:?}"))?;
         let loss = place.content.map_or(Loss::Intact, |content| content.loss);
+        if let Owner::MapPage(page) = owner {
+            let location = self.units[(self.user_units + page) as usize].location;
+            // It may have been moved meanwhile, and not written anew.
+            let version = |ppn: Ppn| self.places[ppn.index()].content.map(|content| content.version);
+            let is_current = matches!(location, Location::At(current) if version(current) == version(ppn));
+            ensure(is_current, || format!("page {page} of the map is at {location:?}"))?;
+        }
         let Owner::Command(command) = owner else {
             self.counts.internal_reads += 1;
             self.completes_write(ppn, owner, loss);

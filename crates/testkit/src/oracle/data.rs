@@ -29,6 +29,7 @@ impl Oracle {
         self.occupy(ppn, lpn, version, old, loss)?;
         self.counts.bound += 1;
         self.units[lpn.index()].location = Location::At(ppn);
+        self.entry_changed(lpn);
         Ok(())
     }
 
@@ -69,6 +70,7 @@ impl Oracle {
         self.occupy(ppn, lpn, held.version, held.prior, held.loss)?;
         self.counts.bound += 1;
         self.units[lpn.index()].location = Location::At(ppn);
+        self.entry_changed(lpn);
         Ok(())
     }
 
@@ -86,8 +88,36 @@ impl Oracle {
         };
         self.occupy(to, lpn, content.version, Some(from), content.loss)?;
         self.units[lpn.index()].location = new;
+        self.entry_changed(lpn);
         self.counts.relocated[reason as usize] += 1;
         Ok(())
+    }
+
+    /// Follows the binding of a page of the map, or of a unit of its journal.
+    pub(super) fn map_bound(&mut self, lpn: Lpn, ppn: Ppn, reason: Reason) -> Check {
+        let number = lpn.0.checked_sub(self.user_units);
+        ensure(number.is_some() && matches!(reason, Reason::Map | Reason::Journal), || "it is no unit of the map".to_owned())?;
+        let version = self.versions.len() as u32;
+        self.versions.push(Version { lpn, completed: Some(self.step), progress: Progress::Bound, loss: Loss::Intact });
+        let old = match self.units[lpn.index()].location {
+            Location::At(old) => Some(old),
+            Location::Nowhere | Location::Slot(_) => None,
+        };
+        self.occupy(ppn, lpn, version, old, Loss::Intact)?;
+        self.units[lpn.index()].location = Location::At(ppn);
+        self.counts.relocated[reason as usize] += 1;
+        if let Some(stale) = number.and_then(|page| self.stale_pages.get_mut(page as usize)) {
+            *stale = false;
+        }
+        Ok(())
+    }
+
+    /// Notes that the map entry of a unit has changed.
+    fn entry_changed(&mut self, lpn: Lpn) {
+        // The entries of map pages themselves are always in memory.
+        if let Some(stale) = self.stale_pages.get_mut((lpn.0 / self.page_entries) as usize).filter(|_| lpn.0 < self.user_units) {
+            *stale = true;
+        }
     }
 
     /// Binds a unit's data to a place.
@@ -169,9 +199,12 @@ impl Oracle {
     pub(super) fn trimmed(&mut self, lpn: Lpn) -> Check {
         match std::mem::take(&mut self.units[lpn.index()].location) {
             Location::Nowhere => return ensure(false, || "the unit held nothing".to_owned()),
-            Location::At(_) => {}
+            Location::At(_) => self.entry_changed(lpn),
             Location::Slot(slot) => {
                 let held = self.slots[slot as usize].take().expect("the oracle's own map and slots agree");
+                if held.prior.is_some() {
+                    self.entry_changed(lpn);
+                }
                 self.replaced(held.version);
                 self.counts.dropped += 1;
             }

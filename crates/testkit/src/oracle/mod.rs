@@ -137,7 +137,13 @@ pub struct Oracle {
     writes_through: bool,
     spans_may_nest: bool,
     fast_mode_of_ofwar: Option<kit::ModeId>,
+    /// Logical units: those of the user, and those of map pages and journal.
     units: Vec<Unit>,
+    user_units: u32,
+    /// True for each page of the map of which an entry has changed since the page was bound to its place; empty if the
+    /// whole map is in memory.
+    stale_pages: Vec<bool>,
+    page_entries: u32,
     places: Vec<Place>,
     blocks: Vec<Block>,
     slots: Vec<Option<Slot>>,
@@ -171,7 +177,10 @@ impl Oracle {
             writes_through: description.buffer.units() > 0 && !drive.acknowledges_in_buffer(),
             spans_may_nest: description.flash.suspension.is_some(),
             fast_mode_of_ofwar: fast.filter(|_| description.policy.kind == "ofwar").map(|mode| kit::ModeId(mode as u8)),
-            units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.user_units as usize],
+            units: vec![Unit { emptied: Some(0), ..Unit::default() }; drive.ftl().store.all_units() as usize],
+            user_units: drive.ftl().store.user_units as u32,
+            stale_pages: vec![false; drive.ftl().map_pages() as usize],
+            page_entries: description.ftl.map_cache.as_ref().map_or(1, |cache| cache.page_entries),
             places: vec![Place::default(); geometry.unit_count() as usize],
             blocks: vec![Block::default(); geometry.block_count as usize],
             slots: Vec::new(),
@@ -224,6 +233,7 @@ impl Oracle {
             Record::WriteAccepted { command, lpn } => self.write_accepted(command, lpn),
             Record::Bound { lpn, ppn, command, .. } => self.bound(lpn, ppn, command),
             Record::BoundFromBuffer { slot, lpn, ppn, .. } => self.bound_from_buffer(slot, lpn, ppn),
+            Record::MapBound { lpn, ppn, reason, .. } => self.map_bound(lpn, ppn, reason),
             Record::Relocated { lpn, from, to, reason, .. } => self.relocated(lpn, from, to, reason),
             Record::Buffered { command, lpn, slot } => self.buffered(command, lpn, slot),
             Record::Programmed { block, first, count } => self.programmed(block, first, count),
