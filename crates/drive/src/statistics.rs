@@ -3,7 +3,7 @@
 use controller::Controller;
 use controller::reads::ReadStatistics;
 use flash::{Flash, Snapshot};
-use ftl::{FtlCounters, Translator};
+use ftl::{Ftl, FtlCounters, MapCounters, Translator};
 use host::Command;
 use kit::{CommandFlags, Completion, Histogram, HostCommand, Ledger, Nanos, Op, SimTime, Sums};
 
@@ -194,6 +194,8 @@ pub struct Statistics {
     decoders_at_start: Vec<u64>,
     flash_at_start: flash::Counters,
     ftl_at_start: FtlCounters,
+    /// Counts of the mapping cache at the beginning, if there is one.
+    map_at_start: Option<MapCounters>,
     sample_due: bool,
 }
 
@@ -211,6 +213,7 @@ impl Statistics {
             decoders_at_start: decoders_busy(controller, now),
             flash_at_start: flash.counters.clone(),
             ftl_at_start: ftl.report().counters.clone(),
+            map_at_start: ftl.page_map().and_then(Ftl::map_cache).map(|cache| cache.counters.clone()),
             ..Statistics::default()
         };
         self.timeline.start = now;
@@ -318,6 +321,13 @@ impl Statistics {
     pub fn reads_since_start(&self, controller: &Controller) -> Option<ReadStatistics> {
         let now = &controller.reads()?.statistics;
         Some(self.reads_at_start.as_ref().map_or_else(|| now.clone(), |before| now.since(before)))
+    }
+
+    /// Returns the counts of the mapping cache since the beginning of the measurement; `None` if the whole map is in
+    /// memory.
+    pub fn map_since_start(&self, ftl: &Translator) -> Option<MapCounters> {
+        let now = ftl.page_map().and_then(Ftl::map_cache)?.counters;
+        Some(self.map_at_start.as_ref().map_or_else(|| now.clone(), |before| now.since(before)))
     }
 
     /// Returns the counters of the flash and of the FTL since the beginning of the measurement.

@@ -58,8 +58,8 @@ pub struct RunFacts<'a> {
 }
 
 /// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
-/// `power_failure` is absent unless power failed, `read_cache` unless the drive has one, `translation` where the
-/// translation layer is the page map.
+/// `power_failure` is absent unless power failed, `read_cache` and `map_cache` unless the drive has one, `translation`
+/// where the translation layer is the page map.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
@@ -71,6 +71,21 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
             "hit_units": ftl.cache_hits,
             "read_ahead_units": ftl.read_ahead,
             "units_that_waited": ftl.read_ahead_waits,
+        });
+    }
+    if let (Some(counts), Some(cache)) =
+        (drive.statistics.map_since_start(drive.translator()), drive.translator().page_map().and_then(Ftl::map_cache))
+    {
+        let hits = counts.lookups - counts.misses;
+        all["map_cache"] = json!({
+            "lookups": counts.lookups,
+            "hit_ratio": (counts.lookups > 0).then(|| hits as f64 / counts.lookups as f64),
+            "pages_read": counts.loads,
+            "pages_read_to_update": counts.loads_to_update,
+            "changed_entries": counts.updates,
+            "checkpoints": counts.checkpoints,
+            "most_pages": cache.most_pages,
+            "capacity_pages": cache.capacity_pages,
         });
     }
     if drive.translator().page_map().is_none() {

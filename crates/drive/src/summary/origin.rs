@@ -76,6 +76,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("saturated", Run),
     ("power_failure", RETENTION),
     ("read_errors", READS),
+    ("map_cache/*", MAPPING),
     ("translation/*", Model("translation layer (ftl/translation)")),
 ];
 
