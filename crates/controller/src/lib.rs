@@ -275,8 +275,7 @@ impl Controller {
     /// was busy until `now`.
     pub fn busy(&self, now: SimTime) -> impl Iterator<Item = Busy<'_>> {
         let servers = self.servers.all.iter();
-        let servers =
-            servers.map(move |server| Busy { name: &server.name, group: Some(server.group), time: server.busy(now) });
+        let servers = servers.map(move |server| Busy { name: &server.name, group: Some(server.group), time: server.busy(now) });
         let memories = self.servers.all.len() as u16;
         let of = move |group: Option<u16>| move |(name, time)| Busy { name, group, time };
         servers.chain(self.memories.busy(now).map(of(Some(memories)))).chain(self.memories.data_buses(now).map(of(None)))

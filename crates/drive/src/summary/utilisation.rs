@@ -111,7 +111,8 @@ mod tests {
             let found = bottleneck(busy);
             (found["resource"].clone(), found["utilisation"].clone(), found["next"].clone(), found["next_utilisation"].clone())
         };
-        let expected = |first: &str, busy: f64, next: &str, next_busy: f64| (json!(first), json!(busy), json!(next), json!(next_busy));
+        let expected =
+            |first: &str, busy: f64, next: &str, next_busy: f64| (json!(first), json!(busy), json!(next), json!(next_busy));
         // Neither a second channel nor the part of another resource is the next one.
         assert_eq!(named(&busy), expected("channel_1", 0.9, "decoders_1", 0.86));
         busy.flash.channels = vec![0.5, 0.5];

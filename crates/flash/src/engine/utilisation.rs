@@ -15,7 +15,12 @@ impl Flash {
         let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
         let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
         Utilisation {
-            channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy(now).0 - before) as f64 / span).collect(),
+            channels: self
+                .channels
+                .iter()
+                .zip(&since.channels)
+                .map(|(c, before)| (c.busy(now).0 - before) as f64 / span)
+                .collect(),
             dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
             writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
         }
