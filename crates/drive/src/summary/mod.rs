@@ -4,6 +4,8 @@ pub mod origin;
 mod read_errors;
 mod utilisation;
 
+pub(crate) use utilisation::keys as utilisation_keys;
+
 use crate::description::Description;
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;

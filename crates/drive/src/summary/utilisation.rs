@@ -35,6 +35,11 @@ pub(super) fn section(description: &Description, busy: &Utilisation) -> Value {
     Value::Object(all)
 }
 
+/// Returns the keys of the section `utilisation` of a drive.
+pub(crate) fn keys(description: &Description, busy: &Utilisation) -> Vec<String> {
+    section(description, busy).as_object().into_iter().flat_map(Map::keys).cloned().collect()
+}
+
 /// A resource that was busy.
 struct Candidate {
     name: String,

@@ -12,6 +12,7 @@ mod conservation;
 mod contract;
 mod deadlines;
 mod derive;
+mod diagram;
 mod errors;
 mod figures;
 mod fuzz;
