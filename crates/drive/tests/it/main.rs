@@ -24,6 +24,7 @@ mod margin;
 mod members;
 mod notes;
 mod ofwar;
+mod operational;
 mod oracle;
 mod origins;
 mod power;
