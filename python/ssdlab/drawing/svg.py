@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from ssdlab.drawing.layout import Box, Flow, arrange
@@ -105,10 +106,10 @@ def colour(share: float) -> str:
 
 def _mixed(share: float) -> tuple[int, ...]:
     share = min(max(share, 0.0), 1.0)
-    for (low, dark), (high, light) in zip(_COLOURS, _COLOURS[1:], strict=False):
+    for (low, light), (high, dark) in pairwise(_COLOURS):
         if share <= high:
             part = (share - low) / (high - low)
-            return tuple(round(a + part * (b - a)) for a, b in zip(dark, light, strict=True))
+            return tuple(round(a + part * (b - a)) for a, b in zip(light, dark, strict=True))
     return _COLOURS[-1][1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from textwrap import wrap
 from typing import Any
 
@@ -61,7 +62,7 @@ def _box(cells: list[list[int]], box: Box) -> list[tuple[int, int, str]]:
 
 def _line(cells: list[list[int]], points: Sequence[tuple[int, int]]) -> None:
     """Draws a line through points, each on a level or straight above or below the one before."""
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+    for (x, y), (to_x, to_y) in pairwise(points):
         step_x, step_y = (to_x > x) - (to_x < x), (to_y > y) - (to_y < y)
         ahead, back = {(1, 0): (_RIGHT, _LEFT), (-1, 0): (_LEFT, _RIGHT), (0, 1): (_DOWN, _UP), (0, -1): (_UP, _DOWN)}.get(
             (step_x, step_y), (0, 0)

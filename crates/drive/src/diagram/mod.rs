@@ -82,8 +82,7 @@ impl Node {
         Node { kind: "none".to_owned(), count: 0, ..self }
     }
 
-    /// Returns the same part as one of a kind, with `count` equal resources. It costs nothing if there is nothing to say
-    /// of it.
+    /// Returns the same part as one of a kind, with `count` equal resources. It costs nothing if `lines` is empty.
     fn of(self, kind: impl Into<String>, count: u32, lines: impl IntoIterator<Item = String>) -> Node {
         let lines: Vec<String> = lines.into_iter().collect();
         Node { kind: kind.into(), is_ideal: lines.is_empty(), count, lines, ..self }
@@ -103,12 +102,12 @@ pub struct Edge {
     pub from: &'static str,
     /// Another part.
     pub to: &'static str,
-    /// What flows, in either direction.
+    /// Content of the flow, in either direction.
     pub carries: &'static str,
 }
 
-/// What flows through a drive, and the parts that it passes. Parts at the end of a flow that the drive does not have
-/// are left out.
+/// Flows through a drive: their content, and the parts that they pass. Parts at the end of a flow that the drive does
+/// not have are left out.
 const FLOWS: &[(&str, &[&str])] = &[
     ("commands", &[nodes::HOST_PROCESSOR, nodes::SUBMISSION_QUEUES, nodes::LINK, nodes::FIRMWARE]),
     ("data", &[nodes::LINK, nodes::INTERCONNECT]),

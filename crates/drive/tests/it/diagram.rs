@@ -107,7 +107,7 @@ fn other_members_say_what_they_are() {
     assert_said(&shared, "decoders", "fixed", 3, &["3 decoders", "20 us for each codeword"]);
 }
 
-/// What costs nothing is shown, as ideal.
+/// Parts that cost nothing are shown, as ideal.
 #[test]
 fn an_ideal_drive_shows_what_costs_nothing() {
     let diagram = of(&["host.interface=ideal"]);

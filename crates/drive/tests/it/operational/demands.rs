@@ -1,6 +1,6 @@
-//! The time that each resource of a drive needs for a number of commands and flash operations, computed from the numbers
-//! of the description alone: bytes, packets and frames by the protocol, cycles, bursts. The engine rounds each piece of
-//! work up to a nanosecond.
+//! The time that each resource of a drive needs for a number of commands and flash operations, computed from the
+//! numbers of the description alone: bytes, packets and frames by the protocol, cycles, bursts. The engine rounds each
+//! piece of work up to a nanosecond.
 
 use controller::dram::{Generation, Grade};
 use controller::ecc::{DecoderConfig, FixedDecoder, Sharing};
@@ -230,7 +230,7 @@ fn memory(description: &Description, counts: &Counts) -> Vec<Work> {
     }
 }
 
-/// Returns the transfers per second of a grade \[millions\] and the transfers of its bursts, as the standards have them.
+/// Returns the transfers per second of a grade \[millions\] and the transfers of its bursts, by the standards.
 fn transfers(grade: Grade) -> (f64, u64) {
     let mega: f64 = grade.title().rsplit('-').next().and_then(|rate| rate.parse().ok()).expect("a rate");
     let exact = match (grade, mega as u32) {

@@ -1,7 +1,7 @@
 //! Operational laws (Denning and Buzen, The operational analysis of queueing network models, 1978) on random drives
-//! under closed loops: no resource is busy for longer than the elapsed time, its busy time is that of the work which the
-//! description and the counts of commands and flash operations give it, throughput is at most the number of its servers
-//! over its demand, and the bottleneck that results name has the largest demand.
+//! under closed loops. No resource is busy for longer than the elapsed time. Its busy time is that of its work, which
+//! follows from the description and the counts of commands and flash operations. Throughput is at most the number of
+//! its servers over its demand. The bottleneck that results name has the largest demand.
 
 mod demands;
 
@@ -89,8 +89,8 @@ fn the_bottleneck_of_a_closed_loop_has_the_largest_demand() {
     assert!(kinds.len() >= 12, "few bottlenecks: {kinds:?}");
 }
 
-/// Runs a closed loop, and then what is under way to its end. Returns the drive, the clocks of its flash at the start, and
-/// the counts of its work.
+/// Runs a closed loop, and brings the drive to rest. Returns the drive, the clocks of its flash at the start, and the
+/// counts of its work.
 fn run(seed: u64, description: &Description) -> (Rig, Snapshot, Counts) {
     let mut rig = Rig::of(description);
     let start = rig.drive.flash().snapshot(rig.drive.now());
