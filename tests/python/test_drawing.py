@@ -253,7 +253,7 @@ def test_resources_are_coloured_by_their_utilisation(detailed):
     assert cells["core 0: 50.0 % busy"] == colour(0.5) != colour(0.02)
     assert texts(drawing).count("bottleneck") == 1
     assert "busiest: core 1, 95.0 % of the time; mean 72.5 %" in texts(drawing)
-    # What is not busy all the time is no bottleneck.
+    # A resource that is idle for a tenth of the time is no bottleneck.
     calm = svg(diagram, {**shares, "core_1": 0.89}, {**found, "utilisation": 0.89})
     assert "bottleneck" not in texts(calm)
 
