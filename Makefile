@@ -33,7 +33,7 @@ demo: build ## Build, run one workload under two policies, write a report.
 build: $(VENV)/.stamp-engine $(VENV)/.stamp-papers ## Build the engine; install ssdlab and the experiments in .venv.
 
 # Modules of the drive's tests that take more than a few seconds.
-SLOW := combined conservation deadlines derive fuzz guests lifetime origins
+SLOW := combined conservation deadlines derive fuzz guests lifetime operational origins
 
 check: lint ## Lint and run the quick tests, those in Python only if the engine is built: the loop while writing.
 	cargo test --workspace --locked --lib --tests -- $(SLOW:%=--skip %::)

@@ -15,7 +15,7 @@ Everything that the command line does is here too, under the same names. The exa
 
 from ssdlab import _engine, cell, charts, policy, traces
 from ssdlab.comparison import Comparison
-from ssdlab.drives import Drive, DriveLike, Preset, check, describe, policies, presets, reference, schema
+from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
@@ -61,6 +61,7 @@ __all__ = [
     "compare",
     "compare_histories",
     "describe",
+    "diagram",
     "lifetime",
     "load_comparison",
     "load_result",

@@ -13,7 +13,19 @@ from ssdlab import _engine, toml
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.files import existing_file
 
-__all__ = ["Drive", "DriveLike", "Preset", "Settings", "check", "describe", "policies", "presets", "reference", "schema"]
+__all__ = [
+    "Drive",
+    "DriveLike",
+    "Preset",
+    "Settings",
+    "check",
+    "describe",
+    "diagram",
+    "policies",
+    "presets",
+    "reference",
+    "schema",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +209,24 @@ def describe(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
     source = Drive.open(drive)
     facts: dict[str, Any] = json.loads(_engine.describe(source.name, source.text, setting_lines(set)))
     return facts
+
+
+def diagram(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
+    """Returns the parts of a drive from the host to the cells, and the flows between them.
+
+    A part has its stage, name and kind, the number of equal resources, its widths, rates and limits in words, and the
+    names of its values in ``Result.summary["utilisation"]``.
+
+    Raises:
+        InputError: the description is invalid; the message lists every problem, one line each.
+
+    Examples:
+        >>> parts = {part["id"]: part for part in ssdlab.diagram("tiny", set={"controller.dram": "ddr"})["nodes"]}
+        >>> parts["memory"]["lines"]
+        ['DDR3-1333, 32 bits, 5.33 GB/s', '1 rank, 512 MiB, FR-FCFS, open page']
+        >>> parts["channels"]["utilisation"]
+        ['channel_0', 'channel_1']
+    """
+    source = Drive.open(drive)
+    parts: dict[str, Any] = json.loads(_engine.diagram(source.name, source.text, setting_lines(set)))
+    return parts

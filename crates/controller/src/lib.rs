@@ -89,6 +89,18 @@ pub enum MapPlace {
     CachedInHost,
 }
 
+/// A resource of a controller, and the time for which it was busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy<'a> {
+    /// Name in results.
+    pub name: &'a str,
+    /// Number of its group: resources of a kind that share the work. `None` for a part of another resource, the data
+    /// bus of a memory.
+    pub group: Option<u16>,
+    /// The time.
+    pub time: Nanos,
+}
+
 /// The controller of a drive: its resources, the routes over them, and the transactions under way.
 pub struct Controller {
     servers: Servers,
@@ -276,10 +288,14 @@ impl Controller {
         self.memories.rest(now);
     }
 
-    /// Returns the resources that are busy or idle as a whole, each with its name and the time for which it was busy
-    /// until `now`: servers, and memories.
-    pub fn busy(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
-        self.servers.all.iter().map(move |server| (server.name.as_str(), server.busy(now))).chain(self.memories.busy(now))
+    /// Returns the resources that are busy or idle as a whole, servers and memories, each with the time for which it
+    /// was busy until `now`.
+    pub fn busy(&self, now: SimTime) -> impl Iterator<Item = Busy<'_>> {
+        let servers = self.servers.all.iter();
+        let servers = servers.map(move |server| Busy { name: &server.name, group: Some(server.group), time: server.busy(now) });
+        let memories = self.servers.all.len() as u16;
+        let of = move |group: Option<u16>| move |(name, time)| Busy { name, group, time };
+        servers.chain(self.memories.busy(now).map(of(Some(memories)))).chain(self.memories.data_buses(now).map(of(None)))
     }
 
     /// Returns the queues of the targets, if they hold up commands.

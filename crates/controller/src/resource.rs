@@ -10,14 +10,16 @@ use kit::{Bytes, Nanos, Service, SimTime};
 pub struct Server {
     /// Name in reports.
     pub name: String,
+    /// Index of the first server of its group: servers of a kind that share the work.
+    pub group: u16,
     free_at: SimTime,
     busy: Nanos,
 }
 
 impl Server {
-    /// Returns an idle server.
-    pub fn new(name: &str) -> Server {
-        Server { name: name.to_owned(), free_at: SimTime::ZERO, busy: Nanos::ZERO }
+    /// Returns an idle server of the group that begins with the server at index `group`.
+    pub fn new(name: &str, group: u16) -> Server {
+        Server { name: name.to_owned(), group, free_at: SimTime::ZERO, busy: Nanos::ZERO }
     }
 
     /// Accepts work that takes `time`. Returns the instants at which it begins and is done.
@@ -84,7 +86,7 @@ mod tests {
         const GAPS: [u64; 4] = [0, 1, 3, 9];
         const TIMES: [u64; 3] = [1, 2, 5];
         for sequence in 0..12usize.pow(5) {
-            let mut server = Server::new("server");
+            let mut server = Server::new("server", 0);
             let (mut now, mut busy, mut waiting, mut done) = (0, 0, VecDeque::new(), Vec::new());
             let mut answers = Vec::new();
             for number in 0..5 {

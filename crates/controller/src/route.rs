@@ -211,9 +211,16 @@ pub struct Servers {
 }
 
 impl Servers {
+    /// Adds a server. Returns its index.
     fn add(&mut self, name: &str) -> u16 {
-        self.all.push(Server::new(name));
-        (self.all.len() - 1) as u16
+        self.add_group([name])
+    }
+
+    /// Adds a group of servers. Returns the index of the first.
+    fn add_group(&mut self, names: impl IntoIterator<Item: AsRef<str>>) -> u16 {
+        let first = self.all.len() as u16;
+        self.all.extend(names.into_iter().map(|name| Server::new(name.as_ref(), first)));
+        first
     }
 
     /// Gives work on `data` to a server. Returns the instants at which it begins and is done.
@@ -370,10 +377,7 @@ impl Compiler {
         }
         if uses(|hop| matches!(hop, Hop::HostCore(_))) {
             side.cores = protocol.host_cores as u16;
-            side.first_core = self.servers.all.len() as u16;
-            for core in 0..side.cores {
-                self.servers.add(&format!("host_core_{core}"));
-            }
+            side.first_core = self.servers.add_group((0..side.cores).map(|core| format!("host_core_{core}")));
         }
         if uses(|hop| matches!(hop, Hop::HostSerial(_))) {
             side.serial = self.servers.add("host_serial");

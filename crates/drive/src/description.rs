@@ -14,6 +14,7 @@ mod reference;
 mod retention;
 
 pub(crate) use derive::cell_part;
+pub(crate) use errors::own_decoder;
 
 use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::{FlashConfig, WriteModeConfig};
@@ -442,11 +443,15 @@ impl Description {
 
     /// Returns the description of the controller.
     pub fn controller(&self, geometry: &Geometry, seed: u64) -> ControllerConfig {
+        ControllerConfig { reads: self.reads(geometry, seed), ..self.controller_without_reads(geometry) }
+    }
+
+    /// Returns the description of the controller as if stored data had no errors.
+    pub(crate) fn controller_without_reads(&self, geometry: &Geometry) -> ControllerConfig {
         ControllerConfig {
             protocol: self.host.protocol(),
             encoders: self.flash.encoders.iter().map(encoder).collect(),
             encoder_of_mode: self.encoder_of_mode().collect(),
-            reads: self.reads(geometry, seed),
             ..self.parts(geometry)
         }
     }

@@ -8,6 +8,7 @@
 
 mod build;
 pub mod description;
+mod diagram;
 mod drive;
 pub mod export;
 mod facts;
@@ -27,6 +28,7 @@ mod wall;
 
 pub use build::BUILD;
 pub use description::Description;
+pub use diagram::{Diagram, Edge, Node, Stage, diagram};
 pub use drive::{Drive, Identity, PowerFailure, Resumed};
 pub use facts::facts;
 pub use run_loop::{End, Part, RunLoop};

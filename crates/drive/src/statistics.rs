@@ -1,7 +1,7 @@
 //! Measurements of a run: latencies, their causes, and a timeline.
 
-use controller::Controller;
 use controller::reads::ReadStatistics;
+use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters, MapCounters, Translator};
 use host::Command;
@@ -154,10 +154,21 @@ pub struct CommandRow {
 pub struct Utilisation {
     /// Of dies and channels.
     pub flash: flash::Utilisation,
-    /// Of each server of the controller, by its name.
-    pub servers: Vec<(String, f64)>,
+    /// Of each resource of the controller.
+    pub controller: Vec<Share>,
     /// Of each group of decoders; empty if decoding takes no time or data has no errors.
     pub decoders: Vec<f64>,
+}
+
+/// Utilisation of a resource of the controller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Name of the resource.
+    pub name: String,
+    /// Number of its group, as in [`controller::Busy`]; `None` for a part of another resource.
+    pub group: Option<u16>,
+    /// Share of the elapsed time for which it was busy.
+    pub busy: f64,
 }
 
 /// Returns the busy time of each group of decoders \[ns\], of all its threads together.
@@ -186,8 +197,8 @@ pub struct Statistics {
     /// Instant at which the last recorded command completed.
     pub last_completion: SimTime,
     busy_at_start: Snapshot,
-    /// Busy time of each server of the controller at the beginning.
-    servers_at_start: Vec<Nanos>,
+    /// Busy time of each resource of the controller at the beginning.
+    controller_at_start: Vec<Nanos>,
     /// Measurements of reads of data with errors at the beginning.
     reads_at_start: Option<ReadStatistics>,
     /// Busy time of each group of decoders at the beginning \[ns\].
@@ -208,7 +219,7 @@ impl Statistics {
             start: now,
             last_completion: now,
             busy_at_start: flash.snapshot(now),
-            servers_at_start: controller.busy(now).map(|(_, busy)| busy).collect(),
+            controller_at_start: controller.busy(now).map(|resource| resource.time).collect(),
             reads_at_start: controller.reads().map(|reads| reads.statistics.clone()),
             decoders_at_start: decoders_busy(controller, now),
             flash_at_start: flash.counters.clone(),
@@ -302,7 +313,11 @@ impl Statistics {
     /// were busy.
     pub fn utilisation(&self, now: SimTime, controller: &Controller, flash: &Flash) -> Utilisation {
         let span = now.since(self.start).0.max(1) as f64;
-        let share = |((name, busy), before): ((&str, Nanos), &Nanos)| (name.to_owned(), (busy - *before).0 as f64 / span);
+        let share = |(Busy { name, group, time }, before): (Busy<'_>, &Nanos)| Share {
+            name: name.to_owned(),
+            group,
+            busy: (time.0 - before.0) as f64 / span,
+        };
         let threads = controller.reads().and_then(|reads| reads.decoders()).map_or(1, |decoders| decoders.threads()) as f64;
         let decoders = decoders_busy(controller, now);
         Utilisation {
@@ -312,7 +327,7 @@ impl Statistics {
                 .map(|(now, before)| (now - before) as f64 / span / threads)
                 .collect(),
             flash: flash.utilisation(now, &self.busy_at_start),
-            servers: controller.busy(now).zip(&self.servers_at_start).map(share).collect(),
+            controller: controller.busy(now).zip(&self.controller_at_start).map(share).collect(),
         }
     }
 

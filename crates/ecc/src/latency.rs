@@ -1,7 +1,7 @@
 //! Time of encoding and decoding, from the cycles of the stages of a machine.
 
 use crate::block_code::BlockCode;
-use kit::{Nanos, Problems};
+use kit::{Frequency, Nanos, Problems, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -269,6 +269,18 @@ impl Decoder {
     /// it.
     pub fn time(&self, code: &impl BlockCode, errors: u64, levels: u32) -> Nanos {
         self.stages(code, errors, levels)[1..].iter().fold(Nanos::ZERO, |sum, &time| sum + time)
+    }
+
+    /// Returns its kind and speed in words, for drawings.
+    pub fn in_words(&self) -> String {
+        match self {
+            Decoder::Bch(BchDecoder { clock_hz, bits_per_cycle, .. }) => {
+                format!("BCH, {}, {bits_per_cycle} bits in a cycle", words::frequency(Frequency(*clock_hz)))
+            }
+            Decoder::Ldpc(LdpcDecoder { iteration, least, most, .. }) => {
+                format!("LDPC, {least} to {most} iterations of {}", words::time(*iteration))
+            }
+        }
     }
 
     /// Adds every invalid parameter to `problems`, with paths that begin with `place`.

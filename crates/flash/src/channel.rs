@@ -19,12 +19,15 @@ const HELD: SimTime = SimTime(u64::MAX);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Channel {
     free_at: SimTime,
-    /// The die for whose next attempt at a read the channel is held, if it is held.
+    /// The die for whose next attempt at a read the channel is held, if it is held, and the end of the last transfer of
+    /// that die.
     holder: DieId,
+    transfer_ends: SimTime,
     waiting: Vec<Waiting>,
     /// True if a wake-up event is pending for the instant at which the channel becomes free.
     pub armed: bool,
-    pub busy: Nanos,
+    /// Time of all transfers that have begun.
+    begun: Nanos,
 }
 
 impl Channel {
@@ -43,11 +46,14 @@ impl Channel {
     pub fn take(&mut self, now: SimTime, hold: Nanos) {
         debug_assert!(self.free_at <= now, "a channel carries one transfer at a time");
         self.free_at = now + hold;
-        self.busy += hold;
+        self.begun += hold;
     }
 
     /// Holds the channel, which has a transfer of this die, for further ones of that die alone.
     pub fn hold(&mut self, die: DieId) {
+        if !self.is_held() {
+            self.transfer_ends = self.free_at;
+        }
         (self.free_at, self.holder) = (HELD, die);
     }
 
@@ -63,9 +69,17 @@ impl Channel {
         self.is_held() && self.holder == die
     }
 
-    /// Occupies the channel for `hold`, for the die that holds it.
-    pub fn take_held(&mut self, hold: Nanos) {
-        self.busy += hold;
+    /// Occupies the channel from `now` for `hold`, for the die that holds it.
+    pub fn take_held(&mut self, now: SimTime, hold: Nanos) {
+        self.transfer_ends = now + hold;
+        self.begun += hold;
+    }
+
+    /// Returns the time for which the channel has had a transfer until `now`, which is not before the last one began.
+    /// While it is held, it is busy only with transfers.
+    pub fn busy(&self, now: SimTime) -> Nanos {
+        let ends = if self.is_held() { self.transfer_ends } else { self.free_at };
+        Nanos(self.begun.0 - ends.0.saturating_sub(now.0))
     }
 
     /// Ends the hold of the channel at `now`.
@@ -174,7 +188,21 @@ mod tests {
         channel.withdraw(DieId(1));
         channel.take(SimTime(15), Nanos(3));
         channel.take(SimTime(30), Nanos(4));
-        assert_eq!((channel.free_at(), channel.busy), (SimTime(34), Nanos(17)));
+        assert_eq!((channel.free_at(), channel.busy(SimTime(34))), (SimTime(34), Nanos(17)));
+        assert_eq!([30, 33, 99].map(|now| channel.busy(SimTime(now)).0), [13, 16, 17], "the rest of a transfer is to come");
+    }
+
+    #[test]
+    fn a_channel_that_is_held_is_busy_with_its_transfers() {
+        let mut channel = Channel::default();
+        channel.take(SimTime(5), Nanos(10));
+        channel.hold(DieId(2));
+        assert_eq!([9, 15, 40].map(|now| channel.busy(SimTime(now)).0), [4, 10, 10]);
+        channel.take_held(SimTime(40), Nanos(6));
+        channel.hold(DieId(2));
+        assert_eq!([40, 43, 46, 90].map(|now| channel.busy(SimTime(now)).0), [10, 13, 16, 16]);
+        channel.release(SimTime(50));
+        assert_eq!(channel.busy(SimTime(90)), Nanos(16));
     }
 
     #[test]

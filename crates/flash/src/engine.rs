@@ -314,7 +314,7 @@ impl Flash {
         if is_free {
             channel.take(now, hold);
         } else if channel.is_held_for(die_id) {
-            channel.take_held(hold);
+            channel.take_held(now, hold);
             return true;
         } else {
             let waiting = Waiting { die: die_id, since: now, hold, rank: self.bus_ranks[phase as usize] };

@@ -40,6 +40,7 @@ pub mod table;
 pub mod tray;
 pub mod units;
 pub mod wear;
+pub mod words;
 
 pub use account::{Account, AccountId};
 pub use archive::{Archive, Archived};

@@ -1,7 +1,7 @@
 //! Drives: presets, policies, and the resolved form and facts of a description.
 
 use crate::errors::refuse;
-use drive::{Description, facts, presets as known};
+use drive::{Description, diagram as diagram_of, facts, presets as known};
 use ftl::policy;
 use kit::Problems;
 use pyo3::prelude::*;
@@ -62,6 +62,13 @@ pub fn check(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
 #[pyfunction]
 pub fn describe(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
     read(name, text, &sets).map(|description| facts(name, &description).to_string()).map_err(refuse)
+}
+
+/// Returns the diagram of a drive, as JSON: its parts from the host to the cells, and the flows between them.
+#[pyfunction]
+pub fn diagram(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
+    let diagram = read(name, text, &sets).map(|description| diagram_of(name, &description)).map_err(refuse)?;
+    Ok(serde_json::to_string(&diagram).expect("plain values"))
 }
 
 fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::drives::{build, check, describe, options, policies, policy_contract, presets, reference, schema};
+    use crate::drives::{build, check, describe, diagram, options, policies, policy_contract, presets, reference, schema};
     #[pymodule_export]
     use crate::errors::{InputError, PolicyError};
     #[pymodule_export]

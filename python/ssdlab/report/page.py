@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report import (
     amplification,
     attempts,
+    bottleneck,
     by_wear,
     causes,
     cells,
@@ -38,6 +39,10 @@ _LATENCY = (
 )
 _DOTTED = "Dotted: fewer than ten commands lie beyond."
 _CAUSES = "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
+_RESOURCES = (
+    "The drive from the host to the cells. A box is coloured by its busiest resource, each of its cells by one; what is "
+    "dashed takes no time, or is not there."
+)
 _ATTEMPTS = (
     "Reads of the flash, for any reason, by attempt; an attempt follows where a codeword of the one before could not be "
     "decoded. The time of an attempt begins when it is queued at its die and ends when it is decoded; that of the first "
@@ -79,9 +84,11 @@ def single(run: Result) -> str:
         _section(
             "Where the time goes",
             _CAUSES,
+            _finding(bottleneck.sentences(run)),
             _figure(causes.stacked([run]), "causes"),
             content.cause_table(run),
         ),
+        *_resources(run),
         *_read_errors([run], read_errors.tables(run)),
         _section(
             "Over time",
@@ -142,6 +149,7 @@ def several(runs: Sequence[Result]) -> str:
         _section(
             "Where the time goes",
             _CAUSES,
+            *(_finding(bottleneck.sentences(run), name) for name, run in zip(names, runs, strict=True)),
             _figure(causes.stacked(runs), "causes"),
         ),
         *_read_errors(runs),
@@ -176,6 +184,18 @@ def several(runs: Sequence[Result]) -> str:
         _descriptions(runs[:1]),
     ]
     return _page(title, body)
+
+
+def _finding(text: str, name: str = "") -> str:
+    """Returns a paragraph with the conclusion of a section, after the name of its run; none without a text."""
+    run = f"<b>{escape(name)}.</b> " if name else ""
+    return f'<p class="finding">{run}{escape(text)}</p>' if text else ""
+
+
+def _resources(run: Result) -> list[str]:
+    """Returns the section with the diagram of the drive; none if the drive cannot be drawn."""
+    drawing = bottleneck.drawing(run)
+    return [_section("Resources", _RESOURCES, f'<div class="scroll">{drawing}</div>')] if drawing else []
 
 
 def _cells(runs: Sequence[Result]) -> list[str]:

@@ -117,6 +117,10 @@ pub struct Ddr {
     waiting: [VecDeque<Waiting>; 2],
     /// Instant of the next decision, whether or not an access waits.
     decision: SimTime,
+    /// Instant at which the last of the data of the granted accesses has crossed the bus.
+    data_ends: SimTime,
+    /// Time without an access before the last one was asked for.
+    idle: Nanos,
     /// Age from which the oldest access goes first; 0 with FCFS.
     age_limit: Nanos,
     size: u64,
@@ -149,6 +153,8 @@ impl Ddr {
             refresh: Refresh::new(timing, params.refresh, params.refresh_per_bank),
             waiting: [VecDeque::with_capacity(WINDOW), VecDeque::with_capacity(WINDOW)],
             decision: SimTime::ZERO,
+            data_ends: SimTime::ZERO,
+            idle: Nanos::ZERO,
             age_limit: if params.scheduling == Scheduling::FrFcfs { params.age_limit } else { Nanos::ZERO },
             size: params.size.0,
             chunk_mask: params.chunk.0 - 1,
@@ -179,6 +185,7 @@ impl Ddr {
         if !was_idle {
             return None;
         }
+        self.idle += Nanos(now.0.saturating_sub(self.data_ends.0));
         self.decision = self.decision.max(now);
         Some(self.decision)
     }
@@ -207,6 +214,9 @@ impl Ddr {
         self.count(&chunk, end - begin, found);
         self.decision = now.max(self.clock.instant(train.first.saturating_sub(self.ahead)));
         let done = is_last.then(|| (transaction, self.clock.instant(train.last + train.latency + self.burst_cycles)));
+        if let Some((_, at)) = done {
+            self.data_ends = self.data_ends.max(at);
+        }
         Granted { begun, done, next: (!self.is_at_rest()).then_some(self.decision) }
     }
 
@@ -240,9 +250,17 @@ impl Ddr {
         }
     }
 
-    /// Returns the time for which the data bus has been used until `now`, which is not before the last call. Rounded
-    /// down.
+    /// Returns the time until `now` in which an access waited or was served, from its asking to the last of its data.
+    /// `now` is not before the last call. Where rows are opened and the bus is turned around, it is more than the time
+    /// of the data alone.
     pub fn busy(&self, now: SimTime) -> Nanos {
+        let until = if self.is_at_rest() { now.min(self.data_ends) } else { now };
+        Nanos(until.0 - self.idle.0)
+    }
+
+    /// Returns the time for which the data bus has carried data until `now`, which is not before the last call. Rounded
+    /// down.
+    pub fn data_bus_busy(&self, now: SimTime) -> Nanos {
         let granted = self.clock.picoseconds(self.bursts * self.burst_cycles);
         let to_come = self.channel.data_after(u128::from(now.0) * 1_000);
         Nanos(((granted - to_come) / 1_000) as u64)

@@ -211,6 +211,7 @@ mod tests {
         for (grade, name) in Grade::ALL.into_iter().zip(names) {
             let text: StrDeserializer<'_, Error> = name.into_deserializer();
             assert_eq!(Grade::deserialize(text), Ok(grade));
+            assert_eq!(grade.title().to_lowercase(), name);
         }
         let text: StrDeserializer<'_, Error> = "ddr5-4800".into_deserializer();
         assert!(Grade::deserialize(text).is_err());

@@ -401,6 +401,24 @@ impl Grade {
         Grade::Lpddr4At3200,
     ];
 
+    /// Returns the name of the grade as it is printed on parts, such as `DDR3-1333`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Grade::Sdr133 => "SDR-133",
+            Grade::Sdr166 => "SDR-166",
+            Grade::Ddr333 => "DDR-333",
+            Grade::Ddr400 => "DDR-400",
+            Grade::Ddr2At667 => "DDR2-667",
+            Grade::Ddr2At800 => "DDR2-800",
+            Grade::Ddr3At800 => "DDR3-800",
+            Grade::Ddr3At1333 => "DDR3-1333",
+            Grade::Ddr4At2133 => "DDR4-2133",
+            Grade::Ddr4At2400 => "DDR4-2400",
+            Grade::Lpddr4At2400 => "LPDDR4-2400",
+            Grade::Lpddr4At3200 => "LPDDR4-3200",
+        }
+    }
+
     /// Returns the times of the grade.
     pub fn timing(self) -> Timing {
         match self {

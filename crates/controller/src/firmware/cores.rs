@@ -1,7 +1,7 @@
 //! Firmware on the cores of a processor, by its cycles for each task.
 
 use super::Firmware;
-use kit::{Frequency, Problems};
+use kit::{Frequency, Problems, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,22 @@ impl Firmware for Params {
     fn cores(&self) -> Option<Cores> {
         let Params { count, clock, assignment, cycles } = *self;
         Some(Cores { count, clock, assignment, cycles })
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let assignment = match self.assignment {
+            Assignment::Shared => "shared",
+            Assignment::ByTask => "by task",
+            Assignment::ByChannel => "by channel",
+            Assignment::ByQueue => "by queue",
+        };
+        let Cycles { decode, look_up, allocate, issue, complete, collect } = self.cycles;
+        vec![
+            format!("{}, {}, {assignment}", words::count(self.count, "core"), words::frequency(self.clock)),
+            format!(
+                "cycles: decode {decode}, look up {look_up}, allocate {allocate}, issue {issue}, complete {complete}, collect {collect}"
+            ),
+        ]
     }
 
     fn problems(&self, problems: &mut Problems) {

@@ -18,4 +18,8 @@ impl Firmware for Params {
     fn cores(&self) -> Option<Cores> {
         None
     }
+
+    fn in_words(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -12,6 +12,9 @@ pub trait Firmware {
     /// Returns the cores that it runs on; `None` if its work takes no time.
     fn cores(&self) -> Option<Cores>;
 
+    /// Returns its clock and cycles in words for drawings, in lines; none if it takes no time.
+    fn in_words(&self) -> Vec<String>;
+
     /// Adds the inconsistencies of its parameters to `problems`.
     fn problems(&self, _problems: &mut Problems) {}
 }

@@ -42,6 +42,13 @@ impl Interconnect for Params {
         Fabric { groups: vec![layers("ahb", 1)], legs: std::array::from_fn(|_| step.clone()) }
     }
 
+    fn in_words(&self) -> Vec<String> {
+        vec![
+            format!("{}, {}", super::layer_in_words(self.clock, self.width_bits), "one transfer at a time"),
+            super::bursts_in_words(self.burst_beats, self.address_cycles),
+        ]
+    }
+
     fn problems(&self, problems: &mut Problems) {
         super::check(self.clock, self.width_bits, problems);
     }

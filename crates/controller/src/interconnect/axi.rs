@@ -1,7 +1,7 @@
 //! AMBA AXI: an address lane and several data lanes.
 
 use super::{Choice, Fabric, Hold, Interconnect, Ports, bursts, layers};
-use kit::{Frequency, Problems, Service};
+use kit::{Frequency, Problems, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,14 @@ impl Interconnect for Params {
         ];
         let groups = vec![layers("axi_address", 1), layers("axi_data", self.data_lanes)];
         Fabric { groups, legs: std::array::from_fn(|_| step.clone()) }
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let lanes = words::count(self.data_lanes, "data lane");
+        vec![
+            format!("{lanes} of {}; an address lane", super::layer_in_words(self.clock, self.width_bits)),
+            super::bursts_in_words(self.burst_beats, self.address_cycles),
+        ]
     }
 
     fn problems(&self, problems: &mut Problems) {

@@ -18,4 +18,8 @@ impl Interconnect for Params {
     fn fabric(&self, _: Ports) -> Fabric {
         Fabric::default()
     }
+
+    fn in_words(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

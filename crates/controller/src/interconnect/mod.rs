@@ -7,7 +7,7 @@ pub mod multi_layer_ahb;
 pub mod ocp;
 pub mod point_to_point;
 
-use kit::{Frequency, Problems, Rate, Service};
+use kit::{Frequency, Problems, Rate, Service, words};
 
 /// Ports of the interconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,9 @@ pub trait Interconnect {
     /// Returns its servers and the steps of its transfers.
     fn fabric(&self, ports: Ports) -> Fabric;
 
+    /// Returns its widths and rates in words for drawings, in lines; none if it takes no time.
+    fn in_words(&self) -> Vec<String>;
+
     /// Adds the inconsistencies of its parameters to `problems`.
     fn problems(&self, _problems: &mut Problems) {}
 }
@@ -127,6 +130,17 @@ fn bursts(clock: Frequency, width_bits: u32, beats: u32, address_cycles: u32) ->
         rate: Rate(clock.0 * width),
         ..Service::default()
     }
+}
+
+/// Returns width, clock and data rate of a layer in words.
+fn layer_in_words(clock: Frequency, width_bits: u32) -> String {
+    let rate = Rate(clock.0 * u64::from(width_bits / 8));
+    format!("{width_bits} bits, {}, {}", words::frequency(clock), words::rate(rate))
+}
+
+/// Returns bursts and their addresses in words.
+fn bursts_in_words(beats: u32, address_cycles: u32) -> String {
+    format!("bursts of {}, {} before each", words::count(beats, "beat"), words::count(address_cycles, "cycle"))
 }
 
 /// Adds the problems of a clock and a width to `problems`.

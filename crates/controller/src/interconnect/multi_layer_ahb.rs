@@ -45,6 +45,17 @@ impl Interconnect for Params {
         Fabric { groups, legs: [to(1, 0, 1), to(0, 0, 0), to(2, 1, 0), to(1, 0, 1)] }
     }
 
+    fn in_words(&self) -> Vec<String> {
+        vec![
+            format!(
+                "{}, {}",
+                super::layer_in_words(self.clock, self.width_bits),
+                "a layer for each slave: host, memories, channels"
+            ),
+            super::bursts_in_words(self.burst_beats, self.address_cycles),
+        ]
+    }
+
     fn problems(&self, problems: &mut Problems) {
         super::check(self.clock, self.width_bits, problems);
     }

@@ -1,7 +1,7 @@
 //! OCP: a socket for each channel controller and for the host interface.
 
 use super::{Choice, Fabric, Hold, Interconnect, Ports, bursts, layers};
-use kit::{Frequency, Problems, Service};
+use kit::{Frequency, Problems, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,14 @@ impl Interconnect for Params {
             layers("ocp_channel_in", ports.channels),
         ];
         Fabric { groups, legs: [through(0, 0), through(1, 0), through(2, 1), through(3, 1)] }
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let layer = super::layer_in_words(self.clock, self.width_bits);
+        vec![
+            format!("{layer}; in and out at the host and at each channel"),
+            format!("{} before each transfer", words::count(self.address_cycles, "cycle")),
+        ]
     }
 
     fn problems(&self, problems: &mut Problems) {

@@ -40,6 +40,11 @@ impl Interconnect for Params {
         Fabric { groups, legs: [host.clone(), host, channel.clone(), channel] }
     }
 
+    fn in_words(&self) -> Vec<String> {
+        let layer = super::layer_in_words(self.clock, self.width_bits);
+        vec![format!("{layer}; between each memory and the host, and each channel")]
+    }
+
     fn problems(&self, problems: &mut Problems) {
         super::check(self.clock, self.width_bits, problems);
     }

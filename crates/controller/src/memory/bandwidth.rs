@@ -1,7 +1,7 @@
 //! A memory with a data rate and a latency.
 
 use super::{Memory, Model};
-use kit::{Bytes, Nanos, Problems, Rate};
+use kit::{Bytes, Nanos, Problems, Rate, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,11 @@ impl Memory for Params {
 
     fn size(&self) -> Option<Bytes> {
         self.size
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let size = self.size.map(|size| format!(", {}", words::size(size))).unwrap_or_default();
+        vec![format!("{}, latency {}{size}", words::rate(self.rate), words::time(self.latency))]
     }
 
     fn problems(&self, problems: &mut Problems) {

@@ -8,12 +8,16 @@ pub const MAP_ACCESS: Bytes = Bytes(64);
 /// Bytes of the map for a mapping unit.
 const MAP_ENTRY: u64 = 4;
 
-/// A DDR channel with its name and the time for which it was busy before it was last brought to rest.
+/// A DDR channel.
 #[derive(Clone, Debug)]
 struct Channel {
     name: String,
+    /// Name of its data bus.
+    bus_name: String,
     ddr: Ddr,
+    /// Time for which it was busy before it was last brought to rest, and the part in which its data bus carried data.
     busy_before: Nanos,
+    data_before: Nanos,
 }
 
 /// DDR channels; none if the memory has another model.
@@ -34,8 +38,14 @@ pub struct Channels {
 impl Channels {
     /// Returns `count` channels at rest, which hold the map of `user_units` mapping units.
     pub fn new(params: &Params, count: u32, user_units: u64) -> Channels {
-        let name = |channel: u32| if count == 1 { "dram".to_owned() } else { format!("dram_{channel}") };
-        let channel = |number: u32| Channel { name: name(number), ddr: Ddr::new(params), busy_before: Nanos::ZERO };
+        let name = |name: &str, channel: u32| if count == 1 { name.to_owned() } else { format!("{name}_{channel}") };
+        let channel = |number: u32| Channel {
+            name: name("dram", number),
+            bus_name: name("dram_bus", number),
+            ddr: Ddr::new(params),
+            busy_before: Nanos::ZERO,
+            data_before: Nanos::ZERO,
+        };
         let map = (user_units.div_ceil(u64::from(count)) * MAP_ENTRY).next_multiple_of(MAP_ACCESS.0);
         let size = params.size().0;
         let map = map.min(size / 2).max(MAP_ACCESS.0) / MAP_ACCESS.0 * MAP_ACCESS.0;
@@ -85,13 +95,19 @@ impl Channels {
         for channel in &mut self.all {
             assert!(channel.ddr.is_at_rest(), "nothing is under way in a controller that is brought to rest");
             channel.busy_before += channel.ddr.busy(now);
+            channel.data_before += channel.ddr.data_bus_busy(now);
             channel.ddr = Ddr::new(params);
         }
     }
 
-    /// Returns the name of each channel, and the time for which its data bus was busy until `now`.
+    /// Returns the name of each channel, and the time until `now` in which an access waited for it or was served.
     pub fn busy(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
         self.all.iter().map(move |channel| (channel.name.as_str(), channel.busy_before + channel.ddr.busy(now)))
+    }
+
+    /// Returns the name of the data bus of each channel, and the time for which it carried data until `now`.
+    pub fn data_buses(&self, now: SimTime) -> impl Iterator<Item = (&str, Nanos)> {
+        self.all.iter().map(move |channel| (channel.bus_name.as_str(), channel.data_before + channel.ddr.data_bus_busy(now)))
     }
 }
 
@@ -139,9 +155,13 @@ mod tests {
                     now = next.expect("the rest waits");
                 }
             }
-            let busy: Vec<Nanos> = channels.busy(now).map(|(_, busy)| busy).collect();
+            let busy = |channels: &Channels| -> Vec<Nanos> {
+                channels.busy(now).chain(channels.data_buses(now)).map(|(_, busy)| busy).collect()
+            };
+            let before = busy(&channels);
             channels.rest(now);
-            assert!(channels.busy(now).map(|(_, busy)| busy).eq(busy.iter().copied()) && busy[0] > Nanos::ZERO);
+            assert_eq!(busy(&channels), before);
+            assert!(before[0] > before[count as usize] && before[count as usize] > Nanos::ZERO, "{before:?}");
         }
     }
 }

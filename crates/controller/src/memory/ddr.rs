@@ -1,7 +1,8 @@
 //! A DDR memory channel, command by command.
 
 use super::{Memory, Model};
-use kit::{Bytes, Problems};
+use crate::dram::{Page, Scheduling};
+use kit::{Bytes, Problems, words};
 
 pub use crate::dram::Params;
 
@@ -17,6 +18,21 @@ impl Memory for Params {
 
     fn size(&self) -> Option<Bytes> {
         Some(self.size)
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let scheduling = match self.scheduling {
+            Scheduling::Fcfs => "FCFS",
+            Scheduling::FrFcfs => "FR-FCFS",
+        };
+        let page = match self.page {
+            Page::Open => "open",
+            Page::Closed => "closed",
+        };
+        vec![
+            format!("{}, {} bits, {}", self.grade.title(), self.width_bits, words::rate(self.peak())),
+            format!("{}, {}, {scheduling}, {page} page", words::count(self.ranks, "rank"), words::size(self.size)),
+        ]
     }
 
     fn problems(&self, problems: &mut Problems) {

@@ -23,4 +23,8 @@ impl Memory for Params {
     fn size(&self) -> Option<Bytes> {
         None
     }
+
+    fn in_words(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -32,6 +32,9 @@ pub trait Memory {
     /// Returns its size; `None` if it is not limited.
     fn size(&self) -> Option<Bytes>;
 
+    /// Returns its widths and rates in words for drawings, in lines; none if it takes no time.
+    fn in_words(&self) -> Vec<String>;
+
     /// Adds the inconsistencies of its parameters to `problems`.
     fn problems(&self, _problems: &mut Problems) {}
 }

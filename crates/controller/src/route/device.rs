@@ -62,10 +62,7 @@ impl Compiler {
         let channels = config.channel_of.iter().max().map_or(1, |last| u32::from(*last) + 1);
         let mut side = DeviceSide { buffers: buffers as u16, ..DeviceSide::default() };
         if let Some(cores) = config.section.firmware.build(()).cores() {
-            let first = self.servers.all.len() as u16;
-            for core in 0..cores.count {
-                self.servers.add(&format!("core_{core}"));
-            }
+            let first = self.servers.add_group((0..cores.count).map(|core| format!("core_{core}")));
             side.cores = Some(CoreServers { first, cores });
         }
         let fabric = config.section.interconnect.build(()).fabric(Ports { buffers, channels });
@@ -74,11 +71,8 @@ impl Compiler {
             Model::Ideal => MemorySteps::None,
             Model::Ddr(_) => MemorySteps::Granted,
             Model::Bandwidth { rate, latency } => {
-                let first = self.servers.all.len() as u16;
                 let name = |buffer: u32| if buffers == 1 { "dram".to_owned() } else { format!("dram_{buffer}") };
-                for buffer in 0..buffers {
-                    self.servers.add(&name(buffer));
-                }
+                let first = self.servers.add_group((0..buffers).map(name));
                 MemorySteps::Served(first, rate, latency)
             }
         };
@@ -151,10 +145,7 @@ impl Compiler {
     fn legs(&mut self, fabric: &Fabric, buffers: u16) -> [Vec<Step>; 4] {
         let mut firsts = Vec::with_capacity(fabric.groups.len());
         for group in &fabric.groups {
-            firsts.push((self.servers.all.len() as u16, group.names.len() as u16));
-            for name in &group.names {
-                self.servers.add(name);
-            }
+            firsts.push((self.servers.add_group(&group.names), group.names.len() as u16));
         }
         Leg::ALL.map(|leg| {
             let holds = &fabric.legs[leg as usize];

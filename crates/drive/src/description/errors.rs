@@ -5,7 +5,9 @@ use super::{Description, File};
 use cell::measured::{Measured, Row};
 use cell::{Condition, Device, ErrorTable, Technology};
 use controller::decoder::{Decoders, StageTable};
-use controller::ecc::{CellErrors, DecoderConfig, Delivery, EngineDecoder, ErrorSource, FixedDecoder, ReadLevels, TableErrors};
+use controller::ecc::{
+    CellErrors, DecoderConfig, Delivery, EngineDecoder, ErrorSource, FixedDecoder, ReadLevels, Sharing, TableErrors,
+};
 use controller::errors::{ErrorConfig, Rates};
 use controller::reads::ReadConfig;
 use ecc::binomial::{errors_for_tail, rate_for_tail};
@@ -51,6 +53,16 @@ impl Description {
     /// Returns the attempts of a read; none if stored data has no errors.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         self.ecc.source().map_or(Vec::new(), |_| self.ecc.plan.attempts())
+    }
+
+    /// Returns the number of groups of decoders; 0 if decoding takes no time or stored data has no errors.
+    pub(crate) fn decoder_groups(&self) -> u32 {
+        let shared = match &self.ecc.decoder {
+            _ if self.ecc.source().is_none() => return 0,
+            DecoderConfig::Ideal => return 0,
+            DecoderConfig::Fixed(FixedDecoder { shared, .. }) | DecoderConfig::Engines(EngineDecoder { shared, .. }) => shared,
+        };
+        if *shared == Sharing::Channel { self.flash.channels } else { 1 }
     }
 
     /// Returns the description of the reads, if stored data has errors.
@@ -334,16 +346,20 @@ impl Description {
                 Some(Decoders::new(&engine, *shared, channels, StageTable::fixed(*time, limits)))
             }
             DecoderConfig::Engines(EngineDecoder { decoders, threads, shared, decoder }) => {
-                let own = || match code {
-                    Code::Bch(_) => Decoder::Bch(BchDecoder::default()),
-                    Code::Ldpc(_) => Decoder::Ldpc(LdpcDecoder::default()),
-                };
-                let decoder = decoder.clone().unwrap_or_else(own);
+                let decoder = decoder.clone().unwrap_or_else(|| own_decoder(code));
                 let engine = Engine { decoders: *decoders, threads: *threads, decoder };
                 let times = StageTable::of_engine(&engine, prepared, limits);
                 Some(Decoders::new(&engine, *shared, channels, times))
             }
         }
+    }
+}
+
+/// Returns the decoder of a code for which none is described.
+pub(crate) fn own_decoder(code: &Code) -> Decoder {
+    match code {
+        Code::Bch(_) => Decoder::Bch(BchDecoder::default()),
+        Code::Ldpc(_) => Decoder::Ldpc(LdpcDecoder::default()),
     }
 }
 

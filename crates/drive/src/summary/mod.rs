@@ -2,6 +2,9 @@
 
 pub mod origin;
 mod read_errors;
+mod utilisation;
+
+pub(crate) use utilisation::keys as utilisation_keys;
 
 use crate::description::Description;
 use crate::drive::Drive;
@@ -156,7 +159,8 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "wear_histogram": wear_histogram(drive),
         "effective_wear": effective_wear(drive),
         "energy": ENERGY.iter().map(|part| ((*part).to_owned(), Value::Null)).collect::<Map<_, _>>(),
-        "utilisation": utilisation(description, &facts.utilisation),
+        "utilisation": utilisation::section(description, &facts.utilisation),
+        "bottleneck": utilisation::bottleneck(&facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),
         "policy_stats": policy_stats(drive),
         "declared_state_bits_per_unit": drive.translator().page_map().map(Ftl::declared_bits),
@@ -265,35 +269,6 @@ fn effective_wear(drive: &Drive) -> Value {
         most = most.max(wear);
     }
     json!({"mean": total / f64::from(blocks), "max": most})
-}
-
-fn utilisation(description: &Description, busy: &Utilisation) -> Value {
-    let mut all = Map::new();
-    let Utilisation { flash: busy, servers, decoders } = busy;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    all.insert("channels".to_owned(), json!(mean(&busy.channels)));
-    all.insert("dies".to_owned(), json!(mean(&busy.dies)));
-    all.insert("dies_writing".to_owned(), json!(mean(&busy.writing)));
-    for (index, share) in busy.channels.iter().enumerate() {
-        all.insert(format!("channel_{index}"), json!(share));
-    }
-    for (index, share) in busy.dies.iter().enumerate() {
-        all.insert(format!("die_{index}"), json!(share));
-    }
-    // An encoder that takes no time is never busy.
-    for encoder in &description.flash.encoders {
-        all.insert(format!("encoder_{}", encoder.code), json!(0.0));
-    }
-    for (name, share) in servers {
-        all.insert(name.clone(), json!(share));
-    }
-    if !decoders.is_empty() {
-        all.insert("decoders".to_owned(), json!(mean(decoders)));
-    }
-    for (index, share) in decoders.iter().enumerate().filter(|_| decoders.len() > 1) {
-        all.insert(format!("decoders_{index}"), json!(share));
-    }
-    Value::Object(all)
 }
 
 /// Returns the reliability figures. Where data has no errors, reads cannot fail; where no write mode has a retention

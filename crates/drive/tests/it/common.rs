@@ -88,15 +88,19 @@ impl Rig {
     /// Creates a drive of the `tiny` preset with overrides, in its starting state.
     pub fn new(sets: &[&str]) -> Rig {
         let description = description(sets);
-        let drive = Drive::new(&description, 1).expect("the tables fit");
-        Rig::prepared(&description, drive)
+        Rig::of(&description)
+    }
+
+    /// Creates a drive of a description, in its starting state.
+    pub fn of(description: &Description) -> Rig {
+        Rig::prepared(description, Drive::new(description, 1).expect("the tables fit"))
     }
 
     /// Creates a drive of the description `text` with overrides, with its journal enabled.
     pub fn watched_text(text: &str, sets: &[&str]) -> Rig {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let description = Description::read("test.toml", text, &sets).unwrap_or_else(|problems| panic!("{problems}"));
-        let mut rig = Rig::prepared(&description, Drive::new(&description, 1).expect("the tables fit"));
+        let mut rig = Rig::of(&description);
         rig.drive.journal().enable(true);
         rig
     }

@@ -15,7 +15,12 @@ impl Flash {
         let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
         let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
         Utilisation {
-            channels: self.channels.iter().zip(&since.channels).map(|(c, before)| (c.busy.0 - before) as f64 / span).collect(),
+            channels: self
+                .channels
+                .iter()
+                .zip(&since.channels)
+                .map(|(c, before)| (c.busy(now).0 - before) as f64 / span)
+                .collect(),
             dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
             writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
         }
@@ -25,7 +30,7 @@ impl Flash {
     pub fn snapshot(&self, at: SimTime) -> Snapshot {
         Snapshot {
             at,
-            channels: self.channels.iter().map(|channel| channel.busy.0).collect(),
+            channels: self.channels.iter().map(|channel| channel.busy(at).0).collect(),
             dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
         }
     }

@@ -27,4 +27,8 @@ impl HostInterface for Ideal {
     fn protocol(&self) -> Protocol {
         Protocol::default()
     }
+
+    fn in_words(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

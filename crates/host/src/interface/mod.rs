@@ -16,6 +16,9 @@ pub trait HostInterface {
     /// Returns what crosses the link for a command. The link itself is a resource of the controller.
     fn protocol(&self) -> Protocol;
 
+    /// Returns its rates in words for drawings, in lines; none if it takes no time.
+    fn in_words(&self) -> Vec<String>;
+
     /// Adds the inconsistencies of its parameters to `problems`.
     fn problems(&self, _problems: &mut Problems) {}
 }
@@ -33,6 +36,15 @@ kit::family! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interface_whose_link_takes_time_has_words() {
+        for name in InterfaceConfig::NAMES {
+            let interface = InterfaceConfig::named(name).expect("listed").build(());
+            let hops = interface.protocol().lists().map(Vec::len).sum::<usize>();
+            assert_eq!(interface.in_words().is_empty(), hops == 0, "{name}");
+        }
+    }
 
     #[test]
     fn an_empty_device_takes_a_command() {

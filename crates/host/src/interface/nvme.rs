@@ -2,7 +2,7 @@
 
 use super::HostInterface;
 use crate::queues::{Arbitration, Priority, QueueConfig};
-use kit::{Bytes, Hop, HostMemory, Nanos, Problems, Protocol, Rate, Service};
+use kit::{Bytes, Hop, HostMemory, Nanos, Problems, Protocol, Rate, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -189,6 +189,19 @@ impl HostInterface for Params {
             }),
             ..Protocol::default()
         }
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let Params { generation, lanes, .. } = self;
+        vec![
+            format!("PCIe {generation}.0 x{lanes}, {} each direction", words::rate(self.rate())),
+            format!(
+                "payload {}, requests of {} with {}",
+                words::size(self.max_payload),
+                words::size(self.read_request),
+                words::count(self.read_tags, "tag")
+            ),
+        ]
     }
 
     fn problems(&self, problems: &mut Problems) {

@@ -2,7 +2,7 @@
 
 use super::HostInterface;
 use crate::queues::QueueConfig;
-use kit::{Hop, Nanos, Protocol, Rate, Service};
+use kit::{Hop, Nanos, Protocol, Rate, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,12 @@ impl HostInterface for Params {
             deliver: vec![Hop::ToHost(data)],
             ..Protocol::default()
         }
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let rate = if self.bandwidth.0 > 0 { words::rate(self.bandwidth) } else { "data takes no time".to_owned() };
+        let directions = if self.full_duplex { "each direction" } else { "one direction at a time" };
+        vec![format!("{rate}, {directions}"), format!("{} for each command", words::time(self.command_time))]
     }
 }
 

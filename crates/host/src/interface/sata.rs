@@ -2,7 +2,7 @@
 
 use super::HostInterface;
 use crate::queues::QueueConfig;
-use kit::{Hop, Op, Protocol, Rate, Service};
+use kit::{Hop, Op, Protocol, Rate, Service, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,5 +99,13 @@ impl HostInterface for Params {
             complete: Op::ALL.map(|op| vec![Hop::ToHost(if is_queued(op) { self.fis(&[2]) } else { register })]),
             ..Protocol::default()
         }
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let generation = "I".repeat(self.generation as usize);
+        vec![
+            format!("SATA {generation}, {}, one direction at a time", words::rate(self.rate())),
+            format!("handshake of {} for each FIS", words::count(self.handshake_words, "word")),
+        ]
     }
 }

@@ -116,7 +116,7 @@ fn a_stream_without_refresh_is_exact() {
         let data = u64::from(count) * bytes / sheet.burst_bytes() * sheet.burst;
         let end = driven.finish();
         assert_eq!(end.0, sheet.ns(sheet.rcd + sheet.cl + data), "{:?}", sheet.grade);
-        assert_eq!(driven.ddr.busy(end).0, data * sheet.tck_ps / 1_000, "{:?}", sheet.grade);
+        assert_eq!(driven.ddr.data_bus_busy(end).0, data * sheet.tck_ps / 1_000, "{:?}", sheet.grade);
     }
 }
 

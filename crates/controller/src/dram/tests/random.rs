@@ -39,7 +39,7 @@ fn run(ddr: Ddr, params: &Params, seed: u64, count: u32) -> (Driven, Vec<Access>
         let (access, now) = traffic.next();
         driven.ask(access, now);
         accesses.push(access);
-        let busy = driven.ddr.busy(SimTime(now));
+        let busy = driven.ddr.data_bus_busy(SimTime(now));
         assert!(busy.0 <= now, "{busy:?} of {now} ns");
     }
     driven.finish();
@@ -72,7 +72,7 @@ fn conserves(driven: &Driven, accesses: &[Access]) {
     assert_eq!(counters.bytes_written, bytes(AccessKind::Write));
     let columns = log(&driven.ddr).iter().filter(|command| !is_row_command(command)).count() as u64;
     let busy_ps = u128::from(columns * driven.ddr.burst_cycles) * driven.ddr.clock.picoseconds(1);
-    assert_eq!(driven.ddr.busy(last), Nanos((busy_ps / 1_000) as u64));
+    assert_eq!(driven.ddr.data_bus_busy(last), Nanos((busy_ps / 1_000) as u64));
     let activates = log(&driven.ddr).iter().filter(|command| command.kind == Kind::Activate);
     assert_eq!(counters.activates, activates.count() as u64);
 }
@@ -177,8 +177,42 @@ fn busy_is_the_data_until_now() {
                 (later.0 * 1_000).clamp(starts, starts + timing.burst_cycles() * timing.tck_ps) - starts
             };
             let expected_ps: u64 = log(&ddr).iter().filter(|command| !is_row_command(command)).map(data).sum();
-            assert_eq!(ddr.busy(later), Nanos(expected_ps / 1_000), "{grade:?} at {later:?}");
+            assert_eq!(ddr.data_bus_busy(later), Nanos(expected_ps / 1_000), "{grade:?} at {later:?}");
         }
+    }
+}
+
+/// The channel is busy from the asking for an access to the last of its data, once where accesses overlap.
+#[test]
+fn busy_is_the_time_with_an_access() {
+    for (number, params) in combinations().step_by(11) {
+        let mut driven = Driven::new(Ddr::new(&params));
+        let mut traffic = Traffic::new(number as u64, &params);
+        let mut asked = Vec::new();
+        let busy_at = |driven: &Driven, asked: &[u64], now: u64| {
+            // The data of an access that is not done ends after `now`.
+            let mut ends = vec![u64::MAX; asked.len()];
+            driven.done.iter().for_each(|(transaction, at)| ends[transaction.index()] = at.0);
+            let mut spans: Vec<(u64, u64)> = asked.iter().copied().zip(ends).collect();
+            spans.sort_unstable();
+            let (mut busy, mut until) = (0, 0);
+            for (from, to) in spans {
+                let (from, to) = (from.max(until), to.min(now));
+                busy += to.saturating_sub(from);
+                until = until.max(to);
+            }
+            busy
+        };
+        for _ in 0..300 {
+            let (access, now) = traffic.next();
+            driven.ask(access, now);
+            asked.push(now);
+            assert_eq!(driven.ddr.busy(SimTime(now)).0, busy_at(&driven, &asked, now), "{params:?} at {now}");
+        }
+        let last = driven.finish().0;
+        assert_eq!(driven.ddr.busy(SimTime(last)).0, busy_at(&driven, &asked, last), "{params:?}");
+        assert_eq!(driven.ddr.busy(SimTime(last + 999)), driven.ddr.busy(SimTime(last)), "{params:?}: idle");
+        assert!(driven.ddr.busy(SimTime(last)) > driven.ddr.data_bus_busy(SimTime(last)), "{params:?}");
     }
 }
 

@@ -16,6 +16,14 @@ fn assert_bottleneck(sets: &[&str], expected: f64, busy: &str) {
     assert!((found / expected - 1.0).abs() < 0.01, "{sets:?}: {found} reads per second, expected {expected}");
     let share = |name: &str| summary["utilisation"][name].as_f64().unwrap_or_else(|| panic!("no utilisation of {name}"));
     assert!(share(busy) > 0.985, "{busy} is busy for {}", share(busy));
+    // Of several that share the work, the busiest is named; they are numbered.
+    let bottleneck = &summary["bottleneck"];
+    let named = bottleneck["resource"].as_str().expect("a resource is busy");
+    let kind = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    assert_eq!(kind(named), kind(busy), "{sets:?}: {bottleneck}");
+    assert!(share(named) >= share(busy) && bottleneck["utilisation"] == share(named), "{sets:?}: {bottleneck}");
+    let next = bottleneck["next_utilisation"].as_f64().expect("the flash is busy");
+    assert!(next <= share(busy), "{sets:?}: {bottleneck}");
 }
 
 /// 500 cycles for a read at 10 MHz: each core does 20,000 reads per second.
@@ -70,8 +78,14 @@ fn a_ddr_channel_is_the_bottleneck() {
     let ddr = "controller.dram={ kind = \"ddr\", grade = \"ddr3-1333\", width_bits = 8, chunk = \"1KiB\", size = \"64MiB\" }";
     let rate = |sets: &[&str]| {
         let summary = reads(sets);
-        let busy = ["dram", "dram_0"].into_iter().find_map(|name| summary["utilisation"][name].as_f64());
-        (summary["throughput"]["iops"].as_f64().expect("a rate"), busy.expect("a memory"))
+        let share = |names: [&str; 2]| {
+            let found = names.into_iter().find_map(|name| summary["utilisation"][name].as_f64());
+            found.unwrap_or_else(|| panic!("no utilisation of {names:?}"))
+        };
+        let occupied = share(["dram", "dram_0"]);
+        assert!(occupied > 0.98, "{sets:?}: an access waits or is served for {occupied} of the time");
+        assert!(summary["bottleneck"]["resource"].as_str().is_some_and(|name| name.starts_with("dram")), "{sets:?}");
+        (summary["throughput"]["iops"].as_f64().expect("a rate"), share(["dram_bus", "dram_bus_0"]))
     };
     let (one, busy) = rate(&[ddr]);
     // The data bus carries 8,256 B for each read, in whole bursts.

@@ -128,7 +128,7 @@ fn transfers_of_another_die_come_between_those_of_a_soft_attempt() {
             }
             // Commands of 12 and 6 ns, and a transfer of 2 ns for each data phase.
             let transfers = if end == 36 { 3 } else { 2 };
-            assert_eq!(rig.flash.channels[0].busy, Nanos(18 + 2 * transfers), "{plan:?}, {arrival}");
+            assert_eq!(rig.flash.channels[0].busy(SimTime::LAST), Nanos(18 + 2 * transfers), "{plan:?}, {arrival}");
         }
     }
 }
