@@ -674,3 +674,172 @@ impl MapCache {
         self.clean.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::Rng;
+
+    fn cache(pages: u64, memory: u64, update_share: f64, journal: Option<u64>) -> MapCache {
+        let config = MapCacheConfig {
+            size: Bytes(memory * UNIT_BYTES),
+            page_entries: 4,
+            memory: MapMemory::Sram,
+            update_share,
+            dirty_share: 0.5,
+            journal: journal.map(|units| Bytes(units * UNIT_BYTES)),
+        };
+        MapCache::new(&config, 4 * pages, 2)
+    }
+
+    /// Reads in progress and programs in flight of a cache whose answers are played back at random.
+    #[derive(Default)]
+    struct Flash {
+        reading: Vec<u32>,
+        programs: Vec<Vec<MapUnit>>,
+    }
+
+    /// Random lookups and changes, with reads and programs that end in any order. Each command is told once, after its
+    /// page has arrived; a page that is not known to have changed has its last change in a program; the cache holds at
+    /// most its capacity, but for changes; and at the end all is on flash.
+    #[test]
+    fn no_command_and_no_change_is_forgotten() {
+        for (seed, (memory, share, journal)) in
+            (0..).zip([(8, 0.0, None), (9, 0.002, None), (16, 0.5, Some(6)), (40, 0.01, Some(4)), (64, 0.9, None)])
+        {
+            let mut rng = Rng::stream(seed, "map");
+            let (mut cache, mut flash) = (cache(50, memory, share, journal), Flash::default());
+            let (mut waiting, mut told) = (Vec::<(u32, u32)>::new(), 0u32);
+            // For each page: changes so far, and those that its last program to begin has.
+            let (mut changes, mut bound) = (vec![0u32; 50], vec![0u32; 50]);
+            for step in 0..60_000u32 {
+                let page = rng.below(50) as u32;
+                match rng.below(8) {
+                    0..2 => match cache.look_up(page, CommandId(step)) {
+                        Lookup::Hit => {}
+                        Lookup::Waits => waiting.push((page, step)),
+                        Lookup::Load => {
+                            waiting.push((page, step));
+                            flash.reading.push(page);
+                        }
+                    },
+                    2..4 => {
+                        changes[page as usize] += 1;
+                        flash.reading.extend(cache.change(page));
+                    }
+                    4..6 if !flash.reading.is_empty() => {
+                        let read = flash.reading.swap_remove(rng.below(flash.reading.len() as u64) as usize);
+                        cache.loaded(read);
+                        while let Some(CommandId(command)) = cache.next_waiting(read) {
+                            let at = waiting.iter().position(|one| *one == (read, command));
+                            waiting.swap_remove(at.expect("it waits for this page"));
+                            told += 1;
+                        }
+                    }
+                    6 if cache.may_write(false) => {
+                        let (is_journal, _) = cache.next_kind();
+                        let units: Vec<MapUnit> = (0..2).map_while(|_| cache.next_to_write(is_journal)).collect();
+                        for unit in &units {
+                            if let MapUnit::Page(page) = *unit {
+                                bound[page as usize] = changes[page as usize];
+                            }
+                        }
+                        flash.programs.push(units);
+                    }
+                    _ if !flash.programs.is_empty() => {
+                        for unit in flash.programs.swap_remove(rng.below(flash.programs.len() as u64) as usize) {
+                            if let MapUnit::Page(page) = unit {
+                                cache.written(page);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+                while let Some(page) = cache.next_awaited().or_else(|| cache.next_to_apply()) {
+                    flash.reading.push(page);
+                }
+                let forgotten = (0..50).find(|&page| changes[page] != bound[page] && !cache.is_changed(page as u32));
+                assert_eq!(forgotten, None, "step {step}: {cache:?}");
+                let held = cache.pages.iter().filter(|page| !matches!(page, Page::Absent | Page::Awaited)).count() as u32;
+                assert_eq!((held, cache.loading), (cache.held, flash.reading.len() as u32), "step {step}: {cache:?}");
+                assert_eq!(cache.kept.iter().sum::<u32>(), cache.kept_total);
+                assert!(cache.kept_total <= cache.kept_most);
+            }
+            assert!(told > 3000 && cache.counters.loads > 1000, "{told} told: {:?}", cache.counters);
+            assert_eq!(cache.counters.loads_to_update > 20, share < 0.4 || journal.is_some(), "{:?}", cache.counters);
+            assert_eq!(cache.counters.checkpoints > 0, journal.is_some());
+            settle(&mut cache, &mut flash);
+            assert_eq!(cache.waiting.in_use(), 0, "all commands go on");
+            assert!((0..50).all(|page| !cache.is_changed(page)), "all is saved: {cache:?}");
+        }
+    }
+
+    /// Saves a cache: lets all reads and programs end.
+    fn settle(cache: &mut MapCache, flash: &mut Flash) {
+        cache.begin_to_save();
+        for _ in 0..10_000 {
+            let (left, _) = cache.save();
+            if left == 0 && flash.reading.is_empty() && flash.programs.is_empty() {
+                return;
+            }
+            while let Some(page) = cache.next_awaited().or_else(|| cache.next_to_apply()) {
+                flash.reading.push(page);
+            }
+            if let Some(page) = flash.reading.pop() {
+                cache.loaded(page);
+                while cache.next_waiting(page).is_some() {}
+            }
+            if cache.may_write(true) {
+                let (is_journal, _) = cache.next_kind();
+                flash.programs.push((0..2).map_while(|_| cache.next_to_write(is_journal)).collect());
+            }
+            for unit in flash.programs.pop().into_iter().flatten() {
+                if let MapUnit::Page(page) = unit {
+                    cache.written(page);
+                }
+            }
+        }
+        panic!("it does not come to an end: {cache:?}");
+    }
+
+    /// What is saved is restored: the same pages are in the cache, clean, dirty and queued, in the same order.
+    #[test]
+    fn a_saved_cache_goes_on() {
+        let (mut one, mut other) = (cache(50, 16, 0.02, Some(6)), cache(50, 16, 0.02, Some(6)));
+        let mut rng = Rng::stream(1, "map");
+        for step in 0..400 {
+            let page = rng.below(50) as u32;
+            let loads: Vec<u32> = match rng.below(2) {
+                0 => (one.look_up(page, CommandId(step)) == Lookup::Load).then_some(page).into_iter().collect(),
+                _ => one.change(page).into_iter().collect(),
+            };
+            for page in loads {
+                one.loaded(page);
+                while one.next_waiting(page).is_some() {}
+            }
+            // Pages are written only where others wait for space.
+            while !one.awaited.is_empty() {
+                if let Some(page) = one.next_awaited() {
+                    one.loaded(page);
+                    while one.next_waiting(page).is_some() {}
+                } else {
+                    let units: Vec<MapUnit> = (0..2).map_while(|_| one.next_to_write(false)).collect();
+                    for unit in units {
+                        let MapUnit::Page(page) = unit else { unreachable!("no journal was asked for") };
+                        one.written(page);
+                    }
+                }
+            }
+        }
+        let image = one.image();
+        assert!(!image.dirty.is_empty() && !image.queue.is_empty() && !image.kept.is_empty(), "{one:?}");
+        assert!(other.restore(image.clone()));
+        assert_eq!((one.pages.clone(), format!("{one:?}")), (other.pages.clone(), format!("{other:?}")));
+        for step in 0..100 {
+            assert_eq!(one.look_up(step % 50, CommandId(0)), other.look_up(step % 50, CommandId(0)), "page {step}");
+        }
+        assert!(!other.restore(image), "pages that it has already");
+        let foreign = MapCacheImage { clean: vec![50], ..cache(50, 16, 0.02, None).image() };
+        assert!(!cache(50, 16, 0.02, None).restore(foreign), "a page that it does not have");
+    }
+}

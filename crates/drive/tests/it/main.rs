@@ -20,6 +20,7 @@ mod golden;
 mod guests;
 mod interfaces;
 mod lifetime;
+mod map_cache;
 mod margin;
 mod members;
 mod notes;

@@ -140,6 +140,7 @@ pub struct Report<'a> {
 }
 
 /// The translation layer of a drive. The page map is a variant of its own, so that its calls are direct.
+#[expect(clippy::large_enum_variant, reason = "a drive has one, and reaches the page map without a pointer")]
 pub enum Translator {
     /// A map of mapping units.
     PageMap(Ftl),
