@@ -68,8 +68,8 @@ impl Document {
     }
 }
 
-/// Returns the fields of a document, with those of the preset that it names as its base, one of `among`, under them. The
-/// base of a preset stands before it in the list, so that bases end.
+/// Returns the fields of a document, with those of the preset that it names as its base, one of `among`, under them.
+/// The base of a preset stands before it in the list, so that bases end.
 fn based(mut root: Node, among: &[Preset]) -> Result<Node, Problems> {
     let Value::Table(fields) = &mut root.value else { return Ok(root) };
     let Some(base) = fields.remove("base") else { return Ok(root) };

@@ -26,6 +26,7 @@ mod ofwar;
 mod oracle;
 mod origins;
 mod power;
+mod presets;
 mod reference;
 mod regulated;
 mod relaxed;
