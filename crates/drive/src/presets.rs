@@ -19,7 +19,7 @@ impl Preset {
 
 macro_rules! presets {
     ($($name:literal),+ $(,)?) => {
-        /// All presets.
+        /// All presets. One that has another as its base stands behind it.
         pub const PRESETS: &[Preset] = &[$(Preset { name: $name, text: include_str!(concat!("../../../presets/", $name, ".toml")) }),+];
     };
 }
@@ -31,8 +31,32 @@ presets![
     "agcr-64g",
     "dpes-mobile",
     "dpes-enterprise",
+    "vertex-120g",
+    "nvram-card-512g",
+    "explorer-c1",
+    "explorer-c2",
+    "explorer-c3",
+    "explorer-c4",
+    "explorer-c5",
+    "explorer-c6",
+    "explorer-c7",
+    "explorer-c8",
+    "explorer-c9",
+    "explorer-c10",
+    "qos-8x8-tlc",
+    "retry-c1",
+    "retry-c2",
+    "retry-c3",
+    "retry-c4",
+    "ldpc-a",
+    "ldpc-b",
+    "ldpc-c",
+    "ldpc-d",
     "tlc-1tb",
     "qlc-2tb",
+    "pcie4-tlc-2tb",
+    "pcie4-dramless-1tb",
+    "pcie5-enterprise-8tb",
     "ideal-512g",
     "tiny"
 ];
@@ -40,9 +64,4 @@ presets![
 /// Returns the preset called `name`.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
-}
-
-/// Returns the names of all presets.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|preset| preset.name)
 }

@@ -63,7 +63,7 @@ pub struct BufferConfig {
     /// Number of buffers. Each has an equal share of the capacity; the number of a mapping unit, modulo this, is its
     /// buffer.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 16))]
+    #[schemars(range(min = 1, max = 32))]
     pub buffers: u32,
     /// Capacity for copies of data on flash, of which the least recently used one leaves first: data that was read,
     /// written or read ahead. A read of such data needs no flash. Absent: none.

@@ -1,6 +1,6 @@
 //! A description's text as a tree of values, each with its place (source and line).
 
-use crate::presets;
+use crate::presets::{PRESETS, Preset};
 use kit::{Problem, Problems};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -48,20 +48,7 @@ pub(super) struct Document {
 
 impl Document {
     pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Document, Problems> {
-        let mut root = parse(name, text)?;
-        if let Value::Table(fields) = &mut root.value
-            && let Some(base) = fields.remove("base")
-        {
-            let Value::Text(base_name) = &base.value else {
-                return Err(Problems::one(base.place.clone(), format!("base = {}: expected the name of a preset", base.shown())));
-            };
-            let Some(preset) = presets::find(base_name) else {
-                return Err(Problem::unknown(base.place.clone(), "preset", base_name, presets::names()).into());
-            };
-            let mut under = parse(&format!("preset {base_name}"), preset.text)?;
-            merge(&mut under, root);
-            root = under;
-        }
+        let mut root = based(parse(name, text)?, PRESETS)?;
         let mut problems = Problems::default();
         for set in sets {
             if let Err(problem) = apply(&mut root, set) {
@@ -79,6 +66,22 @@ impl Document {
         });
         Problems(located.collect())
     }
+}
+
+/// Returns the fields of a document, with those of the preset that it names as its base, one of `among`, under them.
+/// The base of a preset stands before it in the list, so that bases end.
+fn based(mut root: Node, among: &[Preset]) -> Result<Node, Problems> {
+    let Value::Table(fields) = &mut root.value else { return Ok(root) };
+    let Some(base) = fields.remove("base") else { return Ok(root) };
+    let Value::Text(name) = &base.value else {
+        return Err(Problems::one(base.place.clone(), format!("base = {}: expected the name of a preset", base.shown())));
+    };
+    let Some(index) = among.iter().position(|preset| preset.name == name) else {
+        return Err(Problem::unknown(base.place.clone(), "preset", name, among.iter().map(|preset| preset.name)).into());
+    };
+    let mut under = based(parse(&format!("preset {name}"), among[index].text)?, &among[..index])?;
+    merge(&mut under, root);
+    Ok(under)
 }
 
 /// Returns the value at a dotted path, or the nearest existing table above it.

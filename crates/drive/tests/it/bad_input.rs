@@ -259,7 +259,9 @@ fn every_preset_is_accepted_and_survives_being_written() {
         let again = Description::read("again", &description.to_toml(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(description, again, "{}", preset.name);
         let names: Vec<&str> = description.flash.write_modes.iter().map(|mode| mode.name.as_str()).collect();
-        assert!(["normal", "fast"].iter().all(|name| names.contains(name)), "{}: {names:?}", preset.name);
+        // The drives of the SSDExplorer thesis write in one mode.
+        let thesis = ["vertex", "nvram", "explorer", "qos", "retry", "ldpc"].iter().any(|name| preset.name.starts_with(name));
+        assert!(names.contains(&"normal") && names.contains(&"fast") != thesis, "{}: {names:?}", preset.name);
     }
 }
 

@@ -29,6 +29,7 @@ mod operational;
 mod oracle;
 mod origins;
 mod power;
+mod presets;
 mod reference;
 mod regulated;
 mod relaxed;

@@ -8,14 +8,20 @@ use std::collections::BTreeSet;
 
 const JOB: &str = "[job]\nrw=randrw\nbs=4k\nnorandommap=1\niodepth=8\nio_size=64m\nnumber_ios=2000\n";
 
-/// Returns the summaries of a short run of every preset with few blocks, and of further runs that fill the remaining
-/// values.
+/// Returns the summaries of a short run of every preset with few and small blocks, and of further runs that fill the
+/// remaining values.
 fn summaries() -> Vec<(String, Value)> {
     let run = |name: &str, text: &str, sets: &[&str], job: &str| {
         let outcome = session(text, sets, None, job).unwrap_or_else(|problems| panic!("{name}: {problems}"));
         (name.to_owned(), outcome.summary)
     };
-    let small = ["flash.blocks_per_plane=128", "state.precondition=fill", "policy.kind=baseline"];
+    let small = [
+        "flash.blocks_per_plane=128",
+        "flash.pages_per_block=96",
+        "ftl.overprovisioning=0.3",
+        "state.precondition=fill",
+        "policy.kind=baseline",
+    ];
     let mut all: Vec<(String, Value)> = PRESETS.iter().map(|preset| run(preset.name, preset.text, &small, JOB)).collect();
     let tiny = "base = \"tiny\"";
     let errors = ["state.precondition=fill", "ecc.errors={kind=\"constant\",rates=[3e-3]}", "ecc.plan=\"read_retry\""];
