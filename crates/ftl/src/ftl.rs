@@ -270,7 +270,7 @@ pub struct Ftl {
     places: Vec<(DieId, Option<u32>)>,
     /// Rank of each die in that order, and the die of each rank.
     rank_of: Vec<u32>,
-    die_at: Vec<DieId>,
+    pub(crate) die_at: Vec<DieId>,
     /// Rank at which the search for an idle die begins.
     next_rank: u32,
     /// Position in the allocation order of the last write under round-robin allocation.
