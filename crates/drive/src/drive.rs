@@ -53,8 +53,8 @@ impl Drive {
         Ok(Drive::with_ftl(description, description.build_ftl(seed)?, seed))
     }
 
-    /// Creates a drive like [`Drive::new`], but with a given translation layer, which was built for the same description
-    /// ([`Description::build_ftl_with`]).
+    /// Creates a drive like [`Drive::new`], but with a given translation layer, which was built for the same
+    /// description ([`Description::build_ftl_with`]).
     pub fn with_ftl(description: &Description, ftl: Translator, seed: u64) -> Drive {
         let controller = description.controller(&description.geometry(), seed);
         Drive::with_stages(description, ftl, &controller, seed)
@@ -126,7 +126,8 @@ impl Drive {
     /// Returns the page map, for preconditioning, saving and reports.
     ///
     /// # Panics
-    /// If the drive has another translation layer: its description refuses what needs a map ([`Description::lacks_map`]).
+    /// If the drive has another translation layer: its description refuses what needs a map
+    /// ([`Description::lacks_map`]).
     pub fn ftl(&self) -> &Ftl {
         self.ftl.page_map().expect(NO_MAP)
     }

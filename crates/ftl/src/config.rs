@@ -180,8 +180,8 @@ impl FtlConfig {
             .map_or(0, |cache| cache.page_count(self.user_units(geometry)) + cache.journal_units(geometry.units_per_program))
     }
 
-    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, and one for
-    /// the map.
+    /// Returns the number of free blocks of each die that host writes leave: those reserved for relocations, and one
+    /// for the map.
     fn reserved(&self) -> u32 {
         self.reserve_blocks + u32::from(self.map_cache.is_some())
     }

@@ -180,7 +180,7 @@ pub struct Ftl {
     pub(crate) writes: WriteQueue,
     /// The read cache, if there is one.
     pub(crate) cache: Option<Box<ReadCache>>,
-    idle: IdleDies,
+    pub(crate) idle: IdleDies,
     /// Dies, with their groups of planes where planes take turns, in allocation order.
     places: Vec<(DieId, Option<u32>)>,
     /// Position in the allocation order of the last write under round-robin allocation.

@@ -2,10 +2,10 @@
 //! fit.
 //!
 //! A *map page* holds the entries of successive mapping units, and is itself a mapping unit on flash, with a logical
-//! number beyond those of the user. A command whose pages are not in the cache waits until they are read. A change of an
-//! entry makes its page dirty. If the page is not in the cache, the change is kept by itself, until there are too many:
-//! then the page with the oldest change is read, and takes all changes of its entries. Dirty pages are written in whole
-//! programs.
+//! number beyond those of the user. A command whose pages are not in the cache waits until they are read. A change of
+//! an entry makes its page dirty. If the page is not in the cache, the change is kept by itself, until there are too
+//! many: then the page with the oldest change is read, and takes all changes of its entries. Dirty pages are written in
+//! whole programs.
 
 use kit::{Bytes, CommandId, Lpn, Lru, Problems, Slab, UNIT_BYTES};
 use schemars::JsonSchema;
@@ -45,8 +45,8 @@ pub struct MapCacheConfig {
     #[serde(default)]
     pub memory: MapMemory,
     /// Share of the memory for changes of entries whose pages are not in the cache, 8 B each. When it is full, the page
-    /// with the oldest change is read, and takes all changes of its entries: the more of them there are, the fewer pages
-    /// are read and written.
+    /// with the oldest change is read, and takes all changes of its entries: the more of them there are, the fewer
+    /// pages are read and written.
     #[serde(default = "quarter")]
     #[schemars(range(min = 0.0, max = 0.9))]
     pub update_share: f64,
@@ -495,8 +495,8 @@ impl MapCache {
         self.save_left = self.to_save.iter().filter(|left| **left > 0).count() as u32;
     }
 
-    /// Goes on with what [`MapCache::begin_to_save`] began. Returns the number of those pages that are not on flash, and
-    /// true if there is more to be read or written than before.
+    /// Goes on with what [`MapCache::begin_to_save`] began. Returns the number of those pages that are not on flash,
+    /// and true if there is more to be read or written than before.
     pub fn save(&mut self) -> (u32, bool) {
         if self.save_left == 0 {
             return (0, false);
@@ -802,7 +802,7 @@ mod tests {
         panic!("it does not come to an end: {cache:?}");
     }
 
-    /// What is saved is restored: the same pages are in the cache, clean, dirty and queued, in the same order.
+    /// A saved content is restored: the same pages are in the cache, clean, dirty and queued, in the same order.
     #[test]
     fn a_saved_cache_goes_on() {
         let (mut one, mut other) = (cache(50, 16, 0.02, Some(6)), cache(50, 16, 0.02, Some(6)));

@@ -80,12 +80,13 @@ impl Ftl {
         Ok(done)
     }
 
-    /// Writes every unit once, in order, one program unit on each die in turn.
+    /// Writes every unit once, in order, one program unit on each die in turn, in allocation order: the channels take
+    /// turns if they do when the drive writes itself.
     fn fill(&mut self, progress: &mut dyn FnMut(f64) -> bool) -> bool {
         let units_per_program = u64::from(self.store.geometry.units_per_program);
         let dies = u64::from(self.store.geometry.die_count);
         for unit in 0..self.store.user_units {
-            let die = DieId((unit / units_per_program % dies) as u32);
+            let die = self.idle.die_at((unit / units_per_program % dies) as usize);
             self.write_untimed(Lpn(unit as u32), die);
             if unit % (1 << 20) == 0 && !progress(unit as f64 / self.store.user_units as f64) {
                 return false;

@@ -147,7 +147,7 @@ fn mapping_cache(description: &Description) -> Node {
     let whole = description.ftl.user_units(&description.geometry()) * kit::UNIT_BYTES / u64::from(cache.page_entries);
     let of_all = format!("{} of a map of {}", words::size(cache.size), words::size(kit::Bytes(whole)));
     let journal = cache.journal.map(|size| format!("journal of {}", words::size(size)));
-    node.of(&spelled(&cache.memory), 1, [of_all].into_iter().chain(journal))
+    node.of(spelled(&cache.memory), 1, [of_all].into_iter().chain(journal))
 }
 
 fn interconnect(description: &Description) -> Node {

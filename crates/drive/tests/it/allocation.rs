@@ -20,6 +20,16 @@ fn places(sets: &[&str], count: u64) -> Vec<(u32, u32)> {
     (0..count).map(place).collect()
 }
 
+/// A drive that was filled before the run has its units on the dies in the same turns as one that writes itself.
+#[test]
+fn a_filled_drive_follows_the_order() {
+    let rig = Rig::new(&with(SIXTEEN_PLANES, &["state.precondition=fill", "ftl.allocation_order=CWD"]));
+    let store = &rig.drive.ftl().store;
+    let die_of = |unit: u32| store.geometry.die_of(store.geometry.block_of(store.place_of(Lpn(unit)).expect("written"))).0;
+    let turn = [die(0, 0, 0), die(1, 0, 0), die(0, 1, 0), die(1, 1, 0), die(0, 0, 1), die(1, 0, 1), die(0, 1, 1), die(1, 1, 1)];
+    assert!((0..800).map(die_of).eq(turn.into_iter().cycle().take(800)));
+}
+
 /// Returns the number of a die. Dies of a way are numbered first, then the ways of a channel, then the channels.
 fn die(channel: u32, way: u32, die: u32) -> u32 {
     channel * 4 + way * 2 + die

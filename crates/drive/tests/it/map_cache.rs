@@ -43,7 +43,9 @@ fn an_empty_drive_has_no_pages_to_read() {
 fn the_least_recently_used_page_leaves() {
     for (pages, hits) in [(4, 36), (5, 0)] {
         let mut rig = Rig::new(&sets(&[FOUR_PAGES]));
-        (0..40).for_each(|turn| drop(rig.one(Op::Read, turn % pages * 16, 1)));
+        for turn in 0..40 {
+            rig.one(Op::Read, turn % pages * 16, 1);
+        }
         let counts = rig.drive.ftl().map_cache().expect("it has a cache").counters;
         assert_eq!((counts.lookups, counts.lookups - counts.misses), (40, hits));
         assert_eq!(rig.drive.flash().counters.reads[Reason::Map as usize], 40 - hits);
@@ -65,16 +67,20 @@ fn misses_on_one_page_are_one_read() {
 fn a_full_cache_makes_space() {
     let always_dirty = FOUR_PAGES.replace("update_share", "dirty_share = 1.0, update_share");
     let mut rig = Rig::new(&sets(&[&always_dirty]));
-    (0..4).for_each(|page| drop(rig.one(Op::Write, page * 16, 1)));
+    for page in 0..4 {
+        rig.one(Op::Write, page * 16, 1);
+    }
     // At most two pages may be dirty beside a program of them: two have been written.
     let before = rig.programmed(Reason::Map);
-    (4..40).for_each(|page| drop(rig.one(Op::Write, page * 16, 1)));
+    for page in 4..40 {
+        rig.one(Op::Write, page * 16, 1);
+    }
     assert_eq!((before, rig.programmed(Reason::Map)), (2, 38), "each page that came made another one leave");
     assert!(rig.drive.ftl().audit(false).is_empty());
 }
 
-/// Changes whose pages are not there are kept: 512 of them fill 4 KiB. Then the page with the oldest change is read, and
-/// takes all of its changes.
+/// Changes whose pages are not there are kept: 512 of them fill 4 KiB. Then the page with the oldest change is read,
+/// and takes all of its changes.
 #[test]
 fn changes_wait_for_their_page_together() {
     // Collection moves units of pages that no command looks up.

@@ -16,8 +16,8 @@ impl Ftl {
         Some(slot)
     }
 
-    /// Returns true if it is certain that [`Ftl::choose`] finds nothing for a die: nothing to write, to move, to collect
-    /// or to ask the policy.
+    /// Returns true if it is certain that [`Ftl::choose`] finds nothing for a die: nothing to write, to move, to
+    /// collect or to ask the policy.
     #[inline]
     fn has_nothing_for(&self, die: DieId) -> bool {
         let free = self.space.free_blocks(die);
@@ -87,8 +87,8 @@ impl Ftl {
         self.background(die, now, out)
     }
 
-    /// Returns the slot of a program of map data, which comes first: while it waits, the mapping cache may be full. With
-    /// moves before a retention limit it takes turns.
+    /// Returns the slot of a program of map data, which comes first: while it waits, the mapping cache may be full.
+    /// With moves before a retention limit it takes turns.
     #[inline(never)]
     fn map_first(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
         if !self.may_write_map() {

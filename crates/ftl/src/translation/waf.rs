@@ -43,8 +43,8 @@ pub enum Model {
 /// done. The write amplification is given, or computed for uniform random writes.
 ///
 /// A read goes to the die, and the page, that a sequential fill would have written; each unit counts as written. There
-/// is no policy, no retention limit and no saved state; trims have no effect. The thesis on SSDExplorer (1.3.2) explores
-/// its architectures so.
+/// is no policy, no retention limit and no saved state; trims have no effect. The thesis on SSDExplorer (1.3.2)
+/// explores its architectures so.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
