@@ -15,7 +15,7 @@ Everything that the command line does is here too, under the same names. The exa
 
 from ssdlab import _engine, cell, charts, policy, traces
 from ssdlab.comparison import Comparison
-from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema
+from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema, shrink
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
@@ -74,6 +74,7 @@ __all__ = [
     "reference",
     "run",
     "schema",
+    "shrink",
     "trace_convert",
     "trace_fit",
     "trace_info",

@@ -15,8 +15,8 @@ from ssdlab.drives import Settings
 class SetupKeywords(TypedDict, total=False):
     """Options of the drive at the start of a run."""
 
-    #: Override of a field of the drive, such as `flash.channels=16`. May be repeated; in Python a dictionary, such as
-    #: `{"flash.channels": 16}`, or a list of such texts.
+    #: Override of a field of the drive, such as `flash.channels=16`. `KEY=` removes a field that the drive's base
+    #: gives. May be repeated; in Python a dictionary, such as `{"flash.channels": 16}`, or a list of such texts.
     set: Settings
     #: Seed of all random streams. Equal inputs and seeds give equal results, byte for byte, except for `wall_s`.
     seed: int

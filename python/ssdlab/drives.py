@@ -25,6 +25,7 @@ __all__ = [
     "presets",
     "reference",
     "schema",
+    "shrink",
 ]
 
 
@@ -230,3 +231,24 @@ def diagram(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
     source = Drive.open(drive)
     parts: dict[str, Any] = json.loads(_engine.diagram(source.name, source.text, setting_lines(set)))
     return parts
+
+
+def shrink(drive: DriveLike, to: str, *, set: Settings = ()) -> str:
+    """Returns a mock-up of a drive (TOML): its channels, dies, planes and times, with about `to` of user capacity.
+
+    Blocks become fewer first, then smaller; over-provisioning stays, and the buffers and caches keep their ratio to the
+    capacity. A mock-up is filled and worn out sooner. Its throughput equals that of the whole drive where nothing
+    depends on the number and size of the blocks: for reads, and with the translation layer ``waf``; with a map, write
+    amplification depends on them.
+
+    Raises:
+        InputError: the description is invalid, or the drive cannot be made so small.
+
+    Examples:
+        >>> mock = ssdlab.Drive.from_text(ssdlab.shrink("tlc-1tb", "16GiB"))
+        >>> facts = ssdlab.describe(mock)
+        >>> facts["dies_working_at_once"], round(facts["user_bytes"] / 2**30)
+        (32, 16)
+    """
+    source = Drive.open(drive)
+    return _engine.shrink(source.name, source.text, setting_lines(set), to)

@@ -165,7 +165,7 @@ impl Description {
 
     /// Returns the inconsistencies among the fields; the ranges of single fields have been checked before. Later checks
     /// run only if the earlier ones find nothing.
-    fn problems(&self) -> Problems {
+    pub(crate) fn problems(&self) -> Problems {
         let mut problems = Problems::default();
         self.flash.problems(&mut problems);
         if !PolicyConfig::NAMES.contains(&self.policy.kind.as_str()) {
@@ -232,6 +232,7 @@ impl Description {
     /// Returns the bytes of the map that the controller's memory holds.
     fn map_bytes_in_memory(&self, geometry: &Geometry) -> u64 {
         match &self.ftl.map_cache {
+            None if self.ftl.translation.build(()).lacks().is_some() => 0,
             None => 4 * self.ftl.user_units(geometry),
             Some(cache) if cache.memory == MapMemory::Dram => cache.size.0,
             Some(_) => 0,

@@ -259,6 +259,13 @@ impl FtlConfig {
         if geometry.shape.superblock > 1 && !geometry.shape.blocks_per_plane.is_multiple_of(geometry.shape.superblock) {
             problems.add("ftl.superblock_blocks", "expected a divisor of flash.blocks_per_plane".to_owned());
         }
+        if let Some(needed) = self.translation.build(()).blocks_needed() {
+            if geometry.blocks_per_die < needed {
+                let what = format!("each die has {} blocks: expected at least {needed}", geometry.blocks_per_die);
+                problems.add("flash.blocks_per_plane", what);
+            }
+            return;
+        }
         let [user, kept, open, needed] = self.blocks_needed(geometry, streams);
         if needed > u64::from(geometry.blocks_per_die) {
             problems.add(

@@ -1,9 +1,9 @@
 //! Drives: presets, policies, and the resolved form and facts of a description.
 
 use crate::errors::refuse;
-use drive::{Description, diagram as diagram_of, facts, presets as known};
+use drive::{Description, diagram as diagram_of, facts, presets as known, shrink as shrunk};
 use ftl::policy;
-use kit::Problems;
+use kit::{Bytes, Problems};
 use pyo3::prelude::*;
 use schemars::schema_for;
 use serde_json::json;
@@ -69,6 +69,14 @@ pub fn describe(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
 pub fn diagram(name: &str, text: &str, sets: Vec<String>) -> PyResult<String> {
     let diagram = read(name, text, &sets).map(|description| diagram_of(name, &description)).map_err(refuse)?;
     Ok(serde_json::to_string(&diagram).expect("plain values"))
+}
+
+/// Returns the description of a drive (TOML) with the dies and planes of another one and about `to` of user capacity.
+#[pyfunction]
+pub fn shrink(name: &str, text: &str, sets: Vec<String>, to: &str) -> PyResult<String> {
+    let size = || to.parse::<Bytes>().map_err(|complaint| Problems::one("--to", complaint));
+    let small = || shrunk(&read(name, text, &sets)?, size()?);
+    small().map(|description| description.to_toml()).map_err(refuse)
 }
 
 fn read(name: &str, text: &str, sets: &[String]) -> Result<Description, Problems> {

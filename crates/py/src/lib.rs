@@ -18,7 +18,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::drives::{build, check, describe, diagram, options, policies, policy_contract, presets, reference, schema};
+    use crate::drives::{
+        build, check, describe, diagram, options, policies, policy_contract, presets, reference, schema, shrink,
+    };
     #[pymodule_export]
     use crate::errors::{InputError, PolicyError};
     #[pymodule_export]

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ssdlab.cli import cell, check, compare, history, lifetime, paper, presets, report, run, schema, show, signals, trace
+from ssdlab.cli import cell, check, compare, history, lifetime, paper, presets, report, run, schema, show, shrink, signals, trace
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
@@ -67,6 +67,7 @@ app.add_typer(trace.app, name="trace")
 app.command(name="presets")(presets.presets)
 app.command(name="show")(show.show)
 app.command(name="check")(check.check)
+app.command(name="shrink")(shrink.shrink)
 app.command(name="schema")(schema.schema)
 app.command(name="history")(history.history)
 app.command(name="paper")(paper.paper)

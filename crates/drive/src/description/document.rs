@@ -174,13 +174,17 @@ fn kind(value: &Value) -> Option<&str> {
     }
 }
 
-/// Applies one `KEY=VALUE` override. The value is parsed as TOML, and taken as a string if that fails.
+/// Applies one `KEY=VALUE` override. The value is parsed as TOML, and taken as a string if that fails. `KEY=` removes a
+/// field that the document gives.
 fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
     let place = format!("--set {set}");
     let Some((path, text)) = set.split_once('=') else {
         return Err(Problem::new(place, "expected KEY=VALUE, such as flash.channels=16"));
     };
     let (path, text) = (path.trim(), text.trim());
+    if text.is_empty() {
+        return remove(root, path, place);
+    }
     let source = format!("value = {text}");
     let value = match DeTable::parse(&source) {
         Ok(table) if table.get_ref().len() == 1 => match (Lines { name: "", text: "" }).table(table.get_ref()) {
@@ -211,6 +215,23 @@ fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
     }
     *node = placed(value, &place);
     Ok(())
+}
+
+/// Removes the field at a path of names.
+fn remove(root: &mut Node, path: &str, place: String) -> Result<(), Problem> {
+    let (parents, last) = path.rsplit_once('.').map_or((None, path), |(parents, last)| (Some(parents), last));
+    let mut node = Some(root);
+    for key in parents.into_iter().flat_map(|parents| parents.split('.')) {
+        node = match node.map(|node| &mut node.value) {
+            Some(Value::Table(fields)) => fields.get_mut(key),
+            _ => None,
+        };
+    }
+    let removed = match node.map(|node| &mut node.value) {
+        Some(Value::Table(fields)) => fields.remove(last),
+        _ => None,
+    };
+    removed.map(drop).ok_or_else(|| Problem::new(place, format!("the description gives no `{path}` that could be removed")))
 }
 
 /// Returns the value as a node, with `place` as the place of the node and of all nodes in it.

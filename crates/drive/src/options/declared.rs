@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 pub struct Setup {
     /// Override of a field of the drive, such as `flash.channels=16`.
     ///
-    /// May be repeated; in Python a dictionary, such as `{"flash.channels": 16}`, or a list of such texts.
+    /// `KEY=` removes a field that the drive's base gives. May be repeated; in Python a dictionary, such as
+    /// `{"flash.channels": 16}`, or a list of such texts.
     #[schemars(extend("x-value" = "KEY=VALUE", "x-python" = "Settings"))]
     pub set: Vec<String>,
     /// Mode policy.

@@ -35,4 +35,5 @@ mod regulated;
 mod relaxed;
 mod saved;
 mod timing;
+mod translation;
 mod write_amplification;

@@ -270,7 +270,7 @@ fn the_dies_limit_random_reads_of_the_modern_drives() {
         ("pcie5-enterprise-8tb", 128.0, 290.0 + 40_000.0 + 2048.0, 0.8),
     ] {
         let blocks =
-            ["flash.blocks_per_plane=24", "flash.pages_per_block=96", "ftl.overprovisioning=1.0", "state.precondition=fill"];
+            ["flash.blocks_per_plane=28", "flash.pages_per_block=96", "ftl.overprovisioning=1.0", "state.precondition=fill"];
         let found = iops(&summary(name, &blocks, job));
         let most = dies * 1e9 / die_ns;
         assert!((least * most..most).contains(&found), "{name}: {found}, at most {most}");

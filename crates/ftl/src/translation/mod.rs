@@ -8,7 +8,7 @@ use crate::config::FtlConfig;
 use crate::ftl::Parameters;
 use crate::policy::ModePolicy;
 use crate::precondition::Preconditioned;
-use kit::Problems;
+use kit::{Geometry, Problems};
 
 pub use contract::{Report, Translation, Translator};
 
@@ -32,6 +32,17 @@ pub trait Kind {
     /// Returns what the layer lacks that a drive with a map of its data has; `None` if it has such a map. Policies,
     /// starting states and saved drives need one.
     fn lacks(&self) -> Option<&'static str>;
+
+    /// Returns the number of blocks that each die needs, where that does not follow from user data, free blocks and
+    /// write frontiers.
+    fn blocks_needed(&self) -> Option<u32> {
+        None
+    }
+
+    /// Returns the layer of a mock-up of the drive, which has fewer and smaller blocks; `None` if it is the same.
+    fn of_mock_up(&self, _whole: &FtlConfig, _geometry: &Geometry) -> Option<TranslationConfig> {
+        None
+    }
 
     /// Adds the inconsistencies of the parameters to `problems`.
     fn problems(&self, _problems: &mut Problems) {}

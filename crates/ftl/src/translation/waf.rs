@@ -2,15 +2,15 @@
 
 mod model;
 
-use super::{Kind, Parts, Report, Translation, Translator};
-use crate::config::{PartialWrite, WriteAllocation, places};
+use super::{Kind, Parts, Report, Translation, TranslationConfig, Translator};
+use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
 use crate::ftl::{FtlCounters, Parameters};
 use crate::idle::IdleDies;
 use crate::precondition::Preconditioned;
 use crate::program::{NO_PLACE, ProgramUnit, UnitKind};
 use crate::writes::{Gate, WriteQueue, Writer};
 use kit::{
-    BlockId, CommandId, Demand, DieId, Events, HostUnit, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox, Owner,
+    BlockId, CommandId, Demand, DieId, Events, Geometry, HostUnit, Lpn, ModeId, Nanos, Operation, OperationKind, Outbox, Owner,
     Permutation, Ppn, Problems, ReadyDies, Reason, Rng, SimTime, Stored, Timer,
 };
 use schemars::JsonSchema;
@@ -22,6 +22,10 @@ pub use model::Hot;
 const FRACTION: u32 = 20;
 /// Blocks ahead of the write frontier of a die that are erased at the start.
 const BLOCKS_AHEAD: u32 = 3;
+/// Smallest ratio of the blocks among which collection chooses to those that the user data fills.
+const LEAST_RATIO: f64 = 1.0001;
+/// Blocks that a die needs: those ahead, the frontier, and a victim.
+const LEAST_BLOCKS: u32 = BLOCKS_AHEAD + 2;
 
 /// Rule by which collection chooses its victims, for the write amplification that follows from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,9 +74,14 @@ pub fn build(params: &Params, (): ()) -> Box<dyn Kind> {
 }
 
 impl Params {
-    /// Returns the write amplification, for blocks of `block_units` units, of which collection chooses among `a` times
-    /// as many as the user data would fill.
-    fn amplification(&self, a: f64, block_units: u32) -> f64 {
+    /// Returns the write amplification of a drive.
+    fn amplification(&self, config: &FtlConfig, geometry: &Geometry) -> f64 {
+        // Free and open blocks are not among those that collection chooses from.
+        let kept = f64::from(config.thresholds(geometry).0) + 2.0;
+        let blocks = f64::from(geometry.blocks_per_die) - kept;
+        let block_units = geometry.units_per_block;
+        let filled = config.user_units(geometry) as f64 / f64::from(block_units) / f64::from(geometry.die_count);
+        let a = (blocks / filled).max(LEAST_RATIO);
         self.write_amplification.unwrap_or_else(|| match (self.model, &self.hot) {
             (Model::OldestFirst, None) => model::oldest_first(a),
             (Model::OldestFirst, Some(hot)) => model::hot_and_cold(a, hot),
@@ -89,6 +98,15 @@ impl Kind for Params {
 
     fn lacks(&self) -> Option<&'static str> {
         Some("it keeps no map of the data")
+    }
+
+    fn blocks_needed(&self) -> Option<u32> {
+        Some(LEAST_BLOCKS)
+    }
+
+    fn of_mock_up(&self, whole: &FtlConfig, geometry: &Geometry) -> Option<TranslationConfig> {
+        let write_amplification = Some(self.amplification(whole, geometry));
+        Some(TranslationConfig::Waf(Params { write_amplification, ..Params::default() }))
     }
 
     fn problems(&self, problems: &mut Problems) {
@@ -171,11 +189,7 @@ impl Waf {
         let Parts { config, parameters, starting, .. } = parts;
         let geometry = parameters.geometry;
         let user_units = config.user_units(&geometry);
-        // Free and open blocks are not among those that collection chooses from.
-        let kept = f64::from(config.thresholds(&geometry).0) + 2.0;
-        let blocks = f64::from(geometry.blocks_per_die) - kept;
-        let filled = user_units as f64 / f64::from(geometry.units_per_block) / f64::from(geometry.die_count);
-        let amplification = params.amplification((blocks / filled).max(1.0001), geometry.units_per_block);
+        let amplification = params.amplification(config, &geometry);
         let between = (f64::from(geometry.units_per_block) / amplification * f64::from(1 << FRACTION)).round() as u64;
         let dies = geometry.die_count;
         let mut rng = Rng::stream(parameters.seed, "ftl.waf");
@@ -395,8 +409,13 @@ impl Waf {
         let log = &mut self.dies[operation.die.index()];
         log.victim = (log.victim + 1) % geometry.blocks_per_die;
         log.collection = None;
+        let is_behind = log.left <= 0;
         if let Some(condition) = &mut self.condition {
             condition.erased(geometry.block_of(operation.first), &self.parameters, now);
+        }
+        // A program of small blocks takes more than a collection frees for the host.
+        if is_behind {
+            self.begin_collection(operation.die);
         }
     }
 }
