@@ -28,6 +28,7 @@ fn summaries() -> Vec<(String, Value)> {
     all.push(run("errors", tiny, &errors, JOB));
     all.push(run("steady", tiny, &["state.precondition=steady"], &JOB.replace("2000", "20000")));
     all.push(run("buffer", tiny, &["buffer.policy=write_back", "buffer.capacity=\"1MiB\"", "buffer.flush_after=\"1ms\""], JOB));
+    all.push(run("waf", tiny, &["ftl.translation=waf"], JOB));
     let ofwar = ["policy.kind=ofwar", "state.precondition=steady", "state.graceful_shutdown=true"];
     let deadlines = "[job]\nrw=randwrite\nbs=4k\nnorandommap=1\nrate_iops=50\nnumber_ios=2000\n";
     all.push(run("ofwar", tiny, &ofwar, JOB));
