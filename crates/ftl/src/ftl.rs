@@ -158,6 +158,28 @@ struct ProgramUnit {
     encode: u32,
 }
 
+/// Operation that the FTL has for an idle die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulled {
+    /// The operation in this slot, which the die begins.
+    Operation(u32),
+    /// A program, which is not bound yet: the die must have a page buffer first.
+    NeedsBuffer,
+    /// None.
+    Nothing,
+}
+
+/// Permission to bind data to a program of the die that chooses its next operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Binding {
+    #[default]
+    Allowed,
+    /// The die has no page buffer for a program.
+    Withheld,
+    /// The die has none, and its next operation would have been a program.
+    Refused,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct BoundUnit {
     kind: UnitKind,
@@ -288,6 +310,7 @@ pub struct Ftl {
     holds_writes: bool,
     policy_armed: Option<SimTime>,
     draining: bool,
+    binding: Binding,
     scratch: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
     pub(crate) sink: u64,
@@ -351,6 +374,7 @@ impl Ftl {
             holds_writes: false,
             policy_armed: None,
             draining: false,
+            binding: Binding::Allowed,
             scratch: Vec::with_capacity(geometry.units_per_program as usize),
             sink: 0,
             worn_out: None,

@@ -30,7 +30,7 @@ mod writes;
 pub use block::{BlockRecord, BlockState};
 pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
-pub use ftl::{Buffering, Ftl, FtlCounters, Loaded, Parameters};
+pub use ftl::{Buffering, Ftl, FtlCounters, Loaded, Parameters, Pulled};
 pub use map::Store;
 pub use policy::PolicyConfig;
 pub use precondition::{Precondition, Preconditioned, ScaleModels};

@@ -261,6 +261,12 @@ fn utilisation(description: &Description, busy: &Utilisation) -> Value {
     for (index, share) in decoders.iter().enumerate().filter(|_| decoders.len() > 1) {
         all.insert(format!("decoders_{index}"), json!(share));
     }
+    if !busy.page_buffers.is_empty() {
+        all.insert("page_buffers".to_owned(), json!(mean(&busy.page_buffers)));
+    }
+    for (index, share) in busy.page_buffers.iter().enumerate().filter(|_| busy.page_buffers.len() > 1) {
+        all.insert(format!("page_buffers_{index}"), json!(share));
+    }
     Value::Object(all)
 }
 

@@ -17,6 +17,7 @@ use Origin::{Model, Nothing, Run};
 
 const ACCOUNTING: Origin = Model("accounting of commands (drive/statistics)");
 const FLASH: Origin = Model("dies and channels (flash)");
+const PAGE_BUFFERS: Origin = Model("page buffers of the channel controllers (flash/page_buffers)");
 const MAPPING: Origin = Model("mapping, allocation and relocation (ftl)");
 const BUFFER: Origin = Model("write buffer (host/buffer, ftl/writes)");
 const READS: Origin = Model("errors of stored data, decoding and retries (controller/reads)");
@@ -58,6 +59,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("wear_histogram/*", WEAR),
     ("effective_wear/*", WEAR),
     ("energy/*", Nothing),
+    ("utilisation/page_buffers", PAGE_BUFFERS),
     ("utilisation/*", FLASH),
     ("reliability/uncorrectable", READS),
     ("reliability/retries", READS),
