@@ -13,6 +13,7 @@ pub mod errors;
 pub mod firmware;
 pub mod interconnect;
 pub mod memory;
+pub mod page_buffers;
 pub mod reads;
 pub mod resource;
 pub mod route;
@@ -118,7 +119,8 @@ pub struct Controller {
     in_order: Option<InOrder>,
     /// Channel of each die.
     channel_of: Vec<u16>,
-    /// True if data that has been read takes steps on its way to the controller's memory.
+    /// True if the arrival of data in the controller's memory matters: it takes steps on its way, or a page buffer is
+    /// then free.
     receives_reads: bool,
     /// True if the mapping unit of data chooses a resource or an address.
     chooses_by_unit: bool,
@@ -136,8 +138,8 @@ impl Controller {
         let chooses_by_unit = !routes.selections.is_empty() || !memories.is_empty();
         let targets = config.section.target_queues.as_ref();
         let targets = targets.map(|targets| TargetQueues::new(targets, config.channel_of.len()));
-        let receives_reads =
-            config.reads.is_some() || [Way::Read, Way::Gather, Way::MapIn].iter().any(|way| routes.start(*way).is_some());
+        let on_the_way = [Way::Read, Way::Gather, Way::MapIn].iter().any(|way| routes.start(*way).is_some());
+        let receives_reads = config.reads.is_some() || config.section.page_buffers.is_some() || on_the_way;
         Controller {
             servers,
             routes,
@@ -344,7 +346,8 @@ impl Controller {
         ways.into_iter().any(|way| self.takes_time(way))
     }
 
-    /// Returns true if data that has been read takes steps on its way to the controller's memory, errors or not.
+    /// Returns true if data that has been read passes through here on its way to the controller's memory, errors or not
+    /// ([`Controller::receive`], [`Controller::sensed`]).
     #[inline]
     pub fn receives_reads(&self) -> bool {
         self.receives_reads

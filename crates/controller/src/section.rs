@@ -4,6 +4,7 @@ use crate::firmware::FirmwareConfig;
 use crate::firmware::ideal as ideal_firmware;
 use crate::interconnect::{InterconnectConfig, ideal as ideal_interconnect};
 use crate::memory::{MemoryConfig, ideal as ideal_memory};
+use crate::page_buffers::PageBufferConfig;
 use crate::target_queues::TargetQueueConfig;
 use kit::{Bytes, Problems};
 use schemars::JsonSchema;
@@ -21,6 +22,9 @@ pub struct ControllerSection {
     /// The memory through which data passes between host and flash, and which holds the map. With several data buffers
     /// (`buffer.buffers`), each has a memory of its own.
     pub dram: MemoryConfig,
+    /// Page buffers of the channel controllers. Absent: there are always enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_buffers: Option<PageBufferConfig>,
     /// Queues of the targets. Absent: commands are fetched however many reads wait at a die.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_queues: Option<TargetQueueConfig>,
@@ -32,6 +36,7 @@ impl Default for ControllerSection {
             firmware: FirmwareConfig::Ideal(ideal_firmware::Params::default()),
             interconnect: InterconnectConfig::Ideal(ideal_interconnect::Params::default()),
             dram: MemoryConfig::Ideal(ideal_memory::Params::default()),
+            page_buffers: None,
             target_queues: None,
         }
     }

@@ -397,9 +397,16 @@ impl Description {
             ..kit::Operation::default()
         };
         let erase = kit::Operation { kind: OperationKind::Erase, pages: 1, ..kit::Operation::default() };
-        let through_controller = self.parts(geometry).time_to_relocate(bytes_of(geometry.units_per_program), geometry.die_count);
+        let (reading, programming) =
+            (timing.command(&read) + timing.data(&read), timing.command(&program) + timing.data(&program));
+        let on_channel = reading + programming;
+        // Each unit is read apart, and the program waits for a read on its die.
+        let in_buffers = Nanos(reading.0 * u64::from(geometry.units_per_program)) + programming + timing.array(&read) + reading;
+        let data = bytes_of(geometry.units_per_program);
+        let parts = self.parts(geometry);
+        let through_controller = parts.time_to_relocate(data, geometry.die_count);
         let move_time = timing.array(&read) + timing.array(&program) + through_controller;
-        let on_channel = timing.command(&read) + timing.data(&read) + timing.command(&program) + timing.data(&program);
+        let move_time = move_time.max(parts.time_in_page_buffers(data, geometry.die_count, in_buffers));
         Facts {
             write_modes: self.flash.write_modes.iter().map(|mode| mode.name.clone()).collect(),
             erase_modes: self.flash.erase_mode_names(),

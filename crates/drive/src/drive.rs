@@ -79,6 +79,9 @@ impl Drive {
         if controller.shares_decoders() {
             flash.announce_transfers();
         }
+        if let Some(buffers) = &description.controller.page_buffers {
+            flash.use_page_buffers(buffers.count);
+        }
         Drive {
             now: SimTime::ZERO,
             out,
@@ -151,9 +154,10 @@ impl Drive {
         self.ftl.page_map_mut().expect(NO_MAP)
     }
 
-    /// Returns true if no flash operation waits or runs, and no command or data is on its way through the controller.
+    /// Returns true if no flash operation waits or runs, no command or data is on its way through the controller, and
+    /// all page buffers are free.
     fn nothing_is_under_way(&self) -> bool {
-        self.out.operations.in_use() == 0 && self.controller.is_at_rest()
+        self.out.operations.in_use() == 0 && self.controller.is_at_rest() && self.flash.page_buffers_rest()
     }
 
     /// Returns the journal: records of internal events, if enabled. The observer that enabled it drains it.

@@ -1,9 +1,9 @@
 //! Mock-up drives: the same architecture with fewer and smaller blocks, which is filled and worn out sooner.
 //!
-//! The thesis on SSDExplorer (1.3.3) replaces a drive of 120 GB by one of 16 MB that keeps dies and planes, and finds the
-//! same throughput, with the abstraction by the write amplification factor (`ftl.translation = "waf"`) in both. With a
-//! map the write amplification depends on the size of blocks and their number, so that the two differ. Smaller blocks
-//! are erased more often, in the same time each.
+//! The thesis on SSDExplorer (1.3.3) replaces a drive of 120 GB by one of 16 MB that keeps dies and planes, and finds
+//! the same throughput, with the abstraction by the write amplification factor (`ftl.translation = "waf"`) in both.
+//! With a map the write amplification depends on the size of blocks and their number, so that the two differ. Smaller
+//! blocks are erased more often, in the same time each.
 
 use crate::description::Description;
 use ftl::MapCacheConfig;
@@ -17,9 +17,9 @@ const FEW_BLOCKS: u32 = 16;
 const EXCESS: f64 = 0.1;
 
 /// Returns a drive with the channels, dies, planes, pages and times of `whole` and about `to` of user capacity. Blocks
-/// become fewer first, then smaller, as far as the drive can work with them. Over-provisioning stays; write buffer, read
-/// cache and mapping cache keep their ratio to the capacity, and a computed write amplification factor its value. An
-/// error if the drive is not larger than `to`, or cannot be made so small.
+/// become fewer first, then smaller, as far as the drive can work with them. Over-provisioning stays; write buffer,
+/// read cache and mapping cache keep their ratio to the capacity, and a computed write amplification factor its value.
+/// An error if the drive is not larger than `to`, or cannot be made so small.
 pub fn shrink(whole: &Description, to: Bytes) -> Result<Description, Problems> {
     if to.0 < UNIT_BYTES || to.0 >= whole.user_bytes() {
         let (least, most) = (UNIT_BYTES, Bytes(whole.user_bytes()));

@@ -72,6 +72,8 @@ pub struct Utilisation {
     pub dies: Vec<f64>,
     /// Share of time that each die was programming, for the host or for relocations, or erasing.
     pub writing: Vec<f64>,
+    /// Mean share of the page buffers of each channel that were in use; empty if their number is not limited.
+    pub page_buffers: Vec<f64>,
 }
 
 #[cfg(test)]

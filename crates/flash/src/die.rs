@@ -1,7 +1,7 @@
 //! A die: one operation in progress, and the reads that wait for the die.
 
 use kit::clock::Reading;
-use kit::{Nanos, SimTime, WorkClock};
+use kit::{DieClock, Nanos, SimTime};
 
 /// Slot number for no operation: the end of a list, or a die at rest.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -22,6 +22,8 @@ pub(crate) enum Phase {
     Loading,
     /// The array is busy. For operations that skip [`Phase::Loading`], the phase includes the transfer of the command.
     Array,
+    /// Waiting for a page buffer for a read's data, which is in the die's register.
+    Buffer,
     /// Waiting for the channel, or using it, to transfer a read's data, or the last part of it.
     Data,
     /// Waiting for the channel, or using it, to transfer a part of a read's data that is not the last one.
@@ -60,7 +62,7 @@ pub(crate) struct Suspended {
 /// A die.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Die {
-    pub clock: WorkClock,
+    pub clock: DieClock,
     pub channel: u32,
     /// Number of the latest event scheduled for this die. Events with an older number are stale; the end of an
     /// operation advances it, too.
@@ -78,6 +80,9 @@ pub(crate) struct Die {
     pub recovery: u32,
     /// True if the pending program's data has arrived.
     pub staged: bool,
+    /// True if a page buffer has been taken for the data of the read on the die before that requests it; or, of a die
+    /// that is held, of the next attempt.
+    pub has_buffer: bool,
     /// True if the last turn of the die, which has an urgent move, went to its reads, so that the next one goes to the
     /// move.
     pub last_turn_was_read: bool,

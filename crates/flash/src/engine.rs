@@ -1,5 +1,6 @@
 //! The flash as a state machine of operations on dies and channels.
 
+mod buffering;
 mod retry;
 mod saving;
 mod staging;
@@ -10,6 +11,7 @@ use crate::channel::{Channel, Waiting};
 use crate::config::{FlashConfig, Suspension, TimeDistribution};
 use crate::counters::Counters;
 use crate::die::{Die, NONE, Phase};
+use crate::page_buffers::PageBuffers;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
 use ecc::{Attempt, Hold};
@@ -45,7 +47,7 @@ impl Default for Progress {
 pub enum Dispatch {
     /// The die is busy.
     Busy,
-    /// The die started an operation that waited for it.
+    /// The die started an operation that waited for it, or waits for the page buffer that it needs to start it.
     Started,
     /// The die prefers an operation pulled from the FTL, or has none of its own.
     Pull {
@@ -71,6 +73,8 @@ pub struct Flash {
     announces_transfers: bool,
     /// Parts of the flash that a repeated read holds.
     retries_hold: Hold,
+    /// Page buffers of each channel; `None` if there are always enough.
+    page_buffers: Option<Vec<PageBuffers>>,
     /// Counts of the operations done.
     pub counters: Counters,
 }
@@ -99,6 +103,7 @@ impl Flash {
             random_times: (config.time_distribution == TimeDistribution::Exponential).then(|| Rng::stream(seed, "flash.times")),
             announces_transfers: false,
             retries_hold: Hold::Nothing,
+            page_buffers: None,
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
                 read_modes: vec![0; config.read_modes.len().max(1) * attempts.len().max(1)],
@@ -184,9 +189,10 @@ impl Flash {
         Dispatch::Started
     }
 
-    /// Starts the oldest waiting read of a free die for which nothing could be pulled, host reads first. Returns false
-    /// if there is none. With `despite_hold`, a host read starts even while a policy holds back other work: the read
-    /// pins a block whose erase must make the space that the policy's moves need.
+    /// Starts the oldest waiting read of a free die for which nothing could be pulled, host reads first; where the read
+    /// must have a page buffer before it begins, the die may wait for one instead. Returns false if there is none. With
+    /// `despite_hold`, a host read starts even while a policy holds back other work: the read pins a block whose erase
+    /// must make the space that the policy's moves need.
     pub fn dispatch_waiting_read(&mut self, die_id: DieId, despite_hold: bool, now: SimTime, out: &mut Outbox) -> bool {
         let die = &self.dies[die_id.index()];
         if die.host_reads.head != NONE && (!out.signals.hold || despite_hold) {
@@ -203,6 +209,9 @@ impl Flash {
     #[inline]
     pub fn start(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         enter(&mut self.progress, &mut out.operations, slot, now);
+        if self.page_buffers.is_some() {
+            self.take_for_pulled(slot, now, out);
+        }
         self.begin(slot, now, out);
     }
 
@@ -216,13 +225,10 @@ impl Flash {
         let slot = die.running;
         match die.phase {
             Phase::Array if out.operations[slot].kind == OperationKind::Read => {
-                die.phase = Phase::Data;
-                let operation = &out.operations[slot];
-                let hold = self.timing.data(operation);
-                if self.timing.data_phases(operation.mode) > 1 {
-                    self.begin_data_parts(die_id, now, out);
-                } else if self.acquire_channel(die_id, BusPhase::ReadData, hold, now, &mut out.events) {
-                    self.data_granted(die_id, now, hold, now, out);
+                if self.page_buffers.is_some() {
+                    self.request_buffer(die_id, now, out);
+                } else {
+                    self.begin_data(die_id, now, out);
                 }
             }
             Phase::DataPart => self.next_data_part(die_id, now, out),
@@ -239,7 +245,9 @@ impl Flash {
                 out.ready.mark(die_id);
             }
             Phase::Resuming => self.resumed(die_id, now, out),
-            Phase::Rest | Phase::Command | Phase::Held => unreachable!("a die in {:?} expects no event", die.phase),
+            Phase::Rest | Phase::Command | Phase::Buffer | Phase::Held => {
+                unreachable!("a die in {:?} expects no event", die.phase)
+            }
         }
         None
     }
@@ -262,8 +270,17 @@ impl Flash {
         self.granted(waiting.die, asked, waiting.hold, now, out);
     }
 
-    /// Takes the oldest read from one of a die's lists and starts it.
+    /// Takes the oldest read from one of a die's lists and starts it. Where the read must have a page buffer before it
+    /// begins, and none is free, the die waits for one instead.
     fn start_waiting_read(&mut self, die_id: DieId, for_host: bool, now: SimTime, out: &mut Outbox) {
+        if self.page_buffers.is_some() {
+            return self.start_read_with_buffer(die_id, for_host, now, out);
+        }
+        self.start_read(die_id, for_host, now, out);
+    }
+
+    #[inline(always)]
+    fn start_read(&mut self, die_id: DieId, for_host: bool, now: SimTime, out: &mut Outbox) {
         let die = &mut self.dies[die_id.index()];
         let list = if for_host { &mut die.host_reads } else { &mut die.relocation_reads };
         let slot = list.head;
@@ -349,7 +366,7 @@ impl Flash {
             Phase::Data | Phase::DataPart => self.data_granted(die_id, asked, hold, now, out),
             Phase::SuspendRequested => self.suspend_granted(die_id, hold, now, out),
             Phase::Resuming => self.resume_granted(die_id, hold, now, out),
-            phase @ (Phase::Rest | Phase::Held | Phase::Loading | Phase::Array | Phase::Suspending) => {
+            phase @ (Phase::Rest | Phase::Held | Phase::Loading | Phase::Array | Phase::Buffer | Phase::Suspending) => {
                 unreachable!("a die in {phase:?} asks for no channel")
             }
         }
@@ -378,6 +395,9 @@ impl Flash {
             ledger.charge(Cause::BusCommand, hold - data);
             ledger.charge(Cause::Transfer, data);
             charge_array(ledger, &self.timing, operation, array);
+            if self.page_buffers.is_some() && operation.kind == OperationKind::Program {
+                out.events.push(end, Class::Done, Event::PageBufferFree(ChannelId(die.channel)));
+            }
             gives_way = self.suspension.is_some();
         }
         die.phase = if gives_way { Phase::Loading } else { Phase::Array };

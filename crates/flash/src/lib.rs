@@ -12,6 +12,7 @@ mod die;
 mod engine;
 mod interface;
 mod modes;
+mod page_buffers;
 mod per_page_type;
 mod per_wear;
 pub mod scheduler;

@@ -210,7 +210,8 @@ impl Timing {
 
     /// Returns the time of the data phase on the channel: out for a read (with tCCS for each further page), in for a
     /// program.
-    #[inline]
+    // Always inline: a call costs every operation about twenty instructions.
+    #[inline(always)]
     pub fn data(&self, operation: &Operation) -> Nanos {
         let units = operation.units as usize;
         match operation.kind {

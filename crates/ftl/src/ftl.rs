@@ -134,6 +134,28 @@ impl FtlCounters {
     }
 }
 
+/// Operation that the translation layer has for an idle die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulled {
+    /// The operation in this slot, which the die begins.
+    Operation(u32),
+    /// A program, which is not bound yet: the die must have a page buffer first.
+    NeedsBuffer,
+    /// None.
+    Nothing,
+}
+
+/// Permission to bind data to a program of the die that chooses its next operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Binding {
+    #[default]
+    Allowed,
+    /// The die has no page buffer for a program.
+    Withheld,
+    /// The die has none, and its next operation would have been a program.
+    Refused,
+}
+
 /// Returns the retention deadlines of an empty drive.
 fn retention(config: &FtlConfig, policy: &dyn ModePolicy, parameters: &Parameters, user_units: u64) -> Retention {
     let Parameters { geometry, facts, rated_pe_cycles, .. } = parameters;
@@ -200,6 +222,7 @@ pub struct Ftl {
     /// True for each die whose last turn was a program of map data.
     map_had_turn: Vec<bool>,
     policy_armed: Option<SimTime>,
+    binding: Binding,
     scratch: Vec<Lpn>,
     /// Collects the values of prefetches, so that the loads are not optimised away.
     pub(crate) sink: u64,
@@ -264,6 +287,7 @@ impl Ftl {
             saves_map: false,
             map_had_turn: vec![false; dies],
             policy_armed: None,
+            binding: Binding::Allowed,
             scratch: Vec::with_capacity(geometry.units_per_program as usize),
             sink: 0,
             worn_out: None,

@@ -34,7 +34,7 @@ mod writes;
 pub use block::{BlockRecord, BlockState};
 pub use config::{AllocationOrder, FtlConfig, PartialWrite, ReadInFlight, UnmappedRead, WriteAllocation};
 pub use endurance::max_streams_per_die;
-pub use ftl::{Ftl, FtlCounters, Loaded, MapCacheReport, Parameters};
+pub use ftl::{Ftl, FtlCounters, Loaded, MapCacheReport, Parameters, Pulled};
 pub use map::Store;
 pub use map_cache::{MapCacheConfig, MapCounters, MapMemory};
 pub use policy::PolicyConfig;

@@ -2,7 +2,7 @@
 
 use crate::writes::{WriteQueue, Writer};
 use kit::clock::{Reading, charge_wait};
-use kit::{Cause, CommandId, ModeId, Nanos, Outbox, Part, Ppn, Reason, SimTime, WorkClock};
+use kit::{Cause, CommandId, DriveClock, ModeId, Nanos, Outbox, Part, Ppn, Reason, SimTime};
 
 /// A place that supersedes none.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
@@ -77,7 +77,7 @@ impl ProgramUnit {
 impl BoundUnit {
     /// Takes over a waiting unit of host data that is bound at `now`. The caller releases its slot.
     #[inline]
-    pub fn take(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, clock: &WorkClock) {
+    pub fn take(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, clock: &DriveClock) {
         let unit = &writes.units[slot];
         match unit.writer {
             Writer::Command(command) => {

@@ -3,7 +3,7 @@
 use crate::map::{Mapped, Store, decode};
 use crate::read_cache::ReadCacheConfig;
 use kit::clock::{Reading, charge_wait};
-use kit::{Cause, CommandId, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray, WorkClock};
+use kit::{Cause, CommandId, DriveClock, Ledger, Lpn, Nanos, Part, Ppn, SimTime, Slab, Tray};
 use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
@@ -187,7 +187,7 @@ impl WriteQueue {
     }
 
     /// Lets a command wait for the program of a unit in the write buffer.
-    pub fn wait_for(&mut self, slot: u32, command: CommandId, stalled: Nanos, now: SimTime, clock: &WorkClock) {
+    pub fn wait_for(&mut self, slot: u32, command: CommandId, stalled: Nanos, now: SimTime, clock: &DriveClock) {
         let waiter = self.waiters.take();
         let unit = &mut self.units[slot];
         let next = std::mem::replace(&mut unit.waiters, waiter);
@@ -199,7 +199,7 @@ impl WriteQueue {
     /// Ends the wait of the commands that wait for the program of a unit, which is bound at `now`. Returns the first of
     /// them, for [`WriteQueue::report`].
     #[inline]
-    pub fn end_wait(&mut self, slot: u32, now: SimTime, clock: &WorkClock) -> u32 {
+    pub fn end_wait(&mut self, slot: u32, now: SimTime, clock: &DriveClock) -> u32 {
         let first = self.units[slot].waiters;
         let mut at = first;
         while at != NONE {
@@ -238,7 +238,7 @@ impl WriteQueue {
 
     /// Charges the time for reading the rest of a unit to the commands that wait for its program.
     #[cold]
-    fn filled_in(&mut self, slot: u32, now: SimTime, clock: &WorkClock) {
+    fn filled_in(&mut self, slot: u32, now: SimTime, clock: &DriveClock) {
         let mut at = self.units[slot].waiters;
         while at != NONE {
             let waiter = &mut self.waiters[at];
@@ -285,7 +285,7 @@ impl WriteQueue {
         }
         self.units = Slab::with_all_taken(image.slots);
         let mut is_free = vec![true; image.slots];
-        let clock = WorkClock::default();
+        let clock = DriveClock::default();
         for (list, units) in image.lists.iter().enumerate() {
             for unit in units {
                 let &Waiting { slot, lpn, last, plane, prior, dropped, part, since, number } = unit;
@@ -301,7 +301,7 @@ impl WriteQueue {
 
     /// Appends a unit to a list.
     #[inline]
-    pub fn push(&mut self, list: usize, slot: u32, now: SimTime, clock: &WorkClock) {
+    pub fn push(&mut self, list: usize, slot: u32, now: SimTime, clock: &DriveClock) {
         let unit = &mut self.units[slot];
         unit.since = now;
         clock.read_into(&mut unit.reading, now);
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
     use crate::map::encode;
     use crate::map::tests::{empty, geometry};
-    use kit::{Rng, Work};
+    use kit::{DriveWork, Rng};
     use std::collections::VecDeque;
 
     /// A step with two lists.
@@ -456,7 +456,7 @@ mod tests {
             Step::Push(list) => {
                 let slot = queue.accept(Lpn(now as u32), Writer::Buffer, false);
                 assert!(model.iter().flatten().all(|(known, _)| *known != slot), "slot {slot} is in use");
-                queue.push(list, slot, SimTime(now), &WorkClock::default());
+                queue.push(list, slot, SimTime(now), &DriveClock::default());
                 model[list].push_back((slot, now));
             }
             Step::Pop(list) => {
@@ -515,12 +515,12 @@ mod tests {
     /// A unit that waits carries the reading of the clock at the instant at which it joined the queue.
     #[test]
     fn a_waiting_unit_knows_the_clock_of_its_arrival() {
-        let (mut queue, mut clock) = (WriteQueue::new(1), WorkClock::default());
-        clock.set(Work::Erase, SimTime(10));
+        let (mut queue, mut clock) = (WriteQueue::new(1), DriveClock::default());
+        clock.set(DriveWork::Erase, SimTime(10));
         let slot = queue.accept(Lpn(0), Writer::Buffer, true);
         queue.push(0, slot, SimTime(25), &clock);
         assert_eq!(queue.units[slot].reading, clock.read(SimTime(25)));
-        assert_eq!(queue.units[slot].reading[Work::Erase as usize], 15);
+        assert_eq!(queue.units[slot].reading[DriveWork::Erase as usize], 15);
     }
 
     #[test]
@@ -563,7 +563,7 @@ mod tests {
         assert!(WriteQueue::new(1).restore(&image).is_err(), "it has another number of lists");
         let mut queue = WriteQueue::new(1);
         let slot = queue.accept(Lpn(0), Writer::Buffer, true);
-        queue.push(0, slot, SimTime(0), &WorkClock::default());
+        queue.push(0, slot, SimTime(0), &DriveClock::default());
         assert!(WriteQueue::new(1).restore(&WritesImage { slots: 0, ..queue.image() }).is_err(), "a slot is out of range");
     }
 
@@ -572,7 +572,7 @@ mod tests {
     fn a_queue_in_which_a_command_waits_is_not_saved() {
         let mut queue = WriteQueue::new(1);
         let slot = queue.accept(Lpn(0), Writer::Command(CommandId(0)), true);
-        queue.push(0, slot, SimTime(0), &WorkClock::default());
+        queue.push(0, slot, SimTime(0), &DriveClock::default());
         queue.image();
     }
 }

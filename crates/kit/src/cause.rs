@@ -56,6 +56,9 @@ causes! {
     /// Waiting for a die that is suspending, suspended or resuming, or held for the next attempt at a read, or while a
     /// policy holds back other work.
     DieHeld = "die_held",
+    /// Waiting for a page buffer of the channel's controller: of a read, for its data; of a write, while a die waits
+    /// for one before it takes a program.
+    PageBuffer = "page_buffer",
     /// Waiting for the flash channel.
     BusWait = "bus_wait",
     /// Command and address cycles and their gaps on the flash channel.

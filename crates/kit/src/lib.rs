@@ -45,7 +45,7 @@ pub mod words;
 pub use account::{Account, AccountId};
 pub use archive::{Archive, Archived};
 pub use cause::{Cause, Ledger};
-pub use clock::{Work, WorkClock};
+pub use clock::{DieClock, DriveClock, DriveWork, Work};
 pub use command::{CommandFlags, Completion, HostCommand, HostUnit, Op, ReadSource};
 pub use divisor::Divisor;
 pub use event::{Event, Events, IdleDelay, Timer};

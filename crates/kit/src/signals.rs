@@ -1,6 +1,6 @@
 //! Gauges: values shared between stages. Each has one writer, its owner.
 
-use crate::clock::{WORK_COUNT, Work, WorkClock};
+use crate::clock::{DriveClock, DriveWork, WORK_COUNT, Work};
 use crate::units::SimTime;
 
 /// Gauges of one drive. A policy in `ftl` sees the write queue, the buffer and the dies only through them.
@@ -33,8 +33,9 @@ pub struct Signals {
     /// True while urgent relocations of a policy hold back other work. Owner: `ftl`.
     pub hold: bool,
     /// Drive-wide clock by which waiting writes are charged. Its work at an instant is the first of these that applies:
-    /// no space, held by a policy, some die erasing, relocating, programming for the host, reading for the host.
-    pub clock: WorkClock,
+    /// no space, held by a policy, some die starved for a page buffer, erasing, relocating, programming for the host,
+    /// reading for the host. A starved die comes before those that work, because it lacks nothing else.
+    pub clock: DriveClock,
     /// Dies at each kind of work. The count of idle dies starts at 0 and wraps; its value has no meaning.
     dies_at: [u32; WORK_COUNT],
 }
@@ -68,22 +69,59 @@ impl Signals {
     pub fn update_work(&mut self, now: SimTime) {
         let at = |work: Work| self.dies_at[work as usize] > 0;
         let work = if self.no_space {
-            Work::NoSpace
+            DriveWork::NoSpace
         } else if self.hold {
-            Work::Held
+            DriveWork::Held
+        } else if at(Work::Starved) {
+            DriveWork::Starved
         } else if at(Work::Erase) {
-            Work::Erase
+            DriveWork::Erase
         } else if at(Work::RelocationRead) || at(Work::RelocationProgram) {
-            Work::RelocationProgram
+            DriveWork::Relocation
         } else if at(Work::HostProgram) {
-            Work::HostProgram
+            DriveWork::HostProgram
         } else if at(Work::HostRead) {
-            Work::HostRead
+            DriveWork::HostRead
         } else {
-            Work::Idle
+            DriveWork::Idle
         };
         if work != self.clock.work() {
             self.clock.set(work, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dies at every combination of kinds of work, without space or held by a policy or neither: the work of the drive
+    /// is the first in the order of the documentation, and a die that leaves its work takes it back.
+    #[test]
+    fn the_work_of_the_drive_is_the_first_that_applies() {
+        use DriveWork::{NoSpace, Relocation};
+        use Work::{Erase, Held, HostProgram, HostRead, Idle, RelocationProgram, RelocationRead, Starved};
+        let kinds = [Starved, Erase, RelocationRead, RelocationProgram, HostProgram, HostRead, Held];
+        let order = [
+            DriveWork::Starved,
+            DriveWork::Erase,
+            Relocation,
+            Relocation,
+            DriveWork::HostProgram,
+            DriveWork::HostRead,
+            DriveWork::Idle,
+        ];
+        for (chosen, no_space, hold) in (0..1 << 7u32).flat_map(|set| (0..4u32).map(move |flags| (set, flags & 1 > 0, flags > 1)))
+        {
+            let mut signals = Signals { no_space, hold, ..Signals::new(8, 1) };
+            let taken = || kinds.into_iter().enumerate().filter(move |(index, _)| chosen >> index & 1 == 1);
+            signals.update_work(SimTime(1));
+            taken().for_each(|(_, kind)| signals.turn(Idle, kind, SimTime(2)));
+            let dies = taken().next().map_or(DriveWork::Idle, |(index, _)| order[index]);
+            let policies = if no_space { Some(NoSpace) } else { hold.then_some(DriveWork::Held) };
+            assert_eq!(signals.clock.work(), policies.unwrap_or(dies), "{chosen:b}");
+            taken().for_each(|(_, kind)| signals.turn(kind, Idle, SimTime(3)));
+            assert_eq!(signals.clock.work(), policies.unwrap_or(DriveWork::Idle), "{chosen:b}");
         }
     }
 }

@@ -34,6 +34,7 @@ COLOURS = {
     "die_relocation": "#c9694a",
     "die_erase": "#a84b2f",
     "die_held": "#7f3722",
+    "page_buffer": "#b8873b",
     "bus_wait": "#dcb64e",
     "bus_command": "#c79a2b",
     "transfer": "#eed28a",

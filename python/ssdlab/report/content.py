@@ -34,6 +34,7 @@ CAUSES = {
     "die_relocation": "the die is moving data",
     "die_erase": "the die is erasing",
     "die_held": "the die is suspending or resuming, or held by a policy or for a repeated read",
+    "page_buffer": "waiting for a page buffer of the channel's controller",
     "bus_wait": "waiting for the channel",
     "bus_command": "command and address cycles, and gaps, on the channel",
     "transfer": "data on the channel",

@@ -267,6 +267,23 @@ impl ControllerConfig {
     /// Returns the time that the controller adds to the relocation of one program of `data` on each of `dies` dies: on
     /// its way to the memory and back or, if that is longer, on the resource that all dies wait for.
     pub fn time_to_relocate(&self, data: Bytes, dies: u32) -> Nanos {
+        let (alone, busiest) = self.relocation(data);
+        alone.max(Nanos(busiest.0 * u64::from(dies)))
+    }
+
+    /// Returns the time that the relocation of one program of `data` on each of `dies` dies takes if page buffers are
+    /// all that it waits for; zero if there are always enough. `on_flash` is the time for which the data of one
+    /// occupies buffers beside its way through the controller.
+    pub fn time_in_page_buffers(&self, data: Bytes, dies: u32, on_flash: Nanos) -> Nanos {
+        let Some(buffers) = &self.section.page_buffers else { return Nanos::ZERO };
+        let channels = self.channel_of.iter().max().map_or(1, |last| u32::from(*last) + 1);
+        let (alone, _) = self.relocation(data);
+        Nanos((alone + on_flash).0 * u64::from(dies.div_ceil(channels)) / u64::from(buffers.count))
+    }
+
+    /// Returns the time of the relocation of one program of `data` on its way to the memory and back, and on the
+    /// resource that it occupies for longest.
+    fn relocation(&self, data: Bytes) -> (Nanos, Nanos) {
         let parts = ControllerConfig {
             section: self.section.clone(),
             buffers: self.buffers,
@@ -305,7 +322,7 @@ impl ControllerConfig {
                 busy[usize::from(server)] += time.0 / u64::from(count);
             }
         }
-        alone.max(Nanos(busy.into_iter().fold(on_memory / u64::from(self.buffers.max(1)), u64::max) * u64::from(dies)))
+        (alone, Nanos(busy.into_iter().fold(on_memory / u64::from(self.buffers.max(1)), u64::max)))
     }
 }
 

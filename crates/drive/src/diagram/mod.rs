@@ -117,8 +117,9 @@ const FLOWS: &[(&str, &[&str])] = &[
     ("data", &[nodes::MEMORY, nodes::READ_CACHE]),
     ("map", &[nodes::MEMORY, nodes::MAPPING_CACHE]),
     ("data", &[nodes::MEMORY, nodes::INTERCONNECT]),
-    ("data written", &[nodes::INTERCONNECT, nodes::ENCODERS, nodes::CHANNELS]),
-    ("data read", &[nodes::INTERCONNECT, nodes::DECODERS, nodes::CHANNELS]),
+    ("data written", &[nodes::INTERCONNECT, nodes::ENCODERS, nodes::PAGE_BUFFERS]),
+    ("data read", &[nodes::INTERCONNECT, nodes::DECODERS, nodes::PAGE_BUFFERS]),
+    ("data", &[nodes::PAGE_BUFFERS, nodes::CHANNELS]),
     ("flash operations, data", &[nodes::CHANNELS, nodes::DIES]),
 ];
 
@@ -150,8 +151,10 @@ fn keys(description: &Description) -> Vec<String> {
     let share = |busy: controller::Busy<'_>| Share { name: busy.name.to_owned(), group: busy.group, busy: 0.0 };
     let idle = |count: u32| vec![0.0; count as usize];
     let (channels, dies) = (idle(geometry.shape.channels), idle(geometry.die_count));
+    let has_page_buffers = description.controller.page_buffers.is_some();
+    let page_buffers = if has_page_buffers { channels.clone() } else { Vec::new() };
     let busy = Utilisation {
-        flash: flash::Utilisation { channels, writing: dies.clone(), dies },
+        flash: flash::Utilisation { channels, writing: dies.clone(), dies, page_buffers },
         controller: controller.busy(SimTime::ZERO).map(share).collect(),
         decoders: idle(description.decoder_groups()),
     };

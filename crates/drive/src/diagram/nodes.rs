@@ -20,6 +20,7 @@ pub(super) const READ_CACHE: &str = "read_cache";
 pub(super) const MAPPING_CACHE: &str = "mapping_cache";
 pub(super) const INTERCONNECT: &str = "interconnect";
 pub(super) const TARGET_QUEUES: &str = "target_queues";
+pub(super) const PAGE_BUFFERS: &str = "page_buffers";
 pub(super) const ENCODERS: &str = "encoders";
 pub(super) const DECODERS: &str = "decoders";
 pub(super) const CHANNELS: &str = "channels";
@@ -38,6 +39,7 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         mapping_cache(description),
         interconnect(description),
         target_queues(description),
+        page_buffers(description),
         encoders(description),
         decoders(description),
         channels(description),
@@ -164,6 +166,16 @@ fn target_queues(description: &Description) -> Node {
     let Some(queues) = &description.controller.target_queues else { return node };
     let line = format!("commands wait beyond {} at a die", words::count(queues.threshold, "read"));
     node.of("limited", description.geometry().die_count, [line])
+}
+
+fn page_buffers(description: &Description) -> Node {
+    let node = Node::ideal(PAGE_BUFFERS, Stage::ChannelControllers, "page buffers");
+    let Some(buffers) = &description.controller.page_buffers else { return node };
+    let channels = description.flash.channels;
+    let line = format!("{} for each channel", words::count(buffers.count, "page"));
+    let node = node.of("limited", channels * buffers.count, [line]);
+    // With several channels, `page_buffers` is a mean.
+    if channels > 1 { node.busy(numbered("page_buffers", channels)) } else { node.busy(["page_buffers"]) }
 }
 
 fn encoders(description: &Description) -> Node {

@@ -4,7 +4,7 @@ use super::Drive;
 use controller::reads::{SensedRead, Verdict};
 use flash::Flash;
 use ftl::Translator;
-use kit::{Cause, CommandId, Operation, Owner, SimTime, Stored};
+use kit::{Cause, CommandId, Operation, OperationKind, Owner, SimTime, Stored};
 
 impl Drive {
     /// Handles the end of a flash operation on a drive whose data has errors, or takes time on its way to the memory:
@@ -13,6 +13,9 @@ impl Drive {
     pub(super) fn check(&mut self, slot: u32) {
         let operation = &self.out.operations[slot];
         if !operation.reads_data() {
+            if operation.kind == OperationKind::Read && self.flash.has_page_buffers() {
+                self.flash.read_received(operation.die, None, self.now, &mut self.out);
+            }
             return self.done(slot);
         }
         if !self.controller.corrects_reads() {
@@ -56,6 +59,10 @@ impl Drive {
     /// Handles the arrival of a read's data in the memory: the read is done, or repeated.
     #[inline]
     pub(super) fn received(&mut self, slot: u32, recovery: Option<u32>) {
+        if self.flash.has_page_buffers() {
+            let die = self.out.operations[slot].die;
+            self.flash.read_received(die, recovery, self.now, &mut self.out);
+        }
         if recovery.is_none() && !self.ftl.has_lost() {
             self.read_done(slot);
         } else {

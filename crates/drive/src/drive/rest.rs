@@ -66,6 +66,7 @@ impl Drive {
             self.run_instant(at);
         }
         self.pulling = true;
+        assert!(self.flash.page_buffers_rest(), "at rest all page buffers are free");
         self.controller.rest(self.now);
     }
 

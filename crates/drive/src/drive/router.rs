@@ -4,6 +4,7 @@ use super::Drive;
 use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use flash::Dispatch;
+use ftl::Pulled;
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
@@ -53,6 +54,7 @@ impl Drive {
             }
             Event::Step(transaction) => self.step_done(transaction),
             Event::TransferBegins(slot) => self.transfer_begins(slot),
+            Event::PageBufferFree(channel) => self.flash.page_buffer_free(channel, self.now, &mut self.out),
             Event::ChannelFree(channel) => self.flash.bus_event(channel, self.now, &mut self.out),
             Event::Arrival(command) => self.arrive(command),
             Event::Memory(channel) => self.controller.memory_grants(channel, self.now, &mut self.out),
@@ -93,14 +95,14 @@ impl Drive {
                 Dispatch::Started => return self.ftl.die_started(die, self.now, &mut self.out.ready),
                 Dispatch::Pull { reads_wait } => break reads_wait,
                 Dispatch::PullUrgent => {
-                    if self.pull(die) {
+                    if self.pull(die, true) {
                         return;
                     }
                     demand = Demand { urgent_move: false, ..self.ftl.demand(die) };
                 }
             }
         };
-        if self.pull(die) {
+        if self.pull(die, false) {
             return;
         }
         // A drive that comes to rest pulls no moves: reads that a policy holds back for its moves must not wait.
@@ -108,14 +110,29 @@ impl Drive {
         if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
             self.ftl.die_started(die, self.now, &mut self.out.ready);
         } else {
+            if self.flash.has_page_buffers() {
+                self.flash.relieve(die, self.now, &mut self.out);
+            }
             self.ftl.set_idle(die, self.now, &mut self.out.events);
         }
     }
 
-    /// Starts an operation of the FTL on a free die. Returns false if there is none, or the drive comes to rest.
+    /// Starts an operation of the FTL on a free die, or lets the die wait for the page buffer that its next program
+    /// needs; `urgent`: on the turn of its urgent move. Returns false if there is no operation, or the drive comes to
+    /// rest.
     #[inline]
-    fn pull(&mut self, die: DieId) -> bool {
-        let pulled = if self.pulling { self.ftl.next(die, self.now, &mut self.out) } else { None };
+    fn pull(&mut self, die: DieId, urgent: bool) -> bool {
+        let pulled = if !self.pulling {
+            None
+        } else if self.flash.may_program(die) {
+            self.ftl.next(die, self.now, &mut self.out)
+        } else {
+            match self.pull_without_buffer(die, urgent) {
+                Pulled::Operation(slot) => Some(slot),
+                Pulled::NeedsBuffer => return true,
+                Pulled::Nothing => None,
+            }
+        };
         // Units that were trimmed while they waited have left the buffer.
         self.host.settle_buffer(self.now, &mut self.out.tray);
         self.check_watermarks();
@@ -123,6 +140,20 @@ impl Drive {
             self.start(slot);
         }
         pulled.is_some()
+    }
+
+    /// Pulls an operation for a die whose channel has no free page buffer. If it must wait for one, another idle die is
+    /// woken for the waiting writes that this one may have been woken for.
+    #[inline(never)]
+    fn pull_without_buffer(&mut self, die: DieId, urgent: bool) -> Pulled {
+        let pulled = self.ftl.next_without_buffer(die, self.now, &mut self.out);
+        if pulled == Pulled::NeedsBuffer {
+            self.host.settle_buffer(self.now, &mut self.out.tray);
+            self.check_watermarks();
+            self.flash.starve(die, urgent, self.now, &mut self.out);
+            self.ftl.die_started(die, self.now, &mut self.out.ready);
+        }
+        pulled
     }
 
     /// Starts an operation that was pulled for a free die. The firmware issues it, and the data of a program goes

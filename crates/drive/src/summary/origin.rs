@@ -18,6 +18,7 @@ use Origin::{Model, Nothing, Run};
 const ACCOUNTING: Origin = Model("accounting of commands (drive/statistics)");
 const FLASH: Origin = Model("dies and channels (flash)");
 const BUSY: Origin = Model("busy times of dies, channels (flash) and the controller's resources (controller)");
+const PAGE_BUFFERS: Origin = Model("page buffers of the channel controllers (flash/page_buffers)");
 const MAPPING: Origin = Model("mapping, allocation and relocation (ftl)");
 const BUFFER: Origin = Model("write buffer (host/buffer, ftl/writes)");
 const READS: Origin = Model("errors of stored data, decoding and retries (controller/reads)");
@@ -59,6 +60,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("wear_histogram/*", WEAR),
     ("effective_wear/*", WEAR),
     ("energy/*", Nothing),
+    ("utilisation/page_buffers", PAGE_BUFFERS),
     ("utilisation/*", BUSY),
     ("bottleneck", BUSY),
     ("reliability/uncorrectable", READS),

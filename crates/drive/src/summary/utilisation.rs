@@ -5,7 +5,7 @@ use crate::statistics::{Share, Utilisation};
 use serde_json::{Map, Value, json};
 
 /// Returns the section `utilisation`: the busy time of each resource over the elapsed time, and means over the dies,
-/// the channels and the groups of decoders.
+/// the channels, the groups of decoders and the page buffers.
 pub(super) fn section(description: &Description, busy: &Utilisation) -> Value {
     let mut all = Map::new();
     let Utilisation { flash: busy, controller, decoders } = busy;
@@ -32,6 +32,12 @@ pub(super) fn section(description: &Description, busy: &Utilisation) -> Value {
     for (index, share) in decoders.iter().enumerate().filter(|_| decoders.len() > 1) {
         all.insert(format!("decoders_{index}"), json!(share));
     }
+    if !busy.page_buffers.is_empty() {
+        all.insert("page_buffers".to_owned(), json!(mean(&busy.page_buffers)));
+    }
+    for (index, share) in busy.page_buffers.iter().enumerate().filter(|_| busy.page_buffers.len() > 1) {
+        all.insert(format!("page_buffers_{index}"), json!(share));
+    }
     Value::Object(all)
 }
 
@@ -52,7 +58,8 @@ struct Candidate {
 ///
 /// A command needs a resource for its busy time divided by the number of commands: its demand. The resource with the
 /// highest utilisation has the largest demand, and in a closed loop the throughput is at most one over that (Denning
-/// and Buzen, 1978: operational analysis).
+/// and Buzen, 1978: operational analysis). Page buffers are not among them: one is also in use while its data waits for
+/// another resource.
 pub(super) fn bottleneck(busy: &Utilisation) -> Value {
     // Of equals the one that is nearest to the host.
     let mut candidates = of_controller(&busy.controller);
@@ -110,7 +117,12 @@ mod tests {
             share("dram_1", Some(3), 0.75),
             share("dram_bus_0", None, 0.99),
         ];
-        let flash = flash::Utilisation { channels: vec![0.5, 0.9], dies: vec![0.1, 0.6, 0.85], writing: vec![1.0; 3] };
+        let flash = flash::Utilisation {
+            channels: vec![0.5, 0.9],
+            dies: vec![0.1, 0.6, 0.85],
+            writing: vec![1.0; 3],
+            page_buffers: Vec::new(),
+        };
         let mut busy = Utilisation { flash, controller, decoders: vec![0.4, 0.86] };
         let named = |busy: &Utilisation| {
             let found = bottleneck(busy);
@@ -129,7 +141,8 @@ mod tests {
 
     #[test]
     fn without_work_there_is_no_bottleneck() {
-        let flash = flash::Utilisation { channels: vec![0.0; 2], dies: vec![0.0; 4], writing: vec![0.0; 4] };
+        let flash =
+            flash::Utilisation { channels: vec![0.0; 2], dies: vec![0.0; 4], writing: vec![0.0; 4], page_buffers: Vec::new() };
         let mut busy = Utilisation { flash, controller: vec![share("link", Some(0), 0.0)], decoders: Vec::new() };
         assert_eq!(bottleneck(&busy), Value::Null);
         busy.flash.dies[3] = 0.25;

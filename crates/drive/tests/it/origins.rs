@@ -26,6 +26,7 @@ fn summaries() -> Vec<(String, Value)> {
     let tiny = "base = \"tiny\"";
     let errors = ["state.precondition=fill", "ecc.errors={kind=\"constant\",rates=[3e-3]}", "ecc.plan=\"read_retry\""];
     all.push(run("errors", tiny, &errors, JOB));
+    all.push(run("page buffers", tiny, &["controller.page_buffers={count=1}"], JOB));
     all.push(run("steady", tiny, &["state.precondition=steady"], &JOB.replace("2000", "20000")));
     all.push(run("buffer", tiny, &["buffer.policy=write_back", "buffer.capacity=\"1MiB\"", "buffer.flush_after=\"1ms\""], JOB));
     all.push(run("waf", tiny, &["ftl.translation=waf"], JOB));

@@ -67,6 +67,9 @@ impl Flash {
         }
         let channel_id = ChannelId(die.channel);
         self.end_hold(die_id, now, out);
+        if self.page_buffers.is_some() {
+            self.return_held(die_id, now, out);
+        }
         out.ready.mark(die_id);
         let channel = &mut self.channels[channel_id.index()];
         if channel.is_held_for(die_id) {

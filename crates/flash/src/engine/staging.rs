@@ -5,10 +5,13 @@ use crate::die::NONE;
 use kit::{DieId, Outbox, SimTime};
 
 impl Flash {
-    /// Reserves a free die for a program that was pulled for it and whose data is on its way ([`Flash::staged`]). The
-    /// die serves reads meanwhile.
+    /// Reserves a free die for an operation that was pulled for it, and that the firmware has yet to issue, or whose
+    /// data is on its way ([`Flash::staged`]). A program has a page buffer from now on. The die serves reads meanwhile.
     pub fn stage(&mut self, slot: u32, now: SimTime, out: &mut Outbox) {
         enter(&mut self.progress, &mut out.operations, slot, now);
+        if self.page_buffers.is_some() {
+            self.take_for_pulled(slot, now, out);
+        }
         let die = &mut self.dies[out.operations[slot].die.index()];
         die.pending_program = slot;
         die.staged = false;
@@ -30,9 +33,18 @@ impl Flash {
             let slot = std::mem::replace(&mut die.pending_program, NONE);
             let progress = &self.progress[slot as usize];
             die.clock.charge_since(&progress.reading, now, out.operations.account_mut(slot).ledger_mut());
+            if self.page_buffers.is_some() {
+                self.relieve(die_id, now, out);
+            }
             self.begin(slot, now, out);
             return Dispatch::Started;
         }
-        if self.dispatch_waiting_read(die_id, false, now, out) { Dispatch::Started } else { Dispatch::Busy }
+        if self.dispatch_waiting_read(die_id, false, now, out) {
+            return Dispatch::Started;
+        }
+        if self.page_buffers.is_some() {
+            self.relieve(die_id, now, out);
+        }
+        Dispatch::Busy
     }
 }

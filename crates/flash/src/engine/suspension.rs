@@ -54,6 +54,9 @@ impl Flash {
 
     /// Resumes the suspended operation of a die for which no host read waits any more.
     pub(super) fn resume(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) {
+        if self.page_buffers.is_some() {
+            self.relieve(die_id, now, out);
+        }
         let hold = self.timing.suspend_command();
         let die = &mut self.dies[die_id.index()];
         die.running = die.suspended.as_ref().expect("only a suspended die resumes").op;

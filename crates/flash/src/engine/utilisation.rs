@@ -2,6 +2,7 @@
 
 use super::Flash;
 use crate::counters::Utilisation;
+use crate::page_buffers::PageBuffers;
 use kit::clock::Reading;
 use kit::{Nanos, SimTime, Work};
 
@@ -13,7 +14,10 @@ impl Flash {
             reading[Work::HostProgram as usize] + reading[Work::RelocationProgram as usize] + reading[Work::Erase as usize]
         };
         let dies: Vec<Reading> = self.dies.iter().map(|die| die.clock.read(now)).collect();
-        let busy = |reading: &Reading| reading[1..].iter().sum::<u64>();
+        let busy = |reading: &Reading| kit::clock::busy(reading).0;
+        let in_use = |(buffers, before): (&PageBuffers, &Nanos)| {
+            (buffers.used(now) - *before).0 as f64 / span / f64::from(buffers.count())
+        };
         Utilisation {
             channels: self
                 .channels
@@ -22,6 +26,7 @@ impl Flash {
                 .map(|(c, before)| (c.busy(now).0 - before) as f64 / span)
                 .collect(),
             dies: dies.iter().zip(&since.dies).map(|(now, before)| (busy(now) - busy(before)) as f64 / span).collect(),
+            page_buffers: self.page_buffers.iter().flatten().zip(&since.page_buffers).map(in_use).collect(),
             writing: dies.iter().zip(&since.dies).map(|(now, before)| (writing(now) - writing(before)) as f64 / span).collect(),
         }
     }
@@ -32,16 +37,18 @@ impl Flash {
             at,
             channels: self.channels.iter().map(|channel| channel.busy(at).0).collect(),
             dies: self.dies.iter().map(|die| die.clock.read(at)).collect(),
+            page_buffers: self.page_buffers.iter().flatten().map(|buffers| buffers.used(at)).collect(),
         }
     }
 }
 
-/// Busy clocks of dies and channels at one instant.
+/// Busy clocks of dies, channels and page buffers at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     at: SimTime,
     channels: Vec<u64>,
     dies: Vec<Reading>,
+    page_buffers: Vec<Nanos>,
 }
 
 impl Snapshot {

@@ -29,6 +29,9 @@ impl Ftl {
             self.drop_trimmed(list, now, out);
             return None;
         }
+        if !self.may_bind() {
+            return None;
+        }
         let units = std::mem::take(&mut self.scratch);
         let waiting = self.writes.len(list) - units.len() as u64;
         let dispatch = Dispatch { die, units: &units, waiting, others_idle: self.others_idle(&out.signals) };

@@ -16,6 +16,37 @@ impl Ftl {
         Some(slot)
     }
 
+    /// Chooses the next operation of an idle die that has no page buffer for a program. If a program comes next,
+    /// nothing is bound, and no operation of lower priority takes its place. All this is decided before the policy is
+    /// asked for the mode of the program; a lazy erase that the mode may require therefore waits, too.
+    #[inline(never)]
+    pub fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
+        if self.has_nothing_for(die) {
+            return Pulled::Nothing;
+        }
+        self.binding = Binding::Withheld;
+        let pulled = self.choose(die, now, out);
+        match (pulled, std::mem::take(&mut self.binding)) {
+            (Some(slot), _) => {
+                self.idle.remove(die);
+                Pulled::Operation(slot)
+            }
+            (None, Binding::Refused) => Pulled::NeedsBuffer,
+            (None, _) => Pulled::Nothing,
+        }
+    }
+
+    /// Returns true if the die that chooses its next operation may bind data to a program; otherwise notes that a
+    /// program comes next.
+    #[inline]
+    pub(super) fn may_bind(&mut self) -> bool {
+        let is_allowed = self.binding == Binding::Allowed;
+        if !is_allowed {
+            self.binding = Binding::Refused;
+        }
+        is_allowed
+    }
+
     /// Returns true if it is certain that [`Ftl::choose`] finds nothing for a die: nothing to write, to move, to
     /// collect or to ask the policy.
     #[inline]
@@ -39,17 +70,19 @@ impl Ftl {
         {
             return answer;
         }
-        if self.map_cache.is_some()
-            && let Some(program) = self.map_first(die, now, out)
-        {
-            return Some(program);
+        if self.map_cache.is_some() {
+            let program = self.map_first(die, now, out);
+            if program.is_some() || self.binding == Binding::Refused {
+                return program;
+            }
         }
         let free = if self.counters.host_units == 0 { u32::MAX } else { self.space.free_blocks(die) };
         let collector = &self.collectors[die.index()];
-        if (collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some())
-            && let Some(step) = self.collect(die, free < self.low, now, out)
-        {
-            return Some(step);
+        if collector.urgent || free < self.critical || !self.config.gc_preemptible && collector.victim.is_some() {
+            let step = self.collect(die, free < self.low, now, out);
+            if step.is_some() || self.binding == Binding::Refused {
+                return step;
+            }
         }
         if self.moves.overdue > 0
             && let Some(program) = self.program_moves(die, now, out)
@@ -70,13 +103,17 @@ impl Ftl {
         if let Some(program) = self.program_moves(die, now, out) {
             return Some(program);
         }
+        if self.binding == Binding::Refused {
+            return None;
+        }
         let collector = &self.collectors[die.index()];
         // Blocks to be moved for another reason than space are moved all the same.
         let goes_on = collector.victim.is_some() && (free < u32::MAX || collector.reason != Reason::Gc);
-        if (free < self.low || goes_on || collector.request_count() > 0)
-            && let Some(step) = self.collect(die, free < self.low, now, out)
-        {
-            return Some(step);
+        if free < self.low || goes_on || collector.request_count() > 0 {
+            let step = self.collect(die, free < self.low, now, out);
+            if step.is_some() || self.binding == Binding::Refused {
+                return step;
+            }
         }
         if self.config.write_allocation != WriteAllocation::Pull {
             self.hand_over_if_full(die, list, &mut out.ready);
@@ -258,6 +295,9 @@ impl Ftl {
             let first = self.moves.get(slot).page;
             let units_per_program = self.store.geometry.units_per_program;
             if self.still_valid(&first) {
+                if !self.may_bind() {
+                    return None;
+                }
                 let written_in = self.granted(first.mode);
                 let mode = self.block_mode(written_in);
                 let mut target = Target {
@@ -327,5 +367,114 @@ impl Ftl {
 
     pub(super) fn still_valid(&self, page_move: &PageMove) -> bool {
         self.store.is_valid(page_move.from) && self.store.lpn_at(page_move.from) == page_move.lpn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ftl::tests::small;
+    use crate::map::tests::geometry;
+
+    /// Units of the drive.
+    const UNITS: u64 = 24;
+
+    /// An FTL, and what a drive's router does for it.
+    struct Rig {
+        ftl: Ftl,
+        out: Outbox,
+        /// The operation in progress on each die.
+        running: [Option<u32>; 2],
+    }
+
+    impl Rig {
+        fn new(gc_preemptible: bool) -> Rig {
+            let ftl = small(geometry(2, 1, 8, 4, 1), |config, _| {
+                (config.gc_preemptible, config.user_capacity) = (gc_preemptible, Some(kit::Bytes(UNITS * kit::UNIT_BYTES)));
+            });
+            Rig { ftl, out: Outbox::new(2, 1), running: [None; 2] }
+        }
+
+        fn write(&mut self, lpn: u32, now: SimTime) {
+            let unit = HostUnit {
+                command: CommandId(0),
+                lpn: Lpn(lpn),
+                whole: true,
+                last: true,
+                buffered: None,
+                durable: false,
+                stalled: Nanos::ZERO,
+            };
+            self.ftl.write(&unit, now, &mut self.out);
+            self.out.tray = Tray::default();
+        }
+
+        fn done(&mut self, die: usize, now: SimTime) {
+            let Some(slot) = self.running[die].take() else { return };
+            let operation = self.out.operations[slot];
+            self.ftl.operation_done(slot, &operation, now, &mut self.out);
+            self.out.operations.release(slot);
+            self.out.tray = Tray::default();
+        }
+
+        fn pull(&mut self, die: usize, now: SimTime) -> Option<Operation> {
+            self.running[die] = self.ftl.next(DieId(die as u32), now, &mut self.out);
+            self.running[die].map(|slot| self.out.operations[slot])
+        }
+
+        /// Returns the places of all units, the units programmed, the writes that wait, and the free blocks.
+        fn bound(&self) -> (Vec<u32>, u64, u64, [u32; 2]) {
+            let Ftl { counters, writes, space, store, .. } = &self.ftl;
+            let places = (0..UNITS as usize).map(|unit| store.l2p.get(unit)).collect();
+            let free = [0, 1].map(|die| space.free_blocks(DieId(die)));
+            (places, counters.units_programmed.iter().sum(), writes.len(0), free)
+        }
+    }
+
+    /// Two drives under the same random writes: one asks for its next operation at once, the other without a page
+    /// buffer first. Without one it is told of every program, of which nothing is bound, and given every other
+    /// operation; it is given no operation that comes after a program.
+    #[test]
+    fn without_a_page_buffer_a_die_is_given_what_comes_next_unless_it_is_a_program() {
+        for (seed, preemptible) in [(1, false), (2, true)] {
+            let mut rng = Rng::stream(seed, "pull");
+            let [mut plain, mut asked] = [Rig::new(preemptible), Rig::new(preemptible)];
+            let mut seen = [0u32; 3];
+            for now in (0..30_000).map(SimTime) {
+                let (choice, lpn, die) = (rng.below(3), rng.below(UNITS) as u32, rng.below(2) as usize);
+                if choice == 0 && plain.ftl.writes.len(0) < 5 {
+                    [&mut plain, &mut asked].into_iter().for_each(|rig| rig.write(lpn, now));
+                    continue;
+                }
+                if plain.running[die].is_some() {
+                    [&mut plain, &mut asked].into_iter().for_each(|rig| rig.done(die, now));
+                    continue;
+                }
+                let expected = plain.pull(die, now);
+                let before = asked.bound();
+                let found = match asked.ftl.next_without_buffer(DieId(die as u32), now, &mut asked.out) {
+                    Pulled::NeedsBuffer => {
+                        assert_eq!(asked.bound(), before, "at {now:?}");
+                        seen[0] += 1;
+                        let program = asked.pull(die, now);
+                        assert_eq!(program.map(|program| program.kind), Some(OperationKind::Program));
+                        program
+                    }
+                    Pulled::Operation(slot) => {
+                        asked.running[die] = Some(slot);
+                        let kind = asked.out.operations[slot].kind;
+                        assert_ne!(kind, OperationKind::Program);
+                        seen[1 + usize::from(kind == OperationKind::Erase)] += 1;
+                        Some(asked.out.operations[slot])
+                    }
+                    Pulled::Nothing => None,
+                };
+                let what =
+                    |operation: Option<Operation>| operation.map(|one| (one.kind, one.reason, one.die, one.first, one.units));
+                assert_eq!(what(found), what(expected), "at {now:?}");
+                assert_eq!(asked.bound(), plain.bound(), "at {now:?}");
+            }
+            assert!(seen.iter().all(|&count| count > 200), "{seen:?}");
+        }
     }
 }

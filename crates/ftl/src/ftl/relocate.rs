@@ -206,6 +206,9 @@ impl Ftl {
     /// Binds gathered units to one program on this die. Returns its slot, or that of a lazy erase that must precede it;
     /// `None` while the units have to be encoded first.
     pub(super) fn program_gathered(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if !self.may_bind() {
+            return None;
+        }
         let reason = self.collectors[die.index()].reason;
         let units_per_program = self.store.geometry.units_per_program;
         let gathered = std::mem::take(&mut self.collectors[die.index()].gathered);

@@ -78,6 +78,12 @@ pub struct Loaded {
     policy: PolicyImage,
 }
 
+/// Returns the closed blocks of each die, in the order of closing.
+fn closed_blocks(store: &Store) -> Vec<Vec<u32>> {
+    let dies = (0..store.geometry.die_count).map(DieId);
+    dies.map(|die| store.closed_blocks(die).map(|block| block.0).collect()).collect()
+}
+
 impl Ftl {
     /// Returns the numbers of this drive to which [`NAMES`] refers.
     fn shape_numbers(&self) -> [u64; NAMES.len()] {
@@ -170,14 +176,14 @@ impl Ftl {
             low: _,
             // Empty at rest.
             programs,
+            binding: _,
             scratch: _,
             sink: _,
         } = self;
         assert!(!gate.is_open && programs.iter().all(crate::program::ProgramUnit::is_empty), "the drive is at rest");
-        let dies = (0..store.geometry.die_count).map(DieId);
         Image {
             counters: counters.clone(),
-            closed: dies.map(|die| store.closed_blocks(die).map(|block| block.0).collect()).collect(),
+            closed: closed_blocks(store),
             space: space.image(),
             retention: retention.image(),
             integrity: integrity.clone(),

@@ -152,6 +152,9 @@ impl Ftl {
 
     /// Returns the slot of a program of map data on a die, or of the lazy erase that must precede it.
     pub(super) fn program_map(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        if !self.may_bind() {
+            return None;
+        }
         let mode = self.old_mode;
         let (stream, class) = (self.map_stream(), AllocationClass::Map);
         let mut target = Target { die, stream, mode, class, plane: None, level: 0 };

@@ -1,6 +1,6 @@
 //! The contract of a translation layer.
 
-use crate::ftl::{Ftl, FtlCounters};
+use crate::ftl::{Ftl, FtlCounters, Pulled};
 use kit::{CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, ReadyDies, SimTime, Stored, Timer};
 use std::ops::Range;
 
@@ -76,6 +76,9 @@ contract! {
     /// Chooses the next operation of an idle die that no read has. Returns its slot, and counts the die as busy; `None`
     /// if there is nothing for the die.
     mut fn next(die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32>;
+    /// Like [`next`](Translation::next), for a die that has no page buffer for a program: if a program comes next,
+    /// nothing is bound, and no other operation takes its place.
+    mut fn next_without_buffer(die: DieId, now: SimTime, out: &mut Outbox) -> Pulled;
     /// Handles the completion of the flash operation in a slot, which is released afterwards.
     mut fn operation_done(slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox);
     /// Handles a timer.

@@ -4,7 +4,7 @@ mod model;
 
 use super::{Kind, Parts, Report, Translation, TranslationConfig, Translator};
 use crate::config::{FtlConfig, PartialWrite, WriteAllocation, places};
-use crate::ftl::{FtlCounters, Parameters};
+use crate::ftl::{FtlCounters, Parameters, Pulled};
 use crate::idle::IdleDies;
 use crate::precondition::Preconditioned;
 use crate::program::{NO_PLACE, ProgramUnit, UnitKind};
@@ -532,6 +532,18 @@ impl Translation for Waf {
         };
         self.idle.remove(die);
         Some(slot)
+    }
+
+    fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
+        let log = &self.dies[die.index()];
+        let programs = match log.collection {
+            Some(_) => !log.is_reading && log.gathered >= self.parameters.geometry.units_per_program,
+            None => self.may_pull(self.list_of(die)),
+        };
+        if programs {
+            return Pulled::NeedsBuffer;
+        }
+        self.next(die, now, out).map_or(Pulled::Nothing, Pulled::Operation)
     }
 
     fn operation_done(&mut self, slot: u32, operation: &Operation, now: SimTime, out: &mut Outbox) {

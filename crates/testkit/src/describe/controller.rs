@@ -82,6 +82,9 @@ fn device(rng: &mut Rng, sets: &mut Vec<String>) {
         let (rate, latency) = (pick(rng, &[100, 666, 3200]), pick(rng, &[0, 50, 7000]));
         sets.push(format!("controller.dram={{kind=\"bandwidth\",rate=\"{rate}MB/s\",latency=\"{latency}ns\"}}"));
     }
+    if chance(rng, 0.5) {
+        sets.push(format!("controller.page_buffers={{count={}}}", pick(rng, &[1, 1, 2, 3, 16])));
+    }
 }
 
 fn interface(rng: &mut Rng, sets: &mut Vec<String>) {

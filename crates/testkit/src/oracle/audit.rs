@@ -103,6 +103,7 @@ impl Oracle {
     pub fn audit(&self, drive: &Drive, at_rest: bool) -> Check {
         let found = drive.ftl().audit(at_rest);
         ensure(found.is_empty(), || found.join("; "))?;
+        ensure(!at_rest || drive.flash().page_buffers_rest(), || "a page buffer is in use at rest".to_owned())?;
         self.agree_on_places(drive)?;
         self.agree_on_pages(drive)?;
         self.agree_on_flags(drive)

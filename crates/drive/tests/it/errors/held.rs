@@ -85,6 +85,44 @@ fn data_waits_for_a_channel_that_is_held() {
     }
 }
 
+/// One page buffer for the channel, and a read of another die whose data is sensed during the second repetition. Each
+/// attempt takes a buffer for itself, so that the other read has it between two of them. A die or a channel that is
+/// held keeps it.
+#[test]
+fn a_page_buffer_is_held_with_the_die() {
+    for (hold, held) in [("nothing", false), ("die", true)] {
+        let sets = [format!("ecc.retries_hold={hold}"), "controller.page_buffers={ count = 1 }".to_owned()];
+        let mut rig = drive(&["flash.channels=1", "flash.chips_per_channel=2"], &sets.each_ref().map(String::as_str));
+        let start = rig.drive.now().0;
+        let repeated = start + PLAIN + DECODE;
+        let submitted = repeated + STEP + 1000;
+        let failing = rig.submit(Op::Read, 2, 1, SimTime(start));
+        let other = rig.submit(Op::Read, 1, 1, SimTime(submitted));
+        rig.drain();
+        assert_eq!(rig.row(failing).completed.0, repeated + 2 * STEP, "{hold}");
+        let waits = if held { STEP - 1000 - COMMAND - READ } else { 0 };
+        assert_parts(hold, &rig.row(other), &[&[(Cause::PageBuffer, waits)][..], &parts(CHECK, 0)].concat());
+    }
+}
+
+/// The data of another die's read waits for the only page buffer when the first attempt is decoded, and has it then. A
+/// repetition that will hold the channel does not begin before that data is in the memory; any other one begins at
+/// once, once the data has crossed the channel.
+#[test]
+fn a_repetition_that_holds_the_channel_has_its_page_buffer_before() {
+    for (hold, begins) in [("nothing", DATA), ("die", DATA), ("channel", DATA + CHECK)] {
+        let sets = [format!("ecc.retries_hold={hold}"), "controller.page_buffers={ count = 1 }".to_owned()];
+        let mut rig = drive(&["flash.channels=1", "flash.chips_per_channel=2"], &sets.each_ref().map(String::as_str));
+        let start = rig.drive.now().0;
+        let repeated = start + PLAIN + DECODE;
+        let failing = rig.submit(Op::Read, 2, 1, SimTime(start));
+        let other = rig.submit(Op::Read, 1, 1, SimTime(repeated - 100 - COMMAND - READ));
+        rig.drain();
+        assert_eq!(rig.row(failing).completed.0, repeated + begins + 2 * STEP, "{hold}");
+        assert_parts(hold, &rig.row(other), &[&[(Cause::PageBuffer, 100)][..], &parts(CHECK, 0)].concat());
+    }
+}
+
 /// Two reads of one die fail. Unless the first holds it, their repetitions take turns.
 #[test]
 fn a_die_is_held_for_one_read_after_the_other() {

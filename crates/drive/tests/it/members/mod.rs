@@ -2,5 +2,6 @@
 
 mod bottlenecks;
 mod depth_one;
+mod page_buffers;
 mod refused;
 mod target_queues;

@@ -22,6 +22,10 @@ fn members_that_cannot_work_are_refused() {
             "controller.dram.size",
             "for the map and the data buffers",
         ),
+        ("controller.page_buffers={ count = 0 }", "controller.page_buffers.count", "expected 1..=65535"),
+        ("controller.page_buffers={ buffers = 1 }", "controller.page_buffers", "unknown field `buffers`"),
+        ("controller.page_buffers=4", "controller.page_buffers", "expected a table"),
+        ("ftl.read_in_flight=wait,controller.page_buffers={ count = 4 }", "ftl.read_in_flight", "`wait` cannot be served"),
         ("ftl.read_in_flight=wait,controller.dram=bandwidth", "ftl.read_in_flight", "`wait` cannot be served"),
     ] {
         let sets: Vec<&str> = if set.contains("read_in_flight") { set.split(',').collect() } else { vec![set] };

@@ -48,16 +48,18 @@ fn kind(name: &str) -> &str {
 /// Checks the sections `utilisation` and `bottleneck` of a summary. Returns the kind of the bottleneck.
 fn check_bottleneck(what: &str, summary: &Value) -> String {
     let all = summary["utilisation"].as_object().expect("a section");
-    let is_mean = |name: &str| {
+    // Means, parts of another resource, and page buffers, which also wait for others while they are in use.
+    let is_no_candidate = |name: &str| {
         ["channels", "dies", "dies_writing"].contains(&name)
             || name.starts_with("dram_bus")
+            || name.starts_with("page_buffers")
             || name == "decoders" && all.contains_key("decoders_0")
     };
     let shares: Vec<(&str, f64)> = all
         .iter()
         .map(|(name, share)| (name.as_str(), share.as_f64().expect("a share")))
         .inspect(|(name, share)| assert!((0.0..=1.0).contains(share), "{what}: {name} is busy for {share} of the time"))
-        .filter(|(name, _)| !is_mean(name))
+        .filter(|(name, _)| !is_no_candidate(name))
         .collect();
     let most = |shares: &[(&str, f64)]| shares.iter().fold(0.0, |most: f64, (_, share)| most.max(*share));
     let found = &summary["bottleneck"];
@@ -202,6 +204,6 @@ fn busy_times_are_those_of_the_work() {
     // The test is meaningful only if the work of many drives is known.
     assert!(exact.len() >= 15, "{exact:?}");
     for (what, count) in &exact {
-        assert!(*count >= 8, "{what} is known within 1 % on {count} drives only: {exact:?}");
+        assert!(*count >= 4, "{what} is known within 1 % on {count} drives only: {exact:?}");
     }
 }

@@ -3,20 +3,24 @@
 use super::*;
 
 /// An operation of a load: kind, reason, die, and time since the operation before.
-type Arrival = (OperationKind, Reason, u32, u64);
+pub(super) type Arrival = (OperationKind, Reason, u32, u64);
 
 /// Runs operations on a flash at rest, whose dies and channels must never idle while something waits for them
 /// ([`Rig::check_nothing_idles`]). Asserts that every operation ends, with every nanosecond charged to a cause; that
 /// each channel carries one transfer at a time; and that a die serves its host reads, and its relocation reads, in
 /// the order of their arrival.
-fn check_load(rig: &mut Rig, load: &[Arrival]) {
+pub(super) fn check_load(rig: &mut Rig, load: &[Arrival]) {
     rig.ended.clear();
     rig.out.journal.enable(true);
     let mut at = rig.now;
     let mut arrivals = Vec::new();
     for &(kind, reason, die, gap) in load {
         at += gap;
-        arrivals.push((rig.arrive(kind, reason, die, at), at));
+        let slot = rig.arrive(kind, reason, die, at);
+        if kind == OperationKind::Program && rig.encodes {
+            (rig.out.operations[slot].mode, rig.out.operations[slot].encode) = (kit::ModeId(1), 1);
+        }
+        arrivals.push((slot, at));
     }
     rig.run();
     assert_eq!(rig.ended.len(), load.len(), "{load:?}");
@@ -40,7 +44,7 @@ fn check_load(rig: &mut Rig, load: &[Arrival]) {
     }
 }
 
-const KINDS: [(OperationKind, Reason); 4] = [
+pub(super) const KINDS: [(OperationKind, Reason); 4] = [
     (OperationKind::Read, Reason::Host),
     (OperationKind::Read, Reason::Gc),
     (OperationKind::Program, Reason::Host),

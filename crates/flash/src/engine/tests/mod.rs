@@ -10,6 +10,7 @@ use kit::{CommandId, TransactionId, TransferRate, UNIT_BYTES};
 use std::collections::VecDeque;
 
 mod loads;
+mod page_buffers;
 mod retry;
 mod suspension;
 
@@ -69,7 +70,14 @@ struct Rig {
     urgent_move: bool,
     /// Operations that have ended, with the instants.
     ended: Vec<(u32, u64)>,
+    /// Time from the end of a read to the arrival of its data in the controller's memory.
+    return_time: u64,
+    /// True if the programs of a load are encoded.
+    encodes: bool,
 }
+
+/// Added to the slot of a read in the event of that arrival.
+const RETURNS: u32 = 1 << 20;
 
 impl Rig {
     fn new(config: &FlashConfig) -> Rig {
@@ -82,7 +90,17 @@ impl Rig {
             offered: vec![VecDeque::new(); dies],
             urgent_move: false,
             ended: Vec::new(),
+            return_time: 0,
+            encodes: false,
         }
+    }
+
+    /// Returns a rig whose channels have `count` page buffers each, and whose reads are in the controller's memory
+    /// `return_time` after their end.
+    fn with_buffers(config: &FlashConfig, count: u32, return_time: u64) -> Rig {
+        let mut rig = Rig { return_time, ..Rig::new(config) };
+        rig.flash.use_page_buffers(count);
+        rig
     }
 
     /// Adds an operation on one unit that arrives at an instant. Returns its slot.
@@ -107,6 +125,16 @@ impl Rig {
             Event::Die { die, generation } => {
                 let done = self.flash.die_event(die, generation, now, &mut self.out);
                 self.ended.extend(done.map(|slot| (slot, now.0)));
+                let read = done.filter(|slot| self.out.operations[*slot].kind == OperationKind::Read);
+                if let Some(slot) = read.filter(|_| self.flash.has_page_buffers()) {
+                    let returns = Event::Step(TransactionId(RETURNS + slot));
+                    self.out.events.push(now + Nanos(self.return_time), Class::Done, returns);
+                }
+            }
+            Event::PageBufferFree(channel) => self.flash.page_buffer_free(channel, now, &mut self.out),
+            Event::Step(TransactionId(id)) if id >= RETURNS => {
+                let die = self.out.operations[id - RETURNS].die;
+                self.flash.read_received(die, None, now, &mut self.out);
             }
             Event::ChannelFree(channel) => self.flash.bus_event(channel, now, &mut self.out),
             Event::Step(TransactionId(die)) => {
@@ -129,9 +157,16 @@ impl Rig {
         }
     }
 
+    /// Pulls an operation for a die, unless the die must wait for a page buffer. Returns false if there is none.
     fn pull(&mut self, die: DieId) -> bool {
-        let slot = self.offered[die.index()].pop_front();
         let now = SimTime(self.now);
+        let first = self.offered[die.index()].front();
+        let programs = first.is_some_and(|slot| self.out.operations[*slot].kind == OperationKind::Program);
+        if programs && !self.flash.may_program(die) {
+            self.flash.starve(die, self.urgent_move, now, &mut self.out);
+            return true;
+        }
+        let slot = self.offered[die.index()].pop_front();
         if let Some(slot) = slot {
             if self.out.operations[slot].encode > 0 {
                 self.flash.stage(slot, now, &mut self.out);
@@ -152,8 +187,9 @@ impl Rig {
                 Dispatch::PullUrgent if !self.pull(die) => demand.urgent_move = false,
                 Dispatch::PullUrgent => return,
                 Dispatch::Pull { reads_wait } => {
-                    if !self.pull(die) && reads_wait {
-                        self.flash.dispatch_waiting_read(die, false, now, &mut self.out);
+                    let starts = self.pull(die) || reads_wait && self.flash.dispatch_waiting_read(die, false, now, &mut self.out);
+                    if !starts {
+                        self.flash.relieve(die, now, &mut self.out);
                     }
                     return;
                 }
@@ -192,7 +228,11 @@ impl Rig {
             assert!(!channel.has_waiting() || channel.free_at().0 > self.now, "a channel idles at {}", self.now);
         }
         let signals = &self.out.signals;
-        for (index, die) in self.flash.dies.iter().enumerate().filter(|(_, die)| die.is_free()) {
+        for buffers in self.flash.page_buffers.iter().flatten() {
+            assert_eq!(buffers.next(), None, "a page buffer idles at {}", self.now);
+        }
+        let is_free = |die: &Die| die.is_free() && die.clock.work() != Work::Starved;
+        for (index, die) in self.flash.dies.iter().enumerate().filter(|(_, die)| is_free(die)) {
             let waiting = self.offered[index].len() as u32 + die_reads(die, signals.hold, signals.die_reads[index]);
             assert_eq!(waiting, 0, "die {index} idles at {}", self.now);
         }
@@ -214,6 +254,7 @@ impl Rig {
         let signals = &self.out.signals;
         assert_eq!((signals.busy_dies, signals.channel_busy_dies.iter().sum::<u32>()), (0, 0));
         assert!(signals.die_reads.iter().all(|&reads| reads == 0) && !self.flash.has_armed_channel());
+        assert!(self.flash.page_buffers_rest(), "all page buffers are free");
         assert!(self.flash.dies.iter().all(|die| die.phase == Phase::Rest && die.is_free()));
     }
 
@@ -411,9 +452,9 @@ fn utilisation_is_the_share_of_time_that_a_resource_is_busy() {
     rig.run();
     // Power was off for half of the time.
     start.exclude(Nanos(100));
-    let Utilisation { channels, dies, writing } = rig.flash.utilisation(SimTime(250), &start);
+    let Utilisation { channels, dies, writing, page_buffers } = rig.flash.utilisation(SimTime(250), &start);
     assert_eq!((channels, dies), (vec![(8.0 + 8.0) / 100.0], vec![18.0 / 100.0, 38.0 / 100.0]));
-    assert_eq!(writing, [0.0, 38.0 / 100.0]);
+    assert_eq!((writing, page_buffers), (vec![0.0, 38.0 / 100.0], Vec::new()));
 }
 
 /// Random array times come from a stream of their own, which a saved drive continues.

@@ -153,3 +153,19 @@ fn a_die_that_is_held_keeps_the_turns_of_reads_and_urgent_moves() {
         assert!(matches!(rig.flash.dispatch(die, &demand, now, &mut rig.out), Dispatch::PullUrgent));
     }
 }
+
+/// All data phases of a soft attempt go to one page buffer. The data of another die, sensed between two of them, waits
+/// for the only one until the last has arrived; with two, it crosses the channel in between.
+#[test]
+fn the_transfers_of_a_soft_attempt_go_to_one_page_buffer() {
+    for (count, waits, end) in [(1, 3, 38), (2, 0, 36)] {
+        let mut rig = with_plan(&small(2, "read_first"), &Plan::Soft(Soft { levels: 1 }));
+        rig.flash.use_page_buffers(count);
+        let soft = repeat(&mut rig, Reason::Host, 1, 0);
+        // It requests the buffer at 33, one nanosecond after the soft attempt has begun its first transfer.
+        let other = rig.read(1, 17);
+        rig.run();
+        assert_eq!((rig.charged(other, Cause::PageBuffer), rig.end(other)), (waits, end), "{count}");
+        assert_eq!(rig.end(soft), if count == 1 { 36 } else { 38 }, "{count}");
+    }
+}
