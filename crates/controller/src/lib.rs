@@ -18,6 +18,7 @@ pub mod reads;
 pub mod resource;
 pub mod route;
 pub mod section;
+pub mod sequencer;
 pub mod target_queues;
 pub mod transaction;
 
@@ -38,6 +39,7 @@ use memory::channels::{Ask, Channels};
 use reads::{Decoding, ReadConfig, Reads, SensedRead, Verdict};
 use resource::Server;
 use route::{Action, Routes, Servers, Way};
+use sequencer::Sequencer;
 use target_queues::TargetQueues;
 use transaction::{Journey, Place, Then, Transaction};
 
@@ -111,6 +113,8 @@ pub struct Controller {
     memories: Channels,
     /// Queues of the targets, if they hold up commands.
     targets: Option<Box<TargetQueues>>,
+    /// The order in which host reads are issued, if it is not that in which the translation produces them.
+    sequencer: Option<Box<Sequencer>>,
     transactions: Slab<Transaction>,
     /// Reads of data with errors; `None` if stored data has none.
     reads: Option<Box<Reads>>,
@@ -138,6 +142,8 @@ impl Controller {
         let chooses_by_unit = !routes.selections.is_empty() || !memories.is_empty();
         let targets = config.section.target_queues.as_ref();
         let targets = targets.map(|targets| TargetQueues::new(targets, config.channel_of.len()));
+        let sequencer = config.section.sequencer.as_ref();
+        let sequencer = sequencer.map(|sequencer| Sequencer::new(sequencer, config.channel_of.len()));
         let on_the_way = [Way::Read, Way::Gather, Way::MapIn].iter().any(|way| routes.start(*way).is_some());
         let receives_reads = config.reads.is_some() || config.section.page_buffers.is_some() || on_the_way;
         Controller {
@@ -146,6 +152,7 @@ impl Controller {
             tags: Tags::new(config.protocol.read_tags, config.protocol.read_request),
             memories,
             targets: targets.map(Box::new),
+            sequencer: sequencer.map(Box::new),
             transactions: Slab::default(),
             reads: config.reads.as_ref().map(|reads| Box::new(Reads::new(reads))),
             chooses_levels: config.reads.as_ref().is_some_and(|reads| reads.levels != ReadLevels::ByWriteMode),
@@ -310,6 +317,24 @@ impl Controller {
     #[inline]
     pub fn has_targets(&self) -> bool {
         self.targets.is_some()
+    }
+
+    /// Returns the I/O sequencer, if there is one.
+    #[inline]
+    pub fn sequencer(&mut self) -> Option<&mut Sequencer> {
+        self.sequencer.as_deref_mut()
+    }
+
+    /// Returns the number of reads that the sequencer has issued out of turn; 0 if there is none.
+    pub fn reads_out_of_turn(&self) -> u64 {
+        self.sequencer.as_ref().map_or(0, |sequencer| sequencer.out_of_turn())
+    }
+
+    /// Returns true if the number of host reads at each die matters here: to the queues of the targets, or to the
+    /// sequencer.
+    #[inline]
+    pub fn counts_reads(&self) -> bool {
+        self.targets.is_some() | self.sequencer.is_some()
     }
 
     /// Returns the largest depth of a target's queue so far; 0 if depths do not matter.
@@ -507,7 +532,9 @@ impl Controller {
 
     /// Returns true if nothing is under way.
     pub fn is_at_rest(&self) -> bool {
-        self.transactions.in_use() == 0 && self.reads.as_ref().is_none_or(|reads| reads.is_at_rest())
+        self.transactions.in_use() == 0
+            && self.reads.as_ref().is_none_or(|reads| reads.is_at_rest())
+            && self.sequencer.as_ref().is_none_or(|sequencer| sequencer.is_at_rest())
     }
 
     /// Returns the servers, for reports.

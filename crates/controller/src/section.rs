@@ -5,6 +5,7 @@ use crate::firmware::ideal as ideal_firmware;
 use crate::interconnect::{InterconnectConfig, ideal as ideal_interconnect};
 use crate::memory::{MemoryConfig, ideal as ideal_memory};
 use crate::page_buffers::PageBufferConfig;
+use crate::sequencer::SequencerConfig;
 use crate::target_queues::TargetQueueConfig;
 use kit::{Bytes, Problems};
 use schemars::JsonSchema;
@@ -25,6 +26,9 @@ pub struct ControllerSection {
     /// Page buffers of the channel controllers. Absent: there are always enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_buffers: Option<PageBufferConfig>,
+    /// The I/O sequencer. Absent: host reads go to the queues of their dies at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequencer: Option<SequencerConfig>,
     /// Queues of the targets. Absent: commands are fetched however many reads wait at a die.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_queues: Option<TargetQueueConfig>,
@@ -37,6 +41,7 @@ impl Default for ControllerSection {
             interconnect: InterconnectConfig::Ideal(ideal_interconnect::Params::default()),
             dram: MemoryConfig::Ideal(ideal_memory::Params::default()),
             page_buffers: None,
+            sequencer: None,
             target_queues: None,
         }
     }
@@ -47,6 +52,9 @@ impl ControllerSection {
     pub fn problems(&self, tables: Bytes, buffers: u32, problems: &mut Problems) {
         self.firmware.build(()).problems(problems);
         self.interconnect.build(()).problems(problems);
+        if let Some(sequencer) = &self.sequencer {
+            sequencer.problems(problems);
+        }
         let memory = self.dram.build(());
         memory.problems(problems);
         if let Some(size) = memory.size()

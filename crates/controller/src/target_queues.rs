@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct TargetQueueConfig {
     /// Reads at a die, waiting or being served, beyond which no command is fetched. Commands between their fetch and
-    /// these queues count, too, as if all were for the deepest one.
+    /// these queues count, too, as if all were for the deepest one, and so do reads in the sequencer.
     #[schemars(range(min = 1, max = 65_535))]
     pub threshold: u32,
 }
@@ -26,7 +26,7 @@ pub struct TargetQueues {
     /// The largest depth now, and so far.
     deepest: u32,
     deepest_so_far: u32,
-    /// Commands between their fetch and the queues.
+    /// Commands between their fetch and the queues, and reads that wait in the sequencer.
     on_the_way: u32,
     /// Instant since which commands are held up, if they are; the time for which they were before.
     blocked_since: Option<SimTime>,
@@ -62,6 +62,12 @@ impl TargetQueues {
     /// Counts a command whose reads are in the queues.
     pub fn placed(&mut self, now: SimTime) {
         self.on_the_way -= 1;
+        self.update(now);
+    }
+
+    /// Counts a read that waits in the sequencer; [`TargetQueues::enter`] and [`TargetQueues::placed`] follow.
+    pub fn delayed(&mut self, now: SimTime) {
+        self.on_the_way += 1;
         self.update(now);
     }
 

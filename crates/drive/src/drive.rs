@@ -6,6 +6,7 @@ mod power;
 mod rest;
 mod router;
 mod save;
+mod sequence;
 
 use crate::description::Description;
 use crate::statistics::Statistics;

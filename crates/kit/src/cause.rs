@@ -45,6 +45,8 @@ causes! {
     BufferFull = "buffer_full",
     /// Wait of a write while no die has a free block for host data.
     FreeSpace = "free_space",
+    /// Waiting in the I/O sequencer, while the die has reads outstanding or older reads go first.
+    Sequencer = "sequencer",
     /// Waiting for a die that executes host reads.
     DieHostRead = "die_host_read",
     /// Waiting for a die that executes host programs.

@@ -29,6 +29,7 @@ COLOURS = {
     "order": "#9d8f75",
     "buffer_full": "#b04a5a",
     "free_space": "#8c2f45",
+    "sequencer": "#f0cfc0",
     "die_host_read": "#e3b5a4",
     "die_host_program": "#d98e73",
     "die_relocation": "#c9694a",

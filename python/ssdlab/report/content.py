@@ -29,6 +29,7 @@ CAUSES = {
     "order": "a flush waiting for earlier writes, data for that of earlier reads",
     "buffer_full": "waiting for space in the write buffer",
     "free_space": "waiting for a free block",
+    "sequencer": "waiting in the I/O sequencer for reads that are outstanding at the die, or for older ones",
     "die_host_read": "the die is reading for another command",
     "die_host_program": "the die is programming for another command",
     "die_relocation": "the die is moving data",

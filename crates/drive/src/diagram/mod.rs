@@ -112,7 +112,7 @@ const FLOWS: &[(&str, &[&str])] = &[
     ("commands", &[nodes::HOST_PROCESSOR, nodes::SUBMISSION_QUEUES, nodes::LINK, nodes::FIRMWARE]),
     ("data", &[nodes::LINK, nodes::INTERCONNECT]),
     ("map", &[nodes::FIRMWARE, nodes::MEMORY]),
-    ("flash operations", &[nodes::FIRMWARE, nodes::TARGET_QUEUES, nodes::CHANNELS]),
+    ("flash operations", &[nodes::FIRMWARE, nodes::SEQUENCER, nodes::TARGET_QUEUES, nodes::CHANNELS]),
     ("data", &[nodes::MEMORY, nodes::WRITE_BUFFER]),
     ("data", &[nodes::MEMORY, nodes::READ_CACHE]),
     ("map", &[nodes::MEMORY, nodes::MAPPING_CACHE]),

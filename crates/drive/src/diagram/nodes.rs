@@ -4,6 +4,7 @@ use super::{Node, Stage};
 use crate::description::{Description, own_decoder};
 use controller::ecc::{DecoderConfig, EngineDecoder, FixedDecoder};
 use controller::interconnect::Ports;
+use controller::sequencer::SequencerConfig;
 use flash::PerPageType;
 use host::{Arbitration, BufferConfig, BufferPolicy, CpuConfig, QueueConfig};
 use kit::{Nanos, words};
@@ -19,6 +20,7 @@ pub(super) const MEMORY: &str = "memory";
 pub(super) const READ_CACHE: &str = "read_cache";
 pub(super) const MAPPING_CACHE: &str = "mapping_cache";
 pub(super) const INTERCONNECT: &str = "interconnect";
+pub(super) const SEQUENCER: &str = "sequencer";
 pub(super) const TARGET_QUEUES: &str = "target_queues";
 pub(super) const PAGE_BUFFERS: &str = "page_buffers";
 pub(super) const ENCODERS: &str = "encoders";
@@ -38,6 +40,7 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         read_cache(description),
         mapping_cache(description),
         interconnect(description),
+        sequencer(description),
         target_queues(description),
         page_buffers(description),
         encoders(description),
@@ -159,6 +162,15 @@ fn interconnect(description: &Description) -> Node {
     let layers: Vec<String> = interconnect.fabric(ports).groups.into_iter().flat_map(|group| group.names).collect();
     let node = Node::ideal(INTERCONNECT, Stage::Interconnect, "interconnect");
     node.of(config.name(), layers.len().max(1) as u32, interconnect.in_words()).busy(layers)
+}
+
+fn sequencer(description: &Description) -> Node {
+    let node = Node::ideal(SEQUENCER, Stage::ChannelControllers, "I/O sequencer");
+    let Some(SequencerConfig { order, window, age_limit, per_die }) = &description.controller.sequencer else { return node };
+    let mut lines = vec![format!("{} outstanding at a die", words::count(*per_die, "read"))];
+    lines.extend(window.map(|window| format!("chooses among {}", words::count(window, "read"))));
+    lines.extend(age_limit.map(|age| format!("overtaken for at most {}", words::time(age))));
+    node.of(spelled(order), 1, lines)
 }
 
 fn target_queues(description: &Description) -> Node {

@@ -6,7 +6,7 @@ use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use host::{Host, Piece, Posted, UnitRange};
 use kit::queue::Class;
-use kit::{AccountId, Bytes, Cause, CommandId, DieId, Event, Ledger, Lpn, Nanos, Op, Owner, Translated, UNIT_BYTES};
+use kit::{AccountId, Bytes, Cause, CommandId, Event, Ledger, Lpn, Nanos, Op, Translated, UNIT_BYTES};
 
 impl Drive {
     /// Sends a command, or its completion, on a way. The way is charged to the command's account.
@@ -103,27 +103,6 @@ impl Drive {
     /// Returns the time for which the queues of the targets have held up commands.
     fn time_blocked(&mut self) -> Nanos {
         self.controller.targets().map_or(Nanos::ZERO, |targets| targets.blocked(self.now))
-    }
-
-    /// Handles the end of a read of a command, of which its die has one less.
-    #[inline(never)]
-    pub(super) fn leave_target(&mut self, die: DieId) {
-        if let Some(targets) = self.controller.targets() {
-            targets.leave(die, self.now);
-        }
-        self.fetch();
-    }
-
-    /// Adds the reads in the tray to the queues of their dies.
-    #[inline(never)]
-    pub(super) fn enter_targets(&mut self) {
-        let Some(targets) = self.controller.targets() else { return };
-        for slot in &self.out.tray.reads {
-            let operation = &self.out.operations[*slot];
-            if matches!(operation.owner, Owner::Command(_)) {
-                targets.enter(operation.die, self.now);
-            }
-        }
     }
 
     /// Handles the arrival of commands that were fetched together.

@@ -112,8 +112,8 @@ impl Drive {
     fn deliver_in_order(&mut self, slot: u32) {
         let operation = self.out.operations[slot];
         self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
-        if self.controller.has_targets() {
-            self.leave_target(operation.die);
+        if self.controller.counts_reads() {
+            self.read_left(operation.die);
         }
         if let Some(delivery) = self.controller.in_order() {
             delivery.ready(operation.die, slot);

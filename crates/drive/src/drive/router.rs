@@ -107,7 +107,9 @@ impl Drive {
         }
         // A drive that comes to rest pulls no moves: reads that a policy holds back for its moves must not wait.
         let despite_hold = reads_wait && (!self.pulling || self.ftl.waits_for_reads(die));
-        if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
+        if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out)
+            || self.out.signals.hold && self.starts_held_read(die)
+        {
             self.ftl.die_started(die, self.now, &mut self.out.ready);
         } else {
             if self.flash.has_page_buffers() {
@@ -299,8 +301,8 @@ impl Drive {
 
     #[inline]
     fn route_reads(&mut self) {
-        if self.controller.has_targets() {
-            self.enter_targets();
+        if self.controller.counts_reads() {
+            return self.route_counted_reads();
         }
         let mut index = 0;
         while index < self.out.tray.reads.len() {
@@ -321,8 +323,8 @@ impl Drive {
         let operation = self.out.operations[slot];
         self.ftl.operation_done(slot, &operation, self.now, &mut self.out);
         if let Owner::Command(command) = operation.owner {
-            if self.controller.has_targets() {
-                self.leave_target(operation.die);
+            if self.controller.counts_reads() {
+                self.read_left(operation.die);
             }
             return self.host_read_done(slot, command, operation.units);
         }

@@ -103,7 +103,12 @@ struct Seen {
     totals: [u64; 11],
     /// Totals of cases whose reads can fail.
     errors: [u64; 6],
+    /// Cases in which a command waited for each of [`WAITS`].
+    waits: [u64; WAITS.len()],
 }
+
+/// Causes of waits in a detailed controller.
+const WAITS: [kit::Cause; 3] = [kit::Cause::QueueBlocked, kit::Cause::PageBuffer, kit::Cause::Sequencer];
 
 const ERRORS: [&str; 6] =
     ["uncorrectable units", "media errors", "retries", "soft attempts", "units of moves lost", "units of host reads lost"];
@@ -128,6 +133,7 @@ impl Seen {
         self.relocated.iter_mut().zip(other.relocated).for_each(|(sum, count)| *sum += count);
         self.totals.iter_mut().zip(other.totals).for_each(|(sum, count)| *sum += count);
         self.errors.iter_mut().zip(other.errors).for_each(|(sum, count)| *sum += count);
+        self.waits.iter_mut().zip(other.waits).for_each(|(sum, count)| *sum += count);
     }
 
     fn add(&mut self, passed: &case::Passed) {
@@ -148,6 +154,8 @@ impl Seen {
             u64::from(ftl.worn_out_die().is_some()),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
+        let (all, _) = passed.drive.statistics.all();
+        self.waits.iter_mut().zip(WAITS).for_each(|(sum, cause)| *sum += u64::from(all.cause_ns(cause as usize) > 0));
         let Some(reads) = passed.drive.controller().reads() else { return };
         let reads = &reads.statistics;
         let new = [c.uncorrectable, c.media_errors, reads.retries(), reads.soft, reads.lost_units, reads.uncorrectable_units];
@@ -189,7 +197,12 @@ fn ten_thousand_random_cases_with_errors() {
 fn ten_thousand_random_cases_with_a_controller() {
     let first = given("SSDLAB_FIRST").unwrap_or(0);
     let cases = given("SSDLAB_CASES").unwrap_or(CASES);
-    all_pass(Detail::Controller, first, cases);
+    let seen = all_pass(Detail::Controller, first, cases);
+    if cases >= CASES {
+        for (cause, cases) in WAITS.iter().zip(seen.waits) {
+            assert!(cases > 500, "only {cases} of {} cases wait for {}", seen.passed, cause.name());
+        }
+    }
 }
 
 #[test]

@@ -85,6 +85,15 @@ fn device(rng: &mut Rng, sets: &mut Vec<String>) {
     if chance(rng, 0.5) {
         sets.push(format!("controller.page_buffers={{count={}}}", pick(rng, &[1, 1, 2, 3, 16])));
     }
+    if chance(rng, 0.5) {
+        let per_die = pick(rng, &[1, 1, 2, 9]);
+        let mut reorder = format!("order=\"reorder\",window={}", pick(rng, &[1, 2, 7, 4096]));
+        if chance(rng, 0.5) {
+            reorder += &format!(",age_limit=\"{}us\"", pick(rng, &[0, 100, 5000]));
+        }
+        let order = if chance(rng, 0.4) { "order=\"in_order\"".to_owned() } else { reorder };
+        sets.push(format!("controller.sequencer={{{order},per_die={per_die}}}"));
+    }
 }
 
 fn interface(rng: &mut Rng, sets: &mut Vec<String>) {

@@ -4,4 +4,5 @@ mod bottlenecks;
 mod depth_one;
 mod page_buffers;
 mod refused;
+mod sequencer;
 mod target_queues;

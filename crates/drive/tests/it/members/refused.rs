@@ -25,6 +25,18 @@ fn members_that_cannot_work_are_refused() {
         ("controller.page_buffers={ count = 0 }", "controller.page_buffers.count", "expected 1..=65535"),
         ("controller.page_buffers={ buffers = 1 }", "controller.page_buffers", "unknown field `buffers`"),
         ("controller.page_buffers=4", "controller.page_buffers", "expected a table"),
+        ("controller.sequencer={ order = \"random\" }", "controller.sequencer.order", "in_order"),
+        ("controller.sequencer={ per_die = 1 }", "controller.sequencer", "order"),
+        ("controller.sequencer={ order = \"reorder\" }", "controller.sequencer.window", "absent: expected 1..=4096"),
+        ("controller.sequencer={ order = \"reorder\", window = 4097 }", "controller.sequencer.window", "expected 1..=4096"),
+        ("controller.sequencer={ order = \"reorder\", window = 0 }", "controller.sequencer.window", "expected 1..=4096"),
+        ("controller.sequencer={ order = \"in_order\", window = 8 }", "controller.sequencer.window", "\"reorder\" only"),
+        (
+            "controller.sequencer={ order = \"in_order\", age_limit = \"1ms\" }",
+            "controller.sequencer.age_limit",
+            "1ms: expected with order = \"reorder\" only",
+        ),
+        ("controller.sequencer={ order = \"in_order\", per_die = 0 }", "controller.sequencer.per_die", "expected 1..=65535"),
         ("ftl.read_in_flight=wait,controller.page_buffers={ count = 4 }", "ftl.read_in_flight", "`wait` cannot be served"),
         ("ftl.read_in_flight=wait,controller.dram=bandwidth", "ftl.read_in_flight", "`wait` cannot be served"),
     ] {

@@ -1,0 +1,85 @@
+//! Reads of commands on their way to the dies, where their number at each die matters: to the I/O sequencer, or to the
+//! queues of the targets.
+
+use super::Drive;
+use controller::sequencer::Issued;
+use kit::{Cause, DieId, Owner};
+
+impl Drive {
+    /// Pushes the reads in the tray to their dies, those of commands through the sequencer, if there is one.
+    #[inline(never)]
+    pub(super) fn route_counted_reads(&mut self) {
+        let mut index = 0;
+        while index < self.out.tray.reads.len() {
+            let slot = self.out.tray.reads[index];
+            index += 1;
+            let operation = self.out.operations[slot];
+            if !matches!(operation.owner, Owner::Command(_)) {
+                self.push_read(slot);
+                continue;
+            }
+            let Some(sequencer) = self.controller.sequencer() else {
+                if let Some(targets) = self.controller.targets() {
+                    targets.enter(operation.die, self.now);
+                }
+                self.push_read(slot);
+                continue;
+            };
+            sequencer.enter(slot, operation.die, self.now);
+            if let Some(targets) = self.controller.targets() {
+                targets.delayed(self.now);
+            }
+            self.issue_reads();
+        }
+        self.out.tray.reads.clear();
+    }
+
+    /// Handles the end of a read of a command, of which its die has one less.
+    #[inline(never)]
+    pub(super) fn read_left(&mut self, die: DieId) {
+        if let Some(targets) = self.controller.targets() {
+            targets.leave(die, self.now);
+        }
+        if let Some(sequencer) = self.controller.sequencer() {
+            sequencer.done(die);
+            self.issue_reads();
+        }
+        self.fetch();
+    }
+
+    /// Pushes the reads to their dies that the sequencer issues now.
+    fn issue_reads(&mut self) {
+        while let Some(issued) = self.controller.sequencer().and_then(|sequencer| sequencer.next(self.now)) {
+            self.issue(issued);
+        }
+    }
+
+    fn issue(&mut self, Issued { slot, die, since }: Issued) {
+        if let Some(targets) = self.controller.targets() {
+            targets.enter(die, self.now);
+            targets.placed(self.now);
+        }
+        self.push_read(slot);
+        self.out.operations.account_mut(slot).charge(Cause::Sequencer, self.now.since(since));
+    }
+
+    fn push_read(&mut self, slot: u32) {
+        if self.controller.chooses_levels() {
+            self.choose_levels(slot);
+        }
+        self.flash.push_read(slot, self.now, &mut self.out);
+    }
+
+    /// Starts the first read of a die that waits in the sequencer, whatever its turn, if the die's victim cannot be
+    /// erased before: while a policy holds back other work, the reads whose turn it is may be held back until the erase
+    /// has made space for the policy's moves. Returns false if there is none.
+    #[inline(never)]
+    pub(super) fn starts_held_read(&mut self, die: DieId) -> bool {
+        if !self.ftl.waits_for_reads(die) {
+            return false;
+        }
+        let Some(issued) = self.controller.sequencer().and_then(|sequencer| sequencer.take_first_of(die)) else { return false };
+        self.issue(issued);
+        self.flash.dispatch_waiting_read(die, true, self.now, &mut self.out)
+    }
+}
