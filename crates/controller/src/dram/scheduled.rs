@@ -6,7 +6,8 @@
 //!
 //! An access that is asked for at the instant of such a decision takes part in it.
 
-use super::{Access, Counters, Ddr, Granted, Params};
+use super::channel::{Chunk, Found};
+use super::{Access, Counters, Current, Ddr, Granted, Params, cut};
 use kit::{Nanos, SimTime};
 
 /// A memory channel with the instant of its next event.
@@ -51,6 +52,9 @@ impl Scheduled {
             return granted;
         }
         while self.ddr.decision <= now {
+            if self.ddr.stream(SimTime(now.0 + 1)) {
+                continue;
+            }
             granted = self.ddr.grant(self.ddr.decision);
             if granted.is_notable() {
                 break;
@@ -105,6 +109,9 @@ impl Ddr {
     #[inline]
     fn make_up(&mut self, now: SimTime) {
         while self.decision < now && !self.is_at_rest() {
+            if self.stream(now) {
+                continue;
+            }
             let granted = self.grant(self.decision);
             assert!(!granted.is_notable(), "an access begins or ends without an event");
         }
@@ -139,5 +146,45 @@ impl Ddr {
             }
         }
         at.max(self.decision)
+    }
+
+    /// Makes, in one step, the decisions before `before` on whole chunks of an open row in which the access under way
+    /// goes on without a gap. Returns true if there was one. What remains is as after [`Ddr::grant`] for each of them.
+    #[inline]
+    fn stream(&mut self, before: SimTime) -> bool {
+        let Some(Current { class, index, last }) = self.current else { return false };
+        let access = &self.waiting[class][index];
+        let row_ends = ((access.next >> self.row_shift) + 1) << self.row_shift;
+        let stop = row_ends.min((access.end - 1) & !self.chunk_mask);
+        let enters_row = access.next & ((1 << self.row_shift) - 1) == 0;
+        if stop <= access.next || enters_row || (class > 0 && !self.waiting[0].is_empty()) || !self.is_hit(access) {
+            return false;
+        }
+        let mut before = before.min(self.refresh.due());
+        if index > 0 {
+            before = before.min(self.waiting[class][0].asked + self.age_limit);
+        }
+        let (first, bursts) = (last + self.burst_cycles, (self.chunk_mask + 1) >> self.burst_shift);
+        let chunk_cycles = bursts * self.burst_cycles;
+        if self.decision >= before || self.clock.edge(self.decision) > first || !self.channel.streams_from(first) {
+            return false;
+        }
+        // The decision on each further chunk is at the beginning of the one before, less `ahead`.
+        let latest = self.clock.last_before(before) + self.ahead;
+        let more = if latest < first { 0 } else { (latest - first) / chunk_cycles + 1 };
+        let chunks = ((stop - access.next) / (self.chunk_mask + 1)).min(1 + more);
+        let begins = first + (chunks - 1) * chunk_cycles;
+        let decision = self.decision.max(self.clock.instant((begins.saturating_sub(chunk_cycles)).saturating_sub(self.ahead)));
+        let decision = if chunks == 1 { self.decision } else { decision };
+        let chunk = cut(access.next, access.next + self.chunk_mask + 1, access.direction, self.burst_shift, self.row_shift);
+        let last = begins + chunk_cycles - self.burst_cycles;
+        self.waiting[class][index].next += chunks * (self.chunk_mask + 1);
+        self.channel.extend(&chunk, self.clock.edge(decision), last);
+        let all = Chunk { bursts: chunks * bursts, ..chunk };
+        self.count(&all, chunks * (self.chunk_mask + 1), Found::Open);
+        self.counters.row_hits += chunks - 1;
+        self.decision = decision.max(self.clock.instant(begins.saturating_sub(self.ahead)));
+        self.current = Some(Current { class, index, last });
+        true
     }
 }
