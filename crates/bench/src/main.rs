@@ -39,8 +39,9 @@ const SMALL_PLAIN: &[&str] = &[
     "title=ideal, small",
     "host.interface={ kind='plain', queue_depth=1024, command_time='500ns', bandwidth='7150MB/s' }",
 ];
-/// Overrides that give the ideal drive every part of a controller: an NVMe link, two cores, AXI, a DDR3 memory, and errors
-/// of stored data with decoders for each channel. At this clock the flash is the bottleneck, as in the ideal drive.
+/// Overrides that give the ideal drive every part of a controller: an NVMe link, two cores, AXI, a DDR3 memory, and
+/// errors of stored data with decoders for each channel. At this clock the flash is the bottleneck, as in the ideal
+/// drive.
 const DETAILED: &[&str] = &[
     "title=ideal flash, detailed controller",
     "host.interface={ kind='nvme', generation=4, lanes=4 }",

@@ -286,18 +286,17 @@ impl Channel {
     /// Notes the last column command of a chunk to a bank, and closes the row with a closed page.
     #[inline]
     fn columns_end(&mut self, direction: Direction, rank: usize, bank: usize, last: u64) {
-        let group = self.group_of(bank);
-        for next in [Direction::Read, Direction::Write] {
-            let gap = self.gaps.column[direction as usize][next as usize];
-            for (other, groups) in self.column[next as usize].iter_mut().enumerate().take(self.ranks.len()) {
-                for (index, earliest) in groups.iter_mut().enumerate().take(self.timing.groups as usize) {
-                    let least = match (other == rank, index == group) {
-                        (true, true) => gap.same_group,
-                        (true, false) => gap.same_rank,
-                        (false, _) => gap.other_rank,
-                    };
-                    *earliest = (*earliest).max(last + least);
-                }
+        let (group, ranks, groups) = (self.group_of(bank), self.ranks.len(), self.timing.groups as usize);
+        for (gap, columns) in self.gaps.column[direction as usize].iter().zip(&mut self.column) {
+            let raise = |earliest: &mut u64, least: u64| *earliest = (*earliest).max(last + least);
+            // Most channels have one rank, and no bank groups.
+            if groups > 1 {
+                columns[rank][..groups].iter_mut().for_each(|earliest| raise(earliest, gap.same_rank));
+            }
+            raise(&mut columns[rank][group], gap.same_group);
+            if ranks > 1 {
+                let others = columns[..ranks].iter_mut().enumerate().filter(|(other, _)| *other != rank);
+                others.for_each(|(_, of_rank)| of_rank[..groups].iter_mut().for_each(|earliest| raise(earliest, gap.other_rank)));
             }
         }
         let to_precharge = match direction {

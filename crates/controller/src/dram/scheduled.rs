@@ -1,8 +1,9 @@
 //! A channel that asks for events only where one matters to others: where an access begins or ends.
 //!
 //! An access of 4 KiB takes eight decisions at the default chunk, of which only the first and the last are noticed
-//! outside the channel. The decisions in between depend on nothing but the accesses asked for before them. They are made
-//! up for at the next event or the next access, in order and each at its own instant, so that the commands are the same.
+//! outside the channel. The decisions in between depend on nothing but the accesses asked for before them. They are
+//! made up for at the next event or the next access, in order and each at its own instant, so that the commands are the
+//! same.
 //!
 //! An access that is asked for at the instant of such a decision takes part in it.
 

@@ -34,5 +34,6 @@ mod reference;
 mod regulated;
 mod relaxed;
 mod saved;
+mod sizes;
 mod timing;
 mod write_amplification;

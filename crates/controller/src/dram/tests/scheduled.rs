@@ -4,7 +4,7 @@ use super::super::Scheduled;
 use super::random::combinations;
 use super::*;
 
-/// What is noticed outside a channel: accesses that begin, and accesses that end, each with its instants.
+/// Accesses that begin, and accesses that end, each with its instants.
 #[derive(Default, PartialEq, Debug)]
 struct Noticed {
     begun: Vec<(TransactionId, SimTime)>,
