@@ -3,8 +3,9 @@
     python bench/run.py [SCENARIO ...] [--runs N] [--floor DIR]
 
 The figure of a scenario is the median of its runs. A line of the history names the machine and the commit; the hash of
-a scenario's result must be the same on every machine. With `--floor`, the engine runs in turns with the prototype in a
-folder, and the ratio of their best rates is added.
+a scenario's result must be the same on every machine. A scenario of a drive with a detailed controller runs in turns
+with the same load on the ideal drive, and the line has the ratio of their median rates. With `--floor`, the engine runs
+in turns with the prototype in a folder, and the ratio of their best rates is added.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ LEAST = {
     "cell-table": 4.0,
     "cell-look": 20.0e6,
 }
+#: A scenario whose name has this word is compared with the one without it.
+DETAILED = "detailed-"
+#: Times by which a drive with a detailed controller may be slower than the ideal one.
+DETAILED_RATIO_MOST = 4.0
 #: Limits of set-up time [s] and of memory [MiB], for small and for large capacities.
 SMALL_LIMITS = (10.0, 1.6 * 1024)
 LARGE_LIMITS = (80.0, 12.0 * 1024)
@@ -58,6 +63,8 @@ def missed(line: dict[str, Any]) -> list[str]:
     found = []
     if line["commands_per_s"] < LEAST.get(line["scenario"], 0.0):
         found.append("commands/s")
+    if line.get("times_slower", 0.0) > DETAILED_RATIO_MOST:
+        found.append("ratio")
     setup_s, memory_mib = LARGE_LIMITS if line["scenario"].endswith("-4t") else SMALL_LIMITS
     if line["setup_s"] > setup_s:
         found.append("set-up")
@@ -66,18 +73,37 @@ def missed(line: dict[str, Any]) -> list[str]:
     return found
 
 
-def measure(program: Path, scenario: str, runs: int) -> dict[str, Any]:
-    """Returns the median run of a scenario."""
-    lines = []
-    for _ in range(runs):
-        done = subprocess.run([program, scenario], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{scenario}: {done.stderr.strip()}")
-        lines.append(json.loads(done.stdout))
+def run(program: Path, scenario: str) -> dict[str, Any]:
+    """Runs a scenario once."""
+    done = subprocess.run([program, scenario], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{scenario}: {done.stderr.strip()}")
+    line: dict[str, Any] = json.loads(done.stdout)
+    return line
+
+
+def median(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the median of the runs of a scenario."""
     if len({line["hash"] for line in lines}) > 1:
-        sys.exit(f"{scenario}: its runs differ")
+        sys.exit(f"{lines[0]['scenario']}: its runs differ")
     middle = statistics.median_low(line["commands_per_s"] for line in lines)
     return next(line for line in lines if line["commands_per_s"] == middle)
+
+
+def measure(program: Path, scenario: str, runs: int) -> dict[str, Any]:
+    """Returns the median run of a scenario, with the ratio to its ideal twin if it has one."""
+    twin = scenario.replace(DETAILED, "") if DETAILED in scenario else None
+    lines, twins = [], []
+    for _ in range(runs):
+        lines.append(run(program, scenario))
+        if twin is not None:
+            twins.append(run(program, twin))
+    line = median(lines)
+    if twin is not None:
+        ideal = median(twins)["commands_per_s"]
+        line["ideal"] = {"scenario": twin, "commands_per_s": ideal}
+        line["times_slower"] = round(ideal / line["commands_per_s"], 2)
+    return line
 
 
 def main() -> None:
@@ -97,7 +123,8 @@ def main() -> None:
         line = measure(program, name, options.runs)
         results.append(line)
         least, waf = LEAST.get(name), line.get("write_amplification")
-        verdict = "".join(f"  MISSED: {what}" for what in missed(line))
+        ratio = f"  {line['times_slower']} times slower than {line['ideal']['scenario']}" if "ideal" in line else ""
+        verdict = ratio + "".join(f"  MISSED: {what}" for what in missed(line))
         print(
             f"{name:<20} {line['commands_per_s']:>12,.0f} {f'{least:,.0f}' if least else '':>10} "
             f"{line['flash_operations_per_s']:>12,.0f} {line['setup_s']:>9.2f} "

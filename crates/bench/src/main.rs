@@ -39,6 +39,37 @@ const SMALL_PLAIN: &[&str] = &[
     "title=ideal, small",
     "host.interface={ kind='plain', queue_depth=1024, command_time='500ns', bandwidth='7150MB/s' }",
 ];
+/// Overrides that give the ideal drive every part of a controller: an NVMe link, two cores, AXI, a DDR3 memory, and
+/// errors of stored data with decoders for each channel. At this clock the flash is the bottleneck, as in the ideal
+/// drive.
+const DETAILED: &[&str] = &[
+    "title=ideal flash, detailed controller",
+    "host.interface={ kind='nvme', generation=4, lanes=4 }",
+    "controller.firmware={ kind='cores', count=2, clock='1GHz' }",
+    "controller.interconnect={ kind='axi' }",
+    "controller.dram={ kind='ddr', grade='ddr3-1333', width_bits=64, size='2GiB' }",
+    "flash.cell_model=volt-slc",
+    "state.pe_cycles=1500",
+    "state.age=30d",
+    "ecc.errors=cell",
+    "ecc.decoder={ kind='engines', decoders=2 }",
+    "ecc.plan=read_retry",
+];
+/// The same drive with few blocks.
+const SMALL_DETAILED: &[&str] = &[
+    "flash.blocks_per_plane=64",
+    "title=ideal flash, detailed controller, small",
+    "host.interface={ kind='nvme', generation=4, lanes=4 }",
+    "controller.firmware={ kind='cores', count=2, clock='1GHz' }",
+    "controller.interconnect={ kind='axi' }",
+    "controller.dram={ kind='ddr', grade='ddr3-1333', width_bits=64, size='2GiB' }",
+    "flash.cell_model=volt-slc",
+    "state.pe_cycles=1500",
+    "state.age=30d",
+    "ecc.errors=cell",
+    "ecc.decoder={ kind='engines', decoders=2 }",
+    "ecc.plan=read_retry",
+];
 const FOUR_TERABYTES: &[&str] = &["flash.blocks_per_plane=83887", "title=ideal, 4 TiB"];
 
 /// Overrides of `agcr-64g`, a drive with three write modes and three read modes, under a policy that decides for each
@@ -110,6 +141,18 @@ const SCENARIOS: &[Scenario] = &[
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
     },
     Scenario {
+        name: "small-detailed-read-qd32",
+        preset: "ideal-512g",
+        set: SMALL_DETAILED,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
+        name: "small-detailed-write-qd32",
+        preset: "ideal-512g",
+        set: SMALL_DETAILED,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=1000000",
+    },
+    Scenario {
         name: "read-qd32",
         preset: "ideal-512g",
         set: &[],
@@ -138,6 +181,24 @@ const SCENARIOS: &[Scenario] = &[
         preset: "ideal-512g",
         set: PLAIN,
         job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "detailed-read-qd32",
+        preset: "ideal-512g",
+        set: DETAILED,
+        job: "rw=randread\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=8000000",
+    },
+    Scenario {
+        name: "detailed-write-qd32",
+        preset: "ideal-512g",
+        set: DETAILED,
+        job: "rw=randwrite\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
+    },
+    Scenario {
+        name: "detailed-mixed-70-30-qd32",
+        preset: "ideal-512g",
+        set: DETAILED,
+        job: "rw=randrw\nrwmixread=70\nnorandommap=1\niodepth=32\nio_size=64g\nnumber_ios=4000000",
     },
     Scenario {
         name: "tlc-1tb-read-qd32",

@@ -36,6 +36,8 @@ pub struct Drive {
     user_bytes: u64,
     /// True if the device fetches each command at the instant of its submission.
     fetches_at_once: bool,
+    /// True if reads load more than the map: the condition of the data, or the unit at a place.
+    hints_reads: bool,
     /// True if completions take steps on their way to the application.
     posts_completions: bool,
     /// True if commands look up pages of the map, of which only a part is in memory.
@@ -86,6 +88,7 @@ impl Drive {
         Drive {
             now: SimTime::ZERO,
             out,
+            hints_reads: controller.corrects_reads() || controller.chooses_by_unit(),
             fetches_at_once: host.fetches_at_once() && !controller.takes_time(Way::Submit) && !controller.has_targets(),
             host,
             posts_completions: controller.takes_time_for_completions(),
@@ -215,7 +218,7 @@ impl Drive {
     #[inline]
     pub fn hint(&mut self, units: &[Lpn], writes: bool) {
         self.ftl.hint(units, writes);
-        if !writes && self.controller.corrects_reads() {
+        if !writes && self.hints_reads {
             self.hint_reads(units);
         }
     }
@@ -223,9 +226,12 @@ impl Drive {
     #[inline(never)]
     fn hint_reads(&mut self, units: &[Lpn]) {
         let Some(ftl) = self.ftl.page_map_mut() else { return };
-        let loaded = ftl
+        let mut loaded = ftl
             .blocks_of(units)
             .fold(0, |loaded, block| loaded ^ ftl.look_ahead_stored(block) ^ self.controller.look_ahead(block));
+        if self.controller.chooses_by_unit() {
+            loaded ^= ftl.look_ahead_units(units);
+        }
         ftl.prefetched(loaded);
     }
 

@@ -459,9 +459,15 @@ impl Store {
     /// Returns the blocks of those of some units that are on flash.
     #[inline]
     pub(crate) fn blocks_of(&self, units: &[Lpn]) -> impl Iterator<Item = BlockId> {
+        self.places_of(units).map(|place| self.geometry.block_of(place))
+    }
+
+    /// Returns the places of those of some units that are on flash.
+    #[inline]
+    pub(crate) fn places_of(&self, units: &[Lpn]) -> impl Iterator<Item = Ppn> {
         let l2p = self.l2p.as_slice();
         units.iter().filter_map(|unit| match decode(*l2p.get(unit.index())?) {
-            Mapped::At(ppn) => Some(self.geometry.block_of(ppn)),
+            Mapped::At(ppn) => Some(ppn),
             Mapped::Nowhere | Mapped::Slot(_) => None,
         })
     }

@@ -97,6 +97,18 @@ impl CommandBus {
         train
     }
 
+    /// Returns true if no other command has been placed at or after a cycle.
+    #[inline]
+    pub fn is_free_from(&self, cycle: u64) -> bool {
+        self.last_other <= cycle
+    }
+
+    /// Lets the last train go on without a gap up to the cycle `last`. It is remembered as one.
+    #[inline]
+    pub fn extend_train(&mut self, last: u64) {
+        self.trains[self.train].last = last;
+    }
+
     #[inline]
     fn is_in_train(&self, cycle: u64) -> bool {
         let train = &self.trains[self.train];

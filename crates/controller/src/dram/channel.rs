@@ -106,6 +106,8 @@ pub(super) struct Channel {
     page: Page,
     /// A row extends over two banks of different groups.
     pairs: bool,
+    /// Column commands in the same direction to the same bank may follow each other at the distance of their data.
+    streams: bool,
     /// Rows side by side in all ranks, less one; a power of two less one.
     row_mask: u32,
     /// Binary logarithm of the rows side by side in a rank.
@@ -127,9 +129,11 @@ impl Channel {
         let pairs = timing.groups > 1;
         let side_by_side = timing.banks / if pairs { 2 } else { 1 };
         let bank = Bank { row: CLOSED, activate: 0, column: 0, precharge: 0 };
+        let gaps = Gaps::new(timing);
         Channel {
             timing: *timing,
-            gaps: Gaps::new(timing),
+            streams: (0..2).all(|direction| gaps.column[direction][direction].same_group == timing.burst_cycles()),
+            gaps,
             page,
             pairs,
             row_mask: side_by_side as u32 * ranks as u32 - 1,
@@ -195,6 +199,22 @@ impl Channel {
             self.columns_end(chunk.direction, rank, bank, train.last);
         }
         (train, found)
+    }
+
+    /// Returns true if a chunk can follow the last one in the same bank without a gap, from this cycle on.
+    #[inline]
+    pub fn streams_from(&self, first: u64) -> bool {
+        !self.pairs && self.streams && self.bus.is_free_from(first)
+    }
+
+    /// Places column commands that follow the last chunk in its row without a gap, up to the cycle `last`. `chunk` is
+    /// the first of the chunks that they form, and `at` the cycle of the last decision on one.
+    #[inline]
+    pub fn extend(&mut self, chunk: &Chunk, at: u64, last: u64) {
+        self.bus.advance(at);
+        self.bus.extend_train(last);
+        let rank = ((chunk.row & self.row_mask) >> self.rank_shift) as usize;
+        self.columns_end(chunk.direction, rank, self.bank_of(chunk.row, chunk.burst), last);
     }
 
     /// Returns the earliest column command to a bank whose row has been activated.
@@ -266,18 +286,17 @@ impl Channel {
     /// Notes the last column command of a chunk to a bank, and closes the row with a closed page.
     #[inline]
     fn columns_end(&mut self, direction: Direction, rank: usize, bank: usize, last: u64) {
-        let group = self.group_of(bank);
-        for next in [Direction::Read, Direction::Write] {
-            let gap = self.gaps.column[direction as usize][next as usize];
-            for (other, groups) in self.column[next as usize].iter_mut().enumerate().take(self.ranks.len()) {
-                for (index, earliest) in groups.iter_mut().enumerate().take(self.timing.groups as usize) {
-                    let least = match (other == rank, index == group) {
-                        (true, true) => gap.same_group,
-                        (true, false) => gap.same_rank,
-                        (false, _) => gap.other_rank,
-                    };
-                    *earliest = (*earliest).max(last + least);
-                }
+        let (group, ranks, groups) = (self.group_of(bank), self.ranks.len(), self.timing.groups as usize);
+        for (gap, columns) in self.gaps.column[direction as usize].iter().zip(&mut self.column) {
+            let raise = |earliest: &mut u64, least: u64| *earliest = (*earliest).max(last + least);
+            // Most channels have one rank, and no bank groups.
+            if groups > 1 {
+                columns[rank][..groups].iter_mut().for_each(|earliest| raise(earliest, gap.same_rank));
+            }
+            raise(&mut columns[rank][group], gap.same_group);
+            if ranks > 1 {
+                let others = columns[..ranks].iter_mut().enumerate().filter(|(other, _)| *other != rank);
+                others.for_each(|(_, of_rank)| of_rank[..groups].iter_mut().for_each(|earliest| raise(earliest, gap.other_rank)));
             }
         }
         let to_precharge = match direction {

@@ -1,5 +1,6 @@
 //! A DDR memory channel of the controller: a resource that chooses among accesses and grants.
 //!
+//! [`Scheduled`] is what the controller has: it asks for events only where an access begins or ends.
 //! [`Ddr`] is a state machine without events of its own. [`Ddr::ask`] adds an access; the caller schedules a grant at
 //! the instant that is returned. [`Ddr::grant`] chooses the next chunk of an access and places all of its commands at
 //! the earliest legal cycles. It returns the instant of the next decision.
@@ -15,9 +16,11 @@ mod check;
 mod gaps;
 mod params;
 mod refresh;
+mod scheduled;
 mod timing;
 
 pub use params::{Page, Params, Scheduling};
+pub use scheduled::Scheduled;
 pub use timing::{Generation, Grade, Timing};
 
 use channel::{Channel, Chunk, Found, RANKS};
@@ -104,6 +107,16 @@ struct Waiting {
     is_new: bool,
 }
 
+/// The access of the last chunk that was granted, of which more is to come.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// Its class, and its index among those that wait.
+    class: usize,
+    index: usize,
+    /// Cycle of its last column command so far.
+    last: u64,
+}
+
 /// Accesses of a class that FR-FCFS considers.
 const WINDOW: usize = 64;
 
@@ -115,6 +128,8 @@ pub struct Ddr {
     refresh: Refresh,
     /// Accesses that wait, by class, the oldest first.
     waiting: [VecDeque<Waiting>; 2],
+    /// The access of the last decision, unless that was its end.
+    current: Option<Current>,
     /// Instant of the next decision, whether or not an access waits.
     decision: SimTime,
     /// Instant at which the last of the data of the granted accesses has crossed the bus.
@@ -152,6 +167,7 @@ impl Ddr {
             channel,
             refresh: Refresh::new(timing, params.refresh, params.refresh_per_bank),
             waiting: [VecDeque::with_capacity(WINDOW), VecDeque::with_capacity(WINDOW)],
+            current: None,
             decision: SimTime::ZERO,
             data_ends: SimTime::ZERO,
             idle: Nanos::ZERO,
@@ -212,6 +228,7 @@ impl Ddr {
         }
         let (train, found) = self.channel.place(&chunk, self.clock.edge(now));
         self.count(&chunk, end - begin, found);
+        self.current = (!is_last).then_some(Current { class, index, last: train.last });
         self.decision = now.max(self.clock.instant(train.first.saturating_sub(self.ahead)));
         let done = is_last.then(|| (transaction, self.clock.instant(train.last + train.latency + self.burst_cycles)));
         if let Some((_, at)) = done {
@@ -228,12 +245,14 @@ impl Ddr {
         if waiting.len() < 2 || is_late(&waiting[0]) {
             return 0;
         }
-        let is_hit = |access: &Waiting| {
-            let end = access.end.min((access.next | self.chunk_mask) + 1);
-            let chunk = cut(access.next, end, access.direction, self.burst_shift, self.row_shift);
-            self.channel.is_open(&chunk)
-        };
-        waiting.iter().take(WINDOW).position(is_hit).unwrap_or(0)
+        waiting.iter().take(WINDOW).position(|access| self.is_hit(access)).unwrap_or(0)
+    }
+
+    /// Returns true if the row of the next chunk of an access is open.
+    #[inline]
+    fn is_hit(&self, access: &Waiting) -> bool {
+        let end = access.end.min((access.next | self.chunk_mask) + 1);
+        self.channel.is_open(&cut(access.next, end, access.direction, self.burst_shift, self.row_shift))
     }
 
     #[inline]

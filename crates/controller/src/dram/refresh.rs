@@ -84,7 +84,7 @@ impl Refresh {
     }
 
     /// Returns the instant at which the next one is due.
-    #[cfg(test)]
+    #[inline]
     pub fn due(&self) -> SimTime {
         self.due
     }

@@ -5,6 +5,7 @@ mod idle;
 mod order;
 mod pairs;
 mod random;
+mod scheduled;
 
 use super::channel::Command;
 use super::*;

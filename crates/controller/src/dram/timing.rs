@@ -482,6 +482,15 @@ impl Clock {
         }
     }
 
+    /// Returns the last cycle whose beginning, rounded up, is before an instant later than 0.
+    #[inline]
+    pub fn last_before(self, at: SimTime) -> u64 {
+        match (at.0 - 1).checked_mul(1_000) {
+            Some(ps) => ps / self.tck_ps,
+            None => (u128::from(at.0 - 1) * 1_000 / u128::from(self.tck_ps)) as u64,
+        }
+    }
+
     /// Returns the beginning of a cycle \[ps\].
     pub fn picoseconds(self, cycle: u64) -> u128 {
         u128::from(cycle) * u128::from(self.tck_ps)
@@ -505,6 +514,8 @@ mod tests {
                 let instant = clock.instant(cycle);
                 assert!(clock.edge(instant) >= cycle, "{grade:?}: {cycle}");
                 assert!(instant.0 == 0 || clock.edge(SimTime(instant.0 - 1)) <= cycle, "{grade:?}: {cycle}");
+                let before = [instant.0, instant.0 + 1].map(|at| clock.last_before(SimTime(at.max(1))));
+                assert!((instant.0 == 0 || before[0] < cycle) && before[1] >= cycle, "{grade:?}: {cycle}");
                 assert!(u128::from(instant.0) * 1_000 - clock.picoseconds(cycle) < 1_000, "{grade:?}: {cycle}");
             }
         }

@@ -1,6 +1,6 @@
 //! The DDR channels of a controller, and the places of data and map in them.
 
-use crate::dram::{Access, AccessClass, AccessKind, Ddr, Granted, Params};
+use crate::dram::{Access, AccessClass, AccessKind, Granted, Params, Scheduled};
 use kit::{Bytes, Nanos, SimTime, TransactionId, UNIT_BYTES};
 
 /// Bytes of the map that a look-up reads, and that a program writes: a burst of the memory.
@@ -14,7 +14,7 @@ struct Channel {
     name: String,
     /// Name of its data bus.
     bus_name: String,
-    ddr: Ddr,
+    ddr: Scheduled,
     /// Time for which it was busy before it was last brought to rest, and the part in which its data bus carried data.
     busy_before: Nanos,
     data_before: Nanos,
@@ -42,7 +42,7 @@ impl Channels {
         let channel = |number: u32| Channel {
             name: name("dram", number),
             bus_name: name("dram_bus", number),
-            ddr: Ddr::new(params),
+            ddr: Scheduled::new(params),
             busy_before: Nanos::ZERO,
             data_before: Nanos::ZERO,
         };
@@ -83,7 +83,7 @@ impl Channels {
         (channel as u8, self.all[channel as usize].ddr.ask(access, now))
     }
 
-    /// Grants the next chunk of a channel.
+    /// Makes the decisions of a channel that are due.
     #[inline]
     pub fn grant(&mut self, channel: u8, now: SimTime) -> Granted {
         self.all[usize::from(channel)].ddr.grant(now)
@@ -96,7 +96,7 @@ impl Channels {
             assert!(channel.ddr.is_at_rest(), "nothing is under way in a controller that is brought to rest");
             channel.busy_before += channel.ddr.busy(now);
             channel.data_before += channel.ddr.data_bus_busy(now);
-            channel.ddr = Ddr::new(params);
+            channel.ddr = Scheduled::new(params);
         }
     }
 

@@ -116,6 +116,7 @@ impl Drive {
             // Determined by the description.
             user_bytes: _,
             fetches_at_once: _,
+            hints_reads: _,
             posts_completions: _,
             looks_up_pages: _,
             // Empty at rest.

@@ -147,7 +147,7 @@ fn check_resources(name: &str, diagram: &Diagram, summary: &Value) {
     let is_mean = |key: &str| {
         ["channels", "dies", "dies_writing"].contains(&key)
             || key.starts_with("dram_bus")
-            || key == "decoders" && has("decoders_0")
+            || ["decoders", "page_buffers"].contains(&key) && has(&format!("{key}_0"))
     };
     let mut of_parts: Vec<&str> = diagram.nodes.iter().flat_map(|node| node.utilisation.iter().map(String::as_str)).collect();
     of_parts.sort_unstable();

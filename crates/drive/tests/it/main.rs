@@ -34,6 +34,7 @@ mod reference;
 mod regulated;
 mod relaxed;
 mod saved;
+mod sizes;
 mod timing;
 mod translation;
 mod write_amplification;

@@ -38,6 +38,12 @@ impl Ftl {
         self.integrity.as_ref().map_or(0, |integrity| integrity.reads(block))
     }
 
+    /// Prefetches what [`Ftl::unit_at`] will need of the places of some units. Returns a value for [`Ftl::prefetched`].
+    #[inline]
+    pub fn look_ahead_units(&self, units: &[Lpn]) -> u32 {
+        self.store.places_of(units).fold(0, |loaded, place| loaded ^ self.store.p2l.get(place.index()))
+    }
+
     /// Takes the values that were prefetched, so that the loads are not optimised away.
     pub fn prefetched(&mut self, loaded: u32) {
         self.sink ^= u64::from(loaded);

@@ -7,7 +7,7 @@ use super::*;
 const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 
 /// Every combination of grade, order, page policy, ranks, refresh and instant of decision, with its number.
-fn combinations() -> impl Iterator<Item = (usize, Params)> {
+pub(super) fn combinations() -> impl Iterator<Item = (usize, Params)> {
     let per_grade = 64;
     (0..Grade::ALL.len() * per_grade).filter_map(move |number| {
         let bit = |place: usize| number >> place & 1 == 1;
