@@ -6,8 +6,8 @@ use kit::cause::CAUSE_COUNT;
 use kit::{Account, Operation};
 
 /// A command, its account and its place in the controller. The account is the larger part: 8 B for each cause, and
-/// the instant up to which it is charged. The aim is 320 B. A part of a read in the flash has an operation and an account of
-/// its own.
+/// the instant up to which it is charged. The aim is 320 B. A part of a read in the flash has an operation and an
+/// account of its own.
 #[test]
 fn a_command_in_flight_takes_little_memory() {
     let account = 8 * (CAUSE_COUNT + 1);
