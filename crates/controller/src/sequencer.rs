@@ -13,10 +13,10 @@ const MOST_IN_WINDOW: u32 = 4096;
 /// repeated, it is outstanding. Programs collide with nothing, because idle dies pull them; reads of partial writes, of
 /// relocations and reads ahead pass the sequencer by.
 ///
-/// Reads of one die are issued in the order of their arrival. A read therefore waits, once it is in the window, only for
-/// older reads of its die, however many younger reads of other dies overtake it, and cannot starve in the sequencer;
-/// its die may still let it wait (`flash.scheduler`). The age limit bounds the overtaking. The only reads that are
-/// issued out of turn are those that keep a block from being erased whose space a policy's urgent moves need.
+/// Reads of one die are issued in the order of their arrival. A read therefore waits, once it is in the window, only
+/// for older reads of its die, however many younger reads of other dies overtake it, and cannot starve in the
+/// sequencer; its die may still let it wait (`flash.scheduler`). The age limit bounds the overtaking. The only reads
+/// that are issued out of turn are those that keep a block from being erased whose space a policy's urgent moves need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SequencerConfig {
@@ -109,7 +109,8 @@ pub struct Issued {
     pub since: SimTime,
 }
 
-/// The reads that wait to be issued. Each step of a read costs time in the order of the logarithm of the number of dies.
+/// The reads that wait to be issued. Each step of a read costs time in the order of the logarithm of the number of
+/// dies.
 #[derive(Clone, Debug)]
 pub struct Sequencer {
     window: u32,

@@ -193,8 +193,8 @@ impl DieClock {
 /// Charges time that the drive spent on each kind of work to the causes of a wait.
 #[inline]
 pub fn charge_wait(ledger: &mut Ledger, spent: &Reading) {
-    for work in 0..WORK_COUNT {
-        ledger.0[DriveWork::CAUSES[work] as usize] += spent[work];
+    for (cause, span) in DriveWork::CAUSES.iter().zip(spent) {
+        ledger.0[*cause as usize] += span;
     }
 }
 

@@ -107,9 +107,9 @@ impl Drive {
         }
         // A drive that comes to rest pulls no moves: reads that a policy holds back for its moves must not wait.
         let despite_hold = reads_wait && (!self.pulling || self.ftl.waits_for_reads(die));
-        if reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out) {
-            self.ftl.die_started(die, self.now, &mut self.out.ready);
-        } else if self.out.signals.hold && self.starts_held_read(die) {
+        let starts = reads_wait && self.flash.dispatch_waiting_read(die, despite_hold, self.now, &mut self.out)
+            || self.out.signals.hold && self.starts_held_read(die);
+        if starts {
             self.ftl.die_started(die, self.now, &mut self.out.ready);
         } else {
             if self.flash.has_page_buffers() {

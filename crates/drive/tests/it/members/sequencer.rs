@@ -39,9 +39,10 @@ fn a_single_command_takes_the_time_that_it_takes_without() {
     }
 }
 
-/// Five reads at once, of the dies 0, 0, 0, 1 and 1. In order, the second holds up those of the other die. In a window of
-/// two, it does so until it is issued: then the third and the fourth are in the window. In one of five, the fourth is
-/// issued at once. Two outstanding reads wait at the die instead. The time in the sequencer, and at the die, in reads:
+/// Five reads at once, of the dies 0, 0, 0, 1 and 1. In order, the second holds up those of the other die. In a window
+/// of two, it does so until it is issued: then the third and the fourth are in the window. In one of five, the fourth
+/// is issued at once. Two outstanding reads wait at the die instead. The time in the sequencer, and at the die, in
+/// reads:
 #[test]
 fn five_reads_by_hand() {
     let two_per_die = IN_ORDER.replace(" }", ", per_die = 2 }");
@@ -102,10 +103,10 @@ fn a_sequencer_without_collisions_changes_nothing() {
 
 /// Returns the reads per time of a read, of two dies that always have reads waiting in a window.
 ///
-/// The dies begin their reads together, and both are done at once. Let the first `m` waiting reads be known to be of one
-/// die, and all further ones be of either die with equal probability. The first read is issued. Of the next `window`
-/// reads, `m - 1` are of its die, and the first of the others that is of the other die is issued as well: the `j`-th with
-/// probability 2^-j, after which `m - 1 + j - 1` are known. If there is none, all of the window are known.
+/// The dies begin their reads together, and both are done at once. Let the first `m` waiting reads be known to be of
+/// one die, and all further ones be of either die with equal probability. The first read is issued. Of the next
+/// `window` reads, `m - 1` are of its die, and the first of the others that is of the other die is issued as well: the
+/// `j`-th with probability 2^-j, after which `m - 1 + j - 1` are known. If there is none, all of the window are known.
 fn reads_per_read_time(window: usize) -> f64 {
     let mut known = vec![0.0; window + 1];
     known[0] = 1.0;
@@ -128,8 +129,8 @@ fn reads_per_read_time(window: usize) -> f64 {
     1.0 + both
 }
 
-/// In order, a read goes to the other die than the one before with probability one half, and both then work at once: one
-/// and a half reads in the time of one. With a window it is more.
+/// In order, a read goes to the other die than the one before with probability one half, and both then work at once:
+/// one and a half reads in the time of one. With a window it is more.
 #[test]
 fn the_throughput_of_two_dies_is_that_of_a_markov_chain() {
     assert!((reads_per_read_time(1) - 1.5).abs() < 1e-12);
@@ -240,7 +241,8 @@ fn reads_in_the_sequencer_hold_up_the_fetching_of_commands() {
 }
 
 /// A policy holds back host reads while it moves pages, and needs space that only the erase of a block gives. A read
-/// that keeps this block from being erased waits in the sequencer, behind reads that are held back: it goes before them.
+/// that keeps this block from being erased waits in the sequencer, behind reads that are held back: it goes before
+/// them.
 #[test]
 fn a_read_that_keeps_a_block_from_being_erased_is_issued_out_of_turn() {
     let tight = [

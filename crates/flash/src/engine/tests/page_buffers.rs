@@ -194,7 +194,7 @@ fn enough_page_buffers_change_nothing() {
                 (kind, reason, rng.below(4) as u32, rng.below(9))
             };
             let load: Vec<Arrival> = (0..100).map(|_| arrival()).collect();
-            [&mut without, &mut with].map(|rig| check_load(rig, &load));
+            [&mut without, &mut with].into_iter().for_each(|rig| check_load(rig, &load));
             assert_eq!(without.ended, with.ended);
         }
     }
