@@ -374,6 +374,16 @@ impl Ftl {
         }
     }
 
+    /// Handles a die that waits for a page buffer before its next program: it is busy, and another idle die, whose
+    /// channel may have a free one, is woken for the writes and page moves that this one may have been woken for.
+    pub fn die_starved(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
+        self.set_busy(die);
+        let writes_wait = self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now);
+        if writes_wait || !self.moves.ready.is_empty() {
+            self.wake_one(ready);
+        }
+    }
+
     #[inline]
     pub(super) fn is_idle(&self, die: DieId) -> bool {
         let rank = self.rank_of[die.index()] as usize;
