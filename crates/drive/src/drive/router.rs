@@ -144,8 +144,7 @@ impl Drive {
         pulled.is_some()
     }
 
-    /// Pulls an operation for a die whose channel has no free page buffer. If it must wait for one, another idle die is
-    /// woken for the waiting writes that this one may have been woken for.
+    /// Pulls an operation for a die whose channel has no free page buffer, or lets the die wait for one.
     #[inline(never)]
     fn pull_without_buffer(&mut self, die: DieId, urgent: bool) -> Pulled {
         let pulled = self.ftl.next_without_buffer(die, self.now, &mut self.out);
@@ -153,7 +152,7 @@ impl Drive {
             self.host.settle_buffer(self.now, &mut self.out.tray);
             self.check_watermarks();
             self.flash.starve(die, urgent, self.now, &mut self.out);
-            self.ftl.die_started(die, self.now, &mut self.out.ready);
+            self.ftl.die_starved(die, self.now, &mut self.out.ready);
         }
         pulled
     }

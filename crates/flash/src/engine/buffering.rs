@@ -17,7 +17,7 @@ use ecc::Hold;
 use kit::{Cause, ChannelId, DieId, OperationKind, Outbox, Owner, Reason, SimTime, Work};
 
 impl Flash {
-    /// Gives the controller of each channel a number of page buffers, from now on. Without, there are always enough.
+    /// Gives the controller of each channel a number of page buffers, from now on. Before, there are always enough.
     pub fn use_page_buffers(&mut self, count: u32) {
         let dies = self.dies.len() / self.channels.len();
         self.page_buffers = Some(vec![PageBuffers::new(count, dies); self.channels.len()]);

@@ -333,6 +333,16 @@ impl Ftl {
         }
     }
 
+    /// Handles a die that waits for a page buffer before its next program: it is busy, and another idle die, whose
+    /// channel may have a free one, is woken for the writes and page moves that this one may have been woken for.
+    pub fn die_starved(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
+        self.idle.remove(die);
+        let writes_wait = self.config.write_allocation == WriteAllocation::Pull && self.may_pull(0, now);
+        if writes_wait || !self.moves.ready.is_empty() {
+            self.wake_one(ready);
+        }
+    }
+
     /// Marks a die as idle: it may be woken for the next write, and for background work later.
     #[inline]
     pub fn set_idle(&mut self, die: DieId, now: SimTime, events: &mut Events) {

@@ -95,6 +95,9 @@ contract! {
     /// Handles the start of an operation that was not pulled: the die is busy, and another idle die is woken for the
     /// waiting writes that this one may have been woken for.
     mut fn die_started(die: DieId, now: SimTime, ready: &mut ReadyDies);
+    /// Handles a die that waits for a page buffer before its next program: it is busy, and another idle die is woken
+    /// for the writes and page moves that this one may have been woken for.
+    mut fn die_starved(die: DieId, now: SimTime, ready: &mut ReadyDies);
     /// Marks a die as idle: it may be woken for the next write, and for background work later.
     mut fn set_idle(die: DieId, now: SimTime, events: &mut Events);
     /// Returns true if an operation of the layer waits for reads of the die that are held back.

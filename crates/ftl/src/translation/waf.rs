@@ -597,6 +597,10 @@ impl Translation for Waf {
         }
     }
 
+    fn die_starved(&mut self, die: DieId, now: SimTime, ready: &mut ReadyDies) {
+        self.die_started(die, now, ready);
+    }
+
     fn set_idle(&mut self, die: DieId, _now: SimTime, _events: &mut Events) {
         self.idle.insert(die);
     }
