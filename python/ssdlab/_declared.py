@@ -144,6 +144,9 @@ class RecordsKeywords(TypedDict, total=False):
     #: File for the physical history, every completion and every start and end of a flash operation: `.csv`, `.csv.gz`
     #: or `.csv.zst`. `ssdlab.read_history` reads it, `ssdlab.compare_histories` compares two of them.
     history: str | PathLike[str] | None
+    #: File for the firmware trace: the flash operations of the translation layer, which `ftl.translation = "replay"`
+    #: replays (docs/FIRMWARE_TRACE.md).
+    record_firmware: str | PathLike[str] | None
 
 
 class LifeKeywords(TypedDict, total=False):

@@ -55,6 +55,7 @@ class Outputs:
         log_commands: str | PathLike[str] | None,
         timeline: str | PathLike[str] | None,
         history: str | PathLike[str] | None,
+        record_firmware: str | PathLike[str] | None,
         failed: FailedFiles,
     ) -> None:
         """Creates the outputs; `failed` receives the files that could not be written."""
@@ -63,7 +64,8 @@ class Outputs:
         #: Spans in memory.
         self.spans = Kept(record_spans)
         self._failed = failed
-        self._named = {name: Path(path) for name, path in (("timeline", timeline), ("history", history)) if path is not None}
+        named = {"timeline": timeline, "history": history, "record_firmware": record_firmware}
+        self._named = {name: Path(path) for name, path in named.items() if path is not None}
         self._log_commands = None if log_commands is None else Path(log_commands)
         self._log: CommandLog | None = None
         self._beside: dict[str, Path] = {}
@@ -91,7 +93,7 @@ class Outputs:
             self._log.close()
             if self._log.error is not None:
                 self._failed.append((str(self._log_commands), self._log.error))
-        self._failed += not_written(outcome.unwritten, {f"--{name}": path for name, path in self._named.items()})
+        self._failed += not_written(outcome.unwritten, {f"--{name.replace('_', '-')}": path for name, path in self._named.items()})
 
     def call(self, guest: Guest | None, session: Session | None) -> Callable[..., _engine.Outcome]:
         """Returns a function that runs the engine in `session` with these outputs, and explains errors of `guest`."""

@@ -191,8 +191,8 @@ def compare(
 ) -> Comparison:
     """Runs `workload` on `drive` once under each policy, from the same starting state and seed.
 
-    A file of `save` gets the drive of the first run. Files of a single run (`log_commands`, `timeline`, `history`) are
-    not allowed.
+    A file of `save` gets the drive of the first run. Files of a single run (`log_commands`, `timeline`, `history`,
+    `record_firmware`) are not allowed.
 
     Args:
         drive: As for :func:`run`.
@@ -215,7 +215,8 @@ def compare(
         all_fast 0.5039
     """
     sorted_by_group("compare", options, *_GROUPS)
-    single = [name for name in ("log_commands", "timeline", "history") if options.get(name) is not None]
+    single_files = ("log_commands", "timeline", "history", "record_firmware")
+    single = [name for name in single_files if options.get(name) is not None]
     if single:
         raise InputError(f"compare: {', '.join(single)}: a file of one run; run each policy by itself")
     names = _names(policies)

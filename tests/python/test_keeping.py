@@ -195,7 +195,7 @@ def test_a_drive_that_cannot_be_saved_is_named_although_nothing_can_be_shown(cli
     assert not (job.parent / "aged").exists()
 
 
-@pytest.mark.parametrize("option", ["save", "history", "timeline", "log_commands"])
+@pytest.mark.parametrize("option", ["save", "history", "timeline", "log_commands", "record_firmware"])
 @pytest.mark.parametrize("hindrance", ["its folder is gone", "a folder has its name"])
 def test_a_file_that_cannot_be_put_in_place_costs_nothing_else(tmp_path, option, hindrance):
     """The path is checked before the run; changes during the run are found only at its end."""

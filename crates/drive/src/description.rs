@@ -18,9 +18,12 @@ pub(crate) use errors::own_decoder;
 
 use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
 use flash::{FlashConfig, WriteModeConfig};
+use ftl::firmware::Header;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::translation::Parts;
-use ftl::{Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, Translator};
+use ftl::{
+    Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, TranslationConfig, Translator,
+};
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
 use schemars::JsonSchema;
@@ -145,7 +148,22 @@ impl Description {
             errors::read_file(source, file).map_err(|problems| document.locate(problems))?;
         }
         let problems = description.problems();
-        if problems.0.is_empty() { Ok(description) } else { Err(document.locate(problems)) }
+        if !problems.0.is_empty() {
+            return Err(document.locate(problems));
+        }
+        description.read_firmware(file).map_err(|problems| document.locate(problems))?;
+        Ok(description)
+    }
+
+    /// Reads the firmware trace that the translation layer replays, if it does.
+    fn read_firmware(&mut self, file: File<'_>) -> Result<(), Problems> {
+        let place = "ftl.translation.file";
+        let geometry = self.geometry();
+        let header = Header::of(&geometry, &self.facts(&geometry), self.ftl.user_units(&geometry));
+        let TranslationConfig::Replay(replay) = &mut self.ftl.translation else { return Ok(()) };
+        let text = file(&replay.file).map_err(|why| Problems::one(place, format!("{}: {why}", replay.file)))?;
+        let of_field = |problem: Problem| Problem::new(place, problem.to_string());
+        replay.read(&text, &geometry, &header).map_err(|found| Problems(found.0.into_iter().map(of_field).collect()))
     }
 
     /// Returns the JSON Schema of a description.
@@ -271,6 +289,30 @@ impl Description {
         for (field, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
             problems.0.extend(self.lacks_map(field, &what));
         }
+        if self.ecc.source().is_some() && matches!(self.ftl.translation, TranslationConfig::Replay(_)) {
+            problems
+                .add("ecc", "a source of errors: the replay of a firmware trace knows no age or wear of the data; expected none");
+        }
+    }
+
+    /// Returns a problem if the firmware of this drive cannot be recorded; `moves_pages`: true if its policy has pages
+    /// moved.
+    pub fn firmware_problem(&self, moves_pages: bool) -> Option<Problem> {
+        let option = "--record-firmware";
+        if let Some(problem) = self.lacks_map(option, "the record of a firmware") {
+            return Some(problem);
+        }
+        let unsupported = [
+            (moves_pages, "a policy that moves pages (policy.kind)"),
+            (self.ftl.map_cache.is_some(), "a mapping cache (ftl.map_cache)"),
+            (self.buffer.read_cache.is_some(), "a read cache (buffer.read_cache)"),
+            (self.ecc.source().is_some(), "errors of stored data (ecc.errors)"),
+        ];
+        let (_, what) = unsupported.into_iter().find(|(is_there, _)| *is_there)?;
+        Some(Problem::new(
+            option,
+            format!("the drive has {what}, whose operations a firmware trace cannot hold: expected a drive without"),
+        ))
     }
 
     /// Returns a problem if the translation layer lacks a map of the data, which `what` needs.

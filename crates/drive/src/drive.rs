@@ -104,6 +104,24 @@ impl Drive {
         }
     }
 
+    /// Returns the drive with a record of its firmware ([`Drive::take_firmware`]), which begins when it adopts its
+    /// starting state. The drive is new, and the description permits the record ([`Description::firmware_problem`]).
+    pub fn recording_firmware(self) -> Drive {
+        Drive { ftl: self.ftl.recorded(), ..self }
+    }
+
+    /// Returns the lines of the firmware trace that have been recorded and not been taken; with `is_last` also the last
+    /// line.
+    pub fn take_firmware(&mut self, is_last: bool) -> String {
+        self.ftl.take_lines(is_last)
+    }
+
+    /// Takes note that nothing is left to happen while `commands` wait. Returns true if the translation layer fails for
+    /// that reason, and false for a defect.
+    pub fn stalled(&mut self, commands: u64) -> bool {
+        self.ftl.stalled(commands)
+    }
+
     /// Returns the user capacity in bytes.
     pub fn user_bytes(&self) -> u64 {
         self.user_bytes

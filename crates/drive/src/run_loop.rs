@@ -139,6 +139,9 @@ impl RunLoop {
             let until = wake.unwrap_or(SimTime::FOREVER).min(self.power_fails);
             drive.advance_into(if until < SimTime::FOREVER { until.min(SimTime::LAST) } else { until }, &mut done);
             let is_quiet = done.is_empty() && wake.is_none_or(|at| drive.now() < at);
+            if is_quiet && drive.next_event().is_none() && drive.stalled(u64::from(self.pending_arrivals())) {
+                return Ok(End::Stopped);
+            }
             assert!(
                 !is_quiet || drive.next_event().is_some(),
                 "the drive has stalled with {} commands in flight",

@@ -28,6 +28,8 @@ pub struct Outputs<'a> {
     pub timeline: Option<&'a mut (dyn Write + 'a)>,
     /// Destination of the physical history as text.
     pub history: Option<&'a mut (dyn Write + 'a)>,
+    /// Destination of the firmware trace.
+    pub firmware: Option<&'a mut (dyn Write + 'a)>,
 }
 
 /// A file that could not be written; the run went on without it.
@@ -45,6 +47,7 @@ pub(crate) struct Streams<'a> {
     spans: Option<Rows<'a, Span>>,
     timeline: Option<TimelineWriter<&'a mut (dyn Write + 'a)>>,
     history: Option<HistoryWriter<&'a mut (dyn Write + 'a)>>,
+    firmware: Option<&'a mut (dyn Write + 'a)>,
     /// True if the digest of the history is requested.
     digest: bool,
     /// Time window: spans that overlap it are kept.
@@ -66,6 +69,7 @@ impl<'a> Streams<'a> {
             spans: outputs.spans,
             timeline: opened("--timeline", timeline, &mut unwritten),
             history: opened("--history", history, &mut unwritten),
+            firmware: outputs.firmware,
             digest,
             window: (SimTime::ZERO, SimTime::FOREVER),
             batch: Vec::new(),
@@ -105,6 +109,7 @@ impl<'a> Streams<'a> {
             take(log);
             log.clear();
         }
+        self.write_firmware(drive, false);
         self.collect_spans(drive);
         if self.batch.len() >= least {
             self.hand_out_spans();
@@ -120,6 +125,15 @@ impl<'a> Streams<'a> {
                     drive.history().stop_keeping();
                 }
             }
+        }
+    }
+
+    /// Writes the lines of the firmware trace that have accumulated, if they fill a batch.
+    fn write_firmware(&mut self, drive: &mut Drive, is_last: bool) {
+        let Some(to) = &mut self.firmware else { return };
+        if let Err(error) = to.write_all(drive.take_firmware(is_last).as_bytes()) {
+            self.unwritten.push(WriteFailure { option: "--record-firmware", error });
+            self.firmware = None;
         }
     }
 
@@ -157,6 +171,7 @@ impl<'a> Streams<'a> {
     pub fn finish(mut self, drive: &mut Drive) -> (Option<Digest>, Vec<WriteFailure>) {
         let digest = drive.history().close();
         self.hand_out_from(drive, 1);
+        self.write_firmware(drive, true);
         (self.digest.then_some(digest), self.unwritten)
     }
 }

@@ -36,7 +36,7 @@ use kit::queue::Class;
 use kit::reason::REASON_COUNT;
 use kit::{
     BlockId, Cause, CommandId, Demand, DieId, Encoding, Event, Events, Geometry, HostUnit, IdleDelay, Ledger, Lpn, ModeId, Nanos,
-    Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime, Timer,
+    Op, Operation, OperationKind, Outbox, Owner, Part, Ppn, ReadSource, ReadyDies, Reason, Record, Rng, Signals, SimTime, Timer,
     Tray,
 };
 
@@ -327,6 +327,43 @@ impl Ftl {
     /// Returns the number of mapping units of the user capacity.
     pub fn user_units(&self) -> u64 {
         self.store.user_units
+    }
+
+    /// Returns true if the policy has pages moved.
+    pub fn policy_moves_pages(&self) -> bool {
+        self.needs.moves
+    }
+
+    /// Takes note of a host write: nothing to do.
+    #[inline(always)]
+    pub fn announce(&mut self, _command: CommandId, _op: Op, _units: std::ops::Range<u32>, _now: SimTime) {}
+
+    /// Returns the reason why the layer cannot go on: none. Failures of the policy have their own way
+    /// ([`Ftl::policy_failure`]).
+    pub fn failure(&self) -> Option<kit::Problem> {
+        None
+    }
+
+    /// Takes note that nothing is left to happen while commands wait, which is a defect.
+    pub fn stalled(&mut self, _commands: u64) -> bool {
+        false
+    }
+
+    /// Returns the recorded lines: none, unless the recorder has the map.
+    pub fn take_lines(&mut self, _is_last: bool) -> String {
+        String::new()
+    }
+
+    /// Returns the number of writes that wait for each die; `None` if they wait for any die.
+    pub(crate) fn waiting_by_die(&self) -> Option<Vec<u64>> {
+        let lists = 0..self.store.geometry.die_count as usize;
+        (self.config.write_allocation != WriteAllocation::Pull).then(|| lists.map(|list| self.writes.len(list)).collect())
+    }
+
+    /// Returns the units of the program of a die.
+    pub(crate) fn units_of_program(&self, die: DieId) -> &[BoundUnit] {
+        let program = &self.programs[die.index()];
+        &program.units[..program.bound]
     }
 
     /// Returns the policy's statistics, by name.

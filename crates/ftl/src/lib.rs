@@ -13,6 +13,7 @@ mod collector;
 mod config;
 mod declared;
 mod endurance;
+pub mod firmware;
 mod ftl;
 mod idle;
 mod index;

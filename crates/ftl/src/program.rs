@@ -75,6 +75,11 @@ impl ProgramUnit {
 }
 
 impl BoundUnit {
+    /// Returns the number of a buffered unit in the write buffer.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Takes over a waiting unit of host data that is bound at `now`. The caller releases its slot.
     #[inline]
     pub fn take(&mut self, slot: u32, writes: &mut WriteQueue, now: SimTime, clock: &DriveClock) {

@@ -351,6 +351,23 @@ impl WriteQueue {
         freed
     }
 
+    /// Takes a unit out of its list, wherever it is; its slot belongs to the caller until released.
+    pub fn take_out(&mut self, slot: u32) {
+        let unit = &self.units[slot];
+        let (list, previous, next) = (unit.list as usize, unit.previous, unit.next);
+        if previous == NONE {
+            self.heads[list] = next;
+        } else {
+            self.units[previous].next = next;
+        }
+        if next == NONE {
+            self.tails[list] = previous;
+        } else {
+            self.units[next].previous = previous;
+        }
+        self.lengths[list] -= 1;
+    }
+
     /// Returns the number of units in the longest list.
     pub fn longest(&self) -> u64 {
         self.lengths.iter().copied().max().unwrap_or(0)

@@ -66,6 +66,8 @@ pub enum Timer {
     Policy,
     /// The deadline of the page move in this slot is due; stale if the move has ended.
     Move(u32),
+    /// The processing time of the next operation of a die may be over, in the replay of a firmware trace.
+    Replay(DieId),
     /// The write buffer may have been without a write for the flush delay. If so, all that it holds is programmed. The
     /// only timer of the host stage.
     Flush,

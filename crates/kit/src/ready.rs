@@ -43,6 +43,12 @@ impl ReadyDies {
         self.dies.clear();
     }
 
+    /// Returns the dies in the order of their marks, those that have been taken included.
+    #[inline]
+    pub fn listed(&self) -> &[DieId] {
+        &self.dies
+    }
+
     /// Returns true if no die is listed.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -64,6 +64,9 @@ pub struct Paths {
     /// Path to write the physical history to, and the final name of the file, which decides on its compression.
     #[pyo3(default)]
     history: Option<(String, String)>,
+    /// Path to write the firmware trace to, and the final name of the file.
+    #[pyo3(default)]
+    record_firmware: Option<(String, String)>,
 }
 
 /// Python functions that are called during a run; a Python dictionary with these keys.
@@ -143,6 +146,7 @@ pub fn run(
             make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.raised)),
         });
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
+        let mut firmware = Written::new(&paths.record_firmware);
         let mut take_commands = |rows: &[CommandRow]| hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows));
         let mut take_spans = |rows: &[Span]| hand_over(spans.as_ref(), &watch.raised, |py| span_columns(py, rows));
         let outputs = Outputs {
@@ -150,6 +154,7 @@ pub fn run(
             spans: spans.is_some().then_some(&mut take_spans),
             timeline: timeline.as_mut().map(|file| file as &mut dyn Write),
             history: history.as_mut().map(|file| file as &mut dyn Write),
+            firmware: firmware.as_mut().map(|file| file as &mut dyn Write),
         };
         let Files { load, save, named, .. } = files;
         // Trait objects that live as long as the outputs: `Files` has one lifetime.
@@ -160,7 +165,7 @@ pub fn run(
             outputs,
         };
         let mut outcome = shared(session.as_ref()).run(&request, input, files, guest, on_progress)?;
-        for (option, file) in [("--timeline", timeline), ("--history", history)] {
+        for (option, file) in [("--timeline", timeline), ("--history", history), ("--record-firmware", firmware)] {
             let ended = file.map_or(Ok(()), Written::finish);
             outcome.unwritten.extend(ended.err().map(|error| WriteFailure { option, error }));
         }

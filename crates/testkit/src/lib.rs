@@ -9,7 +9,7 @@
 mod auditor;
 pub mod canary;
 pub mod case;
-mod commands;
+pub mod commands;
 mod describe;
 mod difference;
 mod oracle;
@@ -22,4 +22,4 @@ pub use describe::describe;
 pub use difference::{Difference, differences};
 pub use oracle::{Counts, Oracle, Violation};
 pub use random_policy::RandomPolicy;
-pub use rig::{MakePolicy, Rig, Tamper};
+pub use rig::{MakePolicy, Rig, Tamper, prepare};

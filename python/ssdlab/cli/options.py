@@ -142,6 +142,7 @@ class Targets:
     timeline: Path | None = None
     log_commands: Path | None = None
     history: Path | None = None
+    record_firmware: Path | None = None
     #: File of ``--load``, which may also be the file of ``--save``.
     load: str | None = None
     #: Inputs of the run: drive, workload and policies. Some are names of presets or members, not files.
@@ -149,7 +150,8 @@ class Targets:
 
     def streamed(self) -> list[Path]:
         """Returns the files that grow while the run goes on."""
-        return [path for path in (self.log_commands, self.timeline, self.history) if path is not None]
+        files = (self.log_commands, self.timeline, self.history, self.record_firmware)
+        return [path for path in files if path is not None]
 
     @contextmanager
     def reserved(self) -> Iterator[None]:
@@ -189,7 +191,7 @@ class Targets:
             if any(read is not None and Path(read).exists() and path.exists() and path.samefile(read) for read in reads):
                 raise InputError(f"{path}: the run reads this file; choose another name to write")
         if len({path.resolve() for path in files}) < len(files):
-            raise InputError("--save, --log-commands, --timeline, --history: two of them name the same file")
+            raise InputError("--save, --log-commands, --timeline, --history, --record-firmware: two of them name the same file")
         if self.out is not None and self.out.resolve() in (path.resolve() for path in files):
             raise InputError(f"--out {self.out}: the name of a file to write as well; choose another")
         # Files are written before the folder, which would then not be empty.
@@ -200,3 +202,5 @@ class Targets:
             check_name(self.log_commands)
         if self.history is not None and not self.history.name.endswith((".csv", ".csv.gz", ".csv.zst")):
             raise InputError(f"--history {self.history}: expected a name in .csv, .csv.gz or .csv.zst")
+        if self.record_firmware is not None and self.record_firmware.name.endswith((".gz", ".zst")):
+            raise InputError(f"--record-firmware {self.record_firmware}: expected a name without .gz and .zst: it is a plain text")

@@ -49,6 +49,7 @@ def run(
         timeline=chosen["timeline"],
         log_commands=chosen["log_commands"],
         history=chosen["history"],
+        record_firmware=chosen["record_firmware"],
         load=chosen["load"],
         reads=(drive, workload, policy and policy_file.split(policy)[0]),
     )

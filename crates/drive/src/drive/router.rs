@@ -4,12 +4,12 @@ use super::Drive;
 use controller::route::Way;
 use controller::transaction::{Journey, Place, Then};
 use flash::Dispatch;
-use ftl::Pulled;
+use ftl::{Pulled, Translator};
 use host::{Piece, Request, UnitRange};
 use kit::queue::Class;
 use kit::{
-    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Operation, OperationKind, Owner, Reason,
-    SimTime, Timer, TransactionId, UNIT_BYTES,
+    Account, AccountId, Bytes, CommandId, Demand, DieId, Encoding, Event, Ledger, Lpn, Op, Operation, OperationKind, Owner,
+    Reason, SimTime, Timer, TransactionId, UNIT_BYTES,
 };
 
 impl Drive {
@@ -245,7 +245,7 @@ impl Drive {
             Then::Completed(command) => self.completed(command),
             Then::AtEncoder(slot) => self.encode_program(slot),
             Then::Staged(die) => self.flash.staged(die, self.now, &mut self.out),
-            Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, &mut self.out.ready),
+            Then::CollectionEncoded(die) => self.ftl.collection_encoded(die, self.now, &mut self.out.ready),
             Then::Codeword { .. } => unreachable!("the controller handles the arrival of a codeword"),
             Then::Received { slot, recovery } => self.received(slot, recovery),
             Then::Delivered { command, account } => self.delivered(command, account),
@@ -418,7 +418,11 @@ impl Drive {
                 let parts = self.ftl.read(command, units.first, units.count, self.now, &mut self.out);
                 self.host.expect_parts(command, parts);
             }
-            Request::BufferedWrite => self.fill_buffer(),
+            Request::BufferedWrite => {
+                self.announce(command);
+                self.fill_buffer();
+            }
+            Request::Write(_) if matches!(self.ftl, Translator::Other(_)) => self.announced_write(command),
             Request::Write(units) if self.controller.takes_time(Way::Take) => self.take_all(command, &units),
             Request::Write(units) => self.write_units(command, &units),
             Request::Trim(units) => {
@@ -428,6 +432,27 @@ impl Drive {
             }
             Request::Flush(until) => self.ftl.flush(until, &mut self.out.ready),
             Request::Nothing => self.complete(command, &Ledger::default()),
+        }
+    }
+
+    /// Announces a write to another translation layer than the page map, before its units come.
+    #[inline]
+    fn announce(&mut self, command: CommandId) {
+        if let Translator::Other(layer) = &mut self.ftl {
+            let UnitRange { first, count, .. } = UnitRange::of(self.host.command(command).command());
+            layer.announce(command, Op::Write, first.0..first.0 + count, self.now);
+        }
+    }
+
+    /// Serves a write without buffer on a drive with another translation layer than the page map.
+    #[inline(never)]
+    fn announced_write(&mut self, command: CommandId) {
+        self.announce(command);
+        let units = UnitRange::of(self.host.command(command).command());
+        if self.controller.takes_time(Way::Take) {
+            self.take_all(command, &units);
+        } else {
+            self.write_units(command, &units);
         }
     }
 

@@ -132,6 +132,10 @@ pub struct Records {
     /// `ssdlab.read_history` reads it, `ssdlab.compare_histories` compares two of them.
     #[schemars(extend("x-value" = "FILE", "x-panel" = "Output", "x-file" = "output"))]
     pub history: Option<String>,
+    /// File for the firmware trace: the flash operations of the translation layer, which `ftl.translation = "replay"`
+    /// replays (docs/FIRMWARE_TRACE.md).
+    #[schemars(extend("x-value" = "FILE", "x-panel" = "Output", "x-file" = "output"))]
+    pub record_firmware: Option<String>,
 }
 
 /// Options of a life.

@@ -73,7 +73,8 @@ pub(super) fn drive(request: &RunRequest, description: &Description, custom: Opt
     Ok(Drive::with_ftl(description, ftl, request.setup.seed))
 }
 
-/// Returns the failure of the policy as an error, if it cannot go on.
+/// Returns the failure of the policy or of the translation layer as an error, if it cannot go on.
 pub(super) fn failure(drive: &Drive) -> Result<(), Ended> {
+    drive.translator().failure().map_or(Ok(()), |problem| Err(Ended::Input(problem.into())))?;
     drive.translator().page_map().and_then(Ftl::policy_failure).map_or(Ok(()), |problem| Err(Ended::Policy(problem.into())))
 }

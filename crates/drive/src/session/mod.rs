@@ -12,11 +12,11 @@ mod search;
 mod start;
 
 use crate::description::{Description, no_file};
-use crate::drive::Identity;
+use crate::drive::{Drive, Identity};
 use crate::streams::Streams;
 use crate::summary;
 use custom::failure;
-use ftl::ScaleModels;
+use ftl::{Ftl, ScaleModels};
 use kit::Problems;
 use notes::{closing_notes, opening_notes, saved_partly_note};
 use plan::RunPlan;
@@ -73,6 +73,9 @@ impl Session {
 
         let mut watch = ProgressMeter::new(progress);
         let mut drive = custom::drive(request, &description, custom)?;
+        if files.outputs.firmware.is_some() {
+            drive = recording_firmware(drive, &description)?;
+        }
         let identity = Identity::of(&description, policy_name, request.setup.seed);
         let start = prepare(&mut drive, &description, &identity, &mut files, &self.models, &mut watch)?;
         let mut notes = opening_notes(&description, &workload, &start, &drive);
@@ -112,6 +115,12 @@ impl Session {
         outcome.unwritten.extend(unwritten);
         Ok(outcome)
     }
+}
+
+/// Returns the drive with a record of its firmware.
+fn recording_firmware(drive: Drive, description: &Description) -> Result<Drive, Problems> {
+    let moves_pages = drive.translator().page_map().is_some_and(Ftl::policy_moves_pages);
+    description.firmware_problem(moves_pages).map_or_else(|| Ok(drive.recording_firmware()), |problem| Err(problem.into()))
 }
 
 /// Returns the resolved description as TOML. A description cannot name a custom policy, so a comment does.

@@ -37,6 +37,17 @@ impl<'a> RunPlan<'a> {
         for (option, _, what) in needs.into_iter().filter(|(_, is_given, _)| *is_given) {
             description.lacks_map(option, what).map_or(Ok(()), |problem| Err(Problems::from(problem)))?;
         }
+        let elsewhere = [
+            ("--load", files.load.is_some()),
+            ("--rest-after", run.rest_after.is_some()),
+            ("--power-cut", run.power_cut.is_some()),
+        ];
+        if let (Some((option, _)), true) = (elsewhere.iter().find(|(_, is_given)| *is_given), files.outputs.firmware.is_some()) {
+            let what = format!(
+                "given with {option}: a firmware trace begins with the drive, and holds no interruption; expected one of the two"
+            );
+            return Err(Problems::one("--record-firmware", what));
+        }
         for (option, count) in [("--stop-after", run.stop_after), ("--rest-after", run.rest_after)] {
             if count == Some(0) {
                 return Err(Problems::one(option, "0: expected 1 or more commands"));

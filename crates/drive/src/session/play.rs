@@ -172,6 +172,6 @@ fn in_time(end: End) -> Result<(), Problems> {
 
 /// Returns true if nothing in the drive ends the run: no worn-out die, no failure or stop of the policy.
 fn may_go_on(drive: &Drive) -> bool {
-    let Some(ftl) = drive.translator().page_map() else { return true };
+    let Some(ftl) = drive.translator().page_map() else { return drive.translator().failure().is_none() };
     ftl.worn_out_die().is_none() && ftl.policy_failure().is_none() && !ftl.policy_is_stopped()
 }

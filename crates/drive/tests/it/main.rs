@@ -15,6 +15,7 @@ mod derive;
 mod diagram;
 mod errors;
 mod figures;
+mod firmware;
 mod fuzz;
 mod golden;
 mod guests;

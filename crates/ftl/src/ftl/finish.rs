@@ -88,7 +88,7 @@ impl Ftl {
     }
 
     /// Handles the completion of an encoder job for a die's collection: the gathered units may be programmed.
-    pub fn collection_encoded(&mut self, die: DieId, ready: &mut ReadyDies) {
+    pub fn collection_encoded(&mut self, die: DieId, _now: SimTime, ready: &mut ReadyDies) {
         self.collectors[die.index()].is_encoded();
         ready.mark(die);
     }
@@ -175,6 +175,7 @@ impl Ftl {
                 out.ready.mark_all();
             }
             Timer::Flush => unreachable!("the write buffer has a timer of its own"),
+            Timer::Replay(_) => unreachable!("it belongs to the replay of a firmware trace"),
         }
     }
 

@@ -1,7 +1,11 @@
 //! The contract of a translation layer.
 
+use super::record::Recorder;
 use crate::ftl::{Ftl, FtlCounters, Pulled};
-use kit::{CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Operation, Outbox, Ppn, ReadyDies, SimTime, Stored, Timer};
+use kit::{
+    CommandId, Demand, DieId, Events, HostUnit, Journal, Lpn, Op, Operation, Outbox, Ppn, Problem, ReadyDies, SimTime, Stored,
+    Timer,
+};
 use std::ops::Range;
 
 /// Declares [`Translation`] and the methods of [`Translator`] that pass on to it, from one list of methods. `mut` and
@@ -18,6 +22,12 @@ macro_rules! contract {
         /// [`next`](Translation::next), and bound to a place only then.
         pub trait Translation: Send {
             $(contract!(@declare $how [$(#[$doc])*] $name ($($argument: $type),*) [$($result)?] [$($default)?]);)+
+
+            /// Returns the page map, if the layer is one.
+            fn page_map(&self) -> Option<&Ftl> { None }
+
+            /// Returns the page map for modification, if the layer is one.
+            fn page_map_mut(&mut self) -> Option<&mut Ftl> { None }
         }
 
         impl Translator {
@@ -59,6 +69,8 @@ macro_rules! contract {
 }
 
 contract! {
+    /// Takes note of a host write that the device serves, before its units come.
+    mut fn announce(command: CommandId, op: Op, units: Range<u32>, now: SimTime) = {};
     /// Looks up the units of a host read, and places the flash reads that they need in the outbox. Returns the number
     /// of parts that will report: one for each flash read, and one for all units answered at once.
     mut fn read(command: CommandId, first: Lpn, count: u32, now: SimTime, out: &mut Outbox) -> u32;
@@ -105,7 +117,7 @@ contract! {
     /// Holds back the units of the write buffer above those that are to be flushed, or lets them be programmed.
     mut fn hold_writes(holds: bool, ready: &mut ReadyDies);
     /// Handles the completion of an encoder job for a die's collection: the gathered units may be programmed.
-    mut fn collection_encoded(die: DieId, ready: &mut ReadyDies) = { unreachable!("the layer encodes nothing apart") };
+    mut fn collection_encoded(die: DieId, now: SimTime, ready: &mut ReadyDies) = { unreachable!("the layer encodes nothing apart") };
     /// Prefetches the table entries that commands on these units will need. Simulated state does not change.
     mut fn hint(units: &[Lpn], writes: bool) = {};
     /// Returns the mapping unit whose data was written to a place; 0 if it holds none.
@@ -132,6 +144,14 @@ contract! {
     mut fn end_shutdown();
     /// Takes note that the drive has its starting state, and its work begins.
     mut fn adopt(now: SimTime, out: &mut Outbox) = {};
+
+    /// Returns the reason why the layer cannot go on, if there is one: the run ends.
+    ref fn failure() -> Option<Problem> = { None };
+    /// Takes note that nothing is left to happen while commands wait. Returns true if the layer fails for that reason.
+    mut fn stalled(commands: u64) -> bool = { false };
+    /// Returns the lines of the firmware trace that have been recorded and not been taken; with `is_last` also the last
+    /// line.
+    mut fn take_lines(is_last: bool) -> String = { String::new() };
 }
 
 /// State and counts of a translation layer, for results.
@@ -160,7 +180,7 @@ impl Translator {
     pub fn page_map(&self) -> Option<&Ftl> {
         match self {
             Translator::PageMap(ftl) => Some(ftl),
-            Translator::Other(_) => None,
+            Translator::Other(layer) => layer.page_map(),
         }
     }
 
@@ -169,7 +189,16 @@ impl Translator {
     pub fn page_map_mut(&mut self) -> Option<&mut Ftl> {
         match self {
             Translator::PageMap(ftl) => Some(ftl),
-            Translator::Other(_) => None,
+            Translator::Other(layer) => layer.page_map_mut(),
+        }
+    }
+
+    /// Returns the layer with a record of its operations ([`Translation::take_lines`]), for an empty drive; another
+    /// layer than the page map as it is.
+    pub fn recorded(self) -> Translator {
+        match self {
+            Translator::PageMap(ftl) => Translator::Other(Box::new(Recorder::new(ftl))),
+            other => other,
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod contract;
 pub mod page_map;
+mod record;
+pub mod replay;
 pub mod waf;
 
 use crate::config::FtlConfig;
@@ -53,6 +55,7 @@ kit::family! {
     TranslationConfig: () => dyn Kind {
         PageMap = page_map,
         Waf = waf,
+        Replay = replay,
     }
 }
 

@@ -1,0 +1,292 @@
+//! Firmware traces: a recorded run and its replay have the same physical history; broken files are refused.
+
+use drive::session::{Files, Outcome, RunRequest};
+use drive::streams::Outputs;
+use drive::{Description, Drive};
+use kit::history::{Entry, EntryKind};
+use kit::{Nanos, Problems, Rng, SimTime};
+use testkit::case::{self, Detail};
+use testkit::commands::{Commands, Mix};
+use workload::Input;
+
+/// Runs a workload with a record of the firmware. Returns the outcome and the trace.
+fn recorded(drive: &str, sets: &[&str], workload: &str) -> Result<(Outcome, String), Problems> {
+    let mut trace = Vec::new();
+    let request = RunRequest::new("test.toml", drive).sets(sets).history();
+    let files = Files { outputs: Outputs { firmware: Some(&mut trace), ..Outputs::default() }, ..Files::default() };
+    let outcome = drive::session::run(&request, &Input::text("workload", workload), files, &mut |_| true)?;
+    Ok((outcome, String::from_utf8(trace).expect("a trace is a text")))
+}
+
+/// Replays a trace.
+fn replayed(drive: &str, sets: &[&str], workload: &str, trace: &str) -> Result<Outcome, Problems> {
+    let replay = "ftl.translation={ kind = \"replay\", file = \"x.fw\" }";
+    let request = RunRequest::new("test.toml", drive).sets(&[sets, &[replay]].concat()).history();
+    let file = |_: &str| Ok(trace.to_owned());
+    let files = Files { named: Some(&file), ..Files::default() };
+    drive::session::run(&request, &Input::text("workload", workload), files, &mut |_| true)
+}
+
+const READS: &str = "[job]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=2000\n";
+const WRITES: &str = "[job]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=6000\n";
+const LONG_WRITES: &str = "[job]\nrw=randwrite\nbs=12k\niodepth=4\nnumber_ios=2000\n";
+const UNALIGNED: &str = "[job]\nrw=randrw\nbs=6k\niodepth=4\nnumber_ios=2000\n";
+const MIXED: &str = "[job]\nrw=randrw\nbs=8k\niodepth=8\nnumber_ios=4000\n";
+const TRIMS: &str =
+    "[w]\nrw=randwrite\nbs=16k\niodepth=4\nnumber_ios=1000\n[t]\nrw=randtrim\nbs=16k\niodepth=2\nnumber_ios=1000\n";
+const STEADY: &str = "state.precondition=steady";
+
+/// Drives and workloads whose replay must equal the record.
+const SAME: [(&str, &[&str], &str); 17] = [
+    ("tiny", &["state.precondition=fill"], READS),
+    ("tiny", &[], READS),
+    ("tiny", &[STEADY], WRITES),
+    ("tiny", &[STEADY, "buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms"], WRITES),
+    ("tiny", &[STEADY, "buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms"], MIXED),
+    ("tiny", &[STEADY, "buffer.policy=none"], MIXED),
+    ("tiny", &[STEADY, "buffer.policy=none"], LONG_WRITES),
+    (
+        "tiny",
+        &[
+            STEADY,
+            "buffer.policy=write_back",
+            "buffer.capacity=256KiB",
+            "buffer.flush_after=1ms",
+            "ftl.partial_write=read_modify_write",
+        ],
+        UNALIGNED,
+    ),
+    ("tiny", &[STEADY, "buffer.policy=none", "ftl.partial_write=read_modify_write"], UNALIGNED),
+    ("tiny", &[STEADY, "buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms"], TRIMS),
+    ("tiny", &[STEADY, "ftl.write_allocation=static"], MIXED),
+    ("tiny", &[STEADY, "ftl.wear_leveling=static_cold", "ftl.gc_idle_after=1ms"], MIXED),
+    ("tiny", &[STEADY, "host.interface=plain"], MIXED),
+    (
+        "tiny",
+        &[STEADY, "host.interface=nvme", "buffer.policy=write_back", "buffer.capacity=1MiB", "buffer.flush_after=1ms"],
+        MIXED,
+    ),
+    (
+        "tiny",
+        &[
+            STEADY,
+            "host.interface=nvme",
+            "buffer.policy=write_back",
+            "buffer.capacity=1MiB",
+            "buffer.flush_after=1ms",
+            "controller.firmware={ kind = \"cores\", count = 2, clock = \"400MHz\" }",
+            "controller.dram={ kind = \"ddr\", grade = \"ddr3-1333\", width_bits = 16, size = \"256MiB\" }",
+        ],
+        MIXED,
+    ),
+    ("tiny", &[STEADY, "controller.page_buffers={ count = 1 }", "flash.transfer_rate=100MT/s"], MIXED),
+    ("tiny", &[STEADY, "flash.channels=4", "flash.scheduler=fifo", "buffer.policy=none"], MIXED),
+];
+
+#[test]
+fn a_recorded_run_and_its_replay_are_equal() {
+    for (preset, sets, workload) in SAME {
+        let drive = format!("base = \"{preset}\"");
+        let (first, trace) = recorded(&drive, sets, workload).unwrap_or_else(|problems| panic!("{sets:?}: {problems}"));
+        let again = replayed(&drive, sets, workload, &trace).unwrap_or_else(|problems| panic!("{sets:?}: {problems}"));
+        assert_eq!(again.history, first.history, "{preset}, {sets:?}: {workload}");
+        for key in ["latency_ns", "flash"] {
+            assert_eq!(again.summary[key], first.summary[key], "{preset}, {sets:?}: {key}");
+        }
+    }
+}
+
+/// Plays random commands. Returns the physical history.
+fn play(drive: &mut Drive, description: &Description, seed: u64) -> Vec<Entry> {
+    drive.history().enable(true);
+    let mut rng = Rng::stream(seed, "testkit.mix");
+    let mix = Mix::random(&mut rng, description.flash.program_time.of(0).0);
+    let mut stream = Commands::new(mix, description.user_bytes(), 0, Rng::stream(seed, "testkit.commands.0"));
+    let drain = |drive: &mut Drive| {
+        while drive.commands_in_flight() > 0 {
+            assert!(drive.next_event().is_some() || !drive.stalled(1), "{:?}", drive.translator().failure());
+            drive.advance(SimTime::FOREVER);
+        }
+    };
+    for _ in 0..400 {
+        while drive.commands_in_flight() >= stream.mix().depth as u64 {
+            assert!(drive.next_event().is_some() || !drive.stalled(1), "{:?}", drive.translator().failure());
+            drive.advance(SimTime::FOREVER);
+        }
+        if let Some(gap) = stream.gap_ns() {
+            drain(drive);
+            let until = drive.now() + Nanos(gap);
+            while drive.now() < until {
+                drive.advance(until);
+            }
+        }
+        let at = drive.now() + Nanos(stream.delay_ns());
+        drive.submit(stream.next_command(), at);
+    }
+    drain(drive);
+    drive.history().close();
+    drive.history().take().collect()
+}
+
+/// Returns the description of a replay of `trace` on the drive of `description`.
+fn of_replay(description: &Description, trace: &str) -> Result<Description, Problems> {
+    let mut plain = description.clone();
+    plain.policy = ftl::PolicyConfig::default();
+    plain.ftl.retire_at_cycles = None;
+    let set = "ftl.translation={ kind = \"replay\", file = \"x.fw\" }".to_owned();
+    Description::read_with("replay.toml", &plain.to_toml(), &[set], &|_| Ok(trace.to_owned()))
+}
+
+/// A case of which the record and the replay are compared.
+#[derive(Debug)]
+struct Compared {
+    seed: u64,
+    /// True if blocks were moved before a retention limit, so that the die's reads and moves took turns.
+    takes_turns: bool,
+    is_same: bool,
+}
+
+/// Records and replays the case of a seed. Returns `None` if its drive cannot be recorded.
+fn compare(seed: u64, detail: Detail) -> Option<Compared> {
+    let description = case::detailed(seed, detail)?;
+    let mut drive = Drive::new(&description, seed).expect("a small drive");
+    let moves_pages = drive.ftl().policy_moves_pages();
+    if description.firmware_problem(moves_pages).is_some() {
+        return None;
+    }
+    drive = drive.recording_firmware();
+    testkit::prepare(&mut drive, &description);
+    let first = play(&mut drive, &description, seed);
+    let trace = drive.take_firmware(true);
+    let replay = of_replay(&description, &trace).unwrap_or_else(|problems| panic!("seed {seed}: {problems}"));
+    let mut again = Drive::new(&replay, seed).expect("a small drive");
+    again.adopt();
+    let second = play(&mut again, &description, seed);
+    assert_eq!(again.translator().failure(), None, "seed {seed}");
+    let of_commands = |history: &[Entry]| history.iter().filter(|entry| matches!(entry.kind(), EntryKind::Completed(_))).count();
+    assert_eq!(of_commands(&second), of_commands(&first), "seed {seed}: all commands are completed");
+    let takes_turns = trace.lines().any(|line| line.split(' ').nth(1) == Some("urgent"));
+    Some(Compared { seed, takes_turns, is_same: second == first })
+}
+
+/// A replay may depart from its record in the order of what dies do within one instant, and where reads and urgent
+/// moves take turns (docs/FIRMWARE_TRACE.md has the counts). All commands complete all the same.
+#[test]
+fn random_drives_and_their_replays_are_equal() {
+    let cases = (0..400).flat_map(|seed| [Detail::None, Detail::Controller].map(|detail| (seed, detail)));
+    let compared: Vec<_> = cases.filter_map(|(seed, detail)| compare(seed, detail)).collect();
+    let plain: Vec<_> = compared.iter().filter(|case| !case.takes_turns).collect();
+    let different: Vec<_> = plain.iter().filter(|case| !case.is_same).collect();
+    assert!(plain.len() > 200, "{} recorded", plain.len());
+    assert!(different.len() * 50 <= plain.len(), "{} of {}: {different:?}", different.len(), plain.len());
+}
+
+/// The same firmware on flash with faster channels, and without the link of the recorded drive.
+#[test]
+fn a_trace_is_replayed_on_another_controller() {
+    let sets = [STEADY, "buffer.policy=none"];
+    let (first, trace) = recorded("base = \"tiny\"", &sets, WRITES).expect("it is recorded");
+    let time = |outcome: &Outcome| outcome.summary["simulated_ns"].as_u64().expect("a number");
+    let faster = [&sets[..], &["flash.transfer_rate=2400MT/s"]].concat();
+    let fast = replayed("base = \"tiny\"", &faster, WRITES, &trace).expect("it is replayed");
+    assert!(time(&fast) < time(&first), "{} and {}", time(&fast), time(&first));
+    for key in ["kind", "commands", "entries"] {
+        assert!(!fast.summary["translation"][key].is_null(), "{key}: {}", fast.summary["translation"]);
+    }
+    assert_eq!(fast.summary["translation"]["commands"], fast.summary["translation"]["commands_in_file"]);
+    let slower = [&sets[..], &["flash.program_time=2ms", "host.interface=plain"]].concat();
+    let slow = replayed("base = \"tiny\"", &slower, WRITES, &trace).expect("it is replayed");
+    assert!(time(&slow) > time(&first), "{} and {}", time(&slow), time(&first));
+}
+
+#[test]
+fn another_workload_is_refused() {
+    let sets = [STEADY, "buffer.policy=none"];
+    let (_, trace) = recorded("base = \"tiny\"", &sets, "[job]\nrw=randwrite\nbs=4k\nnumber_ios=20\n").expect("it is recorded");
+    for (workload, expected) in [
+        ("[job]\nrw=randread\nbs=4k\nnumber_ios=20\n", "command 0 is a write of 1 units"),
+        ("[job]\nrw=randwrite\nbs=8k\nnumber_ios=20\n", "in the workload: expected the workload that was recorded"),
+        ("[job]\nrw=randwrite\nbs=4k\nnumber_ios=21\n", "the file ends after 20 commands"),
+    ] {
+        let problems = replayed("base = \"tiny\"", &sets, workload, &trace).err().expect("refused").to_string();
+        assert!(problems.contains(expected) && problems.contains("x.fw:"), "{workload}: {problems}");
+    }
+}
+
+#[test]
+fn broken_traces_are_refused_with_their_line() {
+    let sets = [STEADY, "buffer.policy=none"];
+    let workload = "[job]\nrw=randrw\nbs=4k\nnumber_ios=2000\niodepth=4\n";
+    let (_, trace) = recorded("base = \"tiny\"", &sets, workload).expect("it is recorded");
+    let lines: Vec<&str> = trace.lines().collect();
+    let find = |kind: &str| {
+        let at = lines.iter().position(|line| line.split(' ').nth(1) == Some(kind));
+        at.unwrap_or_else(|| panic!("the trace has a `{kind}`"))
+    };
+    let is_host_program = |line: &&str| line.split(' ').nth(1) == Some("program") && line.split(' ').nth(4) == Some("host");
+    let host_program = lines.iter().position(is_host_program).expect("the host writes");
+    let word = |line: usize, at: usize, new: &str| {
+        let mut words: Vec<&str> = lines[line].split(' ').collect();
+        words[at] = new;
+        (line, words.join(" "))
+    };
+    let (program, read, sense, erase, gather) = (host_program, find("read"), find("sense"), find("erase"), find("gather"));
+    let geometry = lines.iter().position(|line| line.starts_with("geometry blocks")).expect("the header has it");
+    let unit = lines[program].split(' ').next_back().expect("a unit").split('^').next().expect("a name").to_owned();
+    let cases = [
+        ((0, "ssdlab firmware trace 9".to_owned()), "expected `ssdlab firmware trace 1`"),
+        ((geometry, "geometry blocks 7".to_owned()), "the header of this drive"),
+        (word(program, 1, "programme"), "unknown operation `programme`"),
+        (word(program, 0, "-5"), "the instant `-5`"),
+        (word(find("gather"), 0, "0"), "time must not run backwards"),
+        (word(program, 2, "99"), "die `99`: expected 0..="),
+        (word(program, 3, "-1"), "the processing time `-1`"),
+        (word(program, 4, "gcc"), "unknown reason `gcc`"),
+        (word(program, 5, "999999:0"), "block `999999`"),
+        (word(program, 5, "0"), "expected BLOCK:UNIT"),
+        (word(program, 13, "9999999.0"), "there is no command 9999999"),
+        (word(program, 13, "-"), "a program of"),
+        (word(program, 13, &format!("{unit},{unit}")), "an entry above has it already"),
+        (word(read, 2, "7"), "expected 0, as commands are numbered"),
+        (word(read, 8, "3"), "the number of flash reads"),
+        (word(sense, 8, "x"), "the logical unit `x`"),
+        (word(sense, 2, "88"), "die `88`"),
+        (word(erase, 6, "4"), "an erase of 4 units"),
+        (word(gather, 9, "77"), "read_mode `77`"),
+        ((gather, format!("{} 1", lines[gather])), "expected the end of the line"),
+        ((lines.len() - 1, "end 3".to_owned()), "the file has"),
+        ((lines.len() - 1, "999999999999 room 0 1 done".to_owned()), "truncated"),
+    ];
+    for ((at, line), expected) in cases {
+        let mut broken = lines.clone();
+        broken[at] = &line;
+        let problems = replayed("base = \"tiny\"", &sets, workload, &broken.join("\n")).err();
+        let problems = problems.unwrap_or_else(|| panic!("`{line}` is refused")).to_string();
+        assert!(problems.contains(expected), "`{line}`: {problems}; expected {expected}");
+        let number = if expected == "truncated" { at + 2 } else { at + 1 };
+        assert!(problems.contains(&format!("x.fw:{number}:")), "`{line}`: {problems}; expected line {number}");
+    }
+    // A program that leaves out one of its block.
+    let erased_then: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].split(' ').nth(1) == Some("program")).collect();
+    let block = |at: usize| lines[at].split(' ').nth(5).and_then(|place| place.split(':').next()).map(str::to_owned);
+    let second = erased_then.iter().copied().find(|&at| at > program && block(at) == block(program)).expect("two in a block");
+    let (at, line) = word(second, 5, &format!("{}:0", block(second).expect("a block")));
+    let mut broken = lines.clone();
+    broken[at] = &line;
+    let problems = replayed("base = \"tiny\"", &sets, workload, &broken.join("\n")).err().expect("refused").to_string();
+    assert!(problems.contains("the next in order") && problems.contains(&format!("x.fw:{}:", at + 1)), "{problems}");
+}
+
+#[test]
+fn what_a_trace_cannot_hold_is_refused() {
+    for (sets, expected) in [
+        (&["policy.kind=ofwar"][..], "a policy that moves pages"),
+        (&["buffer.read_cache=1MiB"], "a read cache"),
+        (&["ftl.translation=waf"], "another translation layer than `waf`"),
+    ] {
+        match recorded("base = \"tiny\"", sets, READS) {
+            Ok(_) => panic!("{sets:?} is refused"),
+            Err(problems) => assert!(problems.to_string().contains(expected), "{sets:?}: {problems}"),
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! Reader of firmware traces. Every line is checked; the first problem is reported.
+
+use super::{Action, Answer, Command, Entry, FIRST_LINE, Fate, Header, NOWHERE, Sense, Taken, Trace, UnitName, place};
+use kit::{DieId, Geometry, Lpn, ModeId, Nanos, Operation, OperationKind, Owner, Problem, Problems, Reason};
+use std::collections::BTreeMap;
+
+/// Kinds of entries.
+const KINDS: [&str; 16] = [
+    "read",
+    "sense",
+    "write",
+    "absorb",
+    "fill",
+    "trim",
+    "program",
+    "copyback",
+    "gather",
+    "erase",
+    "lazy_erase",
+    "encode",
+    "drop",
+    "hand_over",
+    "room",
+    "urgent",
+];
+
+/// Reads the trace in `text`, the content of the file `name`, for a drive with this geometry and header.
+pub fn parse(name: &str, text: &str, geometry: &Geometry, header: &Header) -> Result<Trace, Problems> {
+    let mut reader = Reader::new(name, geometry, header);
+    let found = reader.read(text);
+    let line = reader.line;
+    found.map_err(|complaint| Problems::from(Problem::new(format!("{name}:{line}"), complaint)))?;
+    Ok(reader.trace)
+}
+
+/// State of a block, as far as the trace shows it.
+#[derive(Clone, Copy)]
+enum Filled {
+    Unknown,
+    /// Units programmed.
+    To(u32),
+}
+
+struct Reader<'a> {
+    geometry: &'a Geometry,
+    header: &'a Header,
+    trace: Trace,
+    blocks: Vec<Filled>,
+    line: u32,
+    time: u64,
+    entries: u64,
+    /// Number of flash reads that still belong to the last read command.
+    open_reads: u32,
+}
+
+/// Words of a line that have not been read.
+struct Words<'a>(std::str::Split<'a, char>);
+
+type Found<T> = Result<T, String>;
+
+impl<'a> Words<'a> {
+    fn next(&mut self, what: &str) -> Found<&'a str> {
+        self.0.next().filter(|word| !word.is_empty()).ok_or_else(|| format!("{what} is missing"))
+    }
+
+    fn number(&mut self, what: &str, most: u64) -> Found<u64> {
+        number(self.next(what)?, what, most)
+    }
+
+    fn end(&mut self) -> Found<()> {
+        self.0.next().map_or(Ok(()), |word| Err(format!("`{word}`: expected the end of the line")))
+    }
+}
+
+fn number(word: &str, what: &str, most: u64) -> Found<u64> {
+    let found = word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten();
+    found.filter(|&number| number <= most).ok_or_else(|| format!("{what} `{word}`: expected 0..={most}"))
+}
+
+impl<'a> Reader<'a> {
+    fn new(name: &str, geometry: &'a Geometry, header: &'a Header) -> Reader<'a> {
+        let dies = geometry.die_count as usize;
+        Reader {
+            geometry,
+            header,
+            trace: Trace {
+                name: name.to_owned(),
+                commands: Vec::new(),
+                fates: Vec::new(),
+                fills: BTreeMap::new(),
+                dies: vec![Vec::new(); dies],
+                has_room: vec![true; dies],
+                urgency: vec![Vec::new(); dies],
+            },
+            blocks: vec![Filled::Unknown; geometry.block_count as usize],
+            line: 0,
+            time: 0,
+            entries: 0,
+            open_reads: 0,
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Found<()> {
+        let expected = self.header.text();
+        let mut lines = text.lines();
+        for expected in expected.lines() {
+            self.line += 1;
+            let found = lines.next().ok_or_else(|| format!("the file ends: expected `{expected}`"))?;
+            if found != expected {
+                let why = if expected == FIRST_LINE { "a firmware trace of this version" } else { "the header of this drive" };
+                return Err(format!("`{}`: expected `{expected}`, {why}", short(found)));
+            }
+        }
+        let mut has_ended = false;
+        for line in lines {
+            self.line += 1;
+            if has_ended {
+                return Err(format!("`{}`: expected nothing after the line `end`", short(line)));
+            }
+            if let Some(count) = line.strip_prefix("end ") {
+                self.reads_are_complete()?;
+                if number(count, "the number of entries", u64::MAX)? != self.entries {
+                    return Err(format!("`end {}`: the file has {} entries", short(count), self.entries));
+                }
+                has_ended = true;
+            } else {
+                self.entry(line)?;
+                self.entries += 1;
+            }
+        }
+        if has_ended {
+            return Ok(());
+        }
+        self.line += 1;
+        Err("the file is truncated: expected `end` and the number of entries as its last line".to_owned())
+    }
+
+    fn reads_are_complete(&self) -> Found<()> {
+        if self.open_reads == 0 {
+            return Ok(());
+        }
+        Err(format!("{} flash reads of the last read are missing: expected `sense` entries", self.open_reads))
+    }
+
+    fn entry(&mut self, line: &str) -> Found<()> {
+        let mut words = Words(line.split(' '));
+        let time = words.number("the instant", kit::SimTime::LAST.0)?;
+        if time < self.time {
+            return Err(format!("instant {time}: before the entry above, at {}; time must not run backwards", self.time));
+        }
+        self.time = time;
+        let kind = words.next("the operation")?;
+        if kind == "sense" {
+            self.sense(&mut words)?;
+        } else {
+            self.reads_are_complete()?;
+            match kind {
+                "read" | "write" | "trim" => self.command(kind, &mut words)?,
+                "absorb" => self.absorb(&mut words)?,
+                "fill" => self.fill(&mut words)?,
+                "room" => self.room(&mut words)?,
+                "urgent" => self.urgency(&mut words)?,
+                "program" => self.operation(OperationKind::Program, &mut words)?,
+                "copyback" => self.operation(OperationKind::Copyback, &mut words)?,
+                "gather" => self.operation(OperationKind::Read, &mut words)?,
+                "erase" => self.operation(OperationKind::Erase, &mut words)?,
+                "lazy_erase" => self.operation(OperationKind::LazyErase, &mut words)?,
+                "encode" => self.encode(&mut words)?,
+                "hand_over" => {
+                    let (die, wait) = self.pulled(&mut words)?;
+                    let to = self.die(&mut words)?;
+                    self.push(die, wait, Action::HandOver(to), Vec::new());
+                }
+                "drop" => self.drop_units(&mut words)?,
+                _ => return Err(Problem::unknown("", "operation", &short(kind), KINDS).detail()),
+            }
+        }
+        words.end()
+    }
+
+    fn command(&mut self, kind: &str, words: &mut Words<'_>) -> Found<()> {
+        let next = self.trace.commands.len() as u64;
+        let found = words.number("the number of the command", u64::from(u32::MAX - 1))?;
+        if found != next {
+            return Err(format!("command {found}: expected {next}, as commands are numbered in their order"));
+        }
+        let user_units = self.header.geometry.iter().find(|(name, _)| *name == "user_units").map_or(0, |(_, units)| *units);
+        let first = words.number("the first unit", user_units.saturating_sub(1))?;
+        let count = words.number("the number of units", user_units - first)? as u32;
+        let answer = match kind {
+            "read" => {
+                let [buffered, in_flight, unmapped] = ["buffered", "in-flight", "unmapped"]
+                    .map(|what| words.number(&format!("the number of {what} units"), u64::from(count)));
+                let [buffered, in_flight, unmapped] = [buffered? as u32, in_flight? as u32, unmapped? as u32];
+                self.open_reads = words.number("the number of flash reads", u64::from(count))? as u32;
+                let away = u64::from(buffered) + u64::from(in_flight) + u64::from(unmapped);
+                if away > u64::from(count) || self.open_reads == 0 && away < u64::from(count) {
+                    return Err(format!("{away} units are not on flash: the command has {count}"));
+                }
+                Answer::Read {
+                    reads: Vec::with_capacity(self.open_reads as usize),
+                    at_once: count,
+                    buffered,
+                    in_flight,
+                    unmapped,
+                }
+            }
+            "write" => {
+                let units = self.trace.fates.len();
+                self.trace.fates.resize(units + count as usize, Fate::Waits);
+                Answer::Write { units }
+            }
+            _ => {
+                let dies = words.next("the list of dies")?;
+                let most = u64::from(self.geometry.die_count) - 1;
+                let wakes = list(dies).map(|die| number(die, "die", most).map(|die| die as u32)).collect::<Found<_>>()?;
+                Answer::Trim { wakes }
+            }
+        };
+        self.trace.commands.push(Command { first: Lpn(first as u32), count, answer, line: self.line });
+        Ok(())
+    }
+
+    fn sense(&mut self, words: &mut Words<'_>) -> Found<()> {
+        if self.open_reads == 0 {
+            return Err("a flash read without a read command: expected as many as the command says".to_owned());
+        }
+        let sense = self.flash_read(words, Reason::Host)?;
+        self.open_reads -= 1;
+        let is_last = self.open_reads == 0;
+        let Some(Command { answer: Answer::Read { reads, at_once, buffered, in_flight, unmapped }, count, .. }) =
+            self.trace.commands.last_mut()
+        else {
+            unreachable!("flash reads are open only for a read")
+        };
+        let units = sense.operation.units;
+        *at_once = at_once.checked_sub(units).ok_or_else(|| format!("more units than the command has ({count})"))?;
+        reads.push(sense);
+        if is_last {
+            let nowhere = reads.iter().filter(|read| !read.operation.reads_data()).count() as u32;
+            let away = *buffered + *in_flight + *unmapped;
+            if *at_once + nowhere != away {
+                return Err(format!(
+                    "the flash reads leave {} units of the read, of which {away} are not on flash",
+                    *at_once + nowhere
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn flash_read(&mut self, words: &mut Words<'_>, reason: Reason) -> Found<Sense> {
+        let die = self.die(words)?;
+        let first = self.place(die, words, true)?;
+        let mut operation = self.sizes(OperationKind::Read, die, first, words)?;
+        operation.reason = reason;
+        let lpn = words.number("the logical unit", u64::from(u32::MAX))? as u32;
+        Ok(Sense { operation, lpn })
+    }
+
+    fn die(&self, words: &mut Words<'_>) -> Found<DieId> {
+        Ok(DieId(words.number("die", u64::from(self.geometry.die_count) - 1)? as u32))
+    }
+
+    /// Reads a place, `BLOCK:UNIT`, or `-` for that of a unit never written.
+    fn place(&self, die: DieId, words: &mut Words<'_>, may_be_nowhere: bool) -> Found<u32> {
+        let word = words.next("the place")?;
+        if may_be_nowhere && word == "-" {
+            return Ok(NOWHERE);
+        }
+        let (block, unit) = word.split_once(':').ok_or_else(|| format!("place `{}`: expected BLOCK:UNIT", short(word)))?;
+        let block = number(block, "block", u64::from(self.geometry.block_count) - 1)? as u32;
+        let blocks = self.geometry.blocks_of(die);
+        if !blocks.contains(&block) {
+            return Err(format!("block {block}: expected {}..={}, the blocks of die {}", blocks.start, blocks.end - 1, die.0));
+        }
+        let unit = number(unit, "unit", u64::from(self.geometry.units_per_block) - 1)? as u32;
+        Ok(place(self.geometry, block, unit).0)
+    }
+
+    /// Reads units, pages, page type and mode of an operation.
+    fn sizes(&self, kind: OperationKind, die: DieId, first: u32, words: &mut Words<'_>) -> Found<Operation> {
+        let geometry = self.geometry;
+        let unit = if first == NOWHERE { 0 } else { geometry.split(kit::Ppn(first)).1 };
+        let units = words.number("the number of units", u64::from(geometry.units_per_block - unit))? as u32;
+        let most_pages =
+            (geometry.shape.planes_per_program * geometry.shape.pages_per_program * geometry.shape.superblock).max(1);
+        let pages = words.number("the number of pages", u64::from(most_pages))? as u32;
+        let page_type = words.number("the page type", u64::from(geometry.shape.bits_per_cell.max(1)) - 1)? as u32;
+        let modes = match kind {
+            OperationKind::Program | OperationKind::Copyback => &self.header.modes[0],
+            OperationKind::Read => &self.header.modes[1],
+            OperationKind::Erase | OperationKind::LazyErase => &self.header.modes[2],
+        };
+        let mode = words.number(modes.0, (modes.1.len() as u64).max(1) - 1)? as u8;
+        if pages == 0 || units == 0 && matches!(kind, OperationKind::Read | OperationKind::Program) {
+            return Err(format!("{units} units and {pages} pages: expected at least one of each"));
+        }
+        let first = kit::Ppn(first);
+        Ok(Operation { kind, die, first, units, pages, page_type, mode: ModeId(mode), ..Operation::default() })
+    }
+
+    /// Reads the name of a unit of a write that the file has above.
+    fn unit(&self, word: &str) -> Found<(UnitName, usize)> {
+        let (command, index) = word.split_once('.').ok_or_else(|| format!("unit `{}`: expected COMMAND.INDEX", short(word)))?;
+        let command = number(command, "the command of a unit", u64::from(u32::MAX))? as u32;
+        let index = number(index, "the index of a unit", u64::from(u32::MAX))? as u32;
+        let name = UnitName { command, index };
+        let at = self.trace.unit(name).ok_or_else(|| match self.trace.commands.get(command as usize) {
+            None => format!("unit {word}: there is no command {command} above"),
+            Some(found) => format!("unit {word}: command {command} is {}", found.in_words()),
+        })?;
+        Ok((name, at))
+    }
+
+    /// Gives a unit its fate; each has one.
+    fn decide(&mut self, word: &str, fate: Fate) -> Found<UnitName> {
+        let (name, at) = self.unit(word)?;
+        if self.trace.fates[at] != Fate::Waits {
+            return Err(format!("unit {word}: an entry above has it already"));
+        }
+        self.trace.fates[at] = fate;
+        Ok(name)
+    }
+
+    fn absorb(&mut self, words: &mut Words<'_>) -> Found<()> {
+        let (one, by) = (words.next("the unit")?, words.next("the waiting unit")?);
+        let (into, _) = self.unit(by)?;
+        let name = self.decide(one, Fate::Absorbed(into))?;
+        if name == into {
+            return Err(format!("unit {one}: expected another unit that it replaces"));
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, words: &mut Words<'_>) -> Found<()> {
+        let word = words.next("the unit")?;
+        let (name, _) = self.unit(word)?;
+        let sense = self.flash_read(words, Reason::Rmw)?;
+        if !sense.operation.reads_data() || self.trace.fills.insert(name, sense).is_some() {
+            return Err(format!("unit {word}: expected one read of stored data"));
+        }
+        Ok(())
+    }
+
+    fn room(&mut self, words: &mut Words<'_>) -> Found<()> {
+        let die = self.die(words)?.index();
+        let has_room = words.number("whether there is space", 1)? == 1;
+        let when = words.next("`begun` or `done`")?;
+        let entries = &mut self.trace.dies[die];
+        let is_operation = |entry: &&mut Entry| matches!(entry.action, Action::Operation { .. });
+        match when {
+            "begun" if entries.is_empty() => self.trace.has_room[die] = has_room,
+            "begun" => entries.last_mut().expect("it is not empty").room_begun = Some(has_room),
+            "done"
+                if entries.iter_mut().rev().find(is_operation).is_some_and(|entry| {
+                    entry.room_done = Some(has_room);
+                    true
+                }) => {}
+            _ => return Err(format!("`{}`: expected `begun`, or `done` after an operation of the die", short(when))),
+        }
+        Ok(())
+    }
+
+    fn urgency(&mut self, words: &mut Words<'_>) -> Found<()> {
+        let die = self.die(words)?.index();
+        let is_urgent = words.number("whether it is urgent", 1)? == 1;
+        let when = words.next("`done` or a time")?;
+        let changes = match self.trace.dies[die].last_mut() {
+            Some(entry) => &mut entry.urgency,
+            None if when == "done" => return Err("`done`: expected it after an operation of the die".to_owned()),
+            None => &mut self.trace.urgency[die],
+        };
+        let after = if when == "done" { None } else { Some(Nanos(number(when, "the time", kit::SimTime::LAST.0)?)) };
+        changes.push((after, is_urgent));
+        Ok(())
+    }
+
+    /// Reads the die and the processing time.
+    fn pulled(&self, words: &mut Words<'_>) -> Found<(DieId, Nanos)> {
+        Ok((self.die(words)?, Nanos(words.number("the processing time", kit::SimTime::LAST.0)?)))
+    }
+
+    fn push(&mut self, die: DieId, wait: Nanos, action: Action, units: Vec<Taken>) {
+        let entry = Entry { action, wait, units, room_begun: None, room_done: None, urgency: Vec::new(), line: self.line };
+        self.trace.dies[die.index()].push(entry);
+    }
+
+    fn operation(&mut self, kind: OperationKind, words: &mut Words<'_>) -> Found<()> {
+        let (die, wait) = self.pulled(words)?;
+        let word = words.next("the reason")?;
+        let names = || Reason::ALL.iter().map(|reason| reason.name());
+        let reason = names().position(|name| name == word);
+        let reason = Reason::ALL[reason.ok_or_else(|| Problem::unknown("", "reason", &short(word), names()).detail())?];
+        let first = self.place(die, words, false)?;
+        let mut operation = self.sizes(kind, die, first, words)?;
+        let lpn = words.number("the logical unit", u64::from(u32::MAX))? as u32;
+        let per_program = u64::from(self.geometry.units_per_program);
+        operation.encode = words.number("the number of units to encode", per_program)? as u32;
+        operation.reason = reason;
+        operation.owner = match kind {
+            OperationKind::Program | OperationKind::Copyback => Owner::ProgramUnit,
+            OperationKind::LazyErase => Owner::FreeBlock,
+            OperationKind::Read | OperationKind::Erase => Owner::Collector,
+        };
+        let moved = words.number("the number of relocated units", per_program)? as u32;
+        let taken = words.next("the list of units")?;
+        let units = self.taken(die, taken)?;
+        self.check_block(&operation, units.len() + moved as usize)?;
+        self.push(die, wait, Action::Operation { operation, lpn, moved }, units);
+        Ok(())
+    }
+
+    /// Reads a list of units, `COMMAND.INDEX` or `COMMAND.INDEX^BLOCK`.
+    fn taken(&mut self, die: DieId, words: &str) -> Found<Vec<Taken>> {
+        let mut units = Vec::new();
+        for word in list(words) {
+            let (name, block) = word.split_once('^').map_or((word, None), |(name, block)| (name, Some(block)));
+            let most = u64::from(self.geometry.block_count) - 1;
+            let supersedes = block.map(|block| number(block, "superseded block", most)).transpose()?.map(|block| block as u32);
+            units.push(Taken { unit: self.decide(name, Fate::TakenBy(die.0))?, supersedes });
+        }
+        Ok(units)
+    }
+
+    /// Checks the number of units of an operation, and the order of programs in their block.
+    fn check_block(&mut self, operation: &Operation, carried: usize) -> Found<()> {
+        let (block, unit) = self.geometry.split(operation.first);
+        let per_program = self.geometry.units_per_program;
+        match operation.kind {
+            OperationKind::Program | OperationKind::Copyback => {
+                if operation.units != per_program || carried == 0 || carried > per_program as usize {
+                    let units = operation.units;
+                    return Err(format!("a program of {units} units with data for {carried}: expected {per_program}, with data"));
+                }
+                let expected = match self.blocks[block.index()] {
+                    Filled::Unknown => unit - unit % per_program,
+                    Filled::To(units) => units,
+                };
+                if unit != expected {
+                    return Err(format!(
+                        "a program of unit {unit} of block {}: expected unit {expected}, the next in order",
+                        block.0
+                    ));
+                }
+                self.blocks[block.index()] = Filled::To(unit + per_program);
+            }
+            OperationKind::Erase | OperationKind::LazyErase => {
+                if unit != 0 || operation.units != 0 {
+                    return Err(format!("an erase of {} units from unit {unit}: expected 0 units from unit 0", operation.units));
+                }
+                self.blocks[block.index()] = Filled::To(0);
+            }
+            OperationKind::Read => {}
+        }
+        let is_program = matches!(operation.kind, OperationKind::Program | OperationKind::Copyback);
+        if !is_program && carried > 0 {
+            return Err(format!("a {} carries {carried} units: expected 0 and `-`", operation.kind.name()));
+        }
+        Ok(())
+    }
+
+    fn encode(&mut self, words: &mut Words<'_>) -> Found<()> {
+        let (die, wait) = self.pulled(words)?;
+        let mode = ModeId(words.number("write_mode", (self.header.modes[0].1.len() as u64).max(1) - 1)? as u8);
+        let units = words.number("the number of units", u64::from(self.geometry.units_per_block))? as u32;
+        self.push(die, wait, Action::Encode { mode, units }, Vec::new());
+        Ok(())
+    }
+
+    fn drop_units(&mut self, words: &mut Words<'_>) -> Found<()> {
+        let (die, wait) = self.pulled(words)?;
+        let units = self.taken(die, words.next("the list of units")?)?;
+        self.push(die, wait, Action::Drop, units);
+        Ok(())
+    }
+}
+
+/// Returns the items of a list, which is `-` if it is empty.
+fn list(words: &str) -> impl Iterator<Item = &str> {
+    words.split(',').filter(|word| *word != "-")
+}
+
+/// Returns a text, shortened for a message.
+fn short(text: &str) -> String {
+    text.chars().take(60).collect()
+}
