@@ -245,10 +245,10 @@ def shrink(drive: DriveLike, to: str, *, set: Settings = ()) -> str:
         InputError: the description is invalid, or the drive cannot be made so small.
 
     Examples:
-        >>> mock = ssdlab.Drive.from_text(ssdlab.shrink("tlc-1tb", "16GiB"))
+        >>> mock = ssdlab.Drive.from_text(ssdlab.shrink("tlc-1tb", "32GiB"))
         >>> facts = ssdlab.describe(mock)
         >>> facts["dies_working_at_once"], round(facts["user_bytes"] / 2**30)
-        (32, 16)
+        (32, 32)
     """
     source = Drive.open(drive)
     return _engine.shrink(source.name, source.text, setting_lines(set), to)

@@ -308,7 +308,7 @@ class Policy:
         >>> comparison.runs[1].summary["modes"]["host_write"]
         {'normal': 2378, 'fast': 221}
         >>> comparison.ratios[1]["latency"]["write"]["mean_ns"]
-        0.8407
+        0.8400
     """
 
     #: Name of the policy in results; empty: the name of its class.
@@ -680,7 +680,7 @@ class Policy:
             ...         return ssdlab.BlockMove(victim[0]) if victim and victim[1] < 20 else None
             >>> result = ssdlab.run("tiny", "examples/trace.csv.gz", Cleaner, precondition="fill")
             >>> result.summary["flash"]["erases"]
-            {'rewrite': 17}
+            {'rewrite': 20}
         """
         return None
 

@@ -79,7 +79,7 @@ class Result:
         >>> result.latency["read"].p50_ns / 1000, result.write_amplification
         (107.5, 1.0)
         >>> result.summary["flash"]["reads"]
-        {'host': 296, 'rmw': 1706}
+        {'host': 296, 'rmw': 1711}
     """
 
     def __init__(

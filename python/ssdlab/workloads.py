@@ -46,7 +46,7 @@ class Workload(WorkloadFields):
         Examples:
             >>> job = ssdlab.Workload.from_text("[reads]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=1000")
             >>> ssdlab.run("tiny", job, precondition="fill").latency["read"].p50_ns / 1000
-            107.7
+            110.8
         """
         return cls(text=text, **options)
 

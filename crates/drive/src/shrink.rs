@@ -44,6 +44,7 @@ pub fn shrink(whole: &Description, to: Bytes) -> Result<Description, Problems> {
         smallest = Some(smallest.map_or(mock.user_bytes(), |least: u64| least.min(mock.user_bytes())));
     }
     let least = Bytes(smallest.unwrap_or_else(|| whole.user_bytes()));
+    let least = kit::words::size(least);
     let complaint = format!("{to}: expected at least about {least}, the smallest drive with its dies, planes and free blocks");
     Err(Problems::one("--to", complaint))
 }

@@ -72,7 +72,7 @@ class Layout:
     height: int
     boxes: list[Box]
     flows: list[Flow]
-    #: Flows for which the drawing has no place, as sentences.
+    #: Flows for which the drawing has no place, and parts that the drive does not have, as sentences.
     notes: list[str]
 
 
@@ -82,8 +82,9 @@ _Pair = tuple[Box, Box, str]
 
 def arrange(diagram: Mapping[str, Any], width: int, extra: Callable[[Mapping[str, Any]], int] = lambda _: 0) -> Layout:
     """Places a diagram in `width` columns; a box has `extra` rows beside those of its text."""
-    stages = list(dict.fromkeys(node["stage"] for node in diagram["nodes"]))
-    boxes = [Box(node, stages.index(node["stage"])) for node in diagram["nodes"]]
+    present = [node for node in diagram["nodes"] if node["count"] > 0]
+    stages = list(dict.fromkeys(node["stage"] for node in present))
+    boxes = [Box(node, stages.index(node["stage"])) for node in present]
     rows = [[box for box in boxes if box.row == row] for row in range(len(stages))]
     near, far, notes = _sorted(diagram, boxes, rows)
     sides = _sides(far, rows)
@@ -101,6 +102,8 @@ def arrange(diagram: Mapping[str, Any], width: int, extra: Callable[[Mapping[str
     texts = _Texts(width)
     flows = [_near(upper, lower, text, texts) for upper, lower, text in near]
     flows = [texts.placed(flow) for flow in flows] + _far(far, sides, rows, width, texts)
+    if absent := [node["name"] for node in diagram["nodes"] if node["count"] == 0]:
+        notes.append(f"without {', '.join(absent)}")
     return Layout(width, top - 1, boxes, flows, notes)
 
 
@@ -147,15 +150,16 @@ def _sides(far: Sequence[_Pair], rows: Sequence[Sequence[Box]]) -> list[str]:
 
 
 def _place_row(row: Sequence[Box], left: int, right: int) -> None:
-    """Places the boxes of a row from column `left` to before column `right`: thin ones as narrow as their text."""
+    """Places the boxes of a row from column `left` to before column `right`, thin ones beside others as narrow as
+    their text.
+    """
     titles = [f"{box.node['name']}: {box.node['kind'].replace('_', ' ')}" for box in row]
-    thin = [len(title) + 6 for title, box in zip(titles, row, strict=True) if box.is_thin]
     free = right - left - _BETWEEN * (len(row) - 1)
-    if len(thin) == len(row):
-        widths = [free // len(row)] * len(row)
-    else:
-        full = (free - sum(thin)) // (len(row) - len(thin))
-        widths = [len(title) + 6 if box.is_thin else full for title, box in zip(titles, row, strict=True)]
+    least = [len(title) + 4 if box.is_thin else 0 for title, box in zip(titles, row, strict=True)]
+    # The others share the columns that thin parts leave; if all are thin, each has a share.
+    sharing = sum(not box.is_thin for box in row) or len(row)
+    share = (free - sum(least)) // sharing
+    widths = [needed if box.is_thin and sharing < len(row) else needed + share for needed, box in zip(least, row, strict=True)]
     widths[-1] += free - sum(widths)
     x = left
     for box, title, width in zip(row, titles, widths, strict=True):
@@ -206,8 +210,9 @@ def _near(upper: Box, lower: Box, text: str, texts: _Texts) -> Flow:
         x = (first + last) // 2
         texts.take(between, x, x)
         return Flow([(x, upper.last), (x, lower.y)], text, (x + 2, between))
-    texts.take(between, *sorted((upper.middle, lower.middle)))
-    corners = [(upper.middle, upper.last), (upper.middle, between), (lower.middle, between), (lower.middle, lower.y)]
+    x = lower.x + 1 if upper.x < lower.x else lower.x + lower.width - 2
+    texts.take(between, *sorted((upper.middle, x)))
+    corners = [(upper.middle, upper.last), (upper.middle, between), (x, between), (x, lower.y)]
     return Flow(corners, text, None)
 
 

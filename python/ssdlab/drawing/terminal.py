@@ -56,7 +56,7 @@ def _box(cells: list[list[int]], box: Box) -> list[tuple[int, int, str]]:
         return [(box.middle - len(box.title) // 2 - 1, box.y, f" {box.title} ")]
     corners = [(box.x, box.y), (right, box.y), (right, box.last), (box.x, box.last), (box.x, box.y)]
     _line(cells, corners)
-    title = [(box.x + 2, box.y, f" {box.title} ")]
+    title = [(box.x + 2, box.y, f" {box.title} "[: box.width - 3])]
     return title + [(box.x + 2, box.y + 1 + number, line) for number, line in enumerate(box.lines)]
 
 

@@ -40,7 +40,9 @@ pub enum Stage {
     Memory,
     /// The interconnect of the controller.
     Interconnect,
-    /// The channel controllers.
+    /// The encoders and decoders of the code.
+    Codecs,
+    /// The queues before the channels, and the channel controllers.
     ChannelControllers,
     /// The flash channels.
     Channels,

@@ -40,11 +40,11 @@ pub(super) fn all(description: &Description) -> Vec<Node> {
         read_cache(description),
         mapping_cache(description),
         interconnect(description),
+        encoders(description),
+        decoders(description),
         sequencer(description),
         target_queues(description),
         page_buffers(description),
-        encoders(description),
-        decoders(description),
         channels(description),
         dies(description),
     ]
@@ -165,7 +165,7 @@ fn interconnect(description: &Description) -> Node {
 }
 
 fn sequencer(description: &Description) -> Node {
-    let node = Node::ideal(SEQUENCER, Stage::ChannelControllers, "I/O sequencer");
+    let node = Node::ideal(SEQUENCER, Stage::ChannelControllers, "sequencer");
     let Some(SequencerConfig { order, window, age_limit, per_die }) = &description.controller.sequencer else { return node };
     let mut lines = vec![format!("{} outstanding at a die", words::count(*per_die, "read"))];
     lines.extend(window.map(|window| format!("chooses among {}", words::count(window, "read"))));
@@ -194,13 +194,13 @@ fn encoders(description: &Description) -> Node {
     let encoders = &description.flash.encoders;
     let timed = encoders.iter().filter_map(|encoder| Some((&encoder.code, encoder.throughput?)));
     let lines: Vec<String> = timed.map(|(code, rate)| format!("{code}: {}", words::rate(rate))).collect();
-    let node = Node::ideal(ENCODERS, Stage::ChannelControllers, "encoders");
+    let node = Node::ideal(ENCODERS, Stage::Codecs, "encoders");
     let node = if lines.is_empty() { node } else { node.of("rate", lines.len() as u32, lines) };
     node.busy(encoders.iter().map(|encoder| format!("encoder_{}", encoder.code)))
 }
 
 fn decoders(description: &Description) -> Node {
-    let node = Node::ideal(DECODERS, Stage::ChannelControllers, "decoders");
+    let node = Node::ideal(DECODERS, Stage::Codecs, "decoders");
     let (kind, decoders, words) = match (&description.ecc.decoder, description.correction()) {
         (DecoderConfig::Fixed(FixedDecoder { time, decoders, .. }), _) => {
             ("fixed", *decoders, format!("{} for each codeword", words::time(*time)))

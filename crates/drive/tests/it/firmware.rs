@@ -138,7 +138,6 @@ fn of_replay(description: &Description, trace: &str) -> Result<Description, Prob
 }
 
 /// A case of which the record and the replay are compared.
-#[derive(Debug)]
 struct Compared {
     seed: u64,
     /// True if blocks were moved before a retention limit, so that the die's reads and moves took turns.
@@ -176,9 +175,9 @@ fn random_drives_and_their_replays_are_equal() {
     let cases = (0..400).flat_map(|seed| [Detail::None, Detail::Controller].map(|detail| (seed, detail)));
     let compared: Vec<_> = cases.filter_map(|(seed, detail)| compare(seed, detail)).collect();
     let plain: Vec<_> = compared.iter().filter(|case| !case.takes_turns).collect();
-    let different: Vec<_> = plain.iter().filter(|case| !case.is_same).collect();
+    let different: Vec<u64> = plain.iter().filter(|case| !case.is_same).map(|case| case.seed).collect();
     assert!(plain.len() > 200, "{} recorded", plain.len());
-    assert!(different.len() * 50 <= plain.len(), "{} of {}: {different:?}", different.len(), plain.len());
+    assert!(different.len() * 50 <= plain.len(), "{} of {}: seeds {different:?}", different.len(), plain.len());
 }
 
 /// The same firmware on flash with faster channels, and without the link of the recorded drive.

@@ -149,7 +149,6 @@ fn every_policy_goes_on_exactly_on_the_drives_that_it_is_for() {
     assert!(missed.is_empty(), "no drive was run under {missed:?}");
 }
 
-/// Runner of the case of a seed, with journeys of one kind.
 /// Compares random drives that rest with those that are saved and loaded, from a seed on, over a number of journeys.
 /// Returns the media errors of the loaded drives and the retries since they were loaded.
 fn assert_journeys_go_on(detail: Detail, mut seed: u64, most: u32) -> (u64, u64) {

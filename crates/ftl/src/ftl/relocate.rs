@@ -285,13 +285,15 @@ impl Ftl {
     }
 
     /// Returns the mode in which the policy has gathered units moved, or that of old data if the policy's mode cannot
-    /// be granted.
+    /// be granted. Policies know the data of the user alone: map data is moved in the mode of old data.
     fn relocation_mode(&mut self, die: DieId, gathered: &[Ppn], now: SimTime, signals: &Signals) -> Option<ModeId> {
         let collection = self.collectors[die.index()].collection()?;
+        if gathered.iter().all(|&ppn| self.is_of_map(self.store.lpn_at(ppn))) {
+            return Some(self.old_mode);
+        }
         let mut units = std::mem::take(&mut self.scratch);
         units.clear();
         if self.needs.moving {
-            // Policies know the data of the user alone.
             units.extend(gathered.iter().map(|&ppn| self.store.lpn_at(ppn)).filter(|&lpn| !self.is_of_map(lpn)));
         }
         let moving = Moving { collection, units: &units };
