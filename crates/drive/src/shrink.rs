@@ -22,8 +22,8 @@ const EXCESS: f64 = 0.1;
 /// An error if the drive is not larger than `to`, or cannot be made so small.
 pub fn shrink(whole: &Description, to: Bytes) -> Result<Description, Problems> {
     if to.0 < UNIT_BYTES || to.0 >= whole.user_bytes() {
-        let (least, most) = (UNIT_BYTES, Bytes(whole.user_bytes()));
-        return Err(Problems::one("--to", format!("{to}: expected {least}B to less than {most}, the drive's user capacity")));
+        let [least, most] = [UNIT_BYTES, whole.user_bytes()].map(|bytes| kit::words::size(Bytes(bytes)));
+        return Err(Problems::one("--to", format!("{to}: expected {least} to less than {most}, the drive's user capacity")));
     }
     let share = to.0 as f64 / whole.user_bytes() as f64;
     let program = if whole.flash.one_shot { whole.flash.cell.bits() } else { 1 };

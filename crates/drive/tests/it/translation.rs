@@ -212,7 +212,7 @@ fn a_mock_up_has_the_speed_of_the_whole_drive() {
 fn a_drive_is_not_shrunk_beyond_what_works() {
     let whole = description(&["ftl.overprovisioning=0.1"]);
     for (to, expected) in
-        [(0, "expected 4096B to less than"), (1 << 40, "expected 4096B to less than"), (8192, "expected at least about")]
+        [(0, "expected 4 KiB to less than"), (1 << 40, "expected 4 KiB to less than"), (8192, "expected at least about")]
     {
         let message = shrink(&whole, Bytes(to)).expect_err("it cannot work").to_string();
         assert!(message.starts_with("--to: ") && message.contains(expected), "{message}");

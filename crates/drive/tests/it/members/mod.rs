@@ -3,6 +3,7 @@
 mod bottlenecks;
 mod depth_one;
 mod page_buffers;
+mod pools;
 mod refused;
 mod sequencer;
 mod target_queues;

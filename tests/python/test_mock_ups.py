@@ -1,0 +1,105 @@
+"""Mock-ups of drives (``ssdlab shrink``), and firmware traces (``--record-firmware``, ``translation = replay``)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import ssdlab
+
+JOB = "[mixed]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
+#: The write buffer of `tiny` is in the record, as the firmware sees it; without it all commands reach the flash.
+DRIVE = ["tiny", "job.fio", "--precondition", "steady", "--set", "buffer.policy=none"]
+
+
+@pytest.fixture
+def here(tmp_path, cli):
+    """The folder in which `cli` works, with a job."""
+    folder = tmp_path / "here"
+    (folder / "job.fio").write_text(JOB)
+    return folder
+
+
+def replay(file: str) -> list[str]:
+    return ["--set", f'ftl.translation={{kind="replay",file="{file}"}}']
+
+
+def measured(text: str) -> dict:
+    """Returns a summary without the names of its inputs, the wall time and what the layer reports of itself."""
+    return {name: value for name, value in json.loads(text).items() if name not in ("wall_s", "translation", "starting_state")}
+
+
+def test_a_replay_has_the_results_of_its_record(cli, here):
+    first = cli("run", *DRIVE, "--record-firmware", "trace.fw", "--json")
+    assert first.returncode == 0, first.stderr
+    assert (here / "trace.fw").read_text().startswith("ssdlab firmware trace 1\n")
+    second = cli("run", *DRIVE, *replay("trace.fw"), "--json")
+    assert second.returncode == 0, second.stderr
+    assert json.loads(second.stdout)["translation"]["kind"] == "replay"
+    assert measured(second.stdout)["latency"] == measured(first.stdout)["latency"]
+    assert measured(second.stdout)["flash"] == measured(first.stdout)["flash"]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda text: text.replace(" program ", " programm "), "unknown operation `programm`"),
+        (lambda text: text[: text.rindex("end ")], "the file is truncated"),
+        (lambda text: text.replace("trace 1\n", "trace 2\n", 1), "broken.fw:1: "),
+        (lambda text: "", "broken.fw:1: "),
+    ],
+)
+def test_a_broken_firmware_trace_is_refused(cli, here, change, complaint):
+    assert cli("run", *DRIVE, "--record-firmware", "trace.fw").returncode == 0
+    (here / "broken.fw").write_text(change((here / "trace.fw").read_text()))
+    done = cli("run", *DRIVE, *replay("broken.fw"), "--out", "result")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+    assert "broken.fw:" in done.stderr
+    assert not (here / "result").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--policy", "ofwar"], "a policy that moves pages"),
+        (["--set", "ftl.translation=waf"], "another translation layer than `waf`"),
+        (["--set", "buffer.read_cache=1MiB"], "a read cache"),
+    ],
+)
+def test_what_no_firmware_trace_can_hold_is_refused(cli, here, options, complaint):
+    done = cli("run", *DRIVE, *options, "--record-firmware", "trace.fw")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+    assert not (here / "trace.fw").exists()
+
+
+def test_a_mock_up_is_a_drive_of_the_same_shape(cli, here):
+    done = cli("shrink", "explorer-c3", "--to", "8GiB", "--out", "mock.toml")
+    assert (done.returncode, done.stdout) == (0, "")
+    whole, mock = ssdlab.describe("explorer-c3"), ssdlab.describe(here / "mock.toml")
+    assert (mock["dies_working_at_once"], mock["block_bytes"]) == (whole["dies_working_at_once"], whole["block_bytes"])
+    assert mock["user_bytes"] == pytest.approx(8 * 2**30, rel=0.05)
+    assert cli("shrink", "explorer-c3", "--to", "8GiB").stdout == (here / "mock.toml").read_text()
+    again = cli("shrink", "explorer-c3", "--to", "8GiB", "--out", "mock.toml")
+    assert again.returncode == 2
+    assert "mock.toml: it exists" in again.stderr
+    ran = cli("run", "mock.toml", "job.fio", "--precondition", "fill", "--json")
+    assert json.loads(ran.stdout)["commands"]["read"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["tlc-1tb", "--to", "4GiB"], "--to: 4GiB: expected at least about"),
+        (["tlc-1tb", "--to", "4TiB"], "the drive's user capacity"),
+        (["tlc-1tb", "--to", "64"], "expected a size such as"),
+        (["tlc-1tbb", "--to", "64GiB"], "did you mean `tlc-1tb`"),
+        (["tlc-1tb", "--to", "64GiB", "--force"], "no --out is given"),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused(cli, words, complaint):
+    done = cli("shrink", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
