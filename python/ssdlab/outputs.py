@@ -93,7 +93,8 @@ class Outputs:
             self._log.close()
             if self._log.error is not None:
                 self._failed.append((str(self._log_commands), self._log.error))
-        self._failed += not_written(outcome.unwritten, {f"--{name.replace('_', '-')}": path for name, path in self._named.items()})
+        named = {f"--{name.replace('_', '-')}": path for name, path in self._named.items()}
+        self._failed += not_written(outcome.unwritten, named)
 
     def call(self, guest: Guest | None, session: Session | None) -> Callable[..., _engine.Outcome]:
         """Returns a function that runs the engine in `session` with these outputs, and explains errors of `guest`."""

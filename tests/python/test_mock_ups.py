@@ -103,3 +103,15 @@ def test_a_size_that_cannot_be_is_refused(cli, words, complaint):
     done = cli("shrink", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert complaint in done.stderr
+
+
+def test_what_a_drive_without_a_map_does_not_know_is_null(cli, here):
+    done = cli("run", "tiny", "job.fio", "--set", "ftl.translation=waf", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    result = ssdlab.load_result(here / "out")
+    assert result.timeline_table()["free_blocks"].null_count == result.timeline_table().num_rows > 0
+    assert set(result.summary["wear"].values()) == {None}
+    html = (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "their wear is not modelled" in html
+    assert "no block has been erased" not in html
+    assert "free blocks" not in html.split("<h2>Over time</h2>")[1].split("<h2>")[0]

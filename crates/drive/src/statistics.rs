@@ -33,15 +33,15 @@ pub struct TimelineRow {
     pub units_programmed: u64,
     /// Mapping units written by the host so far.
     pub host_units: u64,
-    /// Free blocks; 0 if the translation layer keeps no account of them.
-    pub free_blocks: u64,
+    /// Free blocks; none before the first sample, and where the translation layer keeps no account of them.
+    pub free_blocks: Option<u64>,
     /// Host write units waiting for a die.
     pub write_queue: u64,
 }
 
 impl TimelineRow {
     fn is_sampled(&self) -> bool {
-        self.free_blocks > 0 || self.units_programmed > 0
+        self.free_blocks.is_some_and(|blocks| blocks > 0) || self.units_programmed > 0
     }
 
     fn merge(&mut self, later: &TimelineRow) {
@@ -295,7 +295,7 @@ impl Statistics {
         let (row, _) = self.timeline.row(now);
         row.units_programmed = units - base_units;
         row.host_units = host - base_host;
-        row.free_blocks = report.free_blocks.unwrap_or(0);
+        row.free_blocks = report.free_blocks;
         row.write_queue = write_queue;
     }
 

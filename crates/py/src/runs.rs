@@ -384,7 +384,11 @@ fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyRes
     add("latency_max_ns", |row| row.latency_ns_max)?;
     add("units_programmed", |row| row.units_programmed)?;
     add("host_units", |row| row.host_units)?;
-    add("free_blocks", |row| row.free_blocks)?;
+    if rows.iter().any(|(_, row)| row.free_blocks.is_some()) || rows.is_empty() {
+        add("free_blocks", |row| row.free_blocks.unwrap_or(0))?;
+    } else {
+        columns.unknown("free_blocks", rows.len())?;
+    }
     add("write_queue", |row| row.write_queue)?;
     // Little's law: sum of the latencies of the commands completed in an interval, divided by its width.
     columns.f64("queue_depth", rows.iter().map(|row| row.1.latency_ns as f64 / width_ns as f64))?;

@@ -203,4 +203,4 @@ class Targets:
         if self.history is not None and not self.history.name.endswith((".csv", ".csv.gz", ".csv.zst")):
             raise InputError(f"--history {self.history}: expected a name in .csv, .csv.gz or .csv.zst")
         if self.record_firmware is not None and self.record_firmware.name.endswith((".gz", ".zst")):
-            raise InputError(f"--record-firmware {self.record_firmware}: expected a name without .gz and .zst: it is a plain text")
+            raise InputError(f"--record-firmware {self.record_firmware}: it is a plain text; expected a name without .gz, .zst")

@@ -25,7 +25,7 @@ CAUSES = {
     "interconnect": "data on the controller's interconnect",
     "dram_wait": "waiting for the controller's memory",
     "dram": "accesses to the controller's memory",
-    "map": "waiting for data that is being read ahead",
+    "map": "waiting for pages of the map, or for data that is being read ahead",
     "order": "a flush waiting for earlier writes, data for that of earlier reads",
     "buffer_full": "waiting for space in the write buffer",
     "free_space": "waiting for a free block",

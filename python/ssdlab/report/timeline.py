@@ -52,13 +52,10 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
     size, unit = time_unit(max(longest, 1))
     slowest = max(float(timeline.columns["latency_max_ns"].max(initial=0)) for timeline in timelines)
     slow_size, slow_unit = time_unit(max(slowest, 1))
-    titles = (
-        "bandwidth (B/s)",
-        "commands/s",
-        "queue depth",
-        f"slowest ({slow_unit})",
-        "free blocks",
-    )
+    titles = ["bandwidth (B/s)", "commands/s", "queue depth", f"slowest ({slow_unit})"]
+    # A drive without a page map has no account of its free blocks.
+    has_blocks = not all(np.isnan(timeline.columns["free_blocks"]).all() for timeline in timelines)
+    titles += ["free blocks"] * has_blocks
     chart = style.panels(90 + 135 * len(titles), len(titles), 1, shared_xaxes=True, vertical_spacing=0.03)
     chart.update_layout(hovermode="x unified", margin_t=40)
     names = style.run_names(runs)
@@ -74,11 +71,8 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
             if done.any():
                 _add(chart, 1, timeline.start / size, moved / seconds, name, line)
                 _add(chart, 2, timeline.start / size, done / seconds, name, line)
-        levels = (
-            timeline.columns["queue_depth"],
-            timeline.columns["latency_max_ns"] / slow_size,
-            timeline.columns["free_blocks"],
-        )
+        levels = [timeline.columns["queue_depth"], timeline.columns["latency_max_ns"] / slow_size]
+        levels += [timeline.columns["free_blocks"]] * has_blocks
         for row, values in enumerate(levels, 3):
             line = {"color": colour, "width": 1.3}
             _add(

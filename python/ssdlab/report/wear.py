@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def spread(runs: Sequence[Result]) -> go.Figure:
     """Returns a histogram of the blocks by their cycles for each run, all on one scale, and their mean."""
     worn = [(name, run) for name, run in zip(style.run_names(runs), runs, strict=True) if run.summary["wear"].get("max")]
+    if all(run.summary["wear"].get("mean") is None for run in runs):
+        return style.note(style.figure(130), "the translation layer has no blocks of its own: their wear is not modelled")
     if not worn:
         return style.note(style.figure(130), "no block has been erased since the drive was new")
     chart = style.panels(110 + 120 * len(worn), len(worn), 1, shared_xaxes=True, vertical_spacing=0.3 / len(worn))
