@@ -150,7 +150,7 @@ def _sides(far: Sequence[_Pair], rows: Sequence[Sequence[Box]]) -> list[str]:
 
 
 def _place_row(row: Sequence[Box], left: int, right: int) -> None:
-    """Places the boxes of a row from column `left` to before `right`: thin ones as narrow as their text, beside others."""
+    """Places the boxes of a row from column `left` to before `right`; thin ones are as narrow as their text."""
     titles = [f"{box.node['name']}: {box.node['kind'].replace('_', ' ')}" for box in row]
     free = right - left - _BETWEEN * (len(row) - 1)
     least = [len(title) + 4 if box.is_thin else 0 for title, box in zip(titles, row, strict=True)]
