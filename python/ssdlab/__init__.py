@@ -17,6 +17,8 @@ from ssdlab import _engine, cell, charts, policy, traces
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema, shrink
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
+from ssdlab.explore.spec import Spec
+from ssdlab.explore.sweep import Sweep, SweepProgress, load_sweep, sweep
 from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
 from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
@@ -51,6 +53,9 @@ __all__ = [
     "ReadErrors",
     "Result",
     "Session",
+    "Spec",
+    "Sweep",
+    "SweepProgress",
     "TraceFit",
     "Workload",
     "WorkloadLike",
@@ -65,6 +70,7 @@ __all__ = [
     "lifetime",
     "load_comparison",
     "load_result",
+    "load_sweep",
     "policies",
     "policy",
     "presets",
@@ -75,6 +81,7 @@ __all__ = [
     "run",
     "schema",
     "shrink",
+    "sweep",
     "trace_convert",
     "trace_fit",
     "trace_info",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
 
 import pytest
 
 import ssdlab
+from ssdlab.explore.expression import quantity
 
 JOB = "[mixed]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
 #: The write buffer of `tiny` is in the record, as the firmware sees it; without it all commands reach the flash.
@@ -81,6 +83,11 @@ def test_a_mock_up_is_a_drive_of_the_same_shape(cli, here):
     whole, mock = ssdlab.describe("explorer-c3"), ssdlab.describe(here / "mock.toml")
     assert (mock["dies_working_at_once"], mock["block_bytes"]) == (whole["dies_working_at_once"], whole["block_bytes"])
     assert mock["user_bytes"] == pytest.approx(8 * 2**30, rel=0.05)
+    # The write buffer keeps its ratio to the capacity.
+    capacity = tomllib.loads((here / "mock.toml").read_text())["buffer"]["capacity"]
+    assert quantity(capacity) == pytest.approx(quantity("4MiB") * 8 * 2**30 / whole["user_bytes"], rel=0.01)
+    smaller = ssdlab.shrink("explorer-c3", "8GiB", set={"ftl.user_capacity": "20GiB"})
+    assert ssdlab.describe(ssdlab.Drive.from_text(smaller))["user_bytes"] == pytest.approx(8 * 2**30, rel=0.05)
     assert cli("shrink", "explorer-c3", "--to", "8GiB").stdout == (here / "mock.toml").read_text()
     again = cli("shrink", "explorer-c3", "--to", "8GiB", "--out", "mock.toml")
     assert again.returncode == 2

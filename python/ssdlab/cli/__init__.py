@@ -9,7 +9,23 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ssdlab.cli import cell, check, compare, history, lifetime, paper, presets, report, run, schema, show, shrink, signals, trace
+from ssdlab.cli import (
+    cell,
+    check,
+    compare,
+    history,
+    lifetime,
+    paper,
+    presets,
+    report,
+    run,
+    schema,
+    show,
+    shrink,
+    signals,
+    sweep,
+    trace,
+)
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
 
@@ -62,6 +78,7 @@ app = typer.Typer(
 app.command(name="run")(run.run)
 app.command(name="compare")(compare.compare)
 app.command(name="lifetime")(lifetime.lifetime)
+app.command(name="sweep")(sweep.sweep)
 app.add_typer(cell.app, name="cell")
 app.add_typer(trace.app, name="trace")
 app.command(name="presets")(presets.presets)

@@ -1,0 +1,101 @@
+"""``ssdlab sweep``: many runs from one specification."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.explore.sweep import Sweep, SweepProgress
+from ssdlab.explore.sweep import sweep as do_sweep
+
+#: Number of failed runs whose error is shown.
+_SHOWN = 5
+
+
+def sweep(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Specification of the sweep (TOML, docs/EXPLORE.md).")],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Folder of the results. One with runs of the same specification is completed."),
+    ],
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of processes; absent: one for each core.")] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Folder of another sweep, whose runs are taken over where they are the same."),
+    ] = None,
+    retry: Annotated[bool, typer.Option(help="Do runs that failed again.")] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run every point of a specification that is not done yet."""
+    with _bar(quiet) as progress:
+        done = do_sweep(spec, out, jobs=jobs, reuse=reuse or (), retry=retry, progress=progress)
+    if not quiet:
+        _remark_on(done, spec)
+    if json:
+        print_json(_document(done))
+    else:
+        _show(done)
+    if done.interrupted:
+        raise KeyboardInterrupt if done.table.num_rows == 0 else typer.Exit(130)
+
+
+def _remark_on(done: Sweep, spec: Path) -> None:
+    """Says on standard error what failed, and how to go on."""
+    failed = [row for row in done.table.to_pylist() if row["status"] == "failed"]
+    for row in failed[:_SHOWN]:
+        first = (row["error"] or "").splitlines()
+        remark(f"run {row['index']} failed: {first[0] if first else 'without a message'}")
+    if len(failed) > _SHOWN:
+        remark(f"{len(failed)} runs failed; the column `error` has the reason of each")
+    if done.interrupted:
+        again = f"ssdlab sweep {spec} --out {done.folder}"
+        remark(f"interrupted: {done.table.num_rows} runs are kept, {done.left} are missing; to go on: {again}")
+
+
+def _document(done: Sweep) -> dict[str, Any]:
+    """Returns what ``--json`` prints."""
+    return {
+        "folder": str(done.folder),
+        "status": "partial" if done.interrupted else "complete",
+        "runs": done.table.num_rows,
+        "new": done.new,
+        "reused": done.reused,
+        "failed": done.failed,
+        "missing": done.left,
+    }
+
+
+def _show(done: Sweep) -> None:
+    standard_output().print(
+        f"{done.folder}: {done.table.num_rows} runs, {done.failed} failed; {done.new} new, {done.reused} reused", markup=False
+    )
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[SweepProgress], object] | None]:
+    """Yields a hook that shows the progress on a terminal; ``None`` if none is shown."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("sweep"), BarColumn(bar_width=28), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
+    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("sweep", total=None, facts="")
+
+        def show(progress: SweepProgress) -> None:
+            failed = f" · {progress.failed} failed" if progress.failed else ""
+            facts = f"{progress.rate:.1f} runs/s{failed}"
+            bars.update(bar, total=progress.total, completed=progress.done, facts=facts)
+
+        yield show

@@ -1,0 +1,120 @@
+"""The points of a design, in their order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab.errors import InputError
+from ssdlab.explore.spec import Range, Spec
+
+__all__ = ["Point", "points"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a design, without its seed.
+
+    Examples:
+        >>> from ssdlab.explore import design
+        >>> spec = ssdlab.Spec.open({"drive": "tiny", "workload": "job.fio", "vary": {"flash.channels": [1, 2]}})
+        >>> [point.fields for point in design.points(spec)]
+        [{'flash.channels': 1}, {'flash.channels': 2}]
+    """
+
+    drive: str
+    workload: str
+    #: Policy; ``None``: that of the drive.
+    policy: str | None
+    #: Starting state; ``None``: that of the drive.
+    precondition: str | None
+    #: Varied fields with their values, in the order of the specification.
+    fields: Mapping[str, Any]
+
+
+def varied(spec: Spec) -> list[str]:
+    """Returns the names of the varied fields, the columns of the results, in the order of the specification.
+
+    Drive, workload, policy and starting state have columns of their own. Derived fields come last.
+    """
+    names = [*spec.vary, *(name for zipped in spec.zips for name in zipped)]
+    names += [name for point in spec.points for name in point]
+    return [name for name in dict.fromkeys([*names, *spec.derive]) if name not in ("drive", "workload", "policy", "precondition")]
+
+
+def points(spec: Spec) -> Iterator[Point]:
+    """Yields the points of a specification before its conditions and derived fields, in the order of the design.
+
+    Raises:
+        InputError: the samples of a design need scipy, which is not installed.
+    """
+    parts = {
+        name: values
+        for name, values in (
+            ("drive", spec.drives),
+            ("workload", spec.workloads),
+            ("policy", spec.policies),
+            ("precondition", spec.preconditions),
+        )
+        if values
+    }
+    axes: list[list[dict[str, Any]]] = [[{name: value} for value in values] for name, values in parts.items()]
+    axes += [[dict(zip(zipped, row, strict=True)) for row in zip(*zipped.values(), strict=True)] for zipped in spec.zips]
+    if spec.design.kind == "grid":
+        for name, values in spec.vary.items():
+            listed = values.values() if isinstance(values, Range) else values
+            axes.append([{name: value} for value in listed])
+    else:
+        axes.append(_samples(spec))
+    if spec.points:
+        axes.append([dict(point) for point in spec.points])
+    for combination in itertools.product(*axes):
+        fields: dict[str, Any] = {}
+        for part in combination:
+            fields |= part
+        yield Point(
+            fields.pop("drive"), fields.pop("workload"), fields.pop("policy", None), fields.pop("precondition", None), fields
+        )
+
+
+def _samples(spec: Spec) -> list[dict[str, Any]]:
+    """Returns the samples of the varied fields."""
+    try:
+        from scipy.stats import qmc
+    except ImportError:
+        raise spec.error("design/kind", f"{spec.design.kind}: needs scipy: pip install 'ssdlab[explore]'") from None
+    import numpy as np
+
+    kind, count, names = spec.design.kind, spec.design.samples, list(spec.vary)
+    if not names:
+        raise spec.error("vary", f"missing: a design of {kind} samples needs fields to vary")
+    if kind == "random":
+        shares = np.random.default_rng(spec.design.seed).random((count, len(names)))
+    elif kind == "latin_hypercube":
+        shares = qmc.LatinHypercube(d=len(names), rng=spec.design.seed).random(count)
+    else:
+        # A Sobol sequence is balanced at powers of two only; a part of the next longer one is taken.
+        shares = qmc.Sobol(d=len(names), rng=spec.design.seed).random_base2(max(count - 1, 0).bit_length())[:count]
+    return [{name: _at(spec.vary[name], float(share)) for name, share in zip(names, row, strict=True)} for row in shares.tolist()]
+
+
+def _at(values: Sequence[Any] | Range, share: float) -> Any:
+    """Returns the value at a share of the range, or of the list."""
+    if isinstance(values, Range):
+        return values.at(share)
+    return values[min(int(share * len(values)), len(values) - 1)]
+
+
+def check_not_empty(spec: Spec, count: int, before: int) -> None:
+    """Checks that a design has points.
+
+    Raises:
+        InputError: it has none.
+    """
+    if count == 0 and before > 0:
+        conditions = " and ".join(f"`{where.text}`" for where in spec.where)
+        raise spec.error("where", f"none of the {before} points meets {conditions}")
+    if count == 0:
+        raise InputError(f"{spec.name}: the design has no points")

@@ -1,0 +1,176 @@
+"""The folder of a sweep: its specification, and a Parquet data set that grows run by run.
+
+``runs.parquet`` is a folder, which every reader of Parquet takes as one table. Each run adds a file of one row, written
+elsewhere and renamed; at the end, and when a sweep is taken up again, they are replaced by one file, in the order of
+the design. A process that is killed at any moment leaves whole rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from ssdlab.errors import InputError
+from ssdlab.exchange import exchange
+from ssdlab.files import undisturbed
+from ssdlab.locks import locked
+from ssdlab.manifest import write_manifest
+
+__all__ = ["Folder", "read_rows"]
+
+RUNS = "runs.parquet"
+#: Rows of other inputs or of another engine than those of the design now.
+OTHERS = "other_runs.parquet"
+_SPEC = "sweep.toml"
+
+
+class Folder:
+    """Folder of a sweep. One process at a time writes to it.
+
+    Examples:
+        >>> from ssdlab.explore.folder import Folder
+        >>> from ssdlab.explore import rows
+        >>> spec = ssdlab.Spec.open({"drive": "tiny", "workload": "job.fio"})
+        >>> with Folder.opened("sweep", spec.text, rows.schema(spec, [])) as folder:
+        ...     folder.done
+        {}
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self.schema = schema
+        #: Status of each row that is there, by its id.
+        self.done: dict[str, str] = {}
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str | PathLike[str], text: str, schema: pa.Schema) -> Iterator[Folder]:
+        """Opens a folder for the sweep with the specification `text`: a new one, or one with rows of this sweep.
+
+        Raises:
+            InputError: the folder has something else in it, or rows of another sweep, or another process writes there.
+        """
+        folder = cls(Path(path), schema)
+        folder._check(text)
+        with locked(folder.path):
+            folder._check(text)
+            folder.path.mkdir(exist_ok=True)
+            (folder.path / RUNS).mkdir(exist_ok=True)
+            if not (folder.path / _SPEC).exists():
+                beside = folder.path / f".{_SPEC}.new"
+                beside.write_text(text, encoding="utf-8")
+                beside.replace(folder.path / _SPEC)
+            folder._tidy()
+            found = read_rows(folder.path, ["id", "status"])
+            folder.done = {row["id"]: row["status"] for row in found.to_pylist()}
+            yield folder
+
+    def _check(self, text: str) -> None:
+        """Checks that the folder can be written, and is that of this sweep or empty."""
+        if not self.path.exists():
+            if not self.path.parent.is_dir():
+                raise InputError(f"{self.path}: its folder {self.path.parent} does not exist")
+            return
+        if not self.path.is_dir():
+            raise InputError(f"{self.path}: a file; expected the name of a folder")
+        spec = self.path / _SPEC
+        if not spec.is_file():
+            content = [entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")]
+            if content:
+                raise InputError(f"{self.path}: not the folder of a sweep, and not empty: expected another name")
+            return
+        if spec.read_text(encoding="utf-8") != text:
+            raise InputError(
+                f"{self.path}: has the runs of another specification, {spec}: expected another folder for this one; "
+                f"--reuse {self.path} takes over the runs that both have"
+            )
+
+    def _tidy(self) -> None:
+        """Removes what a killed process left half written."""
+        for left in self.path.glob(".*.new"):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    left.unlink()
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Adds a row: complete or not at all. One that is there already is replaced."""
+        name = str(row["id"])
+        beside = self.path / f".{name}.new"
+        table = pa.Table.from_pylist([dict(row)], schema=self.schema)
+        # One row needs neither compression nor an index; the file that replaces it at the end has both.
+        parquet.write_table(table, beside, compression="none", use_dictionary=False, write_statistics=False)
+        beside.replace(self.path / RUNS / f"{name}.parquet")
+        self.done[name] = str(row["status"])
+
+    def compact(self, order: Mapping[str, int]) -> pa.Table:
+        """Puts all rows into one file, in the order of the design, and returns them.
+
+        Args:
+            order: Place of each row in the design, by its id. Other rows go to a file of their own.
+        """
+        whole = read_rows(self.path)
+        own: list[dict[str, Any]] = []
+        others: list[dict[str, Any]] = []
+        for row in whole.to_pylist():
+            (own if row["id"] in order else others).append(row)
+        for row in own:
+            row["index"] = order[row["id"]]
+        table = pa.Table.from_pylist(sorted(own, key=lambda row: row["index"]), schema=self.schema)
+        with undisturbed():
+            if others:
+                self._keep_others(pa.Table.from_pylist(others, schema=whole.schema))
+            beside = self.path / f".{RUNS}.new"
+            beside.mkdir()
+            parquet.write_table(table, beside / "runs.parquet", compression="zstd")
+            # In one step: a reader finds the old files or the new one, and never both.
+            exchange(beside, self.path / RUNS)
+            shutil.rmtree(beside, ignore_errors=True)
+            write_manifest(self.path, "sweep")
+        self.done = {row["id"]: row["status"] for row in own}
+        return table
+
+    def _keep_others(self, table: pa.Table) -> None:
+        path = self.path / OTHERS
+        if path.exists():
+            table = pa.concat_tables([parquet.read_table(path), table], promote_options="default")
+        beside = self.path / f".{OTHERS}.new"
+        parquet.write_table(table, beside, compression="zstd")
+        beside.replace(path)
+
+
+def read_rows(path: str | PathLike[str], columns: Sequence[str] | None = None) -> pa.Table:
+    """Returns the rows in the folder of a sweep; of one that is there twice, that which was written last.
+
+    Raises:
+        InputError: the folder is not that of a sweep.
+    """
+    runs = Path(path) / RUNS
+    if not runs.is_dir():
+        raise InputError(f"{path}: not the folder of a sweep: it has no {RUNS}")
+    files = sorted(runs.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    tables = [parquet.read_table(file, columns=None if columns is None else list(columns)) for file in files]
+    if not tables:
+        return pa.table({name: pa.array([], pa.string()) for name in columns or ("id", "status", "index")})
+    whole = pa.concat_tables(tables, promote_options="default")
+    last = {name: number for number, name in enumerate(whole["id"].to_pylist())}
+    return whole.take(sorted(last.values())) if len(last) < whole.num_rows else whole
+
+
+def rows_with(path: str | PathLike[str], keys: Iterable[str], columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yields the rows with these keys in the folder of another sweep, if it has these columns."""
+    table = read_rows(path)
+    if not set(columns) <= set(table.column_names):
+        return
+    wanted = set(keys)
+    for row in table.select(["key", *columns]).to_pylist():
+        if row["key"] in wanted and row["status"] == "ok":
+            yield row

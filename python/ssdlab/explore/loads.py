@@ -1,0 +1,127 @@
+"""The workload of a point: a file with some of its fields changed, and options for reading it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ssdlab import toml
+from ssdlab.declared import GROUPS
+from ssdlab.errors import InputError
+from ssdlab.files import existing_file
+from ssdlab.workloads import Workload
+
+__all__ = ["Load", "content_hash"]
+
+_INDEX = re.compile(r"(\w+)((?:\[\d+\])*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A workload, as a worker gets it.
+
+    Examples:
+        >>> from ssdlab.explore.loads import Load
+        >>> load = Load.of("examples/randwrite.fio", {"iodepth": 4}, {})
+        >>> [line for line in load.text.splitlines() if line.startswith("iodepth")]
+        ['iodepth=4']
+        >>> Load.of("examples/trace.csv.gz", {"iodepth": 4}, {})
+        Traceback (most recent call last):
+        ssdlab.InputError: workload.iodepth: examples/trace.csv.gz has no fields: expected a fio job or a workload TOML
+    """
+
+    #: Path; ``None`` if the text was changed.
+    path: str | None
+    text: str | None
+    #: Options for reading it.
+    options: Mapping[str, Any]
+    #: Hash of the content.
+    digest: str
+
+    @classmethod
+    def of(cls, path: str, fields: Mapping[str, Any], options: Mapping[str, Any]) -> Load:
+        """Returns the workload in a file with these fields changed.
+
+        A field is an option of a workload (docs/OPTIONS.md), a key of a fio job, set for all of its jobs, or a field of
+        a workload TOML.
+
+        Raises:
+            InputError: the file cannot be read, or has no such fields.
+        """
+        known = GROUPS["workload"]
+        read = {**options, **{name: value for name, value in fields.items() if name in known}}
+        changed = {name: value for name, value in fields.items() if name not in known}
+        if not changed:
+            return cls(path, None, read, content_hash(existing_file(path)))
+        text = _text(path, next(iter(changed)))
+        text = _with_fields(text, changed) if path.endswith(".toml") else _with_keys(text, changed)
+        return cls(None, text, read, hashlib.sha256(text.encode()).hexdigest())
+
+    def workload(self) -> Workload:
+        """Returns the workload."""
+        return Workload(self.path, self.text, **self.options)
+
+
+def content_hash(path: str) -> str:
+    """Returns a hash of the content of a file, which is read once for as long as it does not change."""
+    found = Path(path).stat()
+    return _content_hash(path, found.st_size, found.st_mtime_ns)
+
+
+@cache
+def _content_hash(path: str, size: int, modified: int) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _text(path: str, field: str) -> str:
+    complaint = f"workload.{field}: {path} has no fields: expected a fio job or a workload TOML"
+    try:
+        text = Path(existing_file(path)).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(complaint) from None
+    if not path.endswith(".toml") and re.search(r"^\s*\[[^\]]+\]\s*$", text, re.MULTILINE) is None:
+        raise InputError(complaint)
+    return text
+
+
+def _with_keys(text: str, fields: Mapping[str, Any]) -> str:
+    """Returns a fio job with these keys in every job, and nowhere else."""
+    lines = []
+    for line in text.splitlines():
+        if line.partition("=")[0].strip() in fields:
+            continue
+        lines.append(line)
+        if line.strip().startswith("[") and line.strip() != "[global]":
+            lines += [f"{name}={_plain(value)}" for name, value in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: Any) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _with_fields(text: str, fields: Mapping[str, Any]) -> str:
+    """Returns a workload TOML with these fields, such as ``job[0].depth``."""
+    document = tomllib.loads(text)
+    for name, value in fields.items():
+        keys: list[str | int] = []
+        for part in name.split("."):
+            match = _INDEX.fullmatch(part)
+            if match is None:
+                raise InputError(f"workload.{name}: expected a field such as job[0].depth")
+            keys += [match[1], *(int(index) for index in re.findall(r"\d+", match[2]))]
+        inner: Any = document
+        try:
+            for key in keys[:-1]:
+                inner = inner.setdefault(key, {}) if isinstance(key, str) else inner[key]
+            inner[keys[-1]] = value
+        except (TypeError, AttributeError, IndexError):
+            raise InputError(f"workload.{name}: the workload has no such field") from None
+    return toml.document(document)

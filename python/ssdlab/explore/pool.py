@@ -1,0 +1,182 @@
+"""Processes of this machine that do the runs of a sweep.
+
+Runs with the same starting state go to one process where possible, since it keeps that state in memory. No more runs
+are under way at once than fit into memory. A process that ends without an answer fails its run, and is replaced.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from ssdlab.explore.tasks import Task
+
+__all__ = ["Pool", "available_memory"]
+
+#: Share of the free memory that runs may take.
+_SHARE = 0.8
+#: Number of times that a run is begun whose process dies.
+_ATTEMPTS = 2
+
+
+def available_memory() -> int:
+    """Returns the memory that new processes may take without the machine swapping [bytes]."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:  # noqa: PTH123 - a file of the system
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process, and the run that it does."""
+
+    process: BaseProcess
+    connection: Connection
+    task: Task | None = None
+    group: str = ""
+
+
+class Pool:
+    """Processes that do runs."""
+
+    def __init__(self, jobs: int, names: tuple[str, ...], memory: int | None = None) -> None:
+        """Makes a pool, whose processes start when they are needed.
+
+        Args:
+            jobs: Largest number of processes.
+            names: Names of the numbers that are kept of each run.
+            memory: Memory that all runs under way may take [bytes]; absent: four fifths of what is free.
+        """
+        self.jobs = jobs
+        self.names = names
+        self.memory = int(available_memory() * _SHARE) if memory is None else memory
+        self.context = multiprocessing.get_context("spawn")
+        self.workers: list[_Worker] = []
+
+    def run(self, tasks: Iterable[Task], done: Callable[[Task, dict[str, Any]], object]) -> None:
+        """Does runs, and calls `done` with each and its outcome, in the order in which they end."""
+        groups: dict[str, deque[Task]] = {}
+        for task in tasks:
+            groups.setdefault(task.group, deque()).append(task)
+        attempts: dict[str, int] = {}
+        try:
+            while any(groups.values()) or any(worker.task for worker in self.workers):
+                self._begin(groups)
+                busy = [worker for worker in self.workers if worker.task is not None]
+                ready = set(wait([one for worker in busy for one in (worker.connection, worker.process.sentinel)]))
+                for worker in busy:
+                    if worker.connection in ready or worker.process.sentinel in ready:
+                        self._end(worker, groups, attempts, done)
+        finally:
+            self.close()
+
+    def _begin(self, groups: dict[str, deque[Task]]) -> None:
+        """Gives runs to idle processes, as far as memory allows."""
+        while any(groups.values()):
+            under_way = [worker.task for worker in self.workers if worker.task is not None]
+            idle = [worker for worker in self.workers if worker.task is None]
+            if not idle and len(self.workers) >= self.jobs:
+                return
+            taken = {worker.group for worker in self.workers if worker.task is not None}
+            worker = idle[0] if idle else _Worker(*self._start())
+            group = self._next_group(groups, worker.group, taken)
+            needed = groups[group][0].memory + sum(task.memory for task in under_way)
+            if under_way and needed > self.memory:
+                if not idle:
+                    self.workers.append(worker)
+                return
+            if not idle:
+                self.workers.append(worker)
+            worker.task, worker.group = groups[group].popleft(), group
+            if not groups[group]:
+                del groups[group]
+            worker.connection.send(worker.task)
+
+    def _next_group(self, groups: dict[str, deque[Task]], own: str, taken: set[str]) -> str:
+        """Returns the group of the next run of a process: its own, or one that no other is at, or the largest."""
+        if own in groups:
+            return own
+        free = [group for group in groups if group not in taken]
+        return free[0] if free else max(groups, key=lambda group: len(groups[group]))
+
+    def _start(self) -> tuple[BaseProcess, Connection]:
+        ours, theirs = self.context.Pipe()
+        limit = self.memory // max(self.jobs, 1)
+        process = self.context.Process(target=_work, args=(theirs, self.names, limit), daemon=True)
+        process.start()
+        theirs.close()
+        return process, ours
+
+    def _end(
+        self,
+        worker: _Worker,
+        groups: dict[str, deque[Task]],
+        attempts: dict[str, int],
+        done: Callable[[Task, dict[str, Any]], object],
+    ) -> None:
+        """Takes the outcome of a run, or replaces a process that has died."""
+        task = worker.task
+        assert task is not None
+        worker.task = None
+        try:
+            outcome: dict[str, Any] = worker.connection.recv()
+        except (EOFError, OSError):
+            self.workers.remove(worker)
+            worker.process.join()
+            worker.connection.close()
+            attempts[task.key] = attempts.get(task.key, 0) + 1
+            if attempts[task.key] < _ATTEMPTS:
+                groups.setdefault(task.group, deque()).appendleft(task)
+                return
+            outcome = {"status": "failed", "error": f"its process died, twice ({_ended(worker.process.exitcode)})"}
+        done(task, outcome)
+
+    def close(self) -> None:
+        """Ends all processes."""
+        for worker in self.workers:
+            if worker.task is None:
+                worker.connection.close()
+            else:
+                worker.process.kill()
+        for worker in self.workers:
+            worker.process.join()
+        self.workers.clear()
+
+
+def _ended(code: int | None) -> str:
+    """Returns how a process ended."""
+    if code is not None and code < 0:
+        try:
+            return f"signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"signal {-code}"
+    return f"exit status {code}"
+
+
+def _work(connection: Connection, names: tuple[str, ...], limit: int) -> None:
+    """Does runs until the other end closes the connection."""
+    # Ctrl-C reaches all processes of a terminal; the parent ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    from ssdlab.explore.work import execute
+    from ssdlab.sessions import Session
+
+    session = Session()
+    while True:
+        try:
+            task = connection.recv()
+        except EOFError:
+            return
+        connection.send(execute(task, names, session))

@@ -1,0 +1,158 @@
+"""Rows of a sweep: their columns, known before the first run, and what a run puts into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from ssdlab import toml
+from ssdlab.explore import design
+from ssdlab.explore.design import Point
+from ssdlab.explore.spec import Spec
+from ssdlab.explore.tasks import Task, engine_hash
+
+__all__ = ["numbers", "row", "schema"]
+
+_STATISTICS = ("count", "mean_ns", "stddev_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns")
+_REASONS = ("host", "rmw", "gc", "wear", "rewrite", "reprogram", "map", "padding", "journal")
+#: Texts of the summary that every sweep keeps.
+TEXTS = ("bottleneck.resource", "bottleneck.next")
+
+_BEFORE: dict[str, pa.DataType] = {
+    "index": pa.int64(),
+    "drive": pa.string(),
+    "workload": pa.string(),
+    "policy": pa.string(),
+    "precondition": pa.string(),
+    "seed": pa.int64(),
+}
+_AFTER: dict[str, pa.DataType] = {
+    "status": pa.string(),
+    "error": pa.string(),
+    "id": pa.string(),
+    "key": pa.string(),
+    "drive_hash": pa.string(),
+    "workload_hash": pa.string(),
+    "engine": pa.string(),
+    "wall_s": pa.float64(),
+    "setup_s": pa.float64(),
+}
+
+
+@cache
+def kept_always() -> tuple[str, ...]:
+    """Returns the dotted names of the numbers of the summary that every sweep keeps; null where a run has none."""
+    # The causes come with the charts, which take long to import.
+    from ssdlab.report.causes import COLOURS
+
+    return (
+        "simulated_ns",
+        *(f"commands.{op}" for op in ("read", "write", "trim", "flush")),
+        *(f"latency.{op}.{name}" for op in ("all", "read", "write") for name in _STATISTICS),
+        *(f"throughput.{name}" for name in ("iops", "read_bytes_per_s", "write_bytes_per_s", "most_in_flight")),
+        *(f"causes.{op}.{cause}" for op in ("all", "read", "write") for cause in COLOURS),
+        *(f"flash.{what}.{reason}" for what in ("reads", "programs") for reason in _REASONS),
+        *(f"flash.operations.{kind}" for kind in ("read", "program", "erase", "copyback")),
+        "flash.suspensions",
+        "host_units_written",
+        "write_amplification",
+        "collections",
+        "wear.mean",
+        "wear.max",
+        "wear.stddev",
+        "effective_wear.mean",
+        "effective_wear.max",
+        *(f"utilisation.{name}" for name in ("channels", "dies", "dies_writing", "decoders", "link", "link_to_host", "dram")),
+        "bottleneck.utilisation",
+        "bottleneck.next_utilisation",
+        "map_cache.hit_ratio",
+        "read_errors.media_errors",
+        *(f"reliability.{name}" for name in ("retries", "uncorrectable", "uber", "deadline_misses")),
+        "energy.total",
+        "shutdown_ns",
+    )
+
+
+def columns(spec: Spec) -> tuple[str, ...]:
+    """Returns the names of the numbers that the rows of a specification have."""
+    return tuple(dict.fromkeys([*kept_always(), *spec.columns]))
+
+
+def outcome_columns(spec: Spec) -> tuple[str, ...]:
+    """Returns the names of the columns that come from a run, not from its point."""
+    return ("status", "error", "wall_s", "setup_s", *TEXTS, *columns(spec))
+
+
+def schema(spec: Spec, points: Iterable[Point]) -> pa.Schema:
+    """Returns the columns of the rows of a specification with these points."""
+    values: dict[str, list[Any]] = {name: [] for name in design.varied(spec)}
+    for point in points:
+        for name, value in point.fields.items():
+            values[name].append(value)
+    fields: dict[str, pa.DataType] = {**_BEFORE, **{name: _type(given) for name, given in values.items()}, **_AFTER}
+    fields |= dict.fromkeys(TEXTS, pa.string())
+    fields |= {name: pa.float64() for name in columns(spec) if name not in fields}
+    return pa.schema(fields)
+
+
+def _type(values: Sequence[Any]) -> pa.DataType:
+    """Returns the type of a column with these values."""
+    kinds = {type(value) for value in values}
+    if kinds <= {bool} and kinds:
+        return pa.bool_()
+    if kinds <= {int} and kinds:
+        return pa.int64()
+    if kinds <= {int, float}:
+        return pa.float64()
+    return pa.string()
+
+
+def row(task: Task, outcome: Mapping[str, Any], whole: pa.Schema) -> dict[str, Any]:
+    """Returns the row of a run: its point, and what a worker says of it."""
+    point = task.point
+    found: dict[str, Any] = {
+        "index": task.index,
+        "drive": point.drive,
+        "workload": point.workload,
+        "policy": point.policy,
+        "precondition": point.precondition,
+        "seed": task.seed,
+        "id": task.id,
+        "key": task.key,
+        "drive_hash": task.drive_hash,
+        "workload_hash": task.workload_hash,
+        "engine": engine_hash(),
+        **{name: _cell(value, whole.field(name).type) for name, value in point.fields.items()},
+    }
+    for name in whole.names:
+        found.setdefault(name, outcome.get(name))
+    return found
+
+
+def _cell(value: Any, kind: pa.DataType) -> Any:
+    """Returns a value as its column takes it."""
+    if pa.types.is_string(kind):
+        return value if isinstance(value, str) else toml.value(value)
+    return float(value) if pa.types.is_floating(kind) else value
+
+
+def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Returns the numbers of a summary under these dotted names, and its texts."""
+    found = dict(_flat(summary, ""))
+    kept: dict[str, Any] = {}
+    for name in names:
+        value = found.get(name)
+        kept[name] = float(value) if isinstance(value, int | float) else None
+    kept |= {name: found.get(name) for name in TEXTS}
+    return kept
+
+
+def _flat(inner: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in inner.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

@@ -1,0 +1,364 @@
+"""The specification of a sweep: which drives, loads and policies are varied, and what is kept of each run."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ssdlab import toml
+from ssdlab.errors import InputError, closest
+from ssdlab.explore.expression import Expression
+from ssdlab.files import existing_file
+
+__all__ = ["Design", "Range", "Spec", "SpecLike"]
+
+#: Keys of a specification.
+_KEYS = (
+    "title",
+    "drive",
+    "workload",
+    "policy",
+    "precondition",
+    "seeds",
+    "set",
+    "options",
+    "vary",
+    "zip",
+    "points",
+    "design",
+    "where",
+    "derive",
+    "columns",
+)
+_DESIGN_KINDS = ("grid", "random", "latin_hypercube", "sobol")
+#: Fields of a range.
+_RANGE_KEYS = ("low", "high", "count", "log", "step")
+#: Parts of a point that are no fields of the drive.
+PARTS = ("drive", "workload", "policy", "precondition")
+#: Most seeds, so that a misplaced number does not make millions of runs.
+_MOST_SEEDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of numbers.
+
+    Examples:
+        >>> from ssdlab.explore.spec import Range
+        >>> Range(1, 256, count=9, log=True, step=1).values()
+        [1, 2, 4, 8, 16, 32, 64, 128, 256]
+        >>> Range(0.07, 0.5).at(0.5)
+        0.285
+    """
+
+    #: Least and largest value.
+    low: float
+    high: float
+    #: Number of values in a grid.
+    count: int | None = None
+    #: Values are spaced evenly by their logarithm.
+    log: bool = False
+    #: Values are rounded to multiples of this; with a whole number they are whole.
+    step: float | None = None
+
+    def at(self, share: float) -> float:
+        """Returns the value at a share of the range, 0 to 1."""
+        value = self.low * (self.high / self.low) ** share if self.log else self.low + (self.high - self.low) * share
+        if self.step is None:
+            return value
+        rounded = min(max(round(value / self.step) * self.step, self.low), self.high)
+        return int(rounded) if float(self.step).is_integer() and float(rounded).is_integer() else rounded
+
+    def values(self) -> list[float]:
+        """Returns the values of a grid, each once."""
+        count = self.count or 1
+        return list(dict.fromkeys(self.at(index / max(count - 1, 1)) for index in range(count)))
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How points are chosen.
+
+    Examples:
+        >>> from ssdlab.explore.spec import Design
+        >>> Design().kind
+        'grid'
+    """
+
+    #: ``grid``, ``random``, ``latin_hypercube`` or ``sobol``.
+    kind: str = "grid"
+    #: Number of samples; without meaning for a grid.
+    samples: int = 0
+    #: Seed of the samples.
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A specification.
+
+    Examples:
+        >>> spec = {"drive": "tiny", "workload": "job.fio", "seeds": 2, "vary": {"ftl.victim": ["greedy", "fifo"]}}
+        >>> ssdlab.Spec.open(spec).seeds
+        (1, 2)
+        >>> ssdlab.Spec.open({**spec, "seed": 1})
+        Traceback (most recent call last):
+        ssdlab.InputError: spec: seed: unknown key: expected one of ... (did you mean `seeds`?)
+    """
+
+    #: Name for messages.
+    name: str
+    #: The text, in TOML.
+    text: str
+    #: Folder to which file names refer.
+    folder: Path
+    title: str
+    drives: tuple[str, ...]
+    workloads: tuple[str, ...]
+    #: Policies; empty: that of each drive.
+    policies: tuple[str, ...]
+    #: Starting states; empty: that of each drive.
+    preconditions: tuple[str, ...]
+    seeds: tuple[int, ...]
+    #: Fields of all points.
+    settings: Mapping[str, Any]
+    #: Options of all runs.
+    options: Mapping[str, Any]
+    #: Values of each varied field, or their range.
+    vary: Mapping[str, tuple[Any, ...] | Range]
+    #: Fields that change together: each table has lists of one length.
+    zips: tuple[Mapping[str, tuple[Any, ...]], ...]
+    #: Points given one by one.
+    points: tuple[Mapping[str, Any], ...]
+    design: Design
+    where: tuple[Expression, ...]
+    #: Fields that follow from others.
+    derive: Mapping[str, Expression]
+    #: Patterns of further numbers of the summary.
+    columns: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def open(cls, spec: SpecLike) -> Spec:
+        """Returns a specification from a file or a dictionary.
+
+        Raises:
+            InputError: it is invalid; the message has file, line and key.
+
+        Examples:
+            >>> ssdlab.Spec.open({"drive": "tiny", "workload": "job.fio", "where": "host.cpu > 8"}).where[0].names
+            ('host.cpu',)
+        """
+        if isinstance(spec, Spec):
+            return spec
+        if isinstance(spec, Mapping):
+            return _Reader("spec", toml.document(spec), Path()).spec()
+        name = existing_file(spec)
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{name}: not a text file; a sweep is described in TOML") from None
+        return _Reader(fspath(spec), text, Path(name).parent).spec()
+
+    def error(self, key: str, what: str) -> InputError:
+        """Returns an error at a key of the specification.
+
+        Examples:
+            >>> ssdlab.Spec.open({"drive": "tiny", "workload": "job.fio"}).error("drive", "too small")
+            InputError('spec: drive: too small')
+        """
+        return _error(self.name, self.text, key, what)
+
+    def file(self, name: str) -> str:
+        """Returns a file name in the specification as one that can be opened from here.
+
+        Examples:
+            >>> ssdlab.Spec.open({"drive": "tiny", "workload": "job.fio"}).file("job.fio")
+            'job.fio'
+        """
+        return name if Path(name).is_absolute() else str(self.folder / name)
+
+
+#: Specification as an argument: a path, a dictionary, or a :class:`Spec`.
+SpecLike: TypeAlias = str | PathLike[str] | Mapping[str, Any] | Spec
+
+
+def _error(name: str, text: str, key: str, what: str) -> InputError:
+    """Returns an error at the line of a key, if the text has one."""
+    last = key.rpartition("/")[2]
+    pattern = re.compile(rf"""^\s*(?:\[+\s*)?["']?{re.escape(last)}["']?\s*(?:[\]=]|\.)""")
+    line = next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), None)
+    place = name if line is None or name == "spec" else f"{name}:{line}"
+    return InputError(f"{place}: {key.replace('/', '.')}: {what}")
+
+
+class _Reader:
+    """Reads a specification and checks the form of its keys."""
+
+    def __init__(self, name: str, text: str, folder: Path) -> None:
+        self.name, self.text, self.folder = name, text, folder
+        try:
+            self.document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{name}: {error}") from None
+
+    def error(self, key: str, what: str) -> InputError:
+        return _error(self.name, self.text, key, what)
+
+    def spec(self) -> Spec:
+        for key in self.document:
+            if key not in _KEYS:
+                near = closest(key, list(_KEYS))
+                hint = f" (did you mean `{near}`?)" if near else ""
+                raise self.error(key, f"unknown key: expected one of {', '.join(_KEYS)}{hint}")
+        for key in ("drive", "workload"):
+            varied = {*self.table("vary"), *(name for zipped in self.tables("zip") for name in zipped)}
+            listed = self.tables("points")
+            if key not in {*self.document, *varied} and not (listed and all(key in point for point in listed)):
+                raise self.error(
+                    key, 'missing: expected a name, such as "tiny"' if key == "drive" else "missing: expected a file"
+                )
+        vary = {name: self.values("vary", name, value) for name, value in self.table("vary").items()}
+        zips = tuple(self.zipped(number, table) for number, table in enumerate(self.tables("zip")))
+        spec = Spec(
+            self.name,
+            self.text,
+            self.folder,
+            title=self.word("title", ""),
+            drives=self.words("drive"),
+            workloads=self.words("workload"),
+            policies=self.words("policy"),
+            preconditions=self.words("precondition"),
+            seeds=self.seeds(),
+            settings=self.table("set"),
+            options=self.table("options"),
+            vary=vary,
+            zips=zips,
+            points=tuple(self.tables("points")),
+            design=self.design(vary),
+            where=tuple(self.expression("where", text) for text in self.words("where")),
+            derive={name: self.expression(f"derive/{name}", text) for name, text in self.table("derive").items()},
+            columns=self.words("columns"),
+        )
+        self.check_names(spec)
+        return spec
+
+    def word(self, key: str, default: str) -> str:
+        value = self.document.get(key, default)
+        if not isinstance(value, str):
+            raise self.error(key, f"{value!r}: expected a text")
+        return value
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Returns a text, or a list of texts."""
+        value = self.document.get(key, [])
+        found = [value] if isinstance(value, str) else value
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise self.error(key, f"{value!r}: expected a text, or a list of texts")
+        if key in self.document and not found:
+            raise self.error(key, "an empty list: expected at least one value")
+        return tuple(found)
+
+    def table(self, key: str) -> dict[str, Any]:
+        value = self.document.get(key, {})
+        if not isinstance(value, dict):
+            raise self.error(key, f"{value!r}: expected a table, [{key}]")
+        return value
+
+    def tables(self, key: str) -> list[dict[str, Any]]:
+        value = self.document.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise self.error(key, f"{value!r}: expected tables, [[{key}]]")
+        return value
+
+    def seeds(self) -> tuple[int, ...]:
+        value = self.document.get("seeds", [1])
+        found = range(1, value + 1) if isinstance(value, int) and not isinstance(value, bool) else value
+        whole = isinstance(found, list | range) and all(type(seed) is int and seed >= 0 for seed in found)
+        if not whole or not found or len(found) > _MOST_SEEDS:
+            raise self.error("seeds", f"{value!r}: expected a list of whole numbers, or their number, 1 to {_MOST_SEEDS}")
+        if len(set(found)) < len(found):
+            raise self.error("seeds", f"{value!r}: expected each seed once")
+        return tuple(found)
+
+    def values(self, table: str, name: str, value: Any) -> tuple[Any, ...] | Range:
+        if isinstance(value, dict):
+            return self.range(f"{table}/{name}", value)
+        if not isinstance(value, list):
+            raise self.error(f"{table}/{name}", f"{value!r}: expected a list of values, or a range {{ low = .., high = .. }}")
+        if not value:
+            raise self.error(f"{table}/{name}", "an empty list: expected at least one value")
+        return tuple(value)
+
+    def range(self, key: str, table: dict[str, Any]) -> Range:
+        for name in table:
+            if name not in _RANGE_KEYS:
+                raise self.error(key, f"{name}: unknown key of a range: expected {', '.join(_RANGE_KEYS)}")
+        number = {name: value for name, value in table.items() if name in ("low", "high", "count", "step")}
+        bad = [name for name, value in number.items() if isinstance(value, bool) or not isinstance(value, int | float)]
+        if bad or not {"low", "high"} <= table.keys():
+            raise self.error(key, f"{table}: expected numbers low and high{', and ' + bad[0] if bad else ''}")
+        found = Range(table["low"], table["high"], table.get("count"), bool(table.get("log", False)), table.get("step"))
+        if not found.low < found.high or (found.log and found.low <= 0) or (found.step is not None and found.step <= 0):
+            raise self.error(key, f"{table}: expected low below high, with `log` above 0, and a step above 0")
+        if found.count is not None and (type(found.count) is not int or found.count < 2):
+            raise self.error(key, f"count = {found.count}: expected a whole number from 2 on")
+        return found
+
+    def zipped(self, number: int, table: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+        lists = {name: self.values("zip", name, value) for name, value in table.items()}
+        found = {name: value for name, value in lists.items() if isinstance(value, tuple)}
+        if len(found) < len(lists) or len({len(value) for value in found.values()}) != 1:
+            lengths = ", ".join(f"{name}: {len(value)}" for name, value in found.items())
+            raise self.error("zip", f"table {number + 1}: expected lists of one length, found {lengths or 'no list'}")
+        return found
+
+    def design(self, vary: Mapping[str, tuple[Any, ...] | Range]) -> Design:
+        table = self.table("design")
+        for name in table:
+            if name not in ("kind", "samples", "seed"):
+                raise self.error(f"design/{name}", "unknown key: expected kind, samples, seed")
+        design = Design(**table)
+        if design.kind not in _DESIGN_KINDS:
+            raise self.error("design/kind", f"`{design.kind}`: expected one of {', '.join(_DESIGN_KINDS)}")
+        if design.kind == "grid":
+            for name, values in vary.items():
+                if isinstance(values, Range) and values.count is None:
+                    raise self.error(f"vary/{name}", "a range in a grid: expected its `count`, or a `design` that draws samples")
+        elif type(design.samples) is not int or not 0 < design.samples <= 10_000_000:
+            raise self.error("design/samples", f"{design.samples!r}: expected a number of samples")
+        return design
+
+    def expression(self, key: str, text: Any) -> Expression:
+        if not isinstance(text, str):
+            raise self.error(key, f"{text!r}: expected an expression as a text")
+        try:
+            return Expression.parse(text)
+        except InputError as error:
+            raise self.error(key, str(error)) from None
+
+    def check_names(self, spec: Spec) -> None:
+        """Checks that no field is given twice."""
+        seen: dict[str, str] = {}
+        groups: Sequence[tuple[str, Sequence[str]]] = [
+            ("set", list(spec.settings)),
+            ("vary", list(spec.vary)),
+            *(("zip", list(zipped)) for zipped in spec.zips),
+            ("derive", list(spec.derive)),
+            *((key, [key]) for key in PARTS if key in self.document),
+        ]
+        for group, names in groups:
+            for name in names:
+                if name in seen:
+                    raise self.error(f"{group}/{name}", f"given in [{seen[name]}], too: expected one place")
+                seen[name] = group
+        for point in spec.points:
+            for name in point:
+                if name in seen:
+                    raise self.error(f"points/{name}", f"given in [{seen[name]}], too: expected one place")
+        if "seed" in seen:
+            raise self.error(f"{seen['seed']}/seed", "expected `seeds`, with which points are compared in pairs")

@@ -1,0 +1,201 @@
+"""Sweeps: all runs of a specification, kept in a folder, and taken up where they were left."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.errors import InputError
+from ssdlab.explore.spec import Spec, SpecLike
+from ssdlab.explore.tasks import Task, tasks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Sweep", "SweepProgress", "load_sweep", "sweep"]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepProgress:
+    """Progress of a sweep.
+
+    Examples:
+        >>> ssdlab.SweepProgress(done=3, total=8, failed=0, seconds=1.5).rate
+        2.0
+    """
+
+    #: Runs done now, without those that were there.
+    done: int
+    #: Runs to be done now.
+    total: int
+    #: Runs that failed.
+    failed: int
+    #: Time since the first began [s].
+    seconds: float
+    #: Row of the run that has just ended; ``None`` before the first.
+    row: dict[str, Any] | None = None
+
+    @property
+    def rate(self) -> float:
+        """Runs per second so far."""
+        return self.done / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time that the rest will take at this rate [s]; ``None`` before the first run has ended."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+class Sweep:
+    """Results of a sweep: a row for each run, in the order of the design.
+
+    Examples:
+        >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "options": {"stop_after": 500}}
+        >>> spec["vary"] = {"ftl.victim": ["greedy", "fifo"]}
+        >>> done = ssdlab.sweep(spec, "victims")
+        >>> done
+        <ssdlab.Sweep victims · 2 runs, 0 failed>
+        >>> done.table.select(["ftl.victim", "seed", "status"]).to_pylist()
+        [{'ftl.victim': 'greedy', 'seed': 1, 'status': 'ok'}, {'ftl.victim': 'fifo', 'seed': 1, 'status': 'ok'}]
+        >>> ssdlab.sweep(spec, "victims").new
+        0
+    """
+
+    def __init__(
+        self, folder: Path, table: pa.Table, *, new: int = 0, reused: int = 0, left: int = 0, interrupted: bool = False
+    ) -> None:
+        #: Folder of the sweep.
+        self.folder = folder
+        #: The rows (Arrow).
+        self.table = table
+        #: Number of runs that were done now.
+        self.new = new
+        #: Number of runs that were taken over from other sweeps.
+        self.reused = reused
+        #: Number of runs that are still missing.
+        self.left = left
+        #: True if Ctrl-C ended it; the same call goes on with what is missing.
+        self.interrupted = interrupted
+
+    def __repr__(self) -> str:
+        return f"<ssdlab.Sweep {self.folder} · {self.table.num_rows} runs, {self.failed} failed>"
+
+    @property
+    def failed(self) -> int:
+        """Number of runs that failed; their rows have the error."""
+        return self.table["status"].to_pylist().count("failed")
+
+
+def sweep(
+    spec: SpecLike,
+    out: str | PathLike[str],
+    *,
+    jobs: int | None = None,
+    reuse: Sequence[str | PathLike[str]] = (),
+    retry: bool = False,
+    progress: Callable[[SweepProgress], object] | None = None,
+) -> Sweep:
+    """Does all runs of a specification that its folder does not have yet.
+
+    A run is identified by everything that decides its results: the complete description of its drive, the content of
+    its workload, its policy, seed and options, and the engine that does it. Each row has the numbers that
+    :func:`ssdlab.run` gives for its inputs.
+
+    Args:
+        spec: A file, or a dictionary with its fields (docs/EXPLORE.md).
+        out: Folder of the results: a new one, or one with runs of the same specification, which are kept.
+        jobs: Number of processes; absent: one for each core.
+        reuse: Folders of other sweeps, whose runs are taken over where they are the same.
+        retry: Runs that failed are done again.
+        progress: Called after each run.
+
+    Raises:
+        InputError: the specification is invalid, or the folder has something else in it.
+
+    Examples:
+        >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "options": {"stop_after": 200}}
+        >>> done = ssdlab.sweep({**spec, "vary": {"flash.channels": [1, 2, 3]}, "seeds": 2}, "channels")
+        >>> done.table.num_rows, done.table["status"].to_pylist().count("ok")
+        (6, 6)
+    """
+    # Slow imports.
+    from ssdlab.explore import rows
+    from ssdlab.explore.folder import Folder, rows_with
+    from ssdlab.explore.pool import Pool
+
+    asked = Spec.open(spec)
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs: {jobs}: expected at least 1")
+    wanted = {task.id: task for task in tasks(asked)}
+    whole = rows.schema(asked, (task.point for task in wanted.values()))
+    with Folder.opened(out, asked.text, whole) as folder:
+        kept = {name for name, status in folder.done.items() if not (retry and status == "failed")}
+        missing = _by_key(task for name, task in wanted.items() if name not in kept)
+        reused = 0
+        for other in reuse:
+            for found in rows_with(other, missing, rows.outcome_columns(asked)):
+                # Names and place are those of this design; everything else is the same run.
+                for task in missing.pop(found["key"], ()):
+                    folder.add(rows.row(task, found, whole))
+                    reused += 1
+        state = _State(sum(map(len, missing.values())), progress)
+
+        def done(task: Task, outcome: dict[str, Any]) -> None:
+            for same in missing[task.key]:
+                row = rows.row(same, outcome, whole)
+                folder.add(row)
+                state.ended(row)
+
+        interrupted = False
+        try:
+            pool = Pool(min(jobs or os.cpu_count() or 1, max(len(missing), 1)), rows.columns(asked))
+            pool.run([same[0] for same in missing.values()], done)
+        except KeyboardInterrupt:
+            interrupted = True
+        table = folder.compact({name: task.index for name, task in wanted.items()})
+    return Sweep(Path(out), table, new=state.done, reused=reused, left=state.total - state.done, interrupted=interrupted)
+
+
+def _by_key(tasks: Iterable[Task]) -> dict[str, list[Task]]:
+    """Returns the points of each run: several may be the same."""
+    found: dict[str, list[Task]] = {}
+    for task in tasks:
+        found.setdefault(task.key, []).append(task)
+    return found
+
+
+class _State:
+    """Counts of a sweep under way."""
+
+    def __init__(self, total: int, progress: Callable[[SweepProgress], object] | None) -> None:
+        self.total, self.progress = total, progress
+        self.done = self.failed = 0
+        self.begun = time.monotonic()
+
+    def ended(self, row: dict[str, Any]) -> None:
+        self.done += 1
+        self.failed += row["status"] == "failed"
+        if self.progress is not None:
+            self.progress(SweepProgress(self.done, self.total, self.failed, time.monotonic() - self.begun, row))
+
+
+def load_sweep(folder: str | PathLike[str]) -> Sweep:
+    """Returns the runs in the folder of a sweep, also of one that is under way.
+
+    Raises:
+        InputError: the folder is not that of a sweep.
+
+    Examples:
+        >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "options": {"stop_after": 200}}
+        >>> ssdlab.sweep(spec, "one").table.equals(ssdlab.load_sweep("one").table)
+        True
+    """
+    from ssdlab.explore.folder import read_rows
+
+    table = read_rows(folder)
+    return Sweep(Path(folder), table.sort_by("index") if table.num_rows else table)

@@ -1,0 +1,294 @@
+"""The runs of a sweep: the inputs of each, and the key of everything that decides its results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _engine, drives, policy_file
+from ssdlab.declared import GROUPS
+from ssdlab.drives import Drive
+from ssdlab.errors import InputError, unknown_name
+from ssdlab.explore import design
+from ssdlab.explore.design import Point
+from ssdlab.explore.loads import Load, content_hash
+from ssdlab.explore.spec import Spec
+
+__all__ = ["Task", "engine_hash", "tasks"]
+
+#: Memory of a run beside the tables of the drive [bytes].
+_BESIDE = 64 << 20
+#: Sections of a description that decide a starting state, roughly: runs that agree in them are done one after another.
+_STATE = ("flash", "ftl", "policy", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A run of a sweep."""
+
+    #: Place in the design, from 0: that of its point, then that of its seed.
+    index: int
+    #: Hash of everything that decides the results.
+    key: str
+    #: Hash of that and of the names and values by which the point is known: two points may be the same run.
+    id: str
+    #: The point, with its derived fields.
+    point: Point
+    seed: int
+    #: Name and text of the drive, and its overrides.
+    drive: tuple[str, str]
+    settings: tuple[str, ...]
+    load: Load | None
+    #: Options of the run.
+    options: Mapping[str, Any]
+    #: Hashes of the complete description and of the workload.
+    drive_hash: str
+    workload_hash: str
+    #: Runs of one group have the same starting state, or nearly so.
+    group: str
+    #: Memory that the run needs [bytes].
+    memory: int
+    #: Reason for which it cannot be run; ``None`` if it can.
+    error: str | None = field(default=None)
+
+
+@cache
+def engine_hash() -> str:
+    """Returns a hash of what computes: the engine's sources, presets and lock file, and the Python code.
+
+    The engine's part was embedded when it was built; the Python code is read, since an editable installation changes
+    without a build.
+    """
+    own = hashlib.sha256(_engine.build().encode())
+    root = Path(__file__).parent.parent
+    for path in sorted(root.rglob("*.py")):
+        own.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return own.hexdigest()[:16]
+
+
+def tasks(spec: Spec) -> Iterator[Task]:
+    """Yields the runs of a specification in the order of the design, the seeds of a point side by side.
+
+    Raises:
+        InputError: the specification names a field, option, drive or file that does not exist; no point meets its
+            conditions.
+    """
+    maker = _Maker(spec)
+    met = before = index = 0
+    for point in design.points(spec):
+        before += 1
+        complete = maker.complete(point)
+        if complete is None:
+            continue
+        met += 1
+        for seed in spec.seeds:
+            yield maker.task(complete, seed, index)
+            index += 1
+    design.check_not_empty(spec, met, before)
+
+
+class _Maker:
+    """Makes the runs of the points of a specification."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.drives: dict[str, Drive] = {}
+        self.bases: dict[str, dict[str, Any]] = {}
+        self.known_settings: set[str] = set()
+        self.described: dict[tuple[str, tuple[str, ...], str | None, str | None], _Described] = {}
+        self.options = self.checked_options({**spec.options})
+
+    def checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        known = {**GROUPS["run"], **GROUPS["workload"]}
+        for name in options:
+            if name not in known:
+                raise self.spec.error(f"options/{name}", str(unknown_name("option", name, [*known])))
+        return dict(options)
+
+    def drive(self, name: str) -> Drive:
+        """Returns a drive: a preset, or a file beside the specification."""
+        if name not in self.drives:
+            presets = {preset.name for preset in drives.presets()}
+            at = name if name in presets or not Path(self.spec.file(name)).exists() else self.spec.file(name)
+            try:
+                self.drives[name] = Drive.open(at)
+                self.bases[name] = tomllib.loads(drives.check(self.drives[name]))
+            except InputError as error:
+                raise self.spec.error("drive", str(error)) from None
+            # The settings of all points may need a varied field to be complete.
+            with suppress(InputError):
+                self.bases[name] = tomllib.loads(drives.check(self.drives[name], set=dict(self.spec.settings)))
+        return self.drives[name]
+
+    def complete(self, point: Point) -> Point | None:
+        """Returns a point with its derived fields; ``None`` if it does not meet the conditions."""
+        self.drive(point.drive)
+        fields = dict(point.fields)
+
+        def value(name: str) -> Any:
+            parts = {"drive": point.drive, "workload": point.workload, "policy": point.policy}
+            if name in fields:
+                return fields[name]
+            if name in self.spec.settings:
+                return self.spec.settings[name]
+            if name in parts:
+                return parts[name]
+            return _looked_up(self.bases[point.drive], name)
+
+        for name, expression in self.spec.derive.items():
+            try:
+                found = expression.value(value)
+            except InputError as error:
+                raise self.spec.error(f"derive/{name}", str(error)) from None
+            fields[name] = int(found) if isinstance(found, float) and found.is_integer() else found
+        for where in self.spec.where:
+            try:
+                if not where.holds(value):
+                    return None
+            except InputError as error:
+                raise self.spec.error("where", str(error)) from None
+        return Point(point.drive, point.workload, point.policy, point.precondition, fields)
+
+    def task(self, point: Point, seed: int, index: int) -> Task:
+        """Returns the run of a point with a seed."""
+        drive = self.drive(point.drive)
+        own = {name: value for name, value in point.fields.items() if name.partition(".")[0] not in ("workload", "options")}
+        settings = tuple(drives.setting_lines({**self.spec.settings, **own}))
+        for_load = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("workload.")}
+        chosen = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("options.")}
+        options = {**self.options, **self.checked_options(chosen)}
+        reading = {name: options.pop(name) for name in [*options] if name in GROUPS["workload"]}
+        error = None
+        load = None
+        try:
+            load = Load.of(self.spec.file(point.workload), for_load, reading)
+        except InputError as refused:
+            if point.workload in self.spec.workloads and not for_load:
+                raise self.spec.error("workload", str(refused)) from None
+            error = str(refused)
+        described = self.describe(point, drive, settings)
+        policy = _policy_hash(point.policy)
+        decides = [
+            engine_hash(),
+            described.hash,
+            load.digest if load else None,
+            dict(load.options) if load else {},
+            point.policy,
+            policy,
+            point.precondition,
+            seed,
+            options,
+            [] if described.error is None else settings,
+        ]
+        key = hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[:32]
+        known_by = [key, point.drive, point.workload, point.policy, point.precondition, seed, dict(point.fields)]
+        return Task(
+            index=index,
+            key=key,
+            id=_hash(json.dumps(known_by, default=str))[:32],
+            point=point,
+            seed=seed,
+            drive=(drive.name, drive.text),
+            settings=settings,
+            load=load,
+            options=options,
+            drive_hash=described.hash[:16],
+            workload_hash=load.digest[:16] if load else "",
+            group=f"{described.group}/{seed}",
+            memory=described.memory,
+            error=described.error or error,
+        )
+
+    def describe(self, point: Point, drive: Drive, settings: tuple[str, ...]) -> _Described:
+        """Returns what is known of the drive of a point before it runs."""
+        key = (point.drive, settings, point.policy, point.precondition)
+        if key not in self.described:
+            extra = [] if point.policy is None or ".py:" in point.policy else [f"policy.kind={point.policy}"]
+            extra += [] if point.precondition is None else [f"state.precondition={point.precondition}"]
+            try:
+                text = _engine.check(drive.name, drive.text, [*settings, *extra])
+                facts = json.loads(_engine.describe(drive.name, drive.text, [*settings, *extra]))
+            except InputError as error:
+                self.refuse_unknown(str(error))
+                self.described[key] = _Described(_hash(str(error)), "", 0, str(error))
+            else:
+                self.described[key] = _described(text, facts, Path(drive.name).parent)
+        return self.described[key]
+
+    def refuse_unknown(self, complaint: str) -> None:
+        """Refuses the specification if a complaint is about a field that no drive has.
+
+        A value that does not fit is a failed run; a field that does not exist fails every run.
+        """
+        for line in complaint.splitlines():
+            if "unknown field" in line or "unknown section" in line:
+                named = next((name for name in [*design.varied(self.spec), *self.spec.settings] if f"{name}=" in line), None)
+                table = "set" if named in self.spec.settings else "vary"
+                place = f"{table}/{named}" if named else table
+                raise self.spec.error(place, line.partition(": ")[2] or line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    hash: str
+    group: str
+    memory: int
+    error: str | None = None
+
+
+def _described(text: str, facts: Mapping[str, Any], folder: Path) -> _Described:
+    document = tomllib.loads(text)
+    content = text + "".join(sorted(_files(document, folder)))
+    group = json.dumps([document.get(section) for section in _STATE], sort_keys=True, default=str)
+    units = (facts["user_bytes"] + facts["physical_bytes"]) // 4096
+    # The map, the reverse map and the validity of the units; a second copy is kept as a starting state.
+    return _Described(_hash(content), _hash(group)[:16], _BESIDE + 10 * units)
+
+
+def _files(inner: Any, folder: Path) -> Iterator[str]:
+    """Yields the hash of each file that a description names."""
+    if isinstance(inner, dict):
+        for name, value in inner.items():
+            if name == "file" and isinstance(value, str) and (folder / value).is_file():
+                yield content_hash(str(folder / value))
+            else:
+                yield from _files(value, folder)
+    elif isinstance(inner, list):
+        for value in inner:
+            yield from _files(value, folder)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _policy_hash(policy: str | None) -> str | None:
+    """Returns the hash of a policy's file; ``None`` for one that comes with ssdlab."""
+    file, name = policy_file.split(policy or "")
+    return content_hash(file) if name is not None and Path(file).is_file() else None
+
+
+def _looked_up(document: Any, name: str) -> Any:
+    """Returns the value of a dotted name, with indices in brackets.
+
+    Raises:
+        KeyError: there is none.
+    """
+    inner = document
+    for part in name.split("."):
+        key, *indices = part.replace("]", "").split("[")
+        try:
+            inner = inner[key]
+            for index in indices:
+                inner = inner[int(index)]
+        except (KeyError, TypeError, IndexError):
+            raise KeyError(name) from None
+    # A member of a family is its name, or a table with its kind.
+    return inner.get("kind", inner) if isinstance(inner, dict) else inner

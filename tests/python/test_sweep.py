@@ -1,0 +1,405 @@
+"""Sweeps: every run is what `ssdlab run` gives, whatever interrupts the sweep."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import signal
+from collections import deque
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from conftest import wait_for
+from ssdlab.explore import design, pool, rows, tasks
+from ssdlab.explore.expression import Expression
+from ssdlab.explore.folder import Folder, read_rows
+from ssdlab.explore.spec import Range, Spec
+
+JOB = "[mixed]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap=1\nnumber_ios=1000\n"
+SPEC = """\
+drive = "tiny"
+workload = "job.fio"
+precondition = "steady"
+seeds = [1, 2]
+[vary]
+"ftl.overprovisioning" = [0.07, 0.28]
+"ftl.victim" = ["greedy", "fifo"]
+"""
+#: Columns that differ between equal runs.
+TIMES = ["wall_s", "setup_s"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a job and a specification, in which the test works."""
+    folder = tmp_path / "sweeps"
+    folder.mkdir()
+    (folder / "job.fio").write_text(JOB)
+    (folder / "spec.toml").write_text(SPEC)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def spec_of(**more: object) -> dict:
+    return {"drive": "tiny", "workload": "job.fio", "options": {"stop_after": 200}, **more}
+
+
+def points_of(**more: object) -> list[dict]:
+    return [{**point.fields} for point in design.points(Spec.open(spec_of(**more)))]
+
+
+def test_each_row_is_what_run_gives(here):
+    done = ssdlab.sweep("spec.toml", "out", jobs=2)
+    table = pq.read_table("out/runs.parquet")
+    assert table.equals(done.table)
+    assert (table.num_rows, done.failed, done.new, done.left) == (8, 0, 8, 0)
+    names = [name for name in table.column_names if name in rows.kept_always()]
+    for row in table.to_pylist():
+        fields = {name: row[name] for name in ("ftl.overprovisioning", "ftl.victim")}
+        alone = ssdlab.run("tiny", "job.fio", precondition="steady", seed=row["seed"], set=fields)
+        assert {name: row[name] for name in names} == {
+            name: value for name, value in rows.numbers(alone.summary, names).items() if name in names
+        }
+        assert row["status"] == "ok"
+    given = [(row["ftl.overprovisioning"], row["ftl.victim"], row["seed"]) for row in table.to_pylist()]
+    assert given == [(share, rule, seed) for share in (0.07, 0.28) for rule in ("greedy", "fifo") for seed in (1, 2)]
+    assert table["write_amplification"].null_count == 0
+
+
+def test_what_is_there_is_not_done_again(here, cli):
+    first = ssdlab.sweep("spec.toml", "out", jobs=1)
+    again = ssdlab.sweep("spec.toml", "out", jobs=1)
+    assert (again.new, again.table.equals(first.table)) == (0, True)
+    # Of a folder that lacks some rows, those are done.
+    kept = first.table.filter([number % 3 == 0 for number in range(8)])
+    pq.write_table(kept, "out/runs.parquet/runs.parquet")
+    third = ssdlab.sweep("spec.toml", "out", jobs=2)
+    assert third.new == 8 - kept.num_rows
+    assert third.table.drop(TIMES).equals(first.table.drop(TIMES))
+    printed = cli("sweep", here / "spec.toml", "--out", here / "out", "--json")
+    assert json.loads(printed.stdout)["runs"] == 8
+    assert json.loads(printed.stdout)["new"] == 0
+
+
+def test_another_specification_is_refused_and_may_take_runs_over(here):
+    ssdlab.sweep("spec.toml", "out", jobs=1)
+    before = pq.read_table("out/runs.parquet")
+    (here / "more.toml").write_text(SPEC.replace('"fifo"]', '"fifo", "random"]'))
+    with pytest.raises(ssdlab.InputError, match=r"another specification.*--reuse out"):
+        ssdlab.sweep("more.toml", "out")
+    assert pq.read_table("out/runs.parquet").equals(before)
+    more = ssdlab.sweep("more.toml", "more", jobs=2, reuse=["out"])
+    assert (more.reused, more.new, more.table.num_rows) == (8, 4, 12)
+    assert more.table["index"].to_pylist() == list(range(12))
+
+
+def test_a_changed_input_is_another_run(here):
+    ssdlab.sweep(spec_of(seeds=2), "out", jobs=1)
+    (here / "job.fio").write_text(JOB.replace("iodepth=8", "iodepth=4"))
+    again = ssdlab.sweep(spec_of(seeds=2), "out", jobs=1)
+    assert (again.new, again.table.num_rows) == (2, 2)
+    # What was there before is not lost.
+    assert pq.read_table("out/other_runs.parquet").num_rows == 2
+
+
+def test_points_that_are_the_same_run_are_run_once_and_have_a_row_each(here):
+    done = ssdlab.sweep(spec_of(vary={"buffer.capacity": ["64KiB", "65536B"]}, set={"buffer.policy": "write_through"}), "out")
+    assert done.table["buffer.capacity"].to_pylist() == ["64KiB", "65536B"]
+    assert len(set(done.table["key"].to_pylist())) == 1
+    assert len(set(done.table["wall_s"].to_pylist())) == 1
+
+
+def test_a_point_that_fails_is_a_row_with_its_error(here, cli):
+    done = ssdlab.sweep(spec_of(vary={"flash.channels": [1, 0, 2]}), "out", jobs=2)
+    assert done.table["status"].to_pylist() == ["ok", "failed", "ok"]
+    assert "flash.channels: 0: expected 1..=256" in done.table["error"].to_pylist()[1]
+    assert done.table["write_amplification"].to_pylist()[1] is None
+    (here / "spec.toml").write_text('drive = "tiny"\nworkload = "job.fio"\n[vary]\n"flash.channels" = [1, 0]\n')
+    shown = cli("sweep", here / "spec.toml", "--out", here / "other")
+    assert shown.returncode == 0
+    assert "run 1 failed" in shown.stderr
+    assert ssdlab.sweep(spec_of(vary={"flash.channels": [1, 0, 2]}), "out", retry=True).new == 1
+
+
+def test_workload_policy_and_state_are_varied_like_fields(here):
+    (here / "other.toml").write_text(
+        'kind = "synthetic"\n[[job]]\nname = "a"\npattern = "random"\nread_share = 0.5\n'
+        'sizes = [{ size = "4KiB" }]\ndepth = 2\nrequests = 300\n'
+    )
+    spec = spec_of(workload=["job.fio", "other.toml"], policy=["baseline", "all_fast"], precondition=["none", "fill"], options={})
+    done = ssdlab.sweep(spec, "out", jobs=2)
+    assert done.table.num_rows == 8
+    assert done.failed == 0
+    by_load = {row["workload"]: row["commands.read"] + row["commands.write"] for row in done.table.to_pylist()}
+    assert by_load == {"job.fio": 1000, "other.toml": 300}
+    depths = ssdlab.sweep(spec_of(vary={"workload.iodepth": [1, 4]}, options={}), "depths", jobs=1)
+    assert depths.table["throughput.most_in_flight"].to_pylist() == [1, 4]
+    jobs = ssdlab.sweep(
+        {"drive": "tiny", "workload": "other.toml", "vary": {"workload.job[0].requests": [10, 20]}}, "requests", jobs=1
+    )
+    assert [row["commands.read"] + row["commands.write"] for row in jobs.table.to_pylist()] == [10, 20]
+
+
+def test_lists_that_belong_together_points_and_derived_fields():
+    zipped = points_of(
+        zip=[{"flash.channels": [1, 2], "flash.chips_per_channel": [4, 2]}], vary={"ftl.victim": ["fifo", "greedy"]}
+    )
+    assert zipped[1] == {"flash.channels": 1, "flash.chips_per_channel": 4, "ftl.victim": "greedy"}
+    assert len(zipped) == 4
+    assert points_of(points=[{"flash.channels": 1}, {"ftl.victim": "fifo"}]) == [{"flash.channels": 1}, {"ftl.victim": "fifo"}]
+    spec = Spec.open(
+        {
+            **spec_of(vary={"flash.channels": [1, 2, 4, 8]}),
+            "where": "flash.channels * flash.chips_per_channel <= 8",
+            "derive": {"ftl.gc_critical_blocks": "max(2, flash.channels)"},
+        }
+    )
+    found = [task.point.fields for task in tasks.tasks(Spec(**{**spec_fields(spec), "folder": Path(__file__).parents[2]}))]
+    assert found == [{"flash.channels": count, "ftl.gc_critical_blocks": max(2, count)} for count in (1, 2, 4)]
+
+
+def spec_fields(spec: Spec) -> dict:
+    """Returns the fields of a specification whose workload is the example of the repository."""
+    fields = {name: getattr(spec, name) for name in Spec.__slots__}
+    return {**fields, "workloads": ("examples/randwrite.fio",)}
+
+
+@pytest.mark.parametrize("kind", ["random", "latin_hypercube", "sobol"])
+def test_samples_fill_their_ranges(kind):
+    vary = {"flash.channels": {"low": 1, "high": 16, "step": 1}, "ftl.overprovisioning": {"low": 0.07, "high": 0.5, "log": True}}
+    found = points_of(vary=vary, design={"kind": kind, "samples": 64})
+    assert found == points_of(vary=vary, design={"kind": kind, "samples": 64})
+    assert found != points_of(vary=vary, design={"kind": kind, "samples": 64, "seed": 2})
+    channels = [point["flash.channels"] for point in found]
+    assert all(type(count) is int and 1 <= count <= 16 for count in channels)
+    assert len(set(channels)) >= 12
+    shares = sorted(point["ftl.overprovisioning"] for point in found)
+    assert 0.07 <= shares[0] < shares[-1] <= 0.5
+    # Half of the samples lie below the geometric mean of the range.
+    below = sum(share < math.sqrt(0.07 * 0.5) for share in shares)
+    assert below == 32 if kind != "random" else 20 <= below <= 44
+
+
+def test_a_range_in_a_grid_has_its_values():
+    assert Range(1, 256, count=9, log=True, step=1).values() == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+    assert points_of(vary={"ftl.overprovisioning": {"low": 0.1, "high": 0.3, "count": 3}}) == [
+        {"ftl.overprovisioning": pytest.approx(share)} for share in (0.1, 0.2, 0.3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('"ftl.overprovisionin" = [0.1]', r"spec.toml:6: vary.ftl.overprovisionin: .*did you mean `overprovisioning`"),
+        ('"ftl.overprovisioning" = []', r"spec.toml:6: vary.ftl.overprovisioning: an empty list"),
+        ('"ftl.overprovisioning" = 0.1', r"spec.toml:6: vary.ftl.overprovisioning: 0.1: expected a list"),
+        ('"flash.channels" = { low = 1, high = 4 }', r"spec.toml:6: vary.flash.channels: a range in a grid"),
+        ('"flash.channels" = { low = 4, high = 1, count = 2 }', r"spec.toml:6: .*expected low below high"),
+        ('"options.stop_aftr" = [1]', r"options.stop_aftr: unknown option.*did you mean `stop_after`"),
+        ("[where]\nx = 1", r"where: .*expected a text"),
+        ('[design]\nkind = "soboll"', r"design.kind: `soboll`: expected one of grid"),
+        ('[design]\nkind = "sobol"', r"design.samples: 0: expected a number of samples"),
+        ("seed = [1]", r"vary.seed: expected `seeds`"),
+    ],
+)
+def test_a_bad_specification_is_refused_by_its_place(here, cli, text, complaint):
+    head = 'drive = "tiny"\nworkload = "job.fio"\n\n\n[vary]\n'
+    (here / "spec.toml").write_text(head + text + "\n")
+    done = cli("sweep", here / "spec.toml", "--out", here / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.search(complaint, done.stderr), done.stderr
+    assert not (here / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("head", "complaint"),
+    [
+        ('drive = "tiny"\n', "workload: missing"),
+        ('workload = "job.fio"\n', "drive: missing"),
+        ('drive = "tinny"\nworkload = "job.fio"\n', "drive: unknown drive `tinny`"),
+        ('drive = "tiny"\nworkload = "no.fio"\n', "no.fio: no such file"),
+        ('drive = "tiny"\nworkload = "job.fio"\nseeds = [1, 1]\n', "seeds: [1, 1]: expected each seed once"),
+        ('drive = "tiny"\nworkload = "job.fio"\nseeds = 0\n', "seeds: 0: expected a list"),
+        ('drive = "tiny"\nworkload = "job.fio"\nsedes = 1\n', "sedes: unknown key"),
+        ('drive = "tiny"\nworkload = "job.fio"\nwhere = "flash.channels > 9"\n', "none of the 1 points meets"),
+        ('drive = "tiny"\nworkload = "job.fio"\nwhere = "flash.channels >"\n', "column 17: expected a value"),
+        ('drive = "tiny"\nworkload = "job.fio"\nwhere = "flash.chanels > 1"\n', "flash.chanels: no such field"),
+        ('drive = "tiny"\ndrive = 1\n', "spec.toml: "),
+    ],
+)
+def test_a_bad_head_is_refused(here, cli, head, complaint):
+    (here / "spec.toml").write_text(head)
+    done = cli("sweep", here / "spec.toml", "--out", here / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+    assert not (here / "out").exists()
+
+
+def test_a_folder_with_something_else_is_left_alone(here, cli):
+    (here / "out").mkdir()
+    (here / "out" / "note.txt").write_text("mine")
+    done = cli("sweep", here / "spec.toml", "--out", here / "out")
+    assert done.returncode == 2
+    assert "not the folder of a sweep" in done.stderr
+    assert [path.name for path in (here / "out").iterdir()] == ["note.txt"]
+
+
+LONG = SPEC.replace("seeds = [1, 2]", "seeds = 12") + '"workload.number_ios" = [40000]\n'
+
+
+@pytest.mark.slow
+def test_a_killed_sweep_goes_on_where_it_was(here, start):
+    """``kill -9`` of the command, and of its processes, in the middle; then Ctrl-C; then to the end."""
+    (here / "spec.toml").write_text(LONG)
+
+    def rows_now() -> int:
+        return len(list((here / "out" / "runs.parquet").glob("*.parquet")))
+
+    running = start("sweep", str(here / "spec.toml"), "--out", str(here / "out"), lock=here / ".out.lock")
+    wait_for(lambda: rows_now() >= 5, "no rows")
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    done = read_rows(here / "out")
+    assert 5 <= done.num_rows < 48
+    assert set(done["status"].to_pylist()) == {"ok"}
+    running = start("sweep", str(here / "spec.toml"), "--out", str(here / "out"), "--json", lock=here / ".out.lock")
+    wait_for(lambda: rows_now() >= 8, "no more rows")
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate()
+    assert running.returncode == 130
+    assert "are missing; to go on: ssdlab sweep" in stderr
+    partial = json.loads(stdout)
+    assert partial["status"] == "partial"
+    assert partial["runs"] + partial["missing"] == 48
+    last = ssdlab.sweep(here / "spec.toml", here / "out", jobs=2)
+    assert (last.new, last.table.num_rows) == (partial["missing"], 48)
+    alone = ssdlab.sweep(here / "spec.toml", here / "alone", jobs=1)
+    assert last.table.drop(TIMES).equals(alone.table.drop(TIMES))
+
+
+class Dying(pool.Pool):
+    """A pool of which the process of one run is killed, so many times."""
+
+    times = 0
+    at = 3
+    killed: ClassVar[set] = set()
+
+    def _begin(self, groups):
+        super()._begin(groups)
+        for worker in self.workers:
+            is_meant = worker.task is not None and worker.task.index == self.at
+            if is_meant and Dying.times > 0 and worker.process.pid not in self.killed:
+                Dying.times -= 1
+                self.killed.add(worker.process.pid)
+                os.kill(worker.process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("times", "status"), [(1, "ok"), (2, "failed")])
+def test_a_process_that_dies_costs_at_most_its_run(here, monkeypatch, times, status):
+    Dying.times = times
+    monkeypatch.setattr("ssdlab.explore.pool.Pool", Dying)
+    done = ssdlab.sweep(here / "spec.toml", here / "out", jobs=2)
+    assert Dying.times == 0
+    expected = ["ok"] * 8
+    expected[Dying.at] = status
+    assert done.table["status"].to_pylist() == expected
+    if status == "failed":
+        assert "SIGKILL" in done.table["error"].to_pylist()[Dying.at]
+
+
+def test_no_more_runs_are_under_way_than_fit_into_memory(here):
+    wanted = list(tasks.tasks(Spec.open(here / "spec.toml")))
+    need = wanted[0].memory
+    for memory, most in ((1, 1), (need, 1), (2 * need, 2), (100 * need, 3)):
+        busy = []
+        few = pool.Pool(3, rows.columns(Spec.open(here / "spec.toml")), memory)
+
+        def done(task, outcome, few=few, busy=busy):
+            assert outcome["status"] == "ok"
+            busy.append(1 + sum(worker.task is not None for worker in few.workers))
+
+        few.run(wanted, done)
+        assert len(busy) == 8
+        assert max(busy) == most
+
+
+def test_a_process_keeps_its_starting_state_and_helps_where_most_is_left():
+    few = pool.Pool(2, ())
+    groups = {"a": deque([1]), "b": deque([1, 2]), "c": deque([1, 2, 3])}
+    assert few._next_group(groups, "b", {"a"}) == "b"
+    assert few._next_group(groups, "gone", {"a"}) == "b"
+    assert few._next_group(groups, "", {"a", "b", "c"}) == "c"
+
+
+def test_a_row_is_whole_or_not_there(here, cli):
+    spec = Spec.open(here / "spec.toml")
+    wanted = list(tasks.tasks(spec))
+    schema = rows.schema(spec, (task.point for task in wanted))
+    with Folder.opened(here / "out", spec.text, schema) as folder:
+        folder.add(rows.row(wanted[0], {"status": "failed", "error": "x"}, schema))
+        # What a process leaves that is killed while it writes.
+        (here / "out" / ".abc.new").write_bytes(b"PAR1")
+        assert read_rows(here / "out").num_rows == 1
+        beside = cli("sweep", here / "spec.toml", "--out", here / "out", process=True)
+        assert beside.returncode == 2
+        assert "in use by" in beside.stderr
+    with Folder.opened(here / "out", spec.text, schema) as folder:
+        assert not (here / "out" / ".abc.new").exists()
+        assert folder.done == {wanted[0].id: "failed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2 + 3 * 4 - 1", 13),
+        ("(2 + 3) * 4", 20),
+        ("-2 ** 2", -4),
+        ("2 ** 3 ** 2", 512),
+        ("7 // 2 + 7 % 4", 6),
+        ("1 < 2 <= 2 < 3", True),
+        ("1 < 3 < 2", False),
+        ("not 1 > 2 and 2 > 1 or 1 > 2", True),
+        ("4KiB * 2 == 8KiB", True),
+        ("50us < 1ms", True),
+        ("200MT/s / 2", 1e8),
+        ("a.b[0].c + 1", 4),
+        ("t in ['x', 'y'] and t != 'z'", True),
+        ("if(a.b[0].c > 2, 'big', 'small')", "big"),
+        ("max(1, 2, 3) + round(2.6) + floor(2.6) + ceil(2.1) + sqrt(16) + log2(8) + abs(-1)", 19),
+        ("size <= 64KiB", True),
+    ],
+)
+def test_expressions(text, value):
+    assert Expression.parse(text).value({"a.b[0].c": 3, "t": "x", "size": "16KiB"}) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("1 +", "column 4: expected a value, not the end"),
+        ("(1", "column 3: expected `)`"),
+        ("1 2", "column 3: unexpected `2`"),
+        ("a $ b", "column 3: unexpected `$`"),
+        ("foo(1)", "unknown function `foo`"),
+        ("t + 1", "expected a number, not 'x'"),
+        ("t < 1", "a text and a number cannot be compared"),
+        ("2 ** 1000", "exponent 1000"),
+        ("1 / 0", "a division by zero"),
+        ("zz", "zz: no such field"),
+        ("1 and 2", "expected a condition, not the value 1"),
+        ("__import__('os')", "unknown function `__import__`"),
+    ],
+)
+def test_bad_expressions(text, complaint):
+    with pytest.raises(ssdlab.InputError) as refused:
+        Expression.parse(text).value({"t": "x"})
+    assert complaint in str(refused.value)
+    with pytest.raises(ssdlab.InputError, match="expected a condition"):
+        Expression.parse("1 + 1").holds({})
