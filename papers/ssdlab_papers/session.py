@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ssdlab import Session
 
-_SHARED = Session()
+#: Pieces of an experiment run in several processes, each with a session of its own.
+_SHARED = Session(limit="1GiB")
 
 run = _SHARED.run
 lifetime = _SHARED.lifetime

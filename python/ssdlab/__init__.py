@@ -25,7 +25,7 @@ from ssdlab.logs import HistoryDifference, compare_histories, read_commands, rea
 from ssdlab.policy import BlockMove, PageMove, Policy
 from ssdlab.read_errors import ReadErrors
 from ssdlab.results import Latency, Result
-from ssdlab.sessions import Session
+from ssdlab.sessions import Session, StartingStates
 from ssdlab.simulate import PolicyLike, Progress, compare, run
 from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
 from ssdlab.workloads import Workload, WorkloadLike
@@ -54,6 +54,7 @@ __all__ = [
     "Result",
     "Session",
     "Spec",
+    "StartingStates",
     "Sweep",
     "SweepProgress",
     "TraceFit",

@@ -33,7 +33,16 @@ class Outcome:
 
 @final
 class Session:
-    """State that runs share if they are given the same session: aged scale models of steady states."""
+    """State that runs share if they are given the same session: aged scale models of steady states, and starting
+    states.
+    """
+
+    def __init__(self, limit: str | None = None) -> None: ...
+    @property
+    def states(self) -> tuple[int, int, int, int]:
+        """Figures of the starting states that are kept: their number, the runs that began with one, the sum of
+        their sizes in bytes, and its limit.
+        """
 
 @final
 class LifetimeOutcome:
@@ -304,6 +313,7 @@ def run(
     guest: tuple[str, _Guest] | None = None,
     session: Session | None = None,
 ) -> Outcome: ...
+def starting_state_key(request_json: str, paths: dict[str, Any], guest: tuple[str, _Guest] | None = None) -> str | None: ...
 def read_timeline(path: str) -> Columns: ...
 def compare_histories(first: str, second: str) -> tuple[int, tuple[int, list[str], list[str], list[str]] | None]: ...
 def lifetime(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from ssdlab import _engine
@@ -16,15 +17,47 @@ if TYPE_CHECKING:
     from ssdlab.simulate import PolicyLike, ProgressHook, RunOptions
     from ssdlab.workloads import WorkloadLike
 
-__all__ = ["Session"]
+__all__ = ["Session", "StartingStates"]
+
+
+@dataclass(frozen=True, slots=True)
+class StartingStates:
+    """Figures of the starting states that a session keeps in memory.
+
+    Examples:
+        >>> session = ssdlab.Session(limit="1GiB")
+        >>> for seed in (1, 2, 1):
+        ...     result = session.run("tiny", "examples/randwrite.fio", seed=seed, precondition="fill", stop_after=100)
+        >>> session.states.count, session.states.hits
+        (2, 1)
+    """
+
+    #: Number of states kept.
+    count: int
+    #: Number of runs so far that began with a kept state.
+    hits: int
+    #: Sum of the sizes of the states, in bytes.
+    bytes: int
+    #: Limit of this sum, in bytes.
+    limit: int
 
 
 class Session:
-    r"""Runs that share the scale models of steady states, which depend only on the drive and take time to compute.
+    r"""Runs that share the results of their set-up, which depend only on drive and seed and take time to compute.
 
-    Results are the same as without a session; a drive that is run again, under another policy or another load, is set
-    up faster. A session may be used from several threads at once. Runs outside a session share nothing, nor do two
-    sessions.
+    A session keeps the scale models of steady states, and in memory a copy of each starting state. A run whose drive
+    would be brought to the same state (everything that decides it is compared) starts from the copy. Results are the
+    same as without a session. A session may be used from several threads at once. Runs outside a session share nothing,
+    nor do two sessions.
+
+    Args:
+        limit: Most memory for starting states: bytes, or a size such as ``"2GiB"``; 0 keeps none. The state that was
+            used least recently gives way to a new one; one that is larger than the limit is not kept. By default a
+            quarter of the memory that is available when the session is created; processes that run side by side need
+            limits of their own.
+
+    Raises:
+        InputError: the limit is not a size.
 
     Examples:
         >>> session = ssdlab.Session()
@@ -34,9 +67,19 @@ class Session:
         <ssdlab.Result tiny · examples/randwrite.fio · ofwar · complete>
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | str | None = None) -> None:
         #: Session of the engine.
-        self.engine = _engine.Session()
+        self.engine = _engine.Session(f"{limit}B" if isinstance(limit, int) else limit)
+
+    @property
+    def states(self) -> StartingStates:
+        """Figures of the starting states that are kept.
+
+        Examples:
+            >>> ssdlab.Session(limit="1MiB").states
+            StartingStates(count=0, hits=0, bytes=0, limit=1048576)
+        """
+        return StartingStates(*self.engine.states)
 
     def run(
         self,

@@ -22,7 +22,8 @@ use ftl::firmware::Header;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
 use ftl::translation::Parts;
 use ftl::{
-    Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, TranslationConfig, Translator,
+    Buffering, FtlConfig, MapMemory, Parameters, Precondition, Preconditioned, ReadCacheConfig, StartingKey, TranslationConfig,
+    Translator,
 };
 use host::{BufferConfig, BufferPolicy, FlushOrder, HostConfig};
 use kit::{Geometry, Nanos, OperationKind, Problem, Problems};
@@ -381,8 +382,19 @@ impl Description {
     /// Builds the translation layer with a policy from outside the policy family. `name` identifies the policy in the
     /// saved state.
     pub fn build_ftl_with(&self, name: &str, policy: Box<dyn ModePolicy>, seed: u64) -> std::io::Result<Translator> {
+        let parameters = self.ftl_parameters(name, seed);
+        self.ftl.translation.build(()).create(Parts {
+            config: &self.ftl,
+            policy,
+            parameters,
+            starting: self.state.preconditioned(),
+        })
+    }
+
+    /// Returns the parameters that the translation layer takes from other sections. `name` identifies the policy.
+    fn ftl_parameters(&self, name: &str, seed: u64) -> Parameters {
         let geometry = self.geometry();
-        let parameters = Parameters {
+        Parameters {
             geometry,
             erase_wear: self.erase_wear(),
             rated_pe_cycles: self.flash.rated_pe_cycles,
@@ -401,13 +413,12 @@ impl Description {
             seed,
             policy: name.to_owned(),
             facts: self.facts(&geometry),
-        };
-        self.ftl.translation.build(()).create(Parts {
-            config: &self.ftl,
-            policy,
-            parameters,
-            starting: self.state.preconditioned(),
-        })
+        }
+    }
+
+    /// Returns the key of the starting state of a drive of this description under `policy`.
+    pub(crate) fn starting_key(&self, policy: &dyn ModePolicy, seed: u64) -> StartingKey {
+        StartingKey::new(&self.ftl, &self.ftl_parameters("", seed), policy, &self.state.preconditioned())
     }
 
     /// Returns the wear of one erase in each erase mode, by wear class, in thousandths of a nominal erase.

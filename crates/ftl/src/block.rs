@@ -114,6 +114,16 @@ impl BlockTable {
         self.0.expect_dense_use();
     }
 
+    /// Copies all records into a new table of the same length ([`Table::copy_to`]).
+    pub fn copy_to(&self, new: &mut BlockTable) {
+        self.0.copy_to(&mut new.0);
+    }
+
+    /// Returns the size of the table in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
     /// Returns the record of a block.
     #[inline]
     pub fn get(&self, block: BlockId) -> BlockRecord {

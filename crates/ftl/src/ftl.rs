@@ -9,6 +9,7 @@ mod power;
 mod relocate;
 mod save;
 mod serve;
+mod start;
 mod translate;
 
 use crate::block::BlockState;
@@ -42,6 +43,7 @@ use kit::{
 
 pub use save::Loaded;
 use serde::{Deserialize, Serialize};
+pub use start::StartingState;
 use std::sync::Arc;
 pub use translate::MapCacheReport;
 

@@ -11,6 +11,7 @@ use kit::{BlockId, DieId, Geometry, ModeId};
 const CHUNK: u32 = 256;
 const NOTHING: u16 = u16::MAX;
 
+#[derive(Clone)]
 pub(crate) struct LeastValid {
     /// Lowest valid count among closed blocks, by mode, die and chunk; `NOTHING` if the chunk has none.
     least: Vec<u16>,
@@ -31,6 +32,11 @@ impl LeastValid {
             by_die: kit::Divisor::new(blocks_per_die),
             mode_stride,
         }
+    }
+
+    /// Returns the size in bytes.
+    pub fn bytes(&self) -> u64 {
+        size_of_val(self.least.as_slice()) as u64
     }
 
     #[inline]

@@ -126,6 +126,61 @@ impl Store {
         self.blocks.expect_dense_use();
     }
 
+    /// Copies the state into that of a new drive of the same geometry and capacity, whose tables are all still zero.
+    pub(crate) fn copy_to(&self, new: &mut Store) {
+        let Store {
+            l2p,
+            p2l,
+            valid,
+            blocks,
+            erase_counts,
+            wear,
+            erase_modes,
+            erase_total,
+            wear_total,
+            wear_most,
+            retired,
+            first_program,
+            older,
+            newer,
+            oldest,
+            newest,
+            closed_count,
+            index,
+            valid_by_mode,
+            // Follow from the description.
+            geometry: _,
+            mode_units: _,
+            user_units: _,
+            all_units: _,
+        } = self;
+        l2p.copy_to(&mut new.l2p);
+        p2l.copy_to(&mut new.p2l);
+        valid.copy_to(&mut new.valid);
+        blocks.copy_to(&mut new.blocks);
+        new.erase_counts.copy_from_slice(erase_counts);
+        new.wear.copy_from_slice(wear);
+        new.erase_modes.copy_from_slice(erase_modes);
+        (new.erase_total, new.wear_total, new.wear_most) = (*erase_total, *wear_total, *wear_most);
+        new.retired.copy_from_slice(retired);
+        new.first_program.copy_from_slice(first_program);
+        new.older.copy_from_slice(older);
+        new.newer.copy_from_slice(newer);
+        new.oldest.copy_from_slice(oldest);
+        new.newest.copy_from_slice(newest);
+        new.closed_count.copy_from_slice(closed_count);
+        new.index.clone_from(index);
+        new.valid_by_mode = *valid_by_mode;
+    }
+
+    /// Returns the size in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let words = [&self.erase_counts, &self.wear, &self.older, &self.newer].map(|list| size_of_val(list.as_slice()) as u64);
+        let tables = [self.l2p.bytes(), self.p2l.bytes(), self.valid.bytes(), self.blocks.bytes(), self.index.bytes()];
+        let others = (self.erase_modes.len() + size_of_val(self.first_program.as_slice())) as u64;
+        words.iter().chain(&tables).sum::<u64>() + others
+    }
+
     /// Returns the number of logical units: those of the user, and those of the map itself.
     pub fn all_units(&self) -> u64 {
         self.all_units

@@ -7,6 +7,7 @@
 //! Random writes and collections then put each die at a different point of its collection cycle, so that the dies do
 //! not collect in step.
 
+mod key;
 mod scale;
 
 use crate::ftl::{Ftl, Parameters};
@@ -18,6 +19,7 @@ use kit::{BlockId, DieId, Geometry, Lpn, ModeId, Nanos, Permutation, Ppn, Rng, S
 use scale::scaled_counts;
 use std::sync::Arc;
 
+pub use key::StartingKey;
 pub use scale::ScaleModels;
 
 /// Approximate size of the scale model, in mapping units.

@@ -51,6 +51,7 @@ struct Frontier {
 /// Free blocks and frontiers of all dies. The policy's host streams come first, then one stream for relocations in each
 /// write mode. A stream has one frontier on each die; where planes take turns program by program, it has one in each
 /// group of planes.
+#[derive(Clone)]
 pub(crate) struct Space {
     free: Vec<FreeBlocks>,
     free_count: Vec<u32>,
@@ -124,6 +125,13 @@ impl Space {
             levels,
             opened: Vec::new(),
         }
+    }
+
+    /// Returns the approximate size in bytes.
+    pub fn bytes(&self) -> u64 {
+        let erased: usize = self.free.iter().flat_map(|free| &free.erased).map(BinaryHeap::len).sum();
+        (erased * size_of::<Ranked>() + self.frontiers.len() * size_of::<Frontier>() + self.free.len() * size_of::<FreeBlocks>())
+            as u64
     }
 
     #[inline]

@@ -4,6 +4,11 @@ use bytemuck::Pod;
 use memmap2::MmapMut;
 use std::marker::PhantomData;
 
+/// Bytes that [`Table::copy_to`] copies or leaves out together: small enough that they are still in the cache when they
+/// have been compared with zero.
+const PART: usize = 1 << 16;
+static ZEROES: [u8; PART] = [0; PART];
+
 /// A table of plain numbers of fixed length, initially zero, backed by anonymous memory. Pages that are never accessed
 /// take no memory.
 pub struct Table<T: Pod> {
@@ -26,6 +31,25 @@ impl<T: Pod> Table<T> {
             // Only advice: a system without huge pages provides small ones.
             let _ = self.map.advise(memmap2::Advice::HugePage);
         }
+    }
+
+    /// Copies the table into a new one of the same length, whose entries are all still zero. Parts without any number
+    /// are left out, so that pages that take no memory here take none there.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn copy_to(&self, new: &mut Table<T>) {
+        assert_eq!(self.map.len(), new.map.len(), "a table is copied into one of its length");
+        for (part, to) in self.map.chunks(PART).zip(new.map.chunks_mut(PART)) {
+            if *part != ZEROES[..part.len()] {
+                to.copy_from_slice(part);
+            }
+        }
+    }
+
+    /// Returns the size of the table in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.map.len() as u64
     }
 
     /// Returns the whole table. A single entry is accessed faster by `get` and `set`, because this function checks the
@@ -78,6 +102,18 @@ places!(u32, u64);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_has_the_same_numbers() {
+        let count = 5 * PART / 8 + 3;
+        let (mut table, mut copy) = (Table::<u64>::zeroed(count).expect("memory"), Table::zeroed(count).expect("memory"));
+        for (place, number) in [(0, 1), (PART / 8 - 1, 2), (2 * PART / 8, 3), (count - 1, u64::MAX)] {
+            table.set(place, number);
+        }
+        table.copy_to(&mut copy);
+        assert_eq!(table.as_slice(), copy.as_slice());
+        assert_eq!(table.bytes(), 8 * count as u64);
+    }
 
     #[test]
     fn places_and_the_whole_are_the_same_numbers() {

@@ -10,6 +10,7 @@ mod laboratory;
 mod logs;
 mod policy;
 mod runs;
+mod sessions;
 mod traces;
 
 use pyo3::prelude::*;
@@ -30,7 +31,9 @@ mod _engine {
     #[pymodule_export]
     use crate::policy::{BlockBytes, Candidate, Collection, Dispatch, Idle, Moving, Placed, Stream, UnitBits, UnitRead, View};
     #[pymodule_export]
-    use crate::runs::{LifetimeOutcome, Outcome, Session, lifetime, run};
+    use crate::runs::{LifetimeOutcome, Outcome, lifetime, run, starting_state_key};
+    #[pymodule_export]
+    use crate::sessions::Session;
     #[pymodule_export]
     use crate::traces::{trace_analysis, trace_convert, trace_fit, trace_info};
 }

@@ -5,6 +5,7 @@ use crate::drives::named_file;
 use crate::errors::{raised_in_policy, refuse, refuse_at, refuse_policy};
 use crate::interpreter::released;
 use crate::policy::{self, Raised};
+use crate::sessions::{Session, shared};
 use crate::traces::file;
 use drive::Span;
 use drive::export::CompressedWriter;
@@ -18,7 +19,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::sync::Arc;
 use workload::Input;
 
 /// Results of a run.
@@ -100,24 +100,6 @@ pub struct LifetimeOutcome {
     unwritten: Vec<NotWritten>,
 }
 
-/// State that runs share if they are given the same session: aged scale models of steady states.
-#[pyclass(frozen)]
-#[derive(Default)]
-pub struct Session(Arc<session::Session>);
-
-#[pymethods]
-impl Session {
-    #[new]
-    fn new() -> Session {
-        Session::default()
-    }
-}
-
-/// Returns the session of a run; a new session if none is given.
-fn shared(session: Option<&Py<Session>>) -> Arc<session::Session> {
-    session.map(|session| Arc::clone(&session.get().0)).unwrap_or_default()
-}
-
 /// A file that could not be written: the option, the error number of the operating system, and its message.
 type NotWritten = (&'static str, Option<i32>, String);
 
@@ -141,10 +123,7 @@ pub fn run(
     let Hooks { progress, commands, spans } = hooks;
     let watch = ProgressMeter { progress, raised: Raised::default(), held: guest.is_some() };
     let (outcome, interrupted) = watched(py, &request.drive.name, &paths, &watch, |input, files, on_progress| {
-        let guest = guest.as_ref().map(|(name, python)| CustomPolicy {
-            name: name.clone(),
-            make: Box::new(|facts, rng| policy::make(python, facts, rng, &watch.raised)),
-        });
+        let guest = guest.as_ref().map(|guest| custom(guest, &watch.raised));
         let (mut timeline, mut history) = (Written::new(&paths.timeline), Written::new(&paths.history));
         let mut firmware = Written::new(&paths.record_firmware);
         let mut take_commands = |rows: &[CommandRow]| hand_over(commands.as_ref(), &watch.raised, |py| command_columns(py, rows));
@@ -172,6 +151,30 @@ pub fn run(
         Ok(outcome)
     })?;
     convert(py, outcome, interrupted)
+}
+
+/// Returns a hash of everything that decides the starting state of a run, without running it: runs with equal hashes
+/// begin with the same state. `None`: the drive is loaded from a file, or its translation layer has no map. `guest`: as
+/// for `run`.
+#[pyfunction]
+#[pyo3(signature = (request_json, paths, guest=None))]
+pub fn starting_state_key(
+    py: Python<'_>,
+    request_json: &str,
+    paths: Paths,
+    guest: Option<(String, Py<PyAny>)>,
+) -> PyResult<Option<String>> {
+    let request: RunRequest = serde_json::from_str(request_json).map_err(|error| refuse_at("request", error))?;
+    let watch = ProgressMeter { progress: None, raised: Raised::default(), held: guest.is_some() };
+    let (key, _) = watched(py, &request.drive.name, &paths, &watch, |_, files, _| {
+        session::starting_state_key(&request, &files, guest.as_ref().map(|guest| custom(guest, &watch.raised)))
+    })?;
+    Ok(key)
+}
+
+/// Returns the policy of a guest: its name, and the object whose `begin` the engine calls.
+fn custom<'a>((name, python): &'a (String, Py<PyAny>), raised: &'a Raised) -> CustomPolicy<'a> {
+    CustomPolicy { name: name.clone(), make: Box::new(move |facts, rng| policy::make(python, facts, rng, raised)) }
 }
 
 /// A file that a run writes: its path and its final name. It is opened when the first byte is written, so that a

@@ -113,7 +113,8 @@ class Pool:
 
     def _start(self) -> tuple[BaseProcess, Connection]:
         ours, theirs = self.context.Pipe()
-        limit = self.memory // max(self.jobs, 1)
+        # The rest is for the drives themselves.
+        limit = self.memory // max(self.jobs, 1) // 2
         process = self.context.Process(target=_work, args=(theirs, self.names, limit), daemon=True)
         process.start()
         theirs.close()
@@ -173,7 +174,7 @@ def _work(connection: Connection, names: tuple[str, ...], limit: int) -> None:
     from ssdlab.explore.work import execute
     from ssdlab.sessions import Session
 
-    session = Session()
+    session = Session(limit)
     while True:
         try:
             task = connection.recv()

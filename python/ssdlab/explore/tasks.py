@@ -25,8 +25,6 @@ __all__ = ["Task", "engine_hash", "tasks"]
 
 #: Memory of a run beside the tables of the drive [bytes].
 _BESIDE = 64 << 20
-#: Sections of a description that decide a starting state, roughly: runs that agree in them are done one after another.
-_STATE = ("flash", "ftl", "policy", "state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Task:
     #: Hashes of the complete description and of the workload.
     drive_hash: str
     workload_hash: str
-    #: Runs of one group have the same starting state, or nearly so.
+    #: Runs of one group have the same starting state.
     group: str
     #: Memory that the run needs [bytes].
     memory: int
@@ -219,7 +217,8 @@ class _Maker:
                 self.refuse_unknown(str(error))
                 self.described[key] = _Described(_hash(str(error)), "", 0, str(error))
             else:
-                self.described[key] = _described(text, facts, Path(drive.name).parent)
+                group = _starting_state(drive, settings, point)
+                self.described[key] = _described(text, facts, Path(drive.name).parent, group)
         return self.described[key]
 
     def refuse_unknown(self, complaint: str) -> None:
@@ -243,13 +242,23 @@ class _Described:
     error: str | None = None
 
 
-def _described(text: str, facts: Mapping[str, Any], folder: Path) -> _Described:
+def _starting_state(drive: Drive, settings: tuple[str, ...], point: Point) -> str:
+    """Returns a key of the starting state of a point's drive, but for the seed; empty if it has none to be kept."""
+    policy = None if point.policy is None or ".py:" in point.policy else point.policy
+    request = {
+        "drive": {"name": drive.name, "text": drive.text},
+        "setup": {"set": settings, "policy": policy, "precondition": point.precondition},
+    }
+    paths = dict.fromkeys(("workload", "text", "load", "save"))
+    return _engine.starting_state_key(json.dumps(request), paths) or ""
+
+
+def _described(text: str, facts: Mapping[str, Any], folder: Path, group: str) -> _Described:
     document = tomllib.loads(text)
     content = text + "".join(sorted(_files(document, folder)))
-    group = json.dumps([document.get(section) for section in _STATE], sort_keys=True, default=str)
     units = (facts["user_bytes"] + facts["physical_bytes"]) // 4096
     # The map, the reverse map and the validity of the units; a second copy is kept as a starting state.
-    return _Described(_hash(content), _hash(group)[:16], _BESIDE + 10 * units)
+    return _Described(_hash(content), group, _BESIDE + 10 * units)
 
 
 def _files(inner: Any, folder: Path) -> Iterator[str]:

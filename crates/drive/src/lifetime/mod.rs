@@ -152,7 +152,7 @@ pub fn lifetime_of(
     let fresh = || make(&description).map_err(|error| session::too_large(&request.drive.name, &error));
     let mut drive = fresh()?;
     let identity = Identity::of(&description, &description.policy.kind, request.setup.seed);
-    let state = session::prepare(&mut drive, &description, &identity, &mut files, &shared.models, &mut watch)?;
+    let state = session::prepare(&mut drive, &description, &identity, &mut files, shared, &mut watch)?;
     notes.extend(state.notes.iter().cloned());
     plan.start_at(&drive, &request.drive.name)?;
     state.begin(&mut drive);

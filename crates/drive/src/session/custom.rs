@@ -59,7 +59,16 @@ fn name_problems(name: &str) -> Problems {
 /// Builds the drive of a description, under its own policy or a custom one.
 pub(super) fn drive(request: &RunRequest, description: &Description, custom: Option<CustomPolicy<'_>>) -> Result<Drive, Ended> {
     let too_large = |error: std::io::Error| Ended::from(too_large(&request.drive.name, &error));
-    let Some(CustomPolicy { name, make }) = custom else { return Drive::new(description, request.setup.seed).map_err(too_large) };
+    let Some(custom) = custom else { return Drive::new(description, request.setup.seed).map_err(too_large) };
+    let name = custom.name.clone();
+    let policy = checked(request, description, custom)?;
+    let ftl = description.build_ftl_with(&name, Box::new(policy), request.setup.seed).map_err(too_large)?;
+    Ok(Drive::with_ftl(description, ftl, request.setup.seed))
+}
+
+/// Makes a custom policy for the drive of a description, with its answers checked.
+pub(super) fn checked(request: &RunRequest, description: &Description, custom: CustomPolicy<'_>) -> Result<Checked, Ended> {
+    let CustomPolicy { name, make } = custom;
     name_problems(&name).or(()).map_err(Ended::Policy)?;
     if let Some(problem) = description.lacks_map("--policy", &format!("the policy `{name}`")) {
         return Err(Ended::Input(problem.into()));
@@ -69,8 +78,7 @@ pub(super) fn drive(request: &RunRequest, description: &Description, custom: Opt
     let policy = Checked::new(made, &facts).map_err(Ended::Policy)?;
     description.background_problems(&policy).or(()).map_err(Ended::Policy)?;
     description.problems_under(&name, &policy).or(())?;
-    let ftl = description.build_ftl_with(&name, Box::new(policy), request.setup.seed).map_err(too_large)?;
-    Ok(Drive::with_ftl(description, ftl, request.setup.seed))
+    Ok(policy)
 }
 
 /// Returns the failure of the policy or of the translation layer as an error, if it cannot go on.

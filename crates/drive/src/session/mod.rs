@@ -10,6 +10,7 @@ mod progress;
 mod request;
 mod search;
 mod start;
+mod states;
 
 use crate::description::{Description, no_file};
 use crate::drive::{Drive, Identity};
@@ -22,6 +23,7 @@ use notes::{closing_notes, opening_notes, saved_partly_note};
 use plan::RunPlan;
 use play::Run;
 use request::description_for;
+use states::KeptStates;
 use workload::Input;
 
 pub use custom::{CustomPolicy, Ended, MakePolicy};
@@ -32,7 +34,9 @@ pub(crate) use plan::LOADED;
 pub use progress::Progress;
 pub(crate) use progress::ProgressMeter;
 pub use request::{DriveText, RunRequest, description};
+pub use start::starting_state_key;
 pub(crate) use start::{prepare, too_large};
+pub use states::StatesReport;
 
 /// State shared by several runs: expensive results that follow from a drive's description and seed alone. Runs of
 /// different sessions share nothing.
@@ -40,6 +44,8 @@ pub(crate) use start::{prepare, too_large};
 pub struct Session {
     /// Scale models of steady states.
     pub(crate) models: ScaleModels,
+    /// Starting states. A session made by `default` keeps none, so that a single run does not pay for a copy.
+    pub(crate) states: KeptStates,
 }
 
 /// Runs a workload on a drive, in a session of its own. `progress` is called about ten times per second of wall time;
@@ -54,6 +60,16 @@ pub fn run(
 }
 
 impl Session {
+    /// Creates a session that keeps starting states of up to `limit` bytes in all.
+    pub fn keeping(limit: u64) -> Session {
+        Session { states: KeptStates::new(limit), ..Session::default() }
+    }
+
+    /// Returns the figures of the starting states that are kept.
+    pub fn states(&self) -> StatesReport {
+        self.states.report()
+    }
+
     /// Runs a workload on a drive, under the policy of its description or under a custom policy. If the custom policy
     /// fails, the run fails.
     pub fn run(
@@ -77,7 +93,7 @@ impl Session {
             drive = recording_firmware(drive, &description)?;
         }
         let identity = Identity::of(&description, policy_name, request.setup.seed);
-        let start = prepare(&mut drive, &description, &identity, &mut files, &self.models, &mut watch)?;
+        let start = prepare(&mut drive, &description, &identity, &mut files, self, &mut watch)?;
         let mut notes = opening_notes(&description, &workload, &start, &drive);
         start.begin(&mut drive);
         failure(&drive)?;

@@ -1,10 +1,14 @@
 //! The starting state of a drive.
 
+use super::Session;
+use super::custom::{self, CustomPolicy, Ended};
 use super::files::Files;
 use super::progress::ProgressMeter;
-use crate::description::{Description, PreconditionMethod};
+use super::request::{RunRequest, description_for};
+use crate::description::{Description, PreconditionMethod, no_file};
 use crate::drive::{Drive, Identity};
-use ftl::ScaleModels;
+use ftl::Precondition;
+use ftl::policy::ModePolicy;
 use kit::Problems;
 use serde_json::{Value, json};
 
@@ -41,7 +45,7 @@ pub(crate) fn prepare(
     description: &Description,
     identity: &Identity,
     files: &mut Files<'_>,
-    models: &ScaleModels,
+    session: &Session,
     watch: &mut ProgressMeter<'_>,
 ) -> Result<Start, Problems> {
     let state = &description.state;
@@ -59,13 +63,7 @@ pub(crate) fn prepare(
         });
         return Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false });
     }
-    let done = drive
-        .ftl_mut()
-        .precondition(&state.preconditioned(), models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
-        .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
-    if !done {
-        return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));
-    }
+    precondition(drive, description, session, watch)?;
     let old_mode = &description.flash.write_modes[drive.ftl().mode_of_old_data().index()].name;
     let passes = (state.precondition == PreconditionMethod::Random).then_some(state.overwrite_passes);
     let facts = json!({
@@ -79,6 +77,53 @@ pub(crate) fn prepare(
         "access_history": "none",
     });
     Ok(Start { facts, notes: Vec::new(), is_loaded: false, is_exact: false })
+}
+
+/// Brings a new drive to the starting state of its description: copies the state if the session keeps it, and otherwise
+/// computes it, and keeps a copy.
+fn precondition(
+    drive: &mut Drive,
+    description: &Description,
+    session: &Session,
+    watch: &mut ProgressMeter<'_>,
+) -> Result<(), Problems> {
+    let (how, ftl) = (description.state.preconditioned(), drive.ftl_mut());
+    // An empty drive is made faster than a copy of it.
+    let is_kept = session.states.are_kept() && how.method != Precondition::None;
+    let key = is_kept.then(|| ftl.starting_key(&how));
+    if let Some(state) = key.as_ref().and_then(|key| session.states.find(key)) {
+        ftl.start_from(&state);
+        return Ok(());
+    }
+    let done = ftl
+        .precondition(&how, &session.models, &mut |share| watch.tell("precondition", 0, 0, Some(share)))
+        .map_err(|error| Problems::one("--precondition", format!("the scale model does not fit into memory: {error}")))?;
+    if !done {
+        return Err(Problems::one("interrupted", "while the drive was brought to its starting state"));
+    }
+    if let Some(key) = key {
+        session.states.keep(key, ftl);
+    }
+    Ok(())
+}
+
+/// Returns a hash of everything that decides the starting state of a run, in hexadecimal digits: runs with equal hashes
+/// begin with the same state, which a session then keeps for them. `None`: the drive is loaded from a file, or its
+/// translation layer has no map of the data. Nothing is run.
+pub fn starting_state_key(
+    request: &RunRequest,
+    files: &Files<'_>,
+    custom: Option<CustomPolicy<'_>>,
+) -> Result<Option<String>, Ended> {
+    let description = description_for(request, custom.is_some(), files.named.unwrap_or(&no_file))?;
+    if files.load.is_some() || description.ftl.translation.build(()).lacks().is_some() {
+        return Ok(None);
+    }
+    let policy: Box<dyn ModePolicy> = match custom {
+        Some(custom) => Box::new(custom::checked(request, &description, custom)?),
+        None => description.policy.build(&description.policy_facts()).expect("validated: a policy of the list"),
+    };
+    Ok(Some(description.starting_key(&*policy, request.setup.seed).hash()))
 }
 
 /// Complaint about a drive whose tables do not fit into memory.

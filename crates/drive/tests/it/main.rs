@@ -36,6 +36,7 @@ mod regulated;
 mod relaxed;
 mod saved;
 mod sizes;
+mod starting_states;
 mod timing;
 mod translation;
 mod write_amplification;

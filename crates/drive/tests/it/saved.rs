@@ -92,7 +92,8 @@ fn assert_goes_on_exactly(shared: &Session, name: &str, request: &RunRequest, jo
     assert_eq!(different, [], "{name}");
 }
 
-fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunRequest {
+/// Returns a request on a smaller drive of a preset, in a starting state.
+pub fn of_preset(preset: &Preset, state: &str, policy: Option<&str>) -> RunRequest {
     // Four or eight dies, so that the set-up is short.
     let sets = ["flash.blocks_per_plane=128", "flash.channels=2", "flash.chips_per_channel=2"];
     let request = RunRequest::new(preset.name, preset.text).sets(&sets).precondition(state).policy(policy);
