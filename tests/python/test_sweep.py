@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import re
 import signal
 from collections import deque
 from pathlib import Path
 from typing import ClassVar
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import t as student
 
 import ssdlab
 from conftest import wait_for
-from ssdlab.explore import design, pool, rows, tasks
+from ssdlab.explore import design, pool, rows, statistics, tasks
 from ssdlab.explore.expression import Expression
 from ssdlab.explore.folder import Folder, read_rows
 from ssdlab.explore.spec import Range, Spec
@@ -104,7 +107,7 @@ def test_a_changed_input_is_another_run(here):
     (here / "job.fio").write_text(JOB.replace("iodepth=8", "iodepth=4"))
     again = ssdlab.sweep(spec_of(seeds=2), "out", jobs=1)
     assert (again.new, again.table.num_rows) == (2, 2)
-    # What was there before is not lost.
+    # Rows of the changed job are kept apart.
     assert pq.read_table("out/other_runs.parquet").num_rows == 2
 
 
@@ -344,7 +347,7 @@ def test_a_row_is_whole_or_not_there(here, cli):
     schema = rows.schema(spec, (task.point for task in wanted))
     with Folder.opened(here / "out", spec.text, schema) as folder:
         folder.add(rows.row(wanted[0], {"status": "failed", "error": "x"}, schema))
-        # What a process leaves that is killed while it writes.
+        # A process that is killed while it writes leaves this.
         (here / "out" / ".abc.new").write_bytes(b"PAR1")
         assert read_rows(here / "out").num_rows == 1
         beside = cli("sweep", here / "spec.toml", "--out", here / "out", process=True)
@@ -403,3 +406,71 @@ def test_bad_expressions(text, complaint):
     assert complaint in str(refused.value)
     with pytest.raises(ssdlab.InputError, match="expected a condition"):
         Expression.parse("1 + 1").holds({})
+
+
+def test_quantiles_of_t_are_those_of_scipy():
+    for probability in (0.6, 0.9, 0.975, 0.995, 0.9995):
+        for freedom in (1, 2, 3, 4, 5, 9, 29, 200):
+            found = statistics.quantile_of_t(probability, freedom)
+            assert found == pytest.approx(student.ppf(probability, freedom), rel=1e-5)
+            assert statistics.quantile_of_t(1 - probability, freedom) == pytest.approx(-found)
+
+
+def test_an_interval_contains_the_mean_as_often_as_it_says():
+    rng = random.Random(1)
+    inside = 0
+    for _ in range(2000):
+        found = statistics.estimate([rng.gauss(10.0, 3.0) for _ in range(4)])
+        inside += found.low <= 10.0 <= found.high
+    # 95 %, within four standard deviations of a binomial count.
+    assert 1861 <= inside <= 1939
+    alone = statistics.estimate([3.0])
+    assert (alone.mean, alone.low, alone.share) == (3.0, None, None)
+
+
+def table_of(rows_: list[tuple]) -> pa.Table:
+    names = ("a", "b", "seed", "status", "x")
+    return pa.table({name: [row[at] for row in rows_] for at, name in enumerate(names)})
+
+
+def test_points_are_compared_seed_by_seed():
+    """The seeds differ by far more than the points: only the differences of equal seeds show it."""
+    noise = {1: 100.0, 2: 300.0, 3: 200.0, 4: 50.0}
+    found = table_of(
+        [("p", b, seed, "ok", level * (1.1 if b == "y" else 1.0)) for b in ("x", "y") for seed, level in noise.items()]
+        + [("p", "z", seed, "ok", noise[seed] + change) for seed, change in ((1, 30.0), (2, -30.0), (3, 25.0), (4, -20.0))]
+        + [("p", "z", 9, "ok", 1e9), ("p", "y", 5, "failed", 1e9), ("q", "y", 1, "ok", 7.0)]
+    )
+    by_value = {one.second: one for one in statistics.differences(found, ["a", "b"], "x", "b", "x")}
+    assert set(by_value) == {"y", "z"}
+    assert by_value["y"].change.mean == pytest.approx(0.1)
+    assert by_value["y"].is_supported
+    assert by_value["y"].change.count == 4
+    assert not by_value["z"].is_supported
+    assert by_value["z"].point == {"a": "p"}
+    points = {point["b"]: mean.count for point, mean in statistics.estimates(found, ["a", "b"], "x") if point["a"] == "p"}
+    assert points == {"x": 4, "y": 4, "z": 5}
+    with pytest.raises(ssdlab.InputError, match="no run has the value 'w'"):
+        statistics.differences(found, ["a", "b"], "x", "b", "w")
+    with pytest.raises(ssdlab.InputError, match="unknown number `xx`"):
+        statistics.estimates(found, ["a", "b"], "xx")
+
+
+def test_seeds_are_added_until_a_number_is_known_well_enough(here):
+    spec = {**spec_of(vary={"ftl.victim": ["greedy", "fifo"]}, precondition="steady"), "seeds": 3, "until": "mean within 4 %"}
+    done = ssdlab.sweep({**spec, "most_seeds": 12, "options": {}}, "out", jobs=2)
+    for point, found in done.estimates("latency.all.mean_ns"):
+        assert 3 <= found.count <= 12
+        assert found.count == 12 or found.share <= 0.04, point
+        assert found.count > 3 or found.share <= 0.04
+    assert done.table.num_rows > 6
+    again = ssdlab.sweep({**spec, "most_seeds": 12, "options": {}}, "out", jobs=1)
+    assert (again.new, again.table.equals(done.table)) == (0, True)
+    # Killed after some of the further runs: the same runs in the end.
+    pq.write_table(done.table.slice(0, done.table.num_rows - 2), "out/runs.parquet/runs.parquet")
+    third = ssdlab.sweep({**spec, "most_seeds": 12, "options": {}}, "out", jobs=1)
+    assert third.new == 2
+    assert third.table.drop(TIMES).equals(done.table.drop(TIMES))
+    for text, complaint in (("p99.99", "expected a number and a share"), ("zz within 5 %", "expected a name such as")):
+        with pytest.raises(ssdlab.InputError, match=complaint):
+            Spec.open({**spec, "until": text})

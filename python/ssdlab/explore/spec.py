@@ -15,7 +15,7 @@ from ssdlab.errors import InputError, closest
 from ssdlab.explore.expression import Expression
 from ssdlab.files import existing_file
 
-__all__ = ["Design", "Range", "Spec", "SpecLike"]
+__all__ = ["Design", "Range", "Spec", "SpecLike", "Until"]
 
 #: Keys of a specification.
 _KEYS = (
@@ -34,7 +34,15 @@ _KEYS = (
     "where",
     "derive",
     "columns",
+    "until",
+    "most_seeds",
 )
+#: Short names of numbers in a stopping rule.
+_SHORT = {
+    "mean": "latency.all.mean_ns",
+    **{f"p{share}": f"latency.all.p{share.replace('.', '_')}_ns" for share in ("50", "90", "99", "99.9", "99.99")},
+}
+_UNTIL = re.compile(r"\s*(\S+)\s+within\s+(\d+(?:\.\d+)?)\s*%\s*")
 _DESIGN_KINDS = ("grid", "random", "latin_hypercube", "sobol")
 #: Fields of a range.
 _RANGE_KEYS = ("low", "high", "count", "log", "step")
@@ -99,6 +107,24 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
+class Until:
+    """A stopping rule: each point gets further seeds until a number is known well enough.
+
+    Examples:
+        >>> spec = {"drive": "tiny", "workload": "job.fio", "until": "p99.99 within 5 %"}
+        >>> ssdlab.Spec.open(spec).until
+        Until(number='latency.all.p99_99_ns', share=0.05, most=30)
+    """
+
+    #: Name of the number.
+    number: str
+    #: Half of the width of its 95 % confidence interval, as a share of its mean.
+    share: float
+    #: Most seeds of a point.
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A specification.
 
@@ -141,6 +167,8 @@ class Spec:
     derive: Mapping[str, Expression]
     #: Patterns of further numbers of the summary.
     columns: tuple[str, ...] = field(default=())
+    #: Rule by which points get further seeds; ``None``: they have the given ones.
+    until: Until | None = None
 
     @classmethod
     def open(cls, spec: SpecLike) -> Spec:
@@ -243,6 +271,7 @@ class _Reader:
             where=tuple(self.expression("where", text) for text in self.words("where")),
             derive={name: self.expression(f"derive/{name}", text) for name, text in self.table("derive").items()},
             columns=self.words("columns"),
+            until=self.until(),
         )
         self.check_names(spec)
         return spec
@@ -284,6 +313,22 @@ class _Reader:
         if len(set(found)) < len(found):
             raise self.error("seeds", f"{value!r}: expected each seed once")
         return tuple(found)
+
+    def until(self) -> Until | None:
+        text, most = self.word("until", ""), self.document.get("most_seeds", 30)
+        if not text:
+            if "most_seeds" in self.document:
+                raise self.error("most_seeds", "applies to `until`, which is not given")
+            return None
+        match = _UNTIL.fullmatch(text)
+        if match is None:
+            raise self.error("until", f'`{text}`: expected a number and a share, such as "p99.99 within 5 %"')
+        if type(most) is not int or not len(self.seeds()) <= most <= _MOST_SEEDS:
+            raise self.error("most_seeds", f"{most!r}: expected a number from that of the `seeds` to {_MOST_SEEDS}")
+        number = _SHORT.get(match[1], match[1])
+        if "." not in number and number != "write_amplification":
+            raise self.error("until", f"{number}: expected a name such as {', '.join(_SHORT)}, or one with dots")
+        return Until(number, float(match[2]) / 100.0, most)
 
     def values(self, table: str, name: str, value: Any) -> tuple[Any, ...] | Range:
         if isinstance(value, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
-from ssdlab.explore.tasks import Task, tasks
+from ssdlab.explore.tasks import Task, further, tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ssdlab.explore.folder import Folder
+    from ssdlab.explore.statistics import Difference, Estimate
 
 __all__ = ["Sweep", "SweepProgress", "load_sweep", "sweep"]
 
@@ -86,6 +90,45 @@ class Sweep:
         return f"<ssdlab.Sweep {self.folder} · {self.table.num_rows} runs, {self.failed} failed>"
 
     @property
+    def varied(self) -> list[str]:
+        """Names of the columns that make a point: the varied fields, and what else has several values."""
+        columns = self.table.column_names
+        fields = columns[columns.index("seed") + 1 : columns.index("status")]
+        parts = [name for name in ("drive", "workload", "policy", "precondition") if len(set(self.table[name].to_pylist())) > 1]
+        return [*parts, *fields]
+
+    def estimates(self, number: str) -> list[tuple[dict[str, Any], Estimate]]:
+        """Returns each point with the mean of a number over its seeds, and its confidence interval.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "precondition": "steady", "seeds": 3}
+            >>> spec |= {"options": {"stop_after": 3000}, "vary": {"ftl.victim": ["greedy", "fifo"]}}
+            >>> done = ssdlab.sweep(spec, "rules")
+            >>> for point, found in done.estimates("write_amplification"):
+            ...     print(point, round(found.mean, 2), found.low < found.mean < found.high)
+            {'ftl.victim': 'greedy'} 3.33 True
+            {'ftl.victim': 'fifo'} 3.57 True
+        """
+        from ssdlab.explore import statistics
+
+        return statistics.estimates(self.table, self.varied, number)
+
+    def differences(self, number: str, field: str, first: object) -> list[Difference]:
+        """Returns by how much a number differs from that at one value of a field, over the same seeds.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "precondition": "steady", "seeds": 3}
+            >>> spec |= {"options": {"stop_after": 3000}, "vary": {"ftl.victim": ["greedy", "fifo"]}}
+            >>> done = ssdlab.sweep(spec, "rules")
+            >>> (found,) = done.differences("write_amplification", "ftl.victim", "greedy")
+            >>> found.second, found.is_supported
+            ('fifo', True)
+        """
+        from ssdlab.explore import statistics
+
+        return statistics.differences(self.table, self.varied, number, field, first)
+
+    @property
     def failed(self) -> int:
         """Number of runs that failed; their rows have the error."""
         return self.table["status"].to_pylist().count("failed")
@@ -132,6 +175,9 @@ def sweep(
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs: {jobs}: expected at least 1")
     wanted = {task.id: task for task in tasks(asked)}
+    names = rows.columns(asked)
+    if asked.until is not None and asked.until.number not in names:
+        raise asked.error("until", f"{asked.until.number}: no column: name it in `columns`, too")
     whole = rows.schema(asked, (task.point for task in wanted.values()))
     with Folder.opened(out, asked.text, whole) as folder:
         kept = {name for name, status in folder.done.items() if not (retry and status == "failed")}
@@ -143,7 +189,7 @@ def sweep(
                 for task in missing.pop(found["key"], ()):
                     folder.add(rows.row(task, found, whole))
                     reused += 1
-        state = _State(sum(map(len, missing.values())), progress)
+        state = _State(progress)
 
         def done(task: Task, outcome: dict[str, Any]) -> None:
             for same in missing[task.key]:
@@ -153,12 +199,53 @@ def sweep(
 
         interrupted = False
         try:
-            pool = Pool(min(jobs or os.cpu_count() or 1, max(len(missing), 1)), rows.columns(asked))
-            pool.run([same[0] for same in missing.values()], done)
+            while missing or (missing := _by_key(_further(asked, wanted, folder))):
+                state.total += sum(map(len, missing.values()))
+                pool = Pool(min(jobs or os.cpu_count() or 1, len(missing)), names)
+                pool.run([same[0] for same in missing.values()], done)
+                missing = {}
         except KeyboardInterrupt:
             interrupted = True
+            # Further runs of an earlier call are rows of this design, too.
+            _further(asked, wanted, folder)
         table = folder.compact({name: task.index for name, task in wanted.items()})
     return Sweep(Path(out), table, new=state.done, reused=reused, left=state.total - state.done, interrupted=interrupted)
+
+
+def _further(spec: Spec, wanted: dict[str, Task], folder: Folder) -> list[Task]:
+    """Returns the runs that the stopping rule asks for after those in `wanted`, to which they are added.
+
+    Those that are there already are not returned, but count for the rule.
+    """
+    from ssdlab.explore.folder import read_rows
+    from ssdlab.explore.statistics import estimate
+
+    until = spec.until
+    while until is not None:
+        values = {row["id"]: row[until.number] for row in read_rows(folder.path, ["id", until.number]).to_pylist()}
+        by_point: dict[str, list[Task]] = {}
+        for task in wanted.values():
+            by_point.setdefault(repr(task.point), []).append(task)
+        asked = []
+        for runs in by_point.values():
+            known = [values[task.id] for task in runs if values.get(task.id) is not None]
+            # A point whose runs fail gets no further seeds.
+            if len(known) < len(runs) or len(runs) >= until.most:
+                continue
+            share = estimate(known).share
+            if len(known) >= 2 and (share is None or share <= until.share):
+                continue
+            # The width falls with the root of the number of seeds; it is looked at again before they have doubled.
+            needed = math.ceil(len(runs) * (share / until.share) ** 2) if share else 3
+            count = min(max(needed, len(runs) + 1), 2 * len(runs) + 1, until.most) - len(runs)
+            first = max(task.seed for task in runs) + 1
+            asked += [(runs[0], seed) for seed in range(first, first + count)]
+        more = list(further(spec, asked, len(wanted)))
+        wanted |= {task.id: task for task in more}
+        left = [task for task in more if task.id not in folder.done]
+        if left or not more:
+            return left
+    return []
 
 
 def _by_key(tasks: Iterable[Task]) -> dict[str, list[Task]]:
@@ -172,9 +259,9 @@ def _by_key(tasks: Iterable[Task]) -> dict[str, list[Task]]:
 class _State:
     """Counts of a sweep under way."""
 
-    def __init__(self, total: int, progress: Callable[[SweepProgress], object] | None) -> None:
-        self.total, self.progress = total, progress
-        self.done = self.failed = 0
+    def __init__(self, progress: Callable[[SweepProgress], object] | None) -> None:
+        self.progress = progress
+        self.total = self.done = self.failed = 0
         self.begun = time.monotonic()
 
     def ended(self, row: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -90,6 +90,19 @@ def tasks(spec: Spec) -> Iterator[Task]:
             yield maker.task(complete, seed, index)
             index += 1
     design.check_not_empty(spec, met, before)
+
+
+def further(spec: Spec, of: Sequence[tuple[Task, int]], index: int) -> Iterator[Task]:
+    """Yields further runs of points.
+
+    Args:
+        spec: The specification.
+        of: A run of each point, and the seed of the further one.
+        index: Place of the first of them in the design.
+    """
+    maker = _Maker(spec)
+    for number, (task, seed) in enumerate(of):
+        yield maker.task(task.point, seed, index + number)
 
 
 class _Maker:
