@@ -168,7 +168,7 @@ def sweep(
     """
     # Slow imports.
     from ssdlab.explore import rows
-    from ssdlab.explore.folder import Folder, rows_with
+    from ssdlab.explore.folder import Folder
     from ssdlab.explore.pool import Pool
 
     asked = Spec.open(spec)
@@ -182,13 +182,7 @@ def sweep(
     with Folder.opened(out, asked.text, whole) as folder:
         kept = {name for name, status in folder.done.items() if not (retry and status == "failed")}
         missing = _by_key(task for name, task in wanted.items() if name not in kept)
-        reused = 0
-        for other in reuse:
-            for found in rows_with(other, missing, rows.outcome_columns(asked)):
-                # Names and place are those of this design; everything else is the same run.
-                for task in missing.pop(found["key"], ()):
-                    folder.add(rows.row(task, found, whole))
-                    reused += 1
+        reused = _take_over(reuse, missing, folder, rows.outcome_columns(asked))
         state = _State(progress)
 
         def done(task: Task, outcome: dict[str, Any]) -> None:
@@ -210,6 +204,23 @@ def sweep(
             _further(asked, wanted, folder)
         table = folder.compact({name: task.index for name, task in wanted.items()})
     return Sweep(Path(out), table, new=state.done, reused=reused, left=state.total - state.done, interrupted=interrupted)
+
+
+def _take_over(
+    folders: Sequence[str | PathLike[str]], missing: dict[str, list[Task]], folder: Folder, columns: Sequence[str]
+) -> int:
+    """Takes runs over from the folders of other sweeps. Returns the number of their rows; `missing` keeps the others."""
+    from ssdlab.explore import rows
+    from ssdlab.explore.folder import rows_with
+
+    count = 0
+    for other in folders:
+        for found in rows_with(other, missing, columns):
+            # Names and place are those of this design; everything else is the same run.
+            for task in missing.pop(found["key"], ()):
+                folder.add(rows.row(task, found, folder.schema))
+                count += 1
+    return count
 
 
 def _further(spec: Spec, wanted: dict[str, Task], folder: Folder) -> list[Task]:
