@@ -90,7 +90,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How points are chosen.
+    """Rule by which points are chosen.
 
     Examples:
         >>> from ssdlab.explore.spec import Design
@@ -118,7 +118,7 @@ class Until:
 
     #: Name of the number.
     number: str
-    #: Half of the width of its 95 % confidence interval, as a share of its mean.
+    #: Largest half width of its 95 % confidence interval, as a share of its mean.
     share: float
     #: Most seeds of a point.
     most: int
