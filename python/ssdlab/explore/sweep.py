@@ -209,7 +209,7 @@ def sweep(
 def _take_over(
     folders: Sequence[str | PathLike[str]], missing: dict[str, list[Task]], folder: Folder, columns: Sequence[str]
 ) -> int:
-    """Takes runs over from the folders of other sweeps. Returns the number of their rows; `missing` keeps the others."""
+    """Takes runs over from the folders of other sweeps. Returns the number of rows; `missing` keeps the rest."""
     from ssdlab.explore import rows
     from ssdlab.explore.folder import rows_with
 
