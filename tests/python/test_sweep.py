@@ -7,7 +7,9 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
+import subprocess
 from collections import deque
 from pathlib import Path
 from typing import ClassVar
@@ -474,3 +476,55 @@ def test_seeds_are_added_until_a_number_is_known_well_enough(here):
     for text, complaint in (("p99.99", "expected a number and a share"), ("zz within 5 %", "expected a name such as")):
         with pytest.raises(ssdlab.InputError, match=complaint):
             Spec.open({**spec, "until": text})
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A sweep with two fields and two seeds, and a run that failed."""
+    folder = tmp_path_factory.mktemp("shown")
+    (folder / "job.fio").write_text(JOB)
+    spec = {
+        "title": "a <b> & @@SPEC@@",
+        "drive": "tiny",
+        "workload": str(folder / "job.fio"),
+        "seeds": 2,
+        "precondition": "steady",
+        "vary": {"ftl.victim": ["greedy", "fifo"], "flash.channels": [0, 1, 2, 4]},
+    }
+    return ssdlab.sweep(spec, folder / "out", jobs=2)
+
+
+def test_the_report_is_there_and_the_same_each_time(shown):
+    html = (shown.folder / "report.html").read_text(encoding="utf-8")
+    assert html == shown.report() == ssdlab.load_sweep(shown.folder).report()
+    assert "a &lt;b&gt; &amp; @@SPEC@@" in html
+    assert "Runs that failed: 4" in html
+    assert "http://" not in html.split("<script>")[0]
+
+
+def dom_of(html: str, script: str, path: Path) -> str:
+    """Returns the page as headless Chromium has it after a script."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium here")
+    path.write_text(html.replace("</body>", f"<script>window.addEventListener('load', () => {{ {script} }});</script></body>"))
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"]
+    done = subprocess.run([browser, *flags, f"file://{path}"], capture_output=True, text=True, timeout=180, check=False)
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_selection_in_one_chart_is_one_in_all(shown, tmp_path):
+    html = shown.report()
+    whole = dom_of(html, "", tmp_path / "whole.html")
+    assert "6 of 6 points" in whole
+    assert whole.count("<tr><td>") >= 6
+    # Channels are the second axis: 1 and 2 are selected, as dragging along it does.
+    some = dom_of(html, "Plotly.restyle('parallel', {'dimensions[1].constraintrange': [[0.5, 2.5]]});", tmp_path / "some.html")
+    assert "4 of 6 points" in some
+    table = some[some.index('id="table"') : some.index("Specification")]
+    cells = re.findall(r"<tr><td>(\w+)</td><td>(\d+)</td>", table)
+    assert sorted(cells) == [("fifo", "1"), ("fifo", "2"), ("greedy", "1"), ("greedy", "2")]
+    assert "±" in table
+    for chart in ("parallel", "effects", "curves", "heat", "front"):
+        assert re.search(rf'id="{chart}" class="js-plotly-plot"', some), chart

@@ -28,7 +28,8 @@ __all__ = ["Folder", "read_rows"]
 RUNS = "runs.parquet"
 #: Rows of other inputs or of another engine than those of the design now.
 OTHERS = "other_runs.parquet"
-_SPEC = "sweep.toml"
+SPEC = "sweep.toml"
+_REPORT = "report.html"
 
 
 class Folder:
@@ -63,10 +64,10 @@ class Folder:
             folder._check(text)
             folder.path.mkdir(exist_ok=True)
             (folder.path / RUNS).mkdir(exist_ok=True)
-            if not (folder.path / _SPEC).exists():
-                beside = folder.path / f".{_SPEC}.new"
+            if not (folder.path / SPEC).exists():
+                beside = folder.path / f".{SPEC}.new"
                 beside.write_text(text, encoding="utf-8")
-                beside.replace(folder.path / _SPEC)
+                beside.replace(folder.path / SPEC)
             folder._tidy()
             found = read_rows(folder.path, ["id", "status"])
             folder.done = {row["id"]: row["status"] for row in found.to_pylist()}
@@ -80,7 +81,7 @@ class Folder:
             return
         if not self.path.is_dir():
             raise InputError(f"{self.path}: a file; expected the name of a folder")
-        spec = self.path / _SPEC
+        spec = self.path / SPEC
         if not spec.is_file():
             content = [entry.name for entry in self.path.iterdir() if not entry.name.startswith(".")]
             if content:
@@ -137,6 +138,19 @@ class Folder:
             write_manifest(self.path, "sweep")
         self.done = {row["id"]: row["status"] for row in own}
         return table
+
+    @property
+    def has_report(self) -> bool:
+        """True if there is a report."""
+        return (self.path / _REPORT).is_file()
+
+    def write_report(self, text: str) -> None:
+        """Writes the report beside the rows."""
+        beside = self.path / f".{_REPORT}.new"
+        with undisturbed():
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(self.path / _REPORT)
+            write_manifest(self.path, "sweep")
 
     def _keep_others(self, table: pa.Table) -> None:
         path = self.path / OTHERS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -85,6 +86,20 @@ class Sweep:
         self.left = left
         #: True if Ctrl-C ended it; the same call goes on with what is missing.
         self.interrupted = interrupted
+
+    def report(self) -> str:
+        """Returns the report: a page of HTML that works offline.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "options": {"stop_after": 200}}
+            >>> "Main effects" in ssdlab.sweep({**spec, "vary": {"flash.channels": [1, 2]}}, "one").report()
+            True
+        """
+        from ssdlab.explore.folder import SPEC
+        from ssdlab.explore.page import page
+
+        text = (self.folder / SPEC).read_text(encoding="utf-8")
+        return page(self, tomllib.loads(text).get("title", ""), text)
 
     def __repr__(self) -> str:
         return f"<ssdlab.Sweep {self.folder} · {self.table.num_rows} runs, {self.failed} failed>"
@@ -203,7 +218,11 @@ def sweep(
             # Further runs of an earlier call are rows of this design, too.
             _further(asked, wanted, folder)
         table = folder.compact({name: task.index for name, task in wanted.items()})
-    return Sweep(Path(out), table, new=state.done, reused=reused, left=state.total - state.done, interrupted=interrupted)
+        left = state.total - state.done
+        found = Sweep(Path(out), table, new=state.done, reused=reused, left=left, interrupted=interrupted)
+        if state.done or reused or not folder.has_report:
+            folder.write_report(found.report())
+    return found
 
 
 def _take_over(

@@ -1,0 +1,101 @@
+"""Report of a sweep: one page that works offline, whose charts and table show the same selection."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.explore import statistics
+
+if TYPE_CHECKING:
+    from ssdlab.explore.sweep import Sweep
+
+__all__ = ["page"]
+
+#: Numbers that the page offers, where a sweep has them: column, name, and the unit by which it is divided.
+_NUMBERS = (
+    *(
+        (f"latency.{op}.{name}_ns", f"{op} {label} latency", 1e3, "us")
+        for op in ("all", "read", "write")
+        for name, label in (("mean", "mean"), ("p99", "p99"), ("p99_9", "p99.9"), ("p99_99", "p99.99"))
+    ),
+    ("throughput.iops", "commands per second", 1e3, "k/s"),
+    ("throughput.read_bytes_per_s", "read bandwidth", 1e6, "MB/s"),
+    ("throughput.write_bytes_per_s", "write bandwidth", 1e6, "MB/s"),
+    ("write_amplification", "write amplification", 1.0, ""),
+    ("bottleneck.utilisation", "utilisation of the bottleneck", 0.01, "%"),
+    ("cost", "cost", 1.0, ""),
+)
+#: Runs whose errors the page shows.
+_ERRORS = 20
+
+
+def page(done: Sweep, title: str, spec: str) -> str:
+    """Returns the page of a sweep."""
+    from plotly.offline import get_plotlyjs
+
+    data = _data(done)
+    css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    own = files("ssdlab.explore").joinpath("page.css").read_text(encoding="utf-8")
+    script = files("ssdlab.explore").joinpath("page.js").read_text(encoding="utf-8")
+    frame = files("ssdlab.explore").joinpath("page.html").read_text(encoding="utf-8")
+    name = title or f"sweep {done.folder.name}"
+    seeds = len(set(done.table["seed"].to_pylist()))
+    subtitle = f"{len(data['points'])} points · {done.table.num_rows} runs · {seeds} seeds"
+    # `<` would end the script element.
+    embedded = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    # What users wrote comes last: it is not searched for names of parts.
+    parts = {
+        "PLOTLY": get_plotlyjs(),
+        "CSS": css + own,
+        "SCRIPT": script,
+        "ERRORS": _errors(done),
+        "SUBTITLE": escape(subtitle),
+        "DATA": embedded,
+        "SPEC": escape(spec),
+        "TITLE": escape(name),
+    }
+    for key, text in parts.items():
+        frame = frame.replace(f"@@{key}@@", text)
+    return frame
+
+
+def _data(done: Sweep) -> dict[str, Any]:
+    """Returns what the page shows: fields, numbers, and each point with the intervals of its numbers."""
+    varied = done.varied
+    table = done.table
+    offered = [entry for entry in _NUMBERS if entry[0] in table.column_names and table[entry[0]].null_count < table.num_rows]
+    points: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for column, _, unit, _ in offered:
+        for point, found in statistics.estimates(table, varied, column):
+            fields = tuple(point.values())
+            entry = points.setdefault(fields, {"fields": [*fields], "numbers": {}})
+            bounds = [None if bound is None else bound / unit for bound in (found.low, found.high)]
+            entry["numbers"][column] = [found.mean / unit, *bounds, found.count]
+    fields = []
+    for at, name in enumerate(varied):
+        values = [*dict.fromkeys(point["fields"][at] for point in points.values())]
+        is_number = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        ordered = sorted(values) if is_number else values
+        fields.append({"name": name, "number": is_number, "values": ordered})
+    return {
+        "fields": fields,
+        "numbers": [{"column": column, "name": name, "unit": unit} for column, name, _, unit in offered],
+        "points": [*points.values()],
+    }
+
+
+def _errors(done: Sweep) -> str:
+    """Returns a section with the runs that failed; nothing if none did."""
+    failed = [row for row in done.table.select(["index", "status", "error"]).to_pylist() if row["status"] == "failed"]
+    if not failed:
+        return ""
+    lines = "".join(
+        f"<tr><td>{row['index']}</td><td class='error'>{escape(row['error'] or '')}</td></tr>" for row in failed[:_ERRORS]
+    )
+    more = len(failed) - _ERRORS
+    rest = f"<p class='caption'>{more} more are in runs.parquet.</p>" if more > 0 else ""
+    table = f"<table><tr><th>run</th><th>error</th></tr>{lines}</table>"
+    return f"<section><h2>Runs that failed: {len(failed)}</h2>{table}{rest}</section>"
