@@ -184,14 +184,12 @@ def sweep(
     # Slow imports.
     from ssdlab.explore import rows
     from ssdlab.explore.folder import Folder
-    from ssdlab.explore.pool import Pool
 
     asked = Spec.open(spec)
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs: {jobs}: expected at least 1")
     wanted = {task.id: task for task in tasks(asked)}
-    names = rows.columns(asked)
-    if asked.until is not None and asked.until.number not in names:
+    if asked.until is not None and asked.until.number not in rows.columns(asked):
         raise asked.error("until", f"{asked.until.number}: no column: name it in `columns`, too")
     whole = rows.schema(asked, (task.point for task in wanted.values()))
     with Folder.opened(out, asked.text, whole) as folder:
@@ -199,30 +197,39 @@ def sweep(
         missing = _by_key(task for name, task in wanted.items() if name not in kept)
         reused = _take_over(reuse, missing, folder, rows.outcome_columns(asked))
         state = _State(progress)
-
-        def done(task: Task, outcome: dict[str, Any]) -> None:
-            for same in missing[task.key]:
-                row = rows.row(same, outcome, whole)
-                folder.add(row)
-                state.ended(row)
-
-        interrupted = False
-        try:
-            while missing or (missing := _by_key(_further(asked, wanted, folder))):
-                state.total += sum(map(len, missing.values()))
-                pool = Pool(min(jobs or os.cpu_count() or 1, len(missing)), names)
-                pool.run([same[0] for same in missing.values()], done)
-                missing = {}
-        except KeyboardInterrupt:
-            interrupted = True
-            # Further runs of an earlier call are rows of this design, too.
-            _further(asked, wanted, folder)
+        interrupted = not _run_all(asked, wanted, missing, folder, jobs, state)
         table = folder.compact({name: task.index for name, task in wanted.items()})
         left = state.total - state.done
         found = Sweep(Path(out), table, new=state.done, reused=reused, left=left, interrupted=interrupted)
         if state.done or reused or not folder.has_report:
             folder.write_report(found.report())
     return found
+
+
+def _run_all(
+    spec: Spec, wanted: dict[str, Task], missing: dict[str, list[Task]], folder: Folder, jobs: int | None, state: _State
+) -> bool:
+    """Does the missing runs, and those that the stopping rule adds to `wanted`. Returns False if Ctrl-C ended it."""
+    from ssdlab.explore import rows
+    from ssdlab.explore.pool import Pool
+
+    def done(task: Task, outcome: dict[str, Any]) -> None:
+        for same in missing[task.key]:
+            row = rows.row(same, outcome, folder.schema)
+            folder.add(row)
+            state.ended(row)
+
+    try:
+        while missing or (missing := _by_key(_further(spec, wanted, folder))):
+            state.total += sum(map(len, missing.values()))
+            pool = Pool(min(jobs or os.cpu_count() or 1, len(missing)), rows.columns(spec))
+            pool.run([same[0] for same in missing.values()], done)
+            missing = {}
+    except KeyboardInterrupt:
+        # Further runs of an earlier call are rows of this design, too.
+        _further(spec, wanted, folder)
+        return False
+    return True
 
 
 def _take_over(
