@@ -46,7 +46,7 @@ def page(done: Sweep, title: str, spec: str) -> str:
     subtitle = f"{len(data['points'])} points · {done.table.num_rows} runs · {seeds} seeds"
     # `<` would end the script element.
     embedded = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    # What users wrote comes last: it is not searched for names of parts.
+    # The title comes last: what users wrote is not searched for names of parts.
     parts = {
         "PLOTLY": get_plotlyjs(),
         "CSS": css + own,
@@ -70,15 +70,15 @@ def _data(done: Sweep) -> dict[str, Any]:
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
     for column, _, unit, _ in offered:
         for point, found in statistics.estimates(table, varied, column):
-            fields = tuple(point.values())
-            entry = points.setdefault(fields, {"fields": [*fields], "numbers": {}})
+            values = tuple(point.values())
+            entry = points.setdefault(values, {"fields": [*values], "numbers": {}})
             bounds = [None if bound is None else bound / unit for bound in (found.low, found.high)]
             entry["numbers"][column] = [found.mean / unit, *bounds, found.count]
     fields = []
     for at, name in enumerate(varied):
-        values = [*dict.fromkeys(point["fields"][at] for point in points.values())]
-        is_number = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-        ordered = sorted(values) if is_number else values
+        levels = [*dict.fromkeys(point["fields"][at] for point in points.values())]
+        is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
+        ordered = sorted(levels) if is_number else levels
         fields.append({"name": name, "number": is_number, "values": ordered})
     return {
         "fields": fields,
