@@ -502,6 +502,15 @@ def test_the_report_is_there_and_the_same_each_time(shown):
     assert "http://" not in html.split("<script>")[0]
 
 
+def test_the_report_is_written_again(shown, cli, tmp_path):
+    done = cli("report", shown.folder, "--out", tmp_path / "again.html")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == shown.report()
+    several = cli("report", shown.folder, shown.folder, "--out", tmp_path / "two.html")
+    assert several.returncode == 2
+    assert "expected one DIR" in several.stderr
+
+
 def dom_of(html: str, script: str, path: Path) -> str:
     """Returns the page as headless Chromium has it after a script."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

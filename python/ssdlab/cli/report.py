@@ -12,7 +12,9 @@ from ssdlab.errors import InputError
 
 
 def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Result or comparison folders.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Result or comparison folders; or that of a sweep, also under way.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -30,6 +32,9 @@ def report(
     page = out or (folders[0] / "report.html" if len(folders) == 1 else Path("comparison.html"))
     if page.suffix not in (".html", ".htm"):
         raise InputError(f"--out {page}: expected a name in .html")
+    if any((folder / "runs.parquet").is_dir() for folder in folders):
+        _report_sweep(folders, page)
+        return
     runs = []
     for folder in folders:
         if (folder / "compare.json").is_file():
@@ -39,4 +44,20 @@ def report(
     with new_file(page) as path:
         html = runs[0].report() if len(runs) == 1 else Comparison(runs).report()
         path.write_text(html, encoding="utf-8")
+    remark(f"wrote {page}")
+
+
+def _report_sweep(folders: list[Path], page: Path) -> None:
+    """Writes the report of a sweep.
+
+    Raises:
+        InputError: there are several folders.
+    """
+    from ssdlab.explore.sweep import load_sweep
+    from ssdlab.files import new_file
+
+    if len(folders) > 1:
+        raise InputError("a report of a sweep is of its folder alone: expected one DIR")
+    with new_file(page) as path:
+        path.write_text(load_sweep(folders[0]).report(), encoding="utf-8")
     remark(f"wrote {page}")
