@@ -13,7 +13,8 @@ from ssdlab.errors import InputError
 
 def report(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Result or comparison folders; or that of a sweep, also under way.")
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Result or comparison folders; or that of a sweep, also under way."),
     ],
     out: Annotated[
         Path | None,
