@@ -537,3 +537,19 @@ def test_a_selection_in_one_chart_is_one_in_all(shown, tmp_path):
     assert "±" in table
     for chart in ("parallel", "effects", "curves", "heat", "front"):
         assert re.search(rf'id="{chart}" class="js-plotly-plot"', some), chart
+
+
+@pytest.mark.slow
+def test_the_table_of_architectures_is_what_the_example_gives(examples, tmp_path):
+    done = ssdlab.sweep(examples / "architectures.toml", tmp_path / "out", jobs=2)
+    page = (examples.parent / "docs" / "EXPLORE.md").read_text(encoding="utf-8")
+    written = [[cell.strip() for cell in line.split("|")[2:-1]] for line in re.findall(r"^\| C\d+ \|.*$", page, re.MULTILINE)]
+    found = done.table.to_pylist()
+
+    def shown_as(column: int, row: dict) -> str:
+        # Without caching, 32 commands keep nothing busy: the page names no resource.
+        busy = {"die": ", dies", "channel": ", channels", "link": ", link"}[row["bottleneck.resource"].split("_")[0]]
+        assert column == 1 or row["bottleneck.utilisation"] > 0.985
+        return f"{row['throughput.write_bytes_per_s'] / 1e6:,.0f}{'' if column == 1 else busy}"
+
+    assert [[shown_as(column, found[4 * row + column]) for column in range(4)] for row in range(10)] == written

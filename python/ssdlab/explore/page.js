@@ -24,6 +24,28 @@ const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.
 const isBetterWhenMore = (column) => column.startsWith("throughput.");
 const shown = (value) => (typeof value === "number" ? Number(value.toPrecision(4)).toLocaleString("en") : String(value));
 
+/** Longest label of a value. */
+const LABEL = 22;
+
+/** Returns a short label of a value: of a table its kind, of a long text its beginning. */
+function shortened(value) {
+  const text = String(value);
+  const kind = /^\{ kind = "(\w+)"/.exec(text);
+  if (kind) return kind[1];
+  return text.length > LABEL ? `${text.slice(0, LABEL - 1)}…` : text;
+}
+
+for (const field of fields) {
+  const labels = field.values.map(shortened);
+  // Values that would look alike are numbered.
+  field.labels = labels.map((label, index) => {
+    const same = labels.filter((other) => other === label).length > 1;
+    return same ? `${label} #${labels.slice(0, index + 1).filter((other) => other === label).length}` : label;
+  });
+}
+
+const label = (field, value) => field.labels[field.values.indexOf(value)];
+
 /** Returns the place of a field's value on an axis: the value of a number, or the place of a text among its values. */
 function place(field, value) {
   return field.number ? value : field.values.indexOf(value);
@@ -54,7 +76,7 @@ function drawParallel() {
     const values = points.map((point) => place(field, point.fields[at]));
     const ticks = field.number ? field.values : field.values.map((_, index) => index);
     const few = ticks.length <= 12;
-    return { label: field.name, name: field.name, values, ...(few ? { tickvals: ticks, ticktext: field.values.map(String) } : {}) };
+    return { label: field.name, name: field.name, values, ...(few ? { tickvals: ticks, ticktext: field.labels } : {}) };
   };
   const ofNumber = (column) => ({
     label: title(entry(column)), name: column, values: points.map((point) => (known(point, column) ? point.numbers[column][0] : null)),
@@ -97,7 +119,7 @@ function drawEffects(selected, column) {
     const lows = effect.filled.map((one, at) => effect.levels[at] - Math.min(...one.means));
     const highs = effect.filled.map((one, at) => Math.max(...one.means) - effect.levels[at]);
     return {
-      x: effect.filled.map((one) => String(one.value)), y: effect.levels, xaxis: axis, yaxis: "y", mode: "lines+markers",
+      x: effect.filled.map((one) => label(effect.field, one.value)), y: effect.levels, xaxis: axis, yaxis: "y", mode: "lines+markers",
       line: { color: COLOURS[0] }, error_y: { type: "data", symmetric: false, array: highs, arrayminus: lows, color: "#b8c0c9", thickness: 1.2 },
     };
   });
@@ -124,8 +146,8 @@ function drawCurves(selected, column) {
       .map((one) => ({ value: one.value, ...merged(one.group, column) }));
     const has = own.some((one) => one.low !== null);
     return {
-      x: own.map((one) => (along.number ? one.value : String(one.value))), y: own.map((one) => one.level), mode: "lines+markers",
-      name: line === null ? "" : `${fields[by].name} ${line}`, showlegend: line !== null, line: { color: COLOURS[index % COLOURS.length] },
+      x: own.map((one) => (along.number ? one.value : label(along, one.value))), y: own.map((one) => one.level), mode: "lines+markers",
+      name: line === null ? "" : `${fields[by].name} ${label(fields[by], line)}`, showlegend: line !== null, line: { color: COLOURS[index % COLOURS.length] },
       error_y: has ? { type: "data", symmetric: false, thickness: 1.2, array: own.map((one) => (one.high === null ? 0 : one.high - one.level)), arrayminus: own.map((one) => (one.low === null ? 0 : one.level - one.low)) } : undefined,
     };
   });
@@ -148,7 +170,7 @@ function drawHeat(selected, column) {
   }));
   const few = z.length * (z[0] || []).length <= 150;
   const trace = {
-    type: "heatmap", x: fields[x].values.map(String), y: fields[y].values.map(String), z, colorscale: [[0, "#f3f6f9"], [0.5, "#e9b872"], [1, "#b22820"]],
+    type: "heatmap", x: fields[x].labels, y: fields[y].labels, z, colorscale: [[0, "#f3f6f9"], [0.5, "#e9b872"], [1, "#b22820"]],
     xgap: 2, ygap: 2, text: few ? z.map((row) => row.map((value) => (value === null ? "" : shown(value)))) : undefined, texttemplate: few ? "%{text}" : undefined,
     colorbar: { title: { text: title(entry(column)) }, thickness: 12 },
   };
