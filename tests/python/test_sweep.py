@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections import deque
 from pathlib import Path
 from typing import ClassVar
@@ -553,3 +554,37 @@ def test_the_table_of_architectures_is_what_the_example_gives(examples, tmp_path
         return f"{row['throughput.write_bytes_per_s'] / 1e6:,.0f}{'' if column == 1 else busy}"
 
     assert [[shown_as(column, found[4 * row + column]) for column in range(4)] for row in range(10)] == written
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(examples, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((examples / "explore.ipynb").read_text(encoding="utf-8"))["cells"]
+    names: dict = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert names["done"].failed == 0
+    assert len(names["met"]) == 6
+    assert names["chips"](names["best"]) == 16
+    assert names["best"]["flash.suspension.program"] is True
+    assert capsys.readouterr().out.count(" supported") == 3
+    assert names["result"].iops > 12_000
+    assert names["result"].latency["read"].p99_ns < 0.4e6
+
+
+def test_a_script_without_a_guard_can_sweep(here):
+    """The processes of a sweep do not run the user's script again, not even one from standard input."""
+    text = f"import ssdlab\nprint(ssdlab.sweep({spec_of(seeds=2)!r}, 'out', jobs=2).new)\n"
+    (here / "script.py").write_text(text)
+    for words, given in ((["script.py"], None), (["-"], text.replace("'out'", "'other'"))):
+        done = subprocess.run([sys.executable, *words], input=given, capture_output=True, text=True, timeout=120, check=False)
+        assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+def test_processes_that_cannot_start_end_the_sweep(here, monkeypatch, cli):
+    monkeypatch.setattr("ssdlab.explore.pool.sys.executable", "/bin/false")
+    done = cli("sweep", here / "spec.toml", "--out", here / "out")
+    assert done.returncode == 1
+    assert "ended before it could run anything (exit status 1)" in done.stderr
+    assert read_rows(here / "out").num_rows == 0

@@ -6,14 +6,16 @@ are under way at once than fit into memory. A process that ends without an answe
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ssdlab.explore.tasks import Task
@@ -42,10 +44,12 @@ def available_memory() -> int:
 class _Worker:
     """A process, and the run that it does."""
 
-    process: BaseProcess
+    process: subprocess.Popen[bytes]
     connection: Connection
     task: Task | None = None
     group: str = ""
+    #: True once the process has said that it works.
+    is_ready: bool = False
 
 
 class Pool:
@@ -62,11 +66,14 @@ class Pool:
         self.jobs = jobs
         self.names = names
         self.memory = int(available_memory() * _SHARE) if memory is None else memory
-        self.context = multiprocessing.get_context("spawn")
         self.workers: list[_Worker] = []
 
     def run(self, tasks: Iterable[Task], done: Callable[[Task, dict[str, Any]], object]) -> None:
-        """Does runs, and calls `done` with each and its outcome, in the order in which they end."""
+        """Does runs, and calls `done` with each and its outcome, in the order in which they end.
+
+        Raises:
+            OSError: a process ended before it could do anything.
+        """
         groups: dict[str, deque[Task]] = {}
         for task in tasks:
             groups.setdefault(task.group, deque()).append(task)
@@ -75,10 +82,9 @@ class Pool:
             while any(groups.values()) or any(worker.task for worker in self.workers):
                 self._begin(groups)
                 busy = [worker for worker in self.workers if worker.task is not None]
-                ready = set(wait([one for worker in busy for one in (worker.connection, worker.process.sentinel)]))
-                for worker in busy:
-                    if worker.connection in ready or worker.process.sentinel in ready:
-                        self._end(worker, groups, attempts, done)
+                ready = wait([worker.connection for worker in busy])
+                for worker in [worker for worker in busy if worker.connection in ready]:
+                    self._end(worker, groups, attempts, done)
         finally:
             self.close()
 
@@ -90,7 +96,7 @@ class Pool:
             if not idle and len(self.workers) >= self.jobs:
                 return
             taken = {worker.group for worker in self.workers if worker.task is not None}
-            worker = idle[0] if idle else _Worker(*self._start())
+            worker = idle[0] if idle else self._start()
             group = self._next_group(groups, worker.group, taken)
             needed = groups[group][0].memory + sum(task.memory for task in under_way)
             if under_way and needed > self.memory:
@@ -102,7 +108,7 @@ class Pool:
             worker.task, worker.group = groups[group].popleft(), group
             if not groups[group]:
                 del groups[group]
-            worker.connection.send(worker.task)
+            _send(worker.connection, worker.task)
 
     def _next_group(self, groups: dict[str, deque[Task]], own: str, taken: set[str]) -> str:
         """Returns the group of the next run of a process: its own, or one that no other is at, or the largest."""
@@ -111,14 +117,23 @@ class Pool:
         free = [group for group in groups if group not in taken]
         return free[0] if free else max(groups, key=lambda group: len(groups[group]))
 
-    def _start(self) -> tuple[BaseProcess, Connection]:
-        ours, theirs = self.context.Pipe()
+    def _start(self) -> _Worker:
+        # A program of its own: the processes of `multiprocessing` begin with the user's script.
+        ours, theirs = socket.socketpair()
         # The rest is for the drives themselves.
         limit = self.memory // max(self.jobs, 1) // 2
-        process = self.context.Process(target=_work, args=(theirs, self.names, limit), daemon=True)
-        process.start()
-        theirs.close()
-        return process, ours
+        code = f"from ssdlab.explore.pool import work; work({theirs.fileno()})"
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        connection = Connection(ours.detach())
+        _send(connection, (self.names, limit))
+        return _Worker(process, connection)
 
     def _end(
         self,
@@ -130,35 +145,46 @@ class Pool:
         """Takes the outcome of a run, or replaces a process that has died."""
         task = worker.task
         assert task is not None
-        worker.task = None
         try:
-            outcome: dict[str, Any] = worker.connection.recv()
+            outcome: dict[str, Any] | None = worker.connection.recv()
         except (EOFError, OSError):
+            worker.task = None
             self.workers.remove(worker)
-            worker.process.join()
+            code = worker.process.wait()
             worker.connection.close()
+            if not worker.is_ready:
+                raise OSError(f"a process of the sweep ended before it could run anything ({_ended(code)})") from None
             attempts[task.key] = attempts.get(task.key, 0) + 1
             if attempts[task.key] < _ATTEMPTS:
                 groups.setdefault(task.group, deque()).appendleft(task)
                 return
-            outcome = {"status": "failed", "error": f"its process died, twice ({_ended(worker.process.exitcode)})"}
+            outcome = {"status": "failed", "error": f"its process died, twice ({_ended(code)})"}
+        else:
+            worker.is_ready = True
+            if outcome is None:
+                return
+            worker.task = None
         done(task, outcome)
 
     def close(self) -> None:
         """Ends all processes."""
         for worker in self.workers:
-            if worker.task is None:
-                worker.connection.close()
-            else:
-                worker.process.kill()
+            worker.process.kill()
         for worker in self.workers:
-            worker.process.join()
+            worker.process.wait()
+            worker.connection.close()
         self.workers.clear()
 
 
-def _ended(code: int | None) -> str:
+def _send(connection: Connection, message: object) -> None:
+    """Sends a message to a process. One that has died is noticed when its answer is awaited."""
+    with suppress(OSError):
+        connection.send(message)
+
+
+def _ended(code: int) -> str:
     """Returns how a process ended."""
-    if code is not None and code < 0:
+    if code < 0:
         try:
             return f"signal {signal.Signals(-code).name}"
         except ValueError:
@@ -166,18 +192,24 @@ def _ended(code: int | None) -> str:
     return f"exit status {code}"
 
 
-def _work(connection: Connection, names: tuple[str, ...], limit: int) -> None:
-    """Does runs until the other end closes the connection."""
+def work(descriptor: int) -> None:
+    """Does runs until the other end of a connection is closed.
+
+    Args:
+        descriptor: The connection, as a file descriptor.
+    """
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     from ssdlab.explore.work import execute
     from ssdlab.sessions import Session
 
-    session = Session(limit)
-    while True:
-        try:
-            task = connection.recv()
-        except EOFError:
-            return
-        connection.send(execute(task, names, session))
+    connection = Connection(descriptor)
+    try:
+        names, limit = connection.recv()
+        session = Session(limit)
+        connection.send(None)
+        while True:
+            connection.send(execute(connection.recv(), names, session))
+    except (EOFError, ConnectionError):
+        return
