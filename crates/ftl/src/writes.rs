@@ -331,23 +331,13 @@ impl WriteQueue {
     /// now: the old one or, if the unit is in no list, the new one.
     pub fn renew(&mut self, slot: u32, number: u64) -> u64 {
         let unit = &mut self.units[slot];
-        let (list, previous, next) = (unit.list as usize, unit.previous, unit.next);
-        if unit.list == NONE {
+        let list = unit.list;
+        if list == NONE {
             return number;
         }
         let freed = std::mem::replace(&mut unit.number, number);
-        if previous == NONE {
-            self.heads[list] = next;
-        } else {
-            self.units[previous].next = next;
-        }
-        if next == NONE {
-            self.tails[list] = previous;
-        } else {
-            self.units[next].previous = previous;
-        }
-        self.lengths[list] -= 1;
-        self.append(list, slot);
+        self.take_out(slot);
+        self.append(list as usize, slot);
         freed
     }
 
