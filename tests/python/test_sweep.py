@@ -192,6 +192,14 @@ def test_samples_fill_their_ranges(kind):
     assert below == 32 if kind != "random" else 20 <= below <= 44
 
 
+def test_random_samples_need_no_scipy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    vary = {"flash.channels": [1, 2]}
+    assert len(points_of(vary=vary, design={"kind": "random", "samples": 3})) == 3
+    with pytest.raises(ssdlab.InputError, match=r"needs scipy: pip install 'ssdlab\[explore\]'"):
+        points_of(vary=vary, design={"kind": "sobol", "samples": 3})
+
+
 def test_a_range_in_a_grid_has_its_values():
     assert Range(1, 256, count=9, log=True, step=1).values() == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     assert points_of(vary={"ftl.overprovisioning": {"low": 0.1, "high": 0.3, "count": 3}}) == [

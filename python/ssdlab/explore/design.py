@@ -81,23 +81,31 @@ def points(spec: Spec) -> Iterator[Point]:
 
 def _samples(spec: Spec) -> list[dict[str, Any]]:
     """Returns the samples of the varied fields."""
+    names = list(spec.vary)
+    if not names:
+        raise spec.error("vary", f"missing: a design of {spec.design.kind} samples needs fields to vary")
+    rows = _shares(spec, len(names))
+    return [{name: _at(spec.vary[name], share) for name, share in zip(names, row, strict=True)} for row in rows]
+
+
+def _shares(spec: Spec, width: int) -> list[list[float]]:
+    """Returns rows of `width` numbers from 0 to 1, one for each sample."""
+    import numpy as np
+
+    kind, count, seed = spec.design.kind, spec.design.samples, spec.design.seed
+    if kind == "random":
+        drawn: list[list[float]] = np.random.default_rng(seed).random((count, width)).tolist()
+        return drawn
     try:
         from scipy.stats import qmc
     except ImportError:
-        raise spec.error("design/kind", f"{spec.design.kind}: needs scipy: pip install 'ssdlab[explore]'") from None
-    import numpy as np
-
-    kind, count, names = spec.design.kind, spec.design.samples, list(spec.vary)
-    if not names:
-        raise spec.error("vary", f"missing: a design of {kind} samples needs fields to vary")
-    if kind == "random":
-        shares = np.random.default_rng(spec.design.seed).random((count, len(names)))
-    elif kind == "latin_hypercube":
-        shares = qmc.LatinHypercube(d=len(names), rng=spec.design.seed).random(count)
-    else:
-        # A Sobol sequence is balanced at powers of two only; a part of the next longer one is taken.
-        shares = qmc.Sobol(d=len(names), rng=spec.design.seed).random_base2(max(count - 1, 0).bit_length())[:count]
-    return [{name: _at(spec.vary[name], float(share)) for name, share in zip(names, row, strict=True)} for row in shares.tolist()]
+        raise spec.error("design/kind", f"{kind}: needs scipy: pip install 'ssdlab[explore]'") from None
+    if kind == "latin_hypercube":
+        placed: list[list[float]] = qmc.LatinHypercube(d=width, rng=seed).random(count).tolist()
+        return placed
+    # A Sobol sequence is balanced at powers of two only; a part of the next longer one is taken.
+    sobol: list[list[float]] = qmc.Sobol(d=width, rng=seed).random_base2(max(count - 1, 0).bit_length())[:count].tolist()
+    return sobol
 
 
 def _at(values: Sequence[Any] | Range, share: float) -> Any:
