@@ -92,6 +92,24 @@ fn writes_are_amplified_by_the_factor() {
     }
 }
 
+/// From the start the dies collect in turn, so that a busy drive serves its writes evenly; one that is not busy goes on
+/// with no collection of the start.
+#[test]
+fn dies_collect_in_turn_from_the_start() {
+    let sets = ["flash.channels=4", "flash.chips_per_channel=8", "flash.pages_per_block=64", "buffer.policy=none"];
+    for factor in ["2.0", "4.0"] {
+        let layer = format!("ftl.translation={{ kind = \"waf\", write_amplification = {factor} }}");
+        let sets = with(&sets, &[&layer]);
+        let busy = summary(&sets, &WRITES.replace("iodepth=32", "iodepth=64"));
+        let (mean, spread) = (number(&busy, "/latency/write/mean_ns"), number(&busy, "/latency/write/stddev_ns"));
+        assert!(spread < 0.25 * mean, "{factor}: {mean} ns in the mean, standard deviation {spread} ns");
+        let calm = summary(&sets, "rw=randwrite\nbs=4k\nnorandommap=1\niodepth=1\nnumber_ios=4096");
+        let (programmed, erases) = (number(&calm, "/write_amplification"), number(&calm, "/flash/operations/erase"));
+        let block = f64::from(description(&sets).geometry().units_per_block);
+        assert!((erases - 4096.0 * programmed / block).abs() < 8.0, "{factor}: {erases} erases, {programmed} written");
+    }
+}
+
 /// With the write amplification that a page map has, its throughput under random writes is that of the map, whose
 /// collection is not interrupted by writes.
 #[test]

@@ -147,6 +147,9 @@ struct DieLog {
     /// Fraction of a unit that the collections so far have moved too little.
     fraction: u64,
     collection: Option<Collection>,
+    /// Collection in progress at the start. It goes on when no other idle die is left for a host write: a drive that is
+    /// not busy begins at rest.
+    begun: Option<Collection>,
     /// Units that have been read and wait to be programmed.
     gathered: u32,
     is_reading: bool,
@@ -168,6 +171,8 @@ struct Waf {
     /// Position in the allocation order of the last write under round-robin allocation.
     arrivals: u32,
     dies: Vec<DieLog>,
+    /// Number of dies whose collection of the start has not gone on.
+    begun: u32,
     programs: Vec<ProgramUnit>,
     mode: ModeId,
     read_mode: ModeId,
@@ -195,19 +200,27 @@ impl Waf {
         let mut rng = Rng::stream(parameters.seed, "ftl.waf");
         let turns = Permutation::new(u64::from(dies), rng.next_u64());
         let log = |die: u32, rng: &mut Rng| {
-            // As in the long run, the dies collect in turn.
-            let phase = (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
+            // As in the long run, the dies collect in turn. While the host writes at full speed, the share of dies that
+            // collect is the share of units that are moved.
+            let phase = amplification * (turns.at(u64::from(die)) as f64 + rng.unit()) / f64::from(dies);
+            let begun = (phase > 1.0).then(|| {
+                let units = u64::from(geometry.units_per_block) - (between >> FRACTION);
+                let rows = geometry.units_per_block / (geometry.units_per_page * geometry.shape.planes_per_program);
+                Collection { units: units as u32, rows: ((phase - 1.0) / (amplification - 1.0) * f64::from(rows)) as u32 }
+            });
             DieLog {
                 block: 0,
                 victim: BLOCKS_AHEAD,
                 program: rng.below(u64::from(geometry.programs_per_block)) as u32,
-                left: (between as f64 * phase) as i64,
+                left: (between as f64 * phase.min(1.0)) as i64,
                 fraction: 0,
                 collection: None,
+                begun,
                 gathered: 0,
                 is_reading: false,
             }
         };
+        let logs: Vec<DieLog> = (0..dies).map(|die| log(die, &mut rng)).collect();
         let lists = if config.write_allocation == WriteAllocation::Pull { 1 } else { dies as usize };
         let mode = parameters.facts.write_mode("normal");
         Waf {
@@ -221,7 +234,8 @@ impl Waf {
             gate: Gate::default(),
             idle: IdleDies::new(&places(config.allocation_order, &geometry)),
             arrivals: 0,
-            dies: (0..dies).map(|die| log(die, &mut rng)).collect(),
+            begun: logs.iter().filter(|log| log.begun.is_some()).count() as u32,
+            dies: logs,
             programs: (0..dies).map(|_| ProgramUnit::new(geometry.units_per_program)).collect(),
             mode,
             read_mode: parameters.facts.read_mode_of.get(mode.index()).copied().unwrap_or_default(),
@@ -265,8 +279,15 @@ impl Waf {
     }
 
     fn wake_one(&mut self, ready: &mut ReadyDies) {
+        let spares = self.spares_begun();
         let Waf { idle, dies, .. } = self;
-        idle.wake_one(|die| dies[die.index()].collection.is_none(), ready);
+        idle.wake_one(|die| dies[die.index()].collection.is_none() && !(spares && dies[die.index()].begun.is_some()), ready);
+    }
+
+    /// Returns true if an idle die can take a write for which no die needs to go on with the collection of the start.
+    fn spares_begun(&self) -> bool {
+        let takes = |log: &DieLog| log.collection.is_none() && log.begun.is_none();
+        self.begun > 0 && (0..).map(DieId).zip(&self.dies).any(|(die, log)| takes(log) && self.idle.contains(die))
     }
 
     fn wake_for_writes(&mut self, ready: &mut ReadyDies) {
@@ -515,10 +536,17 @@ impl Translation for Waf {
     }
 
     fn next(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Option<u32> {
+        let list = self.list_of(die);
+        if self.dies[die.index()].begun.is_some() {
+            if !self.may_pull(list) || (self.allocation == WriteAllocation::Pull && self.spares_begun()) {
+                return None;
+            }
+            self.begun -= 1;
+            self.dies[die.index()].collection = self.dies[die.index()].begun.take();
+        }
         let slot = if let Some(collection) = self.dies[die.index()].collection {
             self.collect(die, collection, out)?
         } else {
-            let list = self.list_of(die);
             if !self.may_pull(list) {
                 return None;
             }
@@ -537,6 +565,7 @@ impl Translation for Waf {
     fn next_without_buffer(&mut self, die: DieId, now: SimTime, out: &mut Outbox) -> Pulled {
         let log = &self.dies[die.index()];
         let programs = match log.collection {
+            _ if log.begun.is_some() => false,
             Some(_) => !log.is_reading && log.gathered >= self.parameters.geometry.units_per_program,
             None => self.may_pull(self.list_of(die)),
         };
