@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -96,6 +97,7 @@ class Killer:
         self.client = client
         self.rows = rows
         self.killed: str | None = None
+        self.said = ""
 
     def __call__(self, progress: ssdlab.SweepProgress) -> None:
         if self.killed is not None or progress.done < self.rows:
@@ -105,7 +107,7 @@ class Killer:
             os.kill(pid, signal.SIGSTOP)
             time.sleep(0.2)
             if processing(self.client).get(worker):
-                print(f"after {progress.done} rows: kill -9 {pid}, the worker {worker}, in the middle of a run")
+                self.said = f"after {progress.done} rows: kill -9 {pid}, the worker {worker}, in the middle of a run"
                 os.kill(pid, signal.SIGKILL)
                 self.killed = worker
                 return
@@ -119,15 +121,16 @@ def test_a_worker_that_is_killed_changes_no_row(here, address, client):
     killer = Killer(client, 3)
     said: list[str] = []
     done = ssdlab.sweep("spec.toml", "out", scheduler=address, progress=killer, remark=said.append)
-    print(*said, sep="\n")
-    print(f"{done}; {len(client.nthreads())} workers at the end, the killed one among them: {killer.killed in client.nthreads()}")
     assert killer.killed is not None
     assert said == [f"worker {killer.killed} is lost: 1 run is begun again"]
     assert (done.table.num_rows, done.new, done.failed) == (12, 12, 0)
     assert done.table["index"].to_pylist() == list(range(12))
     alone = ssdlab.sweep("spec.toml", "alone", jobs=1)
     is_same = done.table.drop(TIMES).equals(alone.table.drop(TIMES))
-    print(f"{alone.table.num_rows} rows of one process, but for wall times: {'equal' if is_same else 'different'}")
+    there = f"{len(client.nthreads())} workers at the end, the killed one among them: {killer.killed in client.nthreads()}"
+    same = f"{done.table.num_rows} rows, those of one process but for wall times: {is_same}"
+    # For the record: `pytest -s` shows it.
+    sys.stdout.write("\n".join(["", killer.said, *said, there, same, ""]))
     assert is_same
 
 
@@ -218,7 +221,8 @@ def test_the_files_of_a_task_are_placed(here, tmp_path):
 def test_every_field_that_names_a_file_is_known():
     """The engine reads the files of a description through one function."""
     root = Path(__file__).parents[2] / "crates" / "drive" / "src"
-    calls = [line for path in (*root.glob("description/**/*.rs"), root / "description.rs") for line in path.read_text().split("\n")]
+    files = [*root.glob("description/**/*.rs"), root / "description.rs"]
+    calls = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert sum(bool(re.search(r"\bfile\(&", line)) for line in calls) == len(errands.FILE_FIELDS)
 
 
@@ -324,14 +328,30 @@ def test_ctrl_c_in_the_command(here, address, start):
     assert 3 <= partial["runs"] == read_rows(here / "out").num_rows == 120 - partial["missing"]
 
 
+@pytest.mark.slow
 def test_a_sweep_ends_when_its_scheduler_is_lost(here, monkeypatch):
-    monkeypatch.setattr(clusters, "_ENDURANCE", 1.0)
+    monkeypatch.setattr(clusters, "_ENDURANCE", 2.0)
     (here / "long.fio").write_text(LONG)
-    own = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
     spec = {"drive": "tiny", "workload": ["job.fio", "long.fio"]}
-    with own, pytest.raises(OSError, match="the scheduler is lost; the rows so far are kept"):
-        ssdlab.sweep(spec, "out", scheduler=own.scheduler_address, progress=lambda _: own.sync(own.scheduler.close))
-    assert read_rows("out").num_rows == 1
+    local = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0"]
+    scheduler = dask("scheduler", "--scheduler-file", "s.json", *local)
+    wait_for(lambda: Path("s.json").exists(), "no scheduler")
+    worker = dask("worker", "--scheduler-file", "s.json", "--nthreads", "1", "--no-nanny", "--dashboard-address", ":0")
+    try:
+        address = json.loads(Path("s.json").read_text())["address"]
+        with pytest.raises(OSError, match="the scheduler is lost; the rows so far are kept"):
+            ssdlab.sweep(spec, "out", scheduler=address, progress=lambda _: scheduler.kill())
+        assert read_rows("out").num_rows == 1
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+
+
+def dask(*words: str) -> subprocess.Popen[bytes]:
+    """Starts `dask ...`, as a person does."""
+    command = [str(Path(sys.executable).with_name("dask")), *words]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def test_one_run_of_a_process_makes_a_starting_state():
@@ -364,7 +384,7 @@ def test_runs_with_one_starting_state_go_to_one_worker(here):
     cluster = Cluster("tcp://none:1", ())
     for name in ("one", "two", "three"):
         cluster.workers[name] = clusters._Worker(name, 2, 1 << 40)
-    runs = clusters._Runs(cluster, wanted, print)
+    runs = clusters._Runs(cluster, wanted)
     one, two, three = cluster.workers.values()
     groups = [*runs.groups]
     assert len(groups) == 4, "two settings of the spare area, two seeds"

@@ -2,6 +2,9 @@
 
 Each run is given to one worker, so that runs with the same starting state share it, and no more are under way than a
 worker has threads and memory for. Runs of a worker that is lost are begun again elsewhere.
+
+Runs are handed out in a thread of their own: Dask drops a future by code in which Python ignores exceptions, so that
+Ctrl-C in the same thread might be lost.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import asyncio
 import pickle
 import queue
 import secrets
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +37,7 @@ __all__ = ["Cluster"]
 #: Longest time in which a scheduler must answer at the beginning [s].
 _PATIENCE = 8.0
 #: Longest time without a scheduler during a sweep [s].
-_ENDURANCE = 60.0
+_ENDURANCE = 30.0
 #: Time between two looks at the workers [s].
 _LOOK = 1.0
 #: Number of times that a run is begun whose worker is lost. A worker may be lost by no fault of the run, as when its
@@ -104,6 +108,8 @@ class Cluster:
         self.workers: dict[str, _Worker] = {}
         #: Workers that differ, each with its complaint.
         self.refused: dict[str, str] = {}
+        #: Outcomes of runs, remarks, and how the runs ended: ``None``, or an exception.
+        self.news: queue.SimpleQueue[tuple[Task, dict[str, Any]] | str | BaseException | None] = queue.SimpleQueue()
         self._client: Client | None = None
         self._is_waiting = False
 
@@ -127,7 +133,7 @@ class Cluster:
             # In a thread: a notebook has a loop of its own in this one.
             with ThreadPoolExecutor(1) as thread:
                 thread.submit(asyncio.run, asyncio.wait_for(_answer(self.address), _PATIENCE)).result()
-            self._client = Client(self.address, timeout=_PATIENCE, set_as_default=False, name="ssdlab-sweep")
+            self._client = Client(self.address, timeout=_ENDURANCE, set_as_default=False, name="ssdlab-sweep")
         except TimeoutError:
             raise InputError(f"--scheduler: {self.address}: no answer within {_PATIENCE:.0f} s") from None
         except (OSError, ValueError, TypeError, RuntimeError) as error:
@@ -149,6 +155,8 @@ class Cluster:
 
     def _first_look(self) -> None:
         self.look()
+        self.news.put(None)
+        self._hear(lambda *_: None)
         if self.refused and not self.workers:
             raise InputError("\n".join(f"--scheduler: {complaint}" for complaint in self.refused.values()))
 
@@ -162,14 +170,18 @@ class Cluster:
         try:
             threads = self.client.sync(scheduler.ncores, callback_timeout=_ENDURANCE)
         except (OSError, TimeoutError, RuntimeError) as error:
-            raise OSError(f"{self.address}: the scheduler is lost; the rows so far are kept ({error})") from None
+            raise self.lost(error) from None
         lost = [self.workers.pop(address) for address in [*self.workers] if address not in threads]
         if new := [address for address in threads if address not in self.workers and address not in self.refused]:
             self._check(new, threads)
         if not self.workers and not self._is_waiting:
-            self.remark(f"{self.address} has no workers yet: waiting for them")
+            self.news.put(f"{self.address} has no workers: waiting for them")
         self._is_waiting = not self.workers
         return lost
+
+    def lost(self, error: Exception) -> OSError:
+        """Returns the error of a scheduler that is lost."""
+        return OSError(f"{self.address}: the scheduler is lost; the rows so far are kept ({error})")
 
     def _check(self, addresses: list[str], threads: dict[str, int]) -> None:
         """Takes workers in that compute as this process does, and refuses others."""
@@ -184,7 +196,7 @@ class Cluster:
                 self.workers[address] = _Worker(address, max(threads[address], 1), found["memory"])
             else:
                 self.refused[address] = f"worker {address} is refused: {complaint}"
-                self.remark(self.refused[address])
+                self.news.put(self.refused[address])
 
     def run(self, tasks: Iterable[Task], done: Callable[[Task, dict[str, Any]], object]) -> None:
         """Does runs, and calls `done` with each and its outcome, in the order in which they end.
@@ -192,11 +204,24 @@ class Cluster:
         Raises:
             OSError: the scheduler is lost.
         """
-        runs = _Runs(self, tasks, done)
+        runs = _Runs(self, tasks)
+        thread = threading.Thread(target=runs.all, name="ssdlab-cluster", daemon=True)
+        thread.start()
         try:
-            runs.all()
+            self._hear(done)
         finally:
-            runs.cancel()
+            runs.stop()
+            thread.join(_PATIENCE)
+
+    def _hear(self, done: Callable[[Task, dict[str, Any]], object]) -> None:
+        """Passes news on until the runs have ended."""
+        while (news := self.news.get()) is not None:
+            if isinstance(news, BaseException):
+                raise news
+            if isinstance(news, str):
+                self.remark(news)
+            else:
+                done(*news)
 
     def submit(self, worker: _Worker, task: Task, ended: Callable[[str], object]) -> _Sent:
         """Gives a run to a worker. `ended` is called with its key, in another thread."""
@@ -271,9 +296,8 @@ def _parts(path: str) -> Iterator[tuple[int, bytes, bool]]:
 class _Runs:
     """Runs of a sweep on a cluster."""
 
-    def __init__(self, cluster: Cluster, tasks: Iterable[Task], done: Callable[[Task, dict[str, Any]], object]) -> None:
+    def __init__(self, cluster: Cluster, tasks: Iterable[Task]) -> None:
         self.cluster = cluster
-        self.done = done
         self.groups: dict[str, deque[Task]] = {}
         for task in tasks:
             self.groups.setdefault(task.group, deque()).append(task)
@@ -283,10 +307,27 @@ class _Runs:
         #: Keys of runs that have ended, in whatever way.
         self.ended: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.next_look = 0.0
+        self.is_stopped = False
 
     def all(self) -> None:
-        """Does all runs."""
-        while self.groups or self.sent:
+        """Does all runs, and passes on how they ended."""
+        ended: BaseException | None = None
+        try:
+            self._all()
+            self._cancel()
+        except Exception as error:
+            is_known = isinstance(error, OSError) or self.cluster.client.status == "running"
+            ended = error if is_known else self.cluster.lost(error)
+        self.cluster.news.put(ended)
+
+    def stop(self) -> None:
+        """Ends the thread of the runs, which cancels what has not ended."""
+        self.is_stopped = True
+        # It may wait for the end of a run.
+        self.ended.put("")
+
+    def _all(self) -> None:
+        while (self.groups or self.sent) and not self.is_stopped:
             if time.monotonic() >= self.next_look:
                 for worker in self.cluster.look():
                     self._lost(worker)
@@ -298,7 +339,10 @@ class _Runs:
                 if key in self.sent:
                     self._end(key)
 
-    def cancel(self) -> None:
+    def _done(self, task: Task, outcome: dict[str, Any]) -> None:
+        self.cluster.news.put((task, outcome))
+
+    def _cancel(self) -> None:
         """Cancels what has not ended; runs under way end within moments."""
         left = [sent.future for sent in self.sent.values()]
         if not left:
@@ -349,15 +393,15 @@ class _Runs:
         if outcome is None:
             self._begin_again(sent.task)
         elif "missing" not in outcome:
-            self.done(sent.task, outcome)
+            self._done(sent.task, outcome)
         elif sent.deliveries == _DELIVERIES:
-            self.done(sent.task, {"status": "failed", "error": f"{sent.worker.address}: its files do not stay there"})
+            self._done(sent.task, {"status": "failed", "error": f"{sent.worker.address}: its files do not stay there"})
         else:
             try:
                 self.cluster.deliver(sent.task, outcome["missing"], sent.worker)
             except OSError as error:
                 if sent.worker.address in self.cluster.client.nthreads():
-                    self.done(sent.task, {"status": "failed", "error": str(error)})
+                    self._done(sent.task, {"status": "failed", "error": str(error)})
                     return
             self._submit(sent.worker, sent.task, sent.deliveries + 1)
 
@@ -365,7 +409,7 @@ class _Runs:
         """Takes the runs of a lost worker back."""
         keys = [key for key in worker.sent if key in self.sent]
         runs = "1 run is" if len(keys) == 1 else f"{len(keys)} runs are"
-        self.cluster.remark(f"worker {worker.address} is lost: {runs} begun again")
+        self.cluster.news.put(f"worker {worker.address} is lost: {runs} begun again")
         for key in keys:
             sent = self.sent.pop(key)
             sent.future.cancel()
@@ -378,7 +422,7 @@ class _Runs:
             self.groups.setdefault(task.group, deque()).appendleft(task)
         else:
             error = f"its worker was lost, {_ATTEMPTS} times"
-            self.done(task, {"status": "failed", "error": error})
+            self._done(task, {"status": "failed", "error": error})
 
 
 def _outcome(future: Future[dict[str, Any]]) -> dict[str, Any] | None:
