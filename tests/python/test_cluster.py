@@ -116,8 +116,10 @@ class Killer:
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_row(here, address, client):
-    text = SPEC.replace("[1, 2]", "3") + '"workload.number_ios" = [10000]\n'
+    text = SPEC.replace("[1, 2]", "3") + '"workload.number_ios" = [30000]\n'
     (here / "spec.toml").write_text(text)
+    # First, so that nothing is imported while the cluster works: runs go on while their rows are written.
+    alone = ssdlab.sweep("spec.toml", "alone", jobs=1)
     killer = Killer(client, 3)
     said: list[str] = []
     done = ssdlab.sweep("spec.toml", "out", scheduler=address, progress=killer, remark=said.append)
@@ -125,7 +127,6 @@ def test_a_worker_that_is_killed_changes_no_row(here, address, client):
     assert said == [f"worker {killer.killed} is lost: 1 run is begun again"]
     assert (done.table.num_rows, done.new, done.failed) == (12, 12, 0)
     assert done.table["index"].to_pylist() == list(range(12))
-    alone = ssdlab.sweep("spec.toml", "alone", jobs=1)
     is_same = done.table.drop(TIMES).equals(alone.table.drop(TIMES))
     there = f"{len(client.nthreads())} workers at the end, the killed one among them: {killer.killed in client.nthreads()}"
     same = f"{done.table.num_rows} rows, those of one process but for wall times: {is_same}"
@@ -287,6 +288,12 @@ def test_without_dask_the_error_says_how_to_get_it(here, cli, monkeypatch):
     assert done.returncode == 2
     assert "--scheduler: needs Dask: pip install 'ssdlab[cluster]'" in done.stderr
     assert not (here / "out").exists()
+
+
+def test_dask_is_imported_for_a_cluster_alone():
+    code = "import sys, ssdlab, ssdlab.cli; ssdlab.sweep; print('distributed' in sys.modules, 'dask' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
 
 
 def test_processes_and_a_cluster_exclude_each_other(here, cli):

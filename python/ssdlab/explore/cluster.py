@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster"]
 
 #: Longest time in which a scheduler must answer at the beginning [s].
-_PATIENCE = 8.0
+_PATIENCE = 6.0
 #: Longest time without a scheduler during a sweep [s].
 _ENDURANCE = 30.0
 #: Time between two looks at the workers [s].
