@@ -402,6 +402,57 @@ def test_runs_with_one_starting_state_go_to_one_worker(here):
     assert runs._next_group(three) in groups
 
 
+class Future:
+    """A future that ends when a test says so."""
+
+    status = "pending"
+
+    def result(self, timeout: float) -> dict:
+        return {"status": "ok", "error": None}
+
+    def cancel(self) -> None:
+        self.status = "cancelled"
+
+
+class Late(Cluster):
+    """A cluster without machines, whose first worker is lost and delivers nevertheless."""
+
+    def __init__(self) -> None:
+        super().__init__("tcp://none:1", ())
+        self.looks = 0
+        self.futures: list[tuple[str, str, Future]] = []
+
+    def look(self) -> list:
+        self.looks += 1
+        name = {1: "first", 2: "second"}.get(self.looks)
+        lost = [self.workers.pop("first")] if self.looks == 2 else []
+        if name is not None:
+            self.workers[name] = clusters._Worker(name, 1, 1 << 40)
+        return lost
+
+    def submit(self, worker, task, ended) -> clusters._Sent:
+        key = f"{task.key} {len(self.futures)}"
+        self.futures.append((worker.address, key, Future()))
+        sent = worker.sent[key] = clusters._Sent(task, worker, self.futures[-1][2], key)
+        if worker.address == "second":
+            for _, late, future in (self.futures[0], self.futures[-1], self.futures[0]):
+                future.status = "finished"
+                ended(late)
+        return sent
+
+
+def test_a_lost_worker_that_still_delivers_adds_no_row(here, monkeypatch):
+    monkeypatch.setattr(clusters, "_LOOK", 0.05)
+    cluster, found = Late(), []
+    said: list[str] = []
+    cluster.remark = said.append
+    task = next(tasks(Spec.open("spec.toml")))
+    cluster.run([task], lambda task, outcome: found.append((task.key, outcome["status"])))
+    assert found == [(task.key, "ok")]
+    assert said == ["worker first is lost: 1 run is begun again"]
+    assert [address for address, _, _ in cluster.futures] == ["first", "second"]
+
+
 def test_a_worker_takes_no_more_than_its_memory_holds(here):
     task = next(tasks(Spec.open("spec.toml")))
     for memory, expected in ((0, 1), (task.memory * 2, 1), (task.memory * 4, 2), (task.memory * 100, 3)):

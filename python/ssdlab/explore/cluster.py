@@ -179,7 +179,7 @@ class Cluster:
         self._is_waiting = not self.workers
         return lost
 
-    def lost(self, error: Exception) -> OSError:
+    def lost(self, error: BaseException) -> OSError:
         """Returns the error of a scheduler that is lost."""
         return OSError(f"{self.address}: the scheduler is lost; the rows so far are kept ({error})")
 
@@ -315,7 +315,7 @@ class _Runs:
         try:
             self._all()
             self._cancel()
-        except Exception as error:
+        except BaseException as error:  # Without news, the main thread would wait for ever.
             is_known = isinstance(error, OSError) or self.cluster.client.status == "running"
             ended = error if is_known else self.cluster.lost(error)
         self.cluster.news.put(ended)
@@ -429,8 +429,8 @@ def _outcome(future: Future[dict[str, Any]]) -> dict[str, Any] | None:
     """Returns the outcome of a run that has ended; ``None`` if it was lost with its worker."""
     from distributed import KilledWorker
 
-    # The outcome may be lost while it is on its way.
-    with suppress(OSError, TimeoutError, asyncio.CancelledError):
+    # The outcome may be lost while it is on its way, which Dask says in several ways.
+    with suppress(Exception, asyncio.CancelledError):
         if future.status == "error":
             error = future.exception(timeout=_PATIENCE)
             return None if isinstance(error, KilledWorker) else {"status": "failed", "error": f"{type(error).__name__}: {error}"}
