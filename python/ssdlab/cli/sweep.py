@@ -31,14 +31,22 @@ def sweep(
         typer.Option(metavar="DIR", help="Folder of another sweep, whose runs are taken over where they are the same."),
     ] = None,
     retry: Annotated[bool, typer.Option(help="Do runs that failed again.")] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Scheduler of a Dask cluster, such as tcp://10.0.0.1:8786, whose workers do the runs."
+        ),
+    ] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Run every point of a specification that is not done yet."""
     with _bar(quiet) as progress:
-        done = do_sweep(spec, out, jobs=jobs, reuse=reuse or (), retry=retry, progress=progress)
+        done = do_sweep(
+            spec, out, jobs=jobs, reuse=reuse or (), retry=retry, scheduler=scheduler, progress=progress, remark=remark
+        )
     if not quiet:
-        _remark_on(done, spec)
+        _remark_on(done, spec, scheduler)
     if json:
         print_json(_document(done))
     else:
@@ -47,7 +55,7 @@ def sweep(
         raise KeyboardInterrupt if done.table.num_rows == 0 else typer.Exit(130)
 
 
-def _remark_on(done: Sweep, spec: Path) -> None:
+def _remark_on(done: Sweep, spec: Path, scheduler: str | None) -> None:
     """Says on standard error what failed, and how to go on."""
     failed = [row for row in done.table.to_pylist() if row["status"] == "failed"]
     for row in failed[:_SHOWN]:
@@ -56,7 +64,7 @@ def _remark_on(done: Sweep, spec: Path) -> None:
     if len(failed) > _SHOWN:
         remark(f"{len(failed)} runs failed; the column `error` has the reason of each")
     if done.interrupted:
-        again = f"ssdlab sweep {spec} --out {done.folder}"
+        again = f"ssdlab sweep {spec} --out {done.folder}" + (f" --scheduler {scheduler}" if scheduler else "")
         remark(f"interrupted: {done.table.num_rows} runs are kept, {done.left} are missing; to go on: {again}")
 
 

@@ -7,6 +7,7 @@ import os
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,9 @@ from ssdlab.explore.tasks import Task, further, tasks
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ssdlab.explore.cluster import Cluster
     from ssdlab.explore.folder import Folder
+    from ssdlab.explore.pool import Pool
     from ssdlab.explore.statistics import Difference, Estimate
 
 __all__ = ["Sweep", "SweepProgress", "load_sweep", "sweep"]
@@ -156,7 +159,9 @@ def sweep(
     jobs: int | None = None,
     reuse: Sequence[str | PathLike[str]] = (),
     retry: bool = False,
+    scheduler: str | None = None,
     progress: Callable[[SweepProgress], object] | None = None,
+    remark: Callable[[str], object] | None = None,
 ) -> Sweep:
     """Does all runs of a specification that its folder does not have yet.
 
@@ -170,10 +175,14 @@ def sweep(
         jobs: Number of processes; absent: one for each core.
         reuse: Folders of other sweeps, whose runs are taken over where they are the same.
         retry: Runs that failed are done again.
+        scheduler: Address of the scheduler of a Dask cluster, whose workers do the runs in place of processes of this
+            machine.
         progress: Called after each run.
+        remark: Called with what happens to the workers of a cluster: one is refused, or lost.
 
     Raises:
-        InputError: the specification is invalid, or the folder has something else in it.
+        InputError: the specification is invalid, the folder has something else in it, or the scheduler does not answer.
+        OSError: the scheduler is lost, or processes cannot start; the rows so far are kept.
 
     Examples:
         >>> spec = {"drive": "tiny", "workload": "examples/randwrite.fio", "options": {"stop_after": 200}}
@@ -188,16 +197,21 @@ def sweep(
     asked = Spec.open(spec)
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs: {jobs}: expected at least 1")
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs: with --scheduler the workers of the cluster do the runs: expected one or the other")
     wanted = {task.id: task for task in tasks(asked)}
     if asked.until is not None and asked.until.number not in rows.columns(asked):
         raise asked.error("until", f"{asked.until.number}: no column: name it in `columns`, too")
     whole = rows.schema(asked, (task.point for task in wanted.values()))
-    with Folder.opened(out, asked.text, whole) as folder:
+    with ExitStack() as stack:
+        # First: nothing is written if the scheduler does not answer.
+        runner = _runner(stack, jobs, scheduler, rows.columns(asked), remark)
+        folder = stack.enter_context(Folder.opened(out, asked.text, whole))
         kept = {name for name, status in folder.done.items() if not (retry and status == "failed")}
         missing = _by_key(task for name, task in wanted.items() if name not in kept)
         reused = _take_over(reuse, missing, folder, rows.outcome_columns(asked))
         state = _State(progress)
-        interrupted = not _run_all(asked, wanted, missing, folder, jobs, state)
+        interrupted = not _run_all(asked, wanted, missing, folder, runner, state)
         table = folder.compact({name: task.index for name, task in wanted.items()})
         left = state.total - state.done
         found = Sweep(Path(out), table, new=state.done, reused=reused, left=left, interrupted=interrupted)
@@ -206,12 +220,38 @@ def sweep(
     return found
 
 
+def _runner(
+    stack: ExitStack,
+    jobs: int | None,
+    scheduler: str | None,
+    names: tuple[str, ...],
+    remark: Callable[[str], object] | None,
+) -> Callable[[int], Pool | Cluster]:
+    """Returns what makes the runner of a number of runs: the cluster, to which it connects, or processes."""
+    if scheduler is not None:
+        from ssdlab.explore.cluster import Cluster
+
+        cluster = stack.enter_context(Cluster(scheduler, names, remark))
+        return lambda _: cluster
+
+    def processes(count: int) -> Pool:
+        from ssdlab.explore.pool import Pool
+
+        return Pool(min(jobs or os.cpu_count() or 1, count), names)
+
+    return processes
+
+
 def _run_all(
-    spec: Spec, wanted: dict[str, Task], missing: dict[str, list[Task]], folder: Folder, jobs: int | None, state: _State
+    spec: Spec,
+    wanted: dict[str, Task],
+    missing: dict[str, list[Task]],
+    folder: Folder,
+    runner: Callable[[int], Pool | Cluster],
+    state: _State,
 ) -> bool:
     """Does the missing runs, and those that the stopping rule adds to `wanted`. Returns False if Ctrl-C ended it."""
     from ssdlab.explore import rows
-    from ssdlab.explore.pool import Pool
 
     def done(task: Task, outcome: dict[str, Any]) -> None:
         for same in missing[task.key]:
@@ -222,8 +262,7 @@ def _run_all(
     try:
         while missing or (missing := _by_key(_further(spec, wanted, folder))):
             state.total += sum(map(len, missing.values()))
-            pool = Pool(min(jobs or os.cpu_count() or 1, len(missing)), rows.columns(spec))
-            pool.run([same[0] for same in missing.values()], done)
+            runner(len(missing)).run([same[0] for same in missing.values()], done)
             missing = {}
     except KeyboardInterrupt:
         # Further runs of an earlier call are rows of this design, too.

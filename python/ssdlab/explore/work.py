@@ -14,13 +14,16 @@ from ssdlab.sessions import Session
 __all__ = ["execute"]
 
 
-def execute(task: Task, names: tuple[str, ...], session: Session) -> dict[str, Any]:
+def execute(
+    task: Task, names: tuple[str, ...], session: Session, progress: simulate.ProgressHook | None = None
+) -> dict[str, Any]:
     """Runs a task and returns what its row gets: status, error, times and numbers.
 
     Args:
         task: The task.
         names: Names of the numbers to keep.
         session: Session of the process, whose runs share their starting states.
+        progress: Called during the run, which ends when it returns ``False``.
     """
     if task.error is not None or task.load is None:
         return {"status": "failed", "error": task.error}
@@ -33,6 +36,7 @@ def execute(task: Task, names: tuple[str, ...], session: Session) -> dict[str, A
             task.load.workload(),
             policy,
             session=session,
+            progress=progress,
             seed=task.seed,
             set=task.settings,
             **options,
