@@ -89,6 +89,15 @@ class Range:
     def at(self, share: float) -> float:
         """Returns the value at a share of the range, 0 to 1."""
         value = self.low * (self.high / self.low) ** share if self.log else self.low + (self.high - self.low) * share
+        return self.rounded(value)
+
+    @property
+    def is_whole(self) -> bool:
+        """True if a search takes whole numbers: both ends are, and so is the step, if there is one."""
+        return type(self.low) is int and type(self.high) is int and (self.step is None or float(self.step).is_integer())
+
+    def rounded(self, value: float) -> float:
+        """Returns the nearest multiple of the step in the range; without a step the value itself."""
         if self.step is None:
             return value
         rounded = min(max(round(value / self.step) * self.step, self.low), self.high)
