@@ -179,9 +179,7 @@ class Method:
             if name in table and (type(value) is not int or not low <= value <= high):
                 raise error(f"optimise/{name}", f"{value!r}: expected a whole number, {low} to {high}")
         if found.pruning and len(objectives) > 1:
-            raise error(
-                "optimise/pruning", f"applies to one objective, and there are {len(objectives)}: a trial is given up by one"
-            )
+            raise error("optimise/pruning", f"applies to a single objective, and there are {len(objectives)}")
         if "population" in table and found.sampler != "nsga2":
             raise error("optimise/population", f'applies to sampler = "nsga2", not "{found.sampler}"')
         return found

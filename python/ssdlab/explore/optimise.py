@@ -179,21 +179,18 @@ def optimise(
     asked = Spec.open(spec)
     asked.check_for("optimise")
     check_optuna(asked)
-    most = asked.method.trials if trials is None else trials
-    if most < 1:
-        raise InputError(
-            "--trials: missing: expected a number, here or in [optimise]"
-            if trials is None
-            else f"--trials: {trials}: expected at least 1"
-        )
-    if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs: {jobs}: expected at least 1")
+    most = _checked(asked, trials, jobs)
     bench = Bench(asked)
-    check_search_folder(Path(out), asked.text)
+    is_new = check_search_folder(Path(out), asked.text)
     wanted = asked.method.comparison if comparison is None else comparison
     search = _Search(bench, most, jobs or os.cpu_count() or 1, progress)
     with SearchFolder.opened(out, asked.text, bench.schema) as folder:
-        table, interrupted = search.run(folder, asked.method.sampler, "search")
+        try:
+            table, interrupted = search.run(folder, asked.method.sampler, "search")
+        except InputError:
+            if is_new and not search.state.done:
+                folder.clear()
+            raise
         left = search.left
         if wanted and not interrupted and asked.method.sampler != "random":
             chance = folder.path / COMPARISON
@@ -206,6 +203,20 @@ def optimise(
             folder.write(_REPORT, found.report())
             folder.write_manifest()
     return found
+
+
+def _checked(spec: Spec, trials: int | None, jobs: int | None) -> int:
+    """Returns the number of trials.
+
+    Raises:
+        InputError: there is none, or a number is below 1.
+    """
+    if trials is None and not spec.method.trials:
+        raise InputError("--trials: missing: expected a number, here or as `trials` in [optimise]")
+    for name, value in (("trials", trials), ("jobs", jobs)):
+        if value is not None and value < 1:
+            raise InputError(f"--{name}: {value}: expected at least 1")
+    return spec.method.trials if trials is None else trials
 
 
 class _Search:
@@ -225,7 +236,8 @@ class _Search:
         from ssdlab.explore.study import Study
 
         self.folder, self.study, self.phase = folder, Study(self.bench.spec, folder, sampler), phase
-        there = read_trials(folder.path).to_pylist()
+        with folder.locked():
+            there = read_trials(folder.path).to_pylist()
         self.known |= {row["key"]: row for row in there if row["status"] == "ok" and set(self.bench.schema.names) <= set(row)}
         self.state = _State(self.bench, there)
         self.total = max(0, self.most - len(self.study.ended()))

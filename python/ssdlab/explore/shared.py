@@ -161,13 +161,21 @@ class SearchFolder:
                     self.add(row)
         return table
 
+    def clear(self) -> None:
+        """Removes a folder that was begun for nothing, unless another process has joined."""
+        with self.locked():
+            if self.is_alone():
+                shutil.rmtree(self.path, ignore_errors=True)
+
     def write_manifest(self) -> None:
         """Writes the manifest of the folder."""
         write_manifest(self.path, "search")
 
 
-def check_search_folder(path: Path, text: str) -> None:
+def check_search_folder(path: Path, text: str) -> bool:
     """Checks that a folder can be written, and is that of the search with the specification `text`, or empty.
+
+    Returns True if it is not there, or empty.
 
     Raises:
         InputError: it cannot, or is not.
@@ -175,7 +183,7 @@ def check_search_folder(path: Path, text: str) -> None:
     if not path.exists():
         if not path.parent.is_dir():
             raise InputError(f"{path}: its folder {path.parent} does not exist")
-        return
+        return True
     if not path.is_dir():
         raise InputError(f"{path}: a file; expected the name of a folder")
     spec = path / SPEC
@@ -183,9 +191,10 @@ def check_search_folder(path: Path, text: str) -> None:
         content = [entry.name for entry in path.iterdir() if not entry.name.startswith(".")]
         if content and content != [TRIALS]:
             raise InputError(f"{path}: not the folder of a search, and not empty: expected another name")
-        return
+        return not content
     if spec.read_text(encoding="utf-8") != text:
         raise InputError(f"{path}: has the trials of another specification, {spec}: expected another folder for this one")
+    return False
 
 
 def _tidy(path: Path) -> None:

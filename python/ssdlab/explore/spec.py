@@ -423,6 +423,8 @@ class _Reader:
 
     def range(self, key: str, table: dict[str, Any]) -> Range:
         for name in table:
+            if name == "choices":
+                raise self.error(key, "choices: for [search] of `ssdlab optimise`; here the list alone is expected")
             if name not in _RANGE_KEYS:
                 raise self.error(key, f"{name}: unknown key of a range: expected {', '.join(_RANGE_KEYS)}")
         number = {name: value for name, value in table.items() if name in ("low", "high", "count", "step")}

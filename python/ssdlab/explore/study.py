@@ -164,7 +164,7 @@ class Study:
         from optuna.trial import TrialState
 
         with _quiet():
-            self.inner.tell(trial, state=TrialState.FAIL)
+            self.inner.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
 
     def importance(self) -> dict[str, dict[str, float] | None]:
         """Returns the importance of each field for each objective (PED-ANOVA), as shares; ``None``: not known."""

@@ -86,7 +86,10 @@ class Bench:
         for name in () if isinstance(drives, Range) else drives:
             self.maker.drive(name)
         first = self._first()
-        self.maker.task(first, spec.seeds[0], 0)
+        probe = self.maker.task(first, spec.seeds[0], 0)
+        if probe.load is None:
+            named = next((name for name in design.varied(spec) if name.startswith("workload.")), "workload")
+            raise spec.error(f"search/{named}", str(probe.error))
         self.schema = self._schema(first)
         self._check_goals(first)
 
