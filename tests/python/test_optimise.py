@@ -17,7 +17,7 @@ import pytest
 import ssdlab
 from conftest import wait_for
 from ssdlab.cli.optimise import facts_of
-from ssdlab.explore import optimise, study
+from ssdlab.explore import optimise, study, tasks
 from ssdlab.explore.cost import Cost, resources
 from ssdlab.explore.front import Front, hypervolume, not_beaten
 from ssdlab.explore.goal import Constraint
@@ -228,6 +228,34 @@ def test_a_row_without_an_end_is_dropped_and_a_half_line_removed(here):
     assert again.table["trial"].to_pylist() == [0, 1, 2, 3, 4]
     assert 77 not in again.table["study_trial"].to_pylist()
     assert not (here / "out" / ".x.new").exists()
+
+
+def test_results_of_changed_inputs_are_not_mixed(here, monkeypatch):
+    done = ssdlab.optimise(spec_of(), "out", trials=3, jobs=1)
+    (here / "job.fio").write_text(JOB.replace("iodepth=8", "iodepth=4"))
+    with pytest.raises(ssdlab.InputError, match="out: has trials of a drive or workload that has changed"):
+        ssdlab.optimise(spec_of(), "out", trials=5, jobs=1)
+    (here / "job.fio").write_text(JOB)
+    monkeypatch.setattr(tasks, "engine_hash", lambda: "another")
+    monkeypatch.setattr(optimise, "engine_hash", lambda: "another")
+    with pytest.raises(ssdlab.InputError, match="out: has trials of another version of ssdlab"):
+        ssdlab.optimise(spec_of(), "out", trials=5, jobs=1)
+    assert pq.read_table("out/trials.parquet").equals(done.table)
+
+
+def test_policy_and_state_are_chosen_like_fields(here, cli):
+    search = {"policy": ["baseline", "ofwar"], "precondition": ["none", "steady"], "workload.iodepth": [1, 2, 8]}
+    done = ssdlab.optimise(
+        spec_of(search=search, objective=[{"key": "throughput.iops", "direction": "maximise"}]), "out", trials=12
+    )
+    (best,) = done.front
+    assert best["throughput.iops"] == max(row["throughput.iops"] for row in done.table.to_pylist())
+    text = done.drives[0].read_text()
+    assert f"# workload.iodepth = {best['workload.iodepth']}\n" in text
+    drive = tomllib.loads(text)
+    assert (drive["policy"]["kind"], drive["state"]["precondition"]) == (best["policy"], best["precondition"])
+    (here / "job.fio").write_text(JOB.replace("iodepth=8", f"iodepth={best['workload.iodepth']}"))
+    assert ssdlab.run(done.drives[0], "job.fio", stop_after=200).iops == best["throughput.iops"]
 
 
 def test_points_that_are_drawn_again_are_not_run_again(here, monkeypatch):
@@ -457,3 +485,12 @@ def test_two_processes_share_a_search(here, start):
     assert min(one["new"] for one in printed) > 0
     table = ssdlab.load_optimisation("out").table
     assert table["trial"].to_pylist() == list(range(15))
+
+
+@pytest.mark.slow
+def test_the_example_finds_the_cheapest_drive_that_saturates_its_link(examples, tmp_path):
+    done = ssdlab.optimise(examples / "optimise.toml", tmp_path / "out", jobs=1)
+    (best,) = done.front
+    assert (best["cost"], best["flash.channels"], best["buffer.capacity"]) == (pytest.approx(262.398, abs=1e-3), 16, "2MiB")
+    assert best["flash.chips_per_channel"] * best["flash.dies_per_chip"] == 16
+    assert best["utilisation.link"] >= 0.99

@@ -63,6 +63,8 @@ def _remark_on(done: Optimisation, spec: Path, trials: int | None) -> None:
         number = "" if trials is None else f" --trials {trials}"
         again = f"ssdlab optimise {spec} --out {done.folder}{number}"
         remark(f"interrupted: {done.table.num_rows} trials are kept, {done.left} are missing; to go on: {again}")
+    elif done.left:
+        remark(f"{done.left} trials are under way in other processes, whose last one writes the whole front")
 
 
 def _document(done: Optimisation) -> dict[str, Any]:

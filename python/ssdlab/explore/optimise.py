@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
-from ssdlab.explore.tasks import Task
+from ssdlab.explore.tasks import Task, engine_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -238,6 +238,7 @@ class _Search:
         self.folder, self.study, self.phase = folder, Study(self.bench.spec, folder, sampler), phase
         with folder.locked():
             there = read_trials(folder.path).to_pylist()
+        self._check_same(there)
         self.known |= {row["key"]: row for row in there if row["status"] == "ok" and set(self.bench.schema.names) <= set(row)}
         self.state = _State(self.bench, there)
         self.total = max(0, self.most - len(self.study.ended()))
@@ -256,6 +257,20 @@ class _Search:
         self.new += self.state.done
         self.left = self.most - len(self.study.ended()) if self.most > len(self.study.ended()) else 0
         return _finish(self.bench, folder, self.study), interrupted
+
+    def _check_same(self, there: Iterable[Mapping[str, Any]]) -> None:
+        """Checks that the trials in the folder are those of these inputs and of this version: results are not mixed.
+
+        Raises:
+            InputError: they are not.
+        """
+        params = {trial.number: trial.params for trial in self.study.ended()}
+        # One of each drive, workload and policy, the last of each, tells.
+        last = {(row["drive"], row["workload"], row["policy"]): row for row in there if row["study_trial"] in params}
+        for row in last.values():
+            if row["key"] != self.bench.key(params[row["study_trial"]]):
+                what = "another version of ssdlab" if row["engine"] != engine_hash() else "a drive or workload that has changed"
+                raise InputError(f"{self.folder.path}: has trials of {what}: expected another folder for new ones")
 
     def _begin(self) -> list[Task]:
         """Begins trials for idle processes. Returns the runs that they need."""
@@ -444,4 +459,6 @@ def load_optimisation(folder: str | PathLike[str]) -> Optimisation:
     from ssdlab.explore.shared import SPEC, read_trials
 
     table = read_trials(folder)
+    if "status" not in table.column_names:
+        raise InputError(f"{folder}: no trial has ended yet")
     return Optimisation(Path(folder), table, Spec.open(Path(folder) / SPEC))

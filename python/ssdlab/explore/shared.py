@@ -70,10 +70,10 @@ class SearchFolder:
             try:
                 with folder.locked():
                     check_search_folder(folder.path, text)
-                    (folder.path / TRIALS).mkdir(exist_ok=True)
                     if folder.is_alone():
                         _tidy(folder.path)
                     folder.write(SPEC, text)
+                    (folder.path / TRIALS).mkdir(exist_ok=True)
                 yield folder
             finally:
                 with suppress(OSError):
@@ -189,7 +189,7 @@ def check_search_folder(path: Path, text: str) -> bool:
     spec = path / SPEC
     if not spec.is_file():
         content = [entry.name for entry in path.iterdir() if not entry.name.startswith(".")]
-        if content and content != [TRIALS]:
+        if content:
             raise InputError(f"{path}: not the folder of a search, and not empty: expected another name")
         return not content
     if spec.read_text(encoding="utf-8") != text:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab import toml
@@ -185,22 +187,35 @@ class Study:
                 # Too few trials, or all of one value.
                 found[objective.key] = None
             else:
-                found[objective.key] = {name: float(share) for name, share in shares.items()}
+                known = {name: float(share) for name, share in shares.items()}
+                found[objective.key] = known if all(map(math.isfinite, known.values())) else None
         return found
 
 
 def _labels(values: Sequence[Any]) -> dict[Any, Any]:
     """Returns the choices as Optuna takes them, each with its value."""
+    if _is_ordered(values):
+        return dict(enumerate(values))
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {bool, int, float, str}:
         return {value: value for value in values}
     return {toml.value(value): value for value in values}
 
 
+def _is_ordered(values: Sequence[Any]) -> bool:
+    """Returns True for rising numbers: their places are chosen, so that the sampler knows which are neighbours."""
+    if len(values) < 3 or not {type(value) for value in values} <= {int, float}:
+        return False
+    return all(one < other for one, other in pairwise(values))
+
+
 def _suggest(trial: Trial, name: str, values: Sequence[Any] | Range) -> None:
     """Has the value of a field chosen."""
     if not isinstance(values, Range):
-        trial.suggest_categorical(name, [*_labels(values)])
+        if _is_ordered(values):
+            trial.suggest_int(name, 0, len(values) - 1)
+        else:
+            trial.suggest_categorical(name, [*_labels(values)])
     elif values.is_whole:
         step = 1 if values.log or values.step is None else int(values.step)
         # Multiples of the step.

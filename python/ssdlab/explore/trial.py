@@ -68,7 +68,11 @@ class Trial:
     @property
     def key(self) -> str:
         """Hash of everything that decides the results."""
-        return hashlib.sha256("".join(task.key for task in self.tasks).encode()).hexdigest()[:32]
+        return _key(self.tasks)
+
+
+def _key(tasks: Sequence[Task]) -> str:
+    return hashlib.sha256("".join(task.key for task in tasks).encode()).hexdigest()[:32]
 
 
 class Bench:
@@ -149,6 +153,14 @@ class Bench:
         if point is None:
             return None
         return Trial(asked, self._tasks(point), self._tasks(self._short(point)) if self.spec.method.pruning else [])
+
+    def key(self, params: Mapping[str, Any]) -> str:
+        """Returns the hash of everything that decides the results of a point, by what was chosen for its fields."""
+        from ssdlab.explore.study import point_of
+
+        point = self.maker.complete(point_of(self.spec, params), whatever=True)
+        assert point is not None
+        return _key(self._tasks(point))
 
     def _tasks(self, point: Point) -> list[Task]:
         return [self.maker.task(point, seed, number) for number, seed in enumerate(self.spec.seeds)]
