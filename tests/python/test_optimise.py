@@ -258,6 +258,34 @@ def test_policy_and_state_are_chosen_like_fields(here, cli):
     assert ssdlab.run(done.drives[0], "job.fio", stop_after=200).iops == best["throughput.iops"]
 
 
+def test_lifetime_is_a_number_like_others(here):
+    spec = spec_of(
+        search={"ftl.overprovisioning": [0.1, 0.4]},
+        objective=[{"key": "lifetime.host_bytes_written", "direction": "maximise"}],
+        precondition="steady",
+    )
+    spec["lifetime"] = {"method": "full", "wear_limit": 4}
+    done = ssdlab.optimise(spec, "out", trials=4, jobs=1)
+    assert done.front[0]["ftl.overprovisioning"] == 0.4
+    for row in done.table.to_pylist():
+        fields = {"ftl.overprovisioning": row["ftl.overprovisioning"]}
+        alone = ssdlab.lifetime("tiny", "job.fio", precondition="steady", seed=1, set=fields, method="full", wear_limit=4)
+        assert row["lifetime.host_bytes_written"] == alone.host_bytes_written
+    swept = {"drive": "tiny", "workload": "job.fio", "precondition": "steady", "options": {"stop_after": 200}}
+    swept |= {"columns": ["lifetime.cycles_mean"], "lifetime": {"method": "full", "wear_limit": 3}}
+    assert ssdlab.sweep(swept, "swept", jobs=1).table["lifetime.cycles_mean"].to_pylist() == [pytest.approx(3, abs=0.05)]
+    for change, complaint in (
+        ({"columns": ["lifetime.year"]}, "columns: unknown number of a lifetime `lifetime.year`"),
+        ({"columns": []}, "columns: an empty list"),
+        ({"lifetime": {"wear_limt": 3}}, r"lifetime.wear_limt: unknown option `wear_limt`.*did you mean `wear_limit`"),
+    ):
+        with pytest.raises(ssdlab.InputError, match=complaint):
+            ssdlab.sweep({**swept, **change}, "bad")
+    del swept["columns"]
+    with pytest.raises(ssdlab.InputError, match="lifetime: no number of it is kept"):
+        ssdlab.sweep(swept, "bad")
+
+
 def test_points_that_are_drawn_again_are_not_run_again(here, monkeypatch):
     runs = []
     ended = optimise._Search._ended

@@ -79,7 +79,7 @@ def kept_always() -> tuple[str, ...]:
 
 def columns(spec: Spec) -> tuple[str, ...]:
     """Returns the names of the numbers that the rows of a specification have."""
-    return tuple(dict.fromkeys([*kept_always(), *spec.columns]))
+    return tuple(dict.fromkeys([*kept_always(), *spec.columns, *spec.lifetime_numbers]))
 
 
 def outcome_columns(spec: Spec) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssdlab import toml
-from ssdlab.errors import InputError, closest
+from ssdlab.errors import InputError, closest, unknown_name
 from ssdlab.explore.cost import Cost
 from ssdlab.explore.expression import Expression
 from ssdlab.explore.goal import Constraint, Method, Objective
@@ -43,6 +43,7 @@ _KEYS = (
     "constraint",
     "optimise",
     "cost",
+    "lifetime",
 )
 #: Keys that a sweep alone has, and those that a search alone has.
 _SWEEP_KEYS = ("vary", "zip", "points", "design", "until", "most_seeds")
@@ -60,6 +61,18 @@ _RANGE_KEYS = ("low", "high", "count", "log", "step")
 _SEARCH_RANGE_KEYS = ("choices", "low", "high", "log", "step")
 #: Parts of a point that are no fields of the drive.
 PARTS = ("drive", "workload", "policy", "precondition")
+#: Numbers of a lifetime, after `lifetime.` in their dotted names: keys of ``lifetime.json``.
+LIFE = (
+    "years_at_workload_rate",
+    "host_bytes_written",
+    "drive_writes",
+    "cycles_mean",
+    "cycles_max",
+    "max_pe_ratio",
+    "wear_per_erase",
+    "write_amplification",
+    "erases",
+)
 #: Most seeds, so that a misplaced number does not make millions of runs.
 _MOST_SEEDS = 10_000
 
@@ -197,6 +210,20 @@ class Spec:
     objectives: tuple[Objective, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     method: Method = field(default_factory=Method)
+    #: Options of the lifetime that each run is followed by, if a number of it is kept.
+    life: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lifetime_numbers(self) -> tuple[str, ...]:
+        """Dotted names of the numbers of a lifetime that are kept, be it as objectives or in constraints.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "job.fio", "columns": ["lifetime.cycles_mean"]}
+            >>> ssdlab.Spec.open(spec).lifetime_numbers
+            ('lifetime.cycles_mean',)
+        """
+        named = [*self.columns, *(one.key for one in self.objectives), *(name for one in self.constraints for name in one.names)]
+        return tuple(dict.fromkeys(name for name in named if name.startswith("lifetime.")))
 
     @classmethod
     def open(cls, spec: SpecLike) -> Spec:
@@ -354,7 +381,9 @@ class _Reader:
             objectives=objectives,
             constraints=tuple(self.constraint(text) for text in self.words("constraint")),
             method=Method.read(self.table("optimise"), objectives, self.error),
+            life=self.table("lifetime"),
         )
+        self.check_life(spec)
         self.check_names(spec)
         return spec
 
@@ -491,6 +520,18 @@ class _Reader:
             return Expression.parse(text)
         except InputError as error:
             raise self.error(key, str(error)) from None
+
+    def check_life(self, spec: Spec) -> None:
+        """Checks that a lifetime has the numbers that are kept of it."""
+        for name in spec.lifetime_numbers:
+            if name.removeprefix("lifetime.") not in LIFE:
+                keys = [f"objective#{at}/key" for at, one in enumerate(spec.objectives) if one.key == name]
+                key = keys[0] if keys else "columns" if name in spec.columns else "constraint"
+                raise self.error(key, str(unknown_name("number of a lifetime", name, [f"lifetime.{one}" for one in LIFE])))
+        if spec.life and not spec.lifetime_numbers:
+            raise self.error(
+                "lifetime", "no number of it is kept: name one in `columns`, such as lifetime.years_at_workload_rate"
+            )
 
     def check_names(self, spec: Spec) -> None:
         """Checks that no field is given twice."""

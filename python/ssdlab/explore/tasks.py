@@ -58,6 +58,8 @@ class Task:
     error: str | None = field(default=None)
     #: Cost of the architecture; ``None`` if the description is invalid.
     cost: float | None = None
+    #: Options of the lifetime that follows the run; ``None``: there is none.
+    life: Mapping[str, Any] | None = None
 
 
 @cache
@@ -118,6 +120,8 @@ class Maker:
         self.known_settings: set[str] = set()
         self.described: dict[tuple[str, tuple[str, ...], str | None, str | None], _Described] = {}
         self.options = self.checked_options({**spec.options})
+        # Extrapolation, since a full life takes too long for many points.
+        self.life = {"method": "extrapolate", **self.checked_life()} if spec.lifetime_numbers else None
 
     def checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Returns options whose names have been checked."""
@@ -126,6 +130,13 @@ class Maker:
             if name not in known:
                 raise self.spec.error(f"options/{name}", str(unknown_name("option", name, [*known])))
         return dict(options)
+
+    def checked_life(self) -> dict[str, Any]:
+        """Returns the options of lifetimes, whose names have been checked."""
+        for name in self.spec.life:
+            if name not in GROUPS["life"]:
+                raise self.spec.error(f"lifetime/{name}", str(unknown_name("option", name, [*GROUPS["life"]])))
+        return dict(self.spec.life)
 
     def drive(self, name: str) -> Drive:
         """Returns a drive: a preset, or a file beside the specification."""
@@ -201,6 +212,7 @@ class Maker:
             seed,
             options,
             [] if described.error is None else settings,
+            self.life,
         ]
         key = hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[:32]
         known_by = [key, point.drive, point.workload, point.policy, point.precondition, seed, dict(point.fields)]
@@ -220,6 +232,7 @@ class Maker:
             memory=described.memory,
             error=described.error or error,
             cost=described.cost,
+            life=self.life,
         )
 
     def describe(self, point: Point, drive: Drive, settings: tuple[str, ...]) -> _Described:
