@@ -504,15 +504,17 @@ def test_a_killed_search_goes_on_where_it_was(here, start):
 @pytest.mark.slow
 def test_two_processes_share_a_search(here, start):
     (here / "job.fio").write_text(JOB.replace("1000", "5000"))
-    (here / "spec.toml").write_text(LONG)
+    (here / "spec.toml").write_text(LONG.replace("comparison = false", "comparison = true"))
     words = ["optimise", str(here / "spec.toml"), "--out", str(here / "out"), "--trials", "15", "--jobs", "1", "--json"]
     both = [start(*words) for _ in range(2)]
     printed = [json.loads(running.communicate()[0]) for running in both]
     assert [running.returncode for running in both] == [0, 0]
-    assert sum(one["new"] for one in printed) == 15
+    assert sum(one["new"] for one in printed) == 30
     assert min(one["new"] for one in printed) > 0
-    table = ssdlab.load_optimisation("out").table
-    assert table["trial"].to_pylist() == list(range(15))
+    done = ssdlab.load_optimisation("out")
+    assert done.table["trial"].to_pylist() == list(range(15))
+    assert (done.comparison["search"]["trials"], done.comparison["random"]["trials"]) == (15, 15)
+    assert (here / "out" / "report.html").read_text(encoding="utf-8") == done.report()
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def _remark_on(done: Optimisation, spec: Path, trials: int | None) -> None:
         again = f"ssdlab optimise {spec} --out {done.folder}{number}"
         remark(f"interrupted: {done.table.num_rows} trials are kept, {done.left} are missing; to go on: {again}")
     elif done.left:
-        remark(f"{done.left} trials are under way in other processes, whose last one writes the whole front")
+        remark(f"trials under way in other processes: {done.left}; the last process writes the whole front")
 
 
 def _document(done: Optimisation) -> dict[str, Any]:

@@ -183,6 +183,7 @@ def optimise(
     bench = Bench(asked)
     is_new = check_search_folder(Path(out), asked.text)
     wanted = asked.method.comparison if comparison is None else comparison
+    other = None
     search = _Search(bench, most, jobs or os.cpu_count() or 1, progress)
     with SearchFolder.opened(out, asked.text, bench.schema) as folder:
         try:
@@ -191,16 +192,18 @@ def optimise(
             if is_new and not search.state.done:
                 folder.clear()
             raise
-        left = search.left
+        study = search.study
         if wanted and not interrupted and asked.method.sampler != "random":
-            chance = folder.path / COMPARISON
-            with SearchFolder.opened(chance, asked.text, bench.schema) as beside:
+            with SearchFolder.opened(folder.path / COMPARISON, asked.text, bench.schema) as beside:
                 other, interrupted = search.run(beside, "random", "random")
-                left += search.left
-                _compare(bench, table, other, beside)
+                # Other processes may have ended trials of the search meanwhile.
+                table = _finish(bench, folder, study)
+                _compare(bench, table, other, beside, search.study)
+        left = max(0, most - table.num_rows) + (max(0, most - other.num_rows) if other is not None else 0)
         found = Optimisation(Path(out), table, asked, new=search.new, left=left, interrupted=interrupted)
         with folder.locked():
-            folder.write(_REPORT, found.report())
+            if _is_latest(table, study):
+                folder.write(_REPORT, found.report())
             folder.write_manifest()
     return found
 
@@ -224,8 +227,8 @@ class _Search:
 
     def __init__(self, bench: Bench, most: int, jobs: int, progress: Callable[[OptimisationProgress], object] | None) -> None:
         self.bench, self.most, self.jobs, self.progress = bench, most, jobs, progress
-        #: Trials done now, and those missing in the folder that was filled last.
-        self.new = self.left = 0
+        #: Trials done now.
+        self.new = 0
         #: Rows by the keys of their trials: a point that is drawn again is not run again.
         self.known: dict[str, dict[str, Any]] = {}
 
@@ -255,7 +258,6 @@ class _Search:
             for trial in self.flight:
                 self.study.give_up(trial.asked)
         self.new += self.state.done
-        self.left = self.most - len(self.study.ended()) if self.most > len(self.study.ended()) else 0
         return _finish(self.bench, folder, self.study), interrupted
 
     def _check_same(self, there: Iterable[Mapping[str, Any]]) -> None:
@@ -430,11 +432,18 @@ def _finish(bench: Bench, folder: SearchFolder, study: Study) -> pa.Table:
     return table
 
 
-def _compare(bench: Bench, table: pa.Table, other: pa.Table, folder: SearchFolder) -> None:
+def _is_latest(table: pa.Table, study: Study) -> bool:
+    """Returns True if no other process has ended a trial since; if one has, it writes what follows from the rows."""
+    return table.num_rows == len(study.ended())
+
+
+def _compare(bench: Bench, table: pa.Table, other: pa.Table, folder: SearchFolder, study: Study) -> None:
     """Writes the comparison of a search with a random one."""
     from ssdlab.explore.front import comparison
 
     with folder.locked():
+        if not _is_latest(other, study):
+            return
         found = comparison(bench, table.to_pylist(), other.to_pylist())
         folder.write(COMPARED, json.dumps(found, indent=2) + "\n")
 
