@@ -17,6 +17,7 @@ from ssdlab import _engine, cell, charts, policy, traces
 from ssdlab.comparison import Comparison
 from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema, shrink
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
+from ssdlab.explore.optimise import Optimisation, OptimisationProgress, load_optimisation, optimise
 from ssdlab.explore.spec import Spec
 from ssdlab.explore.sweep import Sweep, SweepProgress, load_sweep, sweep
 from ssdlab.folder import load_comparison, load_result
@@ -44,6 +45,8 @@ __all__ = [
     "Latency",
     "Lifetime",
     "NotWrittenError",
+    "Optimisation",
+    "OptimisationProgress",
     "PageMove",
     "Policy",
     "PolicyError",
@@ -70,8 +73,10 @@ __all__ = [
     "diagram",
     "lifetime",
     "load_comparison",
+    "load_optimisation",
     "load_result",
     "load_sweep",
+    "optimise",
     "policies",
     "policy",
     "presets",

@@ -15,6 +15,7 @@ from ssdlab.cli import (
     compare,
     history,
     lifetime,
+    optimise,
     paper,
     presets,
     report,
@@ -79,6 +80,7 @@ app.command(name="run")(run.run)
 app.command(name="compare")(compare.compare)
 app.command(name="lifetime")(lifetime.lifetime)
 app.command(name="sweep")(sweep.sweep)
+app.command(name="optimise")(optimise.optimise)
 app.add_typer(cell.app, name="cell")
 app.add_typer(trace.app, name="trace")
 app.command(name="presets")(presets.presets)

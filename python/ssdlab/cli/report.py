@@ -14,7 +14,7 @@ from ssdlab.errors import InputError
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Result or comparison folders; or that of a sweep, also under way."),
+        typer.Argument(metavar="DIR...", help="Result or comparison folders; or that of a sweep or a search, also under way."),
     ],
     out: Annotated[
         Path | None,
@@ -33,8 +33,8 @@ def report(
     page = out or (folders[0] / "report.html" if len(folders) == 1 else Path("comparison.html"))
     if page.suffix not in (".html", ".htm"):
         raise InputError(f"--out {page}: expected a name in .html")
-    if any((folder / "runs.parquet").is_dir() for folder in folders):
-        _report_sweep(folders, page)
+    if any((folder / name).is_dir() for folder in folders for name in ("runs.parquet", "trials.parquet")):
+        _report_exploration(folders, page)
         return
     runs = []
     for folder in folders:
@@ -48,17 +48,20 @@ def report(
     remark(f"wrote {page}")
 
 
-def _report_sweep(folders: list[Path], page: Path) -> None:
-    """Writes the report of a sweep.
+def _report_exploration(folders: list[Path], page: Path) -> None:
+    """Writes the report of a sweep or a search.
 
     Raises:
         InputError: there are several folders.
     """
+    from ssdlab.explore.optimise import load_optimisation
     from ssdlab.explore.sweep import load_sweep
     from ssdlab.files import new_file
 
+    is_search = any((folder / "trials.parquet").is_dir() for folder in folders)
     if len(folders) > 1:
-        raise InputError("a report of a sweep is of its folder alone: expected one DIR")
+        raise InputError(f"a report of a {'search' if is_search else 'sweep'} is of its folder alone: expected one DIR")
+    done = load_optimisation(folders[0]) if is_search else load_sweep(folders[0])
     with new_file(page) as path:
-        path.write_text(load_sweep(folders[0]).report(), encoding="utf-8")
+        path.write_text(done.report(), encoding="utf-8")
     remark(f"wrote {page}")

@@ -39,7 +39,7 @@ def varied(spec: Spec) -> list[str]:
 
     Drive, workload, policy and starting state have columns of their own. Derived fields come last.
     """
-    names = [*spec.vary, *(name for zipped in spec.zips for name in zipped)]
+    names = [*spec.vary, *spec.search, *(name for zipped in spec.zips for name in zipped)]
     names += [name for point in spec.points for name in point]
     return [name for name in dict.fromkeys([*names, *spec.derive]) if name not in ("drive", "workload", "policy", "precondition")]
 

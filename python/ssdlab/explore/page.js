@@ -262,8 +262,9 @@ function draw() {
 if (numbers.length && points.length) {
   const offered = numbers.map((one) => [one.column, title(one)]);
   const has = (column, other) => (entry(column) ? column : other);
-  options("number", offered, has("latency.all.p99_ns", offered[0][0]));
-  options("second", offered, has("throughput.iops", offered[offered.length - 1][0]));
+  const [first, second] = data.chosen || [];
+  options("number", offered, has(first, has("latency.all.p99_ns", offered[0][0])));
+  options("second", offered, has(second, has("throughput.iops", offered[offered.length - 1][0])));
   const names = fields.map((field) => [field.name, field.name]);
   const byRange = [...fields].sort((one, other) => Number(other.number) - Number(one.number) || other.values.length - one.values.length);
   options("along", names, byRange.length ? byRange[0].name : "");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.explore import statistics
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ssdlab.explore.optimise import Optimisation
     from ssdlab.explore.sweep import Sweep
 
-__all__ = ["page"]
+__all__ = ["page", "search_page"]
 
 #: Numbers that the page offers, where a sweep has them: column, name, and the unit by which it is divided.
 _NUMBERS = (
@@ -34,16 +38,50 @@ _ERRORS = 20
 
 def page(done: Sweep, title: str, spec: str) -> str:
     """Returns the page of a sweep."""
+    data = _data(done, _NUMBERS)
+    seeds = len(set(done.table["seed"].to_pylist()))
+    subtitle = f"{len(data['points'])} points · {done.table.num_rows} runs · {seeds} seeds"
+    return _filled(
+        data, title or f"sweep {done.folder.name}", subtitle, _errors(done, "run", "runs.parquet"), spec, "runs.parquet"
+    )
+
+
+def search_page(done: Optimisation) -> str:
+    """Returns the page of a search: its trials, with an axis that tells the front from the others."""
+    from ssdlab.explore.shared import TRIALS
+    from ssdlab.explore.sweep import Sweep
+
+    known = {entry[0] for entry in _NUMBERS}
+    goals = [(one.key, one.key, 1.0, "") for one in done.spec.objectives if one.key not in known]
+    shown = Sweep(done.folder, _as_runs(done.table))
+    first = [entry for one in done.spec.objectives for entry in (*_NUMBERS, *goals) if entry[0] == one.key]
+    data = _data(shown, [*first, *(entry for entry in _NUMBERS if entry not in first)])
+    data["chosen"] = [one.key for one in done.spec.objectives][:2]
+    subtitle = f"{done.table.num_rows} trials · {len(done.front)} on the front"
+    title = done.spec.title or f"search {done.folder.name}"
+    return _filled(data, title, subtitle, _errors(shown, "trial", TRIALS), done.spec.text, TRIALS)
+
+
+def _as_runs(table: pa.Table) -> pa.Table:
+    """Returns the trials of a search as runs of a sweep, with the front as a field."""
+    import pyarrow as pa
+
+    count = table.num_rows
+    front = pa.array(["front" if on else "others" for on in table["is_on_front"].to_pylist()], pa.string())
+    found = table.rename_columns(["index" if name == "trial" else name for name in table.column_names])
+    at = found.column_names.index("precondition") + 1
+    found = found.add_column(at, "seed", pa.array([0] * count, pa.int64()))
+    return found.add_column(found.column_names.index("status"), "front", front)
+
+
+def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: str, rows: str) -> str:
+    """Returns the page with its parts."""
     from plotly.offline import get_plotlyjs
 
-    data = _data(done)
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
     own = files("ssdlab.explore").joinpath("page.css").read_text(encoding="utf-8")
     script = files("ssdlab.explore").joinpath("page.js").read_text(encoding="utf-8")
     frame = files("ssdlab.explore").joinpath("page.html").read_text(encoding="utf-8")
-    name = title or f"sweep {done.folder.name}"
-    seeds = len(set(done.table["seed"].to_pylist()))
-    subtitle = f"{len(data['points'])} points · {done.table.num_rows} runs · {seeds} seeds"
     # `<` would end the script element.
     embedded = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     # The title comes last: what users wrote is not searched for names of parts.
@@ -51,7 +89,8 @@ def page(done: Sweep, title: str, spec: str) -> str:
         "PLOTLY": get_plotlyjs(),
         "CSS": css + own,
         "SCRIPT": script,
-        "ERRORS": _errors(done),
+        "ERRORS": errors,
+        "ROWS": rows,
         "SUBTITLE": escape(subtitle),
         "DATA": embedded,
         "SPEC": escape(spec),
@@ -62,11 +101,11 @@ def page(done: Sweep, title: str, spec: str) -> str:
     return frame
 
 
-def _data(done: Sweep) -> dict[str, Any]:
+def _data(done: Sweep, numbers: Sequence[tuple[str, str, float, str]]) -> dict[str, Any]:
     """Returns what the page shows: fields, numbers, and each point with the intervals of its numbers."""
     varied = done.varied
     table = done.table
-    offered = [entry for entry in _NUMBERS if entry[0] in table.column_names and table[entry[0]].null_count < table.num_rows]
+    offered = [entry for entry in numbers if entry[0] in table.column_names and table[entry[0]].null_count < table.num_rows]
     points: dict[tuple[Any, ...], dict[str, Any]] = {}
     for column, _, unit, _ in offered:
         for point, found in statistics.estimates(table, varied, column):
@@ -87,8 +126,8 @@ def _data(done: Sweep) -> dict[str, Any]:
     }
 
 
-def _errors(done: Sweep) -> str:
-    """Returns a section with the runs that failed; nothing if none did."""
+def _errors(done: Sweep, what: str, rows: str) -> str:
+    """Returns a section with the runs, or trials, that failed; nothing if none did."""
     failed = [row for row in done.table.select(["index", "status", "error"]).to_pylist() if row["status"] == "failed"]
     if not failed:
         return ""
@@ -96,6 +135,6 @@ def _errors(done: Sweep) -> str:
         f"<tr><td>{row['index']}</td><td class='error'>{escape(row['error'] or '')}</td></tr>" for row in failed[:_ERRORS]
     )
     more = len(failed) - _ERRORS
-    rest = f"<p class='caption'>{more} more are in runs.parquet.</p>" if more > 0 else ""
-    table = f"<table><tr><th>run</th><th>error</th></tr>{lines}</table>"
-    return f"<section><h2>Runs that failed: {len(failed)}</h2>{table}{rest}</section>"
+    rest = f"<p class='caption'>{more} more are in {rows}.</p>" if more > 0 else ""
+    table = f"<table><tr><th>{what}</th><th>error</th></tr>{lines}</table>"
+    return f"<section><h2>{what.capitalize()}s that failed: {len(failed)}</h2>{table}{rest}</section>"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, TypeAlias
 
 from ssdlab.explore.tasks import Task
 
@@ -38,6 +38,10 @@ def available_memory() -> int:
     except OSError:
         pass
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+#: Takes a run and its outcome; returns the runs to be done further, if any.
+Done: TypeAlias = Callable[[Task, dict[str, Any]], Iterable[Task] | None]
 
 
 @dataclass(slots=True)
@@ -68,8 +72,10 @@ class Pool:
         self.memory = int(available_memory() * _SHARE) if memory is None else memory
         self.workers: list[_Worker] = []
 
-    def run(self, tasks: Iterable[Task], done: Callable[[Task, dict[str, Any]], object]) -> None:
+    def run(self, tasks: Iterable[Task], done: Done) -> None:
         """Does runs, and calls `done` with each and its outcome, in the order in which they end.
+
+        Runs that `done` returns are done, too.
 
         Raises:
             OSError: a process ended before it could do anything.
@@ -140,7 +146,7 @@ class Pool:
         worker: _Worker,
         groups: dict[str, deque[Task]],
         attempts: dict[str, int],
-        done: Callable[[Task, dict[str, Any]], object],
+        done: Done,
     ) -> None:
         """Takes the outcome of a run, or replaces a process that has died."""
         task = worker.task
@@ -164,7 +170,8 @@ class Pool:
             if outcome is None:
                 return
             worker.task = None
-        done(task, outcome)
+        for more in done(task, outcome) or ():
+            groups.setdefault(more.group, deque()).append(more)
 
     def close(self) -> None:
         """Ends all processes."""

@@ -14,7 +14,7 @@ from ssdlab.explore.design import Point
 from ssdlab.explore.spec import Spec
 from ssdlab.explore.tasks import Task, engine_hash
 
-__all__ = ["numbers", "row", "schema"]
+__all__ = ["cell", "flat", "numbers", "row", "schema", "type_of"]
 
 _STATISTICS = ("count", "mean_ns", "stddev_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns")
 _REASONS = ("host", "rmw", "gc", "wear", "rewrite", "reprogram", "map", "padding", "journal")
@@ -39,6 +39,7 @@ _AFTER: dict[str, pa.DataType] = {
     "engine": pa.string(),
     "wall_s": pa.float64(),
     "setup_s": pa.float64(),
+    "cost": pa.float64(),
 }
 
 
@@ -78,7 +79,7 @@ def kept_always() -> tuple[str, ...]:
 
 def columns(spec: Spec) -> tuple[str, ...]:
     """Returns the names of the numbers that the rows of a specification have."""
-    return tuple(dict.fromkeys([*kept_always(), *spec.columns]))
+    return tuple(dict.fromkeys([*kept_always(), *spec.columns, *spec.lifetime_numbers]))
 
 
 def outcome_columns(spec: Spec) -> tuple[str, ...]:
@@ -92,13 +93,13 @@ def schema(spec: Spec, points: Iterable[Point]) -> pa.Schema:
     for point in points:
         for name, value in point.fields.items():
             values[name].append(value)
-    fields: dict[str, pa.DataType] = {**_BEFORE, **{name: _type(given) for name, given in values.items()}, **_AFTER}
+    fields: dict[str, pa.DataType] = {**_BEFORE, **{name: type_of(given) for name, given in values.items()}, **_AFTER}
     fields |= dict.fromkeys(TEXTS, pa.string())
     fields |= {name: pa.float64() for name in columns(spec) if name not in fields}
     return pa.schema(fields)
 
 
-def _type(values: Sequence[Any]) -> pa.DataType:
+def type_of(values: Sequence[Any]) -> pa.DataType:
     """Returns the type of a column with these values."""
     kinds = {type(value) for value in values}
     if kinds <= {bool} and kinds:
@@ -125,14 +126,15 @@ def row(task: Task, outcome: Mapping[str, Any], whole: pa.Schema) -> dict[str, A
         "drive_hash": task.drive_hash,
         "workload_hash": task.workload_hash,
         "engine": engine_hash(),
-        **{name: _cell(value, whole.field(name).type) for name, value in point.fields.items()},
+        "cost": task.cost,
+        **{name: cell(value, whole.field(name).type) for name, value in point.fields.items()},
     }
     for name in whole.names:
         found.setdefault(name, outcome.get(name))
     return found
 
 
-def _cell(value: Any, kind: pa.DataType) -> Any:
+def cell(value: Any, kind: pa.DataType) -> Any:
     """Returns a value as its column takes it."""
     if pa.types.is_string(kind):
         return value if isinstance(value, str) else toml.value(value)
@@ -141,7 +143,7 @@ def _cell(value: Any, kind: pa.DataType) -> Any:
 
 def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Returns the numbers of a summary under these dotted names, and its texts."""
-    found = dict(_flat(summary, ""))
+    found = dict(flat(summary, ""))
     kept: dict[str, Any] = {}
     for name in names:
         value = found.get(name)
@@ -150,9 +152,10 @@ def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return kept
 
 
-def _flat(inner: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def flat(inner: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yields the values of a document, under dotted names."""
     for name, value in inner.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value

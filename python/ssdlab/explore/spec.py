@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssdlab import toml
-from ssdlab.errors import InputError, closest
+from ssdlab.errors import InputError, closest, unknown_name
+from ssdlab.explore.cost import Cost
 from ssdlab.explore.expression import Expression
+from ssdlab.explore.goal import Constraint, Method, Objective
 from ssdlab.files import existing_file
 
 __all__ = ["Design", "Range", "Spec", "SpecLike", "Until"]
@@ -36,7 +38,16 @@ _KEYS = (
     "columns",
     "until",
     "most_seeds",
+    "search",
+    "objective",
+    "constraint",
+    "optimise",
+    "cost",
+    "lifetime",
 )
+#: Keys that a sweep alone has, and those that a search alone has.
+_SWEEP_KEYS = ("vary", "zip", "points", "design", "until", "most_seeds")
+_SEARCH_KEYS = ("search", "objective", "constraint", "optimise")
 #: Short names of numbers in a stopping rule.
 _SHORT = {
     "mean": "latency.all.mean_ns",
@@ -46,8 +57,22 @@ _UNTIL = re.compile(r"\s*(\S+)\s+within\s+(\d+(?:\.\d+)?)\s*%\s*")
 _DESIGN_KINDS = ("grid", "random", "latin_hypercube", "sobol")
 #: Fields of a range.
 _RANGE_KEYS = ("low", "high", "count", "log", "step")
+#: Fields of what a search may choose for a field.
+_SEARCH_RANGE_KEYS = ("choices", "low", "high", "log", "step")
 #: Parts of a point that are no fields of the drive.
 PARTS = ("drive", "workload", "policy", "precondition")
+#: Numbers of a lifetime, after `lifetime.` in their dotted names: keys of ``lifetime.json``.
+LIFE = (
+    "years_at_workload_rate",
+    "host_bytes_written",
+    "drive_writes",
+    "cycles_mean",
+    "cycles_max",
+    "max_pe_ratio",
+    "wear_per_erase",
+    "write_amplification",
+    "erases",
+)
 #: Most seeds, so that a misplaced number does not make millions of runs.
 _MOST_SEEDS = 10_000
 
@@ -77,6 +102,15 @@ class Range:
     def at(self, share: float) -> float:
         """Returns the value at a share of the range, 0 to 1."""
         value = self.low * (self.high / self.low) ** share if self.log else self.low + (self.high - self.low) * share
+        return self.rounded(value)
+
+    @property
+    def is_whole(self) -> bool:
+        """True if a search takes whole numbers: both ends are, and so is the step, if there is one."""
+        return type(self.low) is int and type(self.high) is int and (self.step is None or float(self.step).is_integer())
+
+    def rounded(self, value: float) -> float:
+        """Returns the nearest multiple of the step in the range; without a step the value itself."""
         if self.step is None:
             return value
         rounded = min(max(round(value / self.step) * self.step, self.low), self.high)
@@ -169,6 +203,27 @@ class Spec:
     columns: tuple[str, ...] = field(default=())
     #: Rule by which points get further seeds; ``None``: they have the given ones.
     until: Until | None = None
+    #: Coefficients of the cost of an architecture.
+    cost: Cost = field(default_factory=Cost)
+    #: Choices of each field of a search, or their range.
+    search: Mapping[str, tuple[Any, ...] | Range] = field(default_factory=dict)
+    objectives: tuple[Objective, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    method: Method = field(default_factory=Method)
+    #: Options of the lifetime that each run is followed by, if a number of it is kept.
+    life: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lifetime_numbers(self) -> tuple[str, ...]:
+        """Dotted names of the numbers of a lifetime that are kept, be it as objectives or in constraints.
+
+        Examples:
+            >>> spec = {"drive": "tiny", "workload": "job.fio", "columns": ["lifetime.cycles_mean"]}
+            >>> ssdlab.Spec.open(spec).lifetime_numbers
+            ('lifetime.cycles_mean',)
+        """
+        named = [*self.columns, *(one.key for one in self.objectives), *(name for one in self.constraints for name in one.names)]
+        return tuple(dict.fromkeys(name for name in named if name.startswith("lifetime.")))
 
     @classmethod
     def open(cls, spec: SpecLike) -> Spec:
@@ -201,6 +256,36 @@ class Spec:
         """
         return _error(self.name, self.text, key, what)
 
+    def check_for(self, purpose: str) -> None:
+        """Checks that the specification is one of a ``sweep``, or of a search (``optimise``).
+
+        Raises:
+            InputError: it has keys of the other, or lacks some.
+
+        Examples:
+            >>> spec = ssdlab.Spec.open({"drive": "tiny", "workload": "job.fio", "vary": {"flash.channels": [1, 2]}})
+            >>> spec.check_for("optimise")
+            Traceback (most recent call last):
+            ssdlab.InputError: spec: vary: a key of `ssdlab sweep`; `ssdlab optimise` has [search]
+        """
+        given = tomllib.loads(self.text)
+        is_sweep = purpose == "sweep"
+        here, other = ("sweep", "optimise") if is_sweep else ("optimise", "sweep")
+        for key in _SEARCH_KEYS if is_sweep else _SWEEP_KEYS:
+            if key in given:
+                raise self.error(key, f"a key of `ssdlab {other}`; `ssdlab {here}` has [{'vary' if is_sweep else 'search'}]")
+        if is_sweep:
+            return
+        if not self.search:
+            what = "an empty table" if "search" in given else "missing"
+            raise self.error("search", f'{what}: expected fields, such as "flash.channels" = {{ choices = [4, 8] }}')
+        if not self.objectives:
+            raise self.error("objective", 'missing: expected [[objective]] with key = "latency.all.p99_99_ns"')
+        parts = {"drive": self.drives, "workload": self.workloads, "policy": self.policies, "precondition": self.preconditions}
+        for name, values in parts.items():
+            if len(values) > 1:
+                raise self.error(name, f"a list: expected one, or {name} = {{ choices = [..] }} in [search]")
+
     def file(self, name: str) -> str:
         """Returns a file name in the specification as one that can be opened from here.
 
@@ -217,11 +302,26 @@ SpecLike: TypeAlias = str | PathLike[str] | Mapping[str, Any] | Spec
 
 def _error(name: str, text: str, key: str, what: str) -> InputError:
     """Returns an error at the line of a key, if the text has one."""
-    last = key.rpartition("/")[2]
-    pattern = re.compile(rf"""^\s*(?:\[+\s*)?["']?{re.escape(last)}["']?\s*(?:[\]=]|\.)""")
-    line = next((number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)), None)
+    line = _line_of(text, key)
     place = name if line is None or name == "spec" else f"{name}:{line}"
-    return InputError(f"{place}: {key.replace('/', '.')}: {what}")
+    return InputError(f"{place}: {re.sub('#[0-9]+', '', key).replace('/', '.')}: {what}")
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """Returns the line of a key, from 1; of `TABLE#N/KEY` that of the key in table `N`, or else of that table."""
+    lines = text.splitlines()
+    table, _, last = key.rpartition("/")
+    begin = 0
+    if numbered := re.fullmatch(r"(\w+)#(\d+)", table):
+        heads = [at for at, line in enumerate(lines) if re.match(rf"\s*\[\[\s*{numbered[1]}\s*\]\]", line)]
+        if int(numbered[2]) >= len(heads):
+            return _line_of(text, numbered[1])
+        begin = heads[int(numbered[2])]
+        end = next((at for at in range(begin + 1, len(lines)) if lines[at].lstrip().startswith("[")), len(lines))
+        lines = lines[:end]
+    pattern = re.compile(rf"""^\s*(?:\[+\s*)?["']?{re.escape(last)}["']?\s*(?:[\]=]|\.)""")
+    found = next((at + 1 for at in range(begin, len(lines)) if pattern.match(lines[at])), None)
+    return found if found is not None or not begin else begin + 1
 
 
 class _Reader:
@@ -244,13 +344,17 @@ class _Reader:
                 hint = f" (did you mean `{near}`?)" if near else ""
                 raise self.error(key, f"unknown key: expected one of {', '.join(_KEYS)}{hint}")
         for key in ("drive", "workload"):
-            varied = {*self.table("vary"), *(name for zipped in self.tables("zip") for name in zipped)}
+            varied = {*self.table("vary"), *self.table("search"), *(name for zipped in self.tables("zip") for name in zipped)}
             listed = self.tables("points")
             if key not in {*self.document, *varied} and not (listed and all(key in point for point in listed)):
                 raise self.error(
                     key, 'missing: expected a name, such as "tiny"' if key == "drive" else "missing: expected a file"
                 )
         vary = {name: self.values("vary", name, value) for name, value in self.table("vary").items()}
+        search = {name: self.choices(name, value) for name, value in self.table("search").items()}
+        objectives = tuple(
+            Objective.read(table, number, _SHORT, self.error) for number, table in enumerate(self.tables("objective"))
+        )
         zips = tuple(self.zipped(number, table) for number, table in enumerate(self.tables("zip")))
         spec = Spec(
             self.name,
@@ -272,7 +376,14 @@ class _Reader:
             derive={name: self.expression(f"derive/{name}", text) for name, text in self.table("derive").items()},
             columns=self.words("columns"),
             until=self.until(),
+            cost=Cost.read(self.table("cost"), self.error),
+            search=search,
+            objectives=objectives,
+            constraints=tuple(self.constraint(text) for text in self.words("constraint")),
+            method=Method.read(self.table("optimise"), objectives, self.error),
+            life=self.table("lifetime"),
         )
+        self.check_life(spec)
         self.check_names(spec)
         return spec
 
@@ -341,6 +452,8 @@ class _Reader:
 
     def range(self, key: str, table: dict[str, Any]) -> Range:
         for name in table:
+            if name == "choices":
+                raise self.error(key, "choices: for [search] of `ssdlab optimise`; here the list alone is expected")
             if name not in _RANGE_KEYS:
                 raise self.error(key, f"{name}: unknown key of a range: expected {', '.join(_RANGE_KEYS)}")
         number = {name: value for name, value in table.items() if name in ("low", "high", "count", "step")}
@@ -353,6 +466,28 @@ class _Reader:
         if found.count is not None and (type(found.count) is not int or found.count < 2):
             raise self.error(key, f"count = {found.count}: expected a whole number from 2 on")
         return found
+
+    def choices(self, name: str, value: Any) -> tuple[Any, ...] | Range:
+        """Returns what a search may choose for a field."""
+        key = f"search/{name}"
+        if isinstance(value, list):
+            return self.values("search", name, value)
+        if not isinstance(value, dict):
+            raise self.error(key, f"{value!r}: expected {{ choices = [..] }}, or a range {{ low = .., high = .. }}")
+        for inner in value:
+            if inner not in _SEARCH_RANGE_KEYS:
+                raise self.error(key, f"{inner}: unknown key: expected choices, or low, high, log, step")
+        if "choices" not in value:
+            return self.range(key, value)
+        if len(value) > 1 or not isinstance(value["choices"], list):
+            raise self.error(key, f"{value}: expected `choices`, a list, alone, or low and high")
+        return self.values("search", name, value["choices"])
+
+    def constraint(self, text: str) -> Constraint:
+        try:
+            return Constraint.parse(text)
+        except InputError as error:
+            raise self.error("constraint", str(error)) from None
 
     def zipped(self, number: int, table: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
         lists = {name: self.values("zip", name, value) for name, value in table.items()}
@@ -386,12 +521,25 @@ class _Reader:
         except InputError as error:
             raise self.error(key, str(error)) from None
 
+    def check_life(self, spec: Spec) -> None:
+        """Checks that a lifetime has the numbers that are kept of it."""
+        for name in spec.lifetime_numbers:
+            if name.removeprefix("lifetime.") not in LIFE:
+                keys = [f"objective#{at}/key" for at, one in enumerate(spec.objectives) if one.key == name]
+                key = keys[0] if keys else "columns" if name in spec.columns else "constraint"
+                raise self.error(key, str(unknown_name("number of a lifetime", name, [f"lifetime.{one}" for one in LIFE])))
+        if spec.life and not spec.lifetime_numbers:
+            raise self.error(
+                "lifetime", "no number of it is kept: name one in `columns`, such as lifetime.years_at_workload_rate"
+            )
+
     def check_names(self, spec: Spec) -> None:
         """Checks that no field is given twice."""
         seen: dict[str, str] = {}
         groups: Sequence[tuple[str, Sequence[str]]] = [
             ("set", list(spec.settings)),
             ("vary", list(spec.vary)),
+            ("search", list(spec.search)),
             *(("zip", list(zipped)) for zipped in spec.zips),
             ("derive", list(spec.derive)),
             *((key, [key]) for key in PARTS if key in self.document),

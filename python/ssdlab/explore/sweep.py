@@ -195,6 +195,7 @@ def sweep(
     from ssdlab.explore.folder import Folder
 
     asked = Spec.open(spec)
+    asked.check_for("sweep")
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs: {jobs}: expected at least 1")
     if jobs is not None and scheduler is not None:

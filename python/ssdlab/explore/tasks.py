@@ -19,9 +19,10 @@ from ssdlab.errors import InputError, unknown_name
 from ssdlab.explore import design
 from ssdlab.explore.design import Point
 from ssdlab.explore.loads import Load, content_hash
+from ssdlab.explore.names import looked_up
 from ssdlab.explore.spec import Spec
 
-__all__ = ["Task", "engine_hash", "tasks"]
+__all__ = ["Maker", "Task", "engine_hash", "tasks"]
 
 #: Memory of a run beside the tables of the drive [bytes].
 _BESIDE = 64 << 20
@@ -55,6 +56,10 @@ class Task:
     memory: int
     #: Reason for which it cannot be run; ``None`` if it can.
     error: str | None = field(default=None)
+    #: Cost of the architecture; ``None`` if the description is invalid.
+    cost: float | None = None
+    #: Options of the lifetime that follows the run; ``None``: there is none.
+    life: Mapping[str, Any] | None = None
 
 
 @cache
@@ -78,7 +83,7 @@ def tasks(spec: Spec) -> Iterator[Task]:
         InputError: the specification names a field, option, drive or file that does not exist; no point meets its
             conditions.
     """
-    maker = _Maker(spec)
+    maker = Maker(spec)
     met = before = index = 0
     for point in design.points(spec):
         before += 1
@@ -100,12 +105,12 @@ def further(spec: Spec, of: Sequence[tuple[Task, int]], index: int) -> Iterator[
         of: A run of each point, and the seed of the further one.
         index: Place of the first of them in the design.
     """
-    maker = _Maker(spec)
+    maker = Maker(spec)
     for number, (task, seed) in enumerate(of):
         yield maker.task(task.point, seed, index + number)
 
 
-class _Maker:
+class Maker:
     """Makes the runs of the points of a specification."""
 
     def __init__(self, spec: Spec) -> None:
@@ -115,13 +120,23 @@ class _Maker:
         self.known_settings: set[str] = set()
         self.described: dict[tuple[str, tuple[str, ...], str | None, str | None], _Described] = {}
         self.options = self.checked_options({**spec.options})
+        # Extrapolation, since a full life takes too long for many points.
+        self.life = {"method": "extrapolate", **self.checked_life()} if spec.lifetime_numbers else None
 
     def checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns options whose names have been checked."""
         known = {**GROUPS["run"], **GROUPS["workload"]}
         for name in options:
             if name not in known:
                 raise self.spec.error(f"options/{name}", str(unknown_name("option", name, [*known])))
         return dict(options)
+
+    def checked_life(self) -> dict[str, Any]:
+        """Returns the options of lifetimes, whose names have been checked."""
+        for name in self.spec.life:
+            if name not in GROUPS["life"]:
+                raise self.spec.error(f"lifetime/{name}", str(unknown_name("option", name, [*GROUPS["life"]])))
+        return dict(self.spec.life)
 
     def drive(self, name: str) -> Drive:
         """Returns a drive: a preset, or a file beside the specification."""
@@ -138,7 +153,7 @@ class _Maker:
                 self.bases[name] = tomllib.loads(drives.check(self.drives[name], set=dict(self.spec.settings)))
         return self.drives[name]
 
-    def complete(self, point: Point) -> Point | None:
+    def complete(self, point: Point, *, whatever: bool = False) -> Point | None:
         """Returns a point with its derived fields; ``None`` if it does not meet the conditions."""
         self.drive(point.drive)
         fields = dict(point.fields)
@@ -151,7 +166,7 @@ class _Maker:
                 return self.spec.settings[name]
             if name in parts:
                 return parts[name]
-            return _looked_up(self.bases[point.drive], name)
+            return looked_up(self.bases[point.drive], name)
 
         for name, expression in self.spec.derive.items():
             try:
@@ -161,7 +176,7 @@ class _Maker:
             fields[name] = int(found) if isinstance(found, float) and found.is_integer() else found
         for where in self.spec.where:
             try:
-                if not where.holds(value):
+                if not where.holds(value) and not whatever:
                     return None
             except InputError as error:
                 raise self.spec.error("where", str(error)) from None
@@ -197,6 +212,7 @@ class _Maker:
             seed,
             options,
             [] if described.error is None else settings,
+            self.life,
         ]
         key = hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[:32]
         known_by = [key, point.drive, point.workload, point.policy, point.precondition, seed, dict(point.fields)]
@@ -215,6 +231,8 @@ class _Maker:
             group=f"{described.group}/{seed}",
             memory=described.memory,
             error=described.error or error,
+            cost=described.cost,
+            life=self.life,
         )
 
     def describe(self, point: Point, drive: Drive, settings: tuple[str, ...]) -> _Described:
@@ -231,8 +249,15 @@ class _Maker:
                 self.described[key] = _Described(_hash(str(error)), "", 0, str(error))
             else:
                 group = _starting_state(drive, settings, point)
-                self.described[key] = _described(text, facts, Path(drive.name).parent, group)
+                self.described[key] = _described(text, facts, Path(drive.name).parent, group, self.cost(text))
         return self.described[key]
+
+    def cost(self, text: str) -> float:
+        """Returns the cost of a drive with this complete description."""
+        try:
+            return self.spec.cost.of(tomllib.loads(text))
+        except InputError as error:
+            raise self.spec.error("cost/formula", str(error)) from None
 
     def refuse_unknown(self, complaint: str) -> None:
         """Refuses the specification if a complaint is about a field that no drive has.
@@ -242,7 +267,7 @@ class _Maker:
         for line in complaint.splitlines():
             if "unknown field" in line or "unknown section" in line:
                 named = next((name for name in [*design.varied(self.spec), *self.spec.settings] if f"{name}=" in line), None)
-                table = "set" if named in self.spec.settings else "vary"
+                table = "set" if named in self.spec.settings else "search" if self.spec.search else "vary"
                 place = f"{table}/{named}" if named else table
                 raise self.spec.error(place, line.partition(": ")[2] or line)
 
@@ -253,6 +278,7 @@ class _Described:
     group: str
     memory: int
     error: str | None = None
+    cost: float | None = None
 
 
 def _starting_state(drive: Drive, settings: tuple[str, ...], point: Point) -> str:
@@ -266,12 +292,12 @@ def _starting_state(drive: Drive, settings: tuple[str, ...], point: Point) -> st
     return _engine.starting_state_key(json.dumps(request), paths) or ""
 
 
-def _described(text: str, facts: Mapping[str, Any], folder: Path, group: str) -> _Described:
+def _described(text: str, facts: Mapping[str, Any], folder: Path, group: str, cost: float) -> _Described:
     document = tomllib.loads(text)
     content = text + "".join(sorted(_files(document, folder)))
     units = (facts["user_bytes"] + facts["physical_bytes"]) // 4096
     # The map, the reverse map and the validity of the units; a second copy is kept as a starting state.
-    return _Described(_hash(content), group, _BESIDE + 10 * units)
+    return _Described(_hash(content), group, _BESIDE + 10 * units, cost=cost)
 
 
 def _files(inner: Any, folder: Path) -> Iterator[str]:
@@ -295,22 +321,3 @@ def _policy_hash(policy: str | None) -> str | None:
     """Returns the hash of a policy's file; ``None`` for one that comes with ssdlab."""
     file, name = policy_file.split(policy or "")
     return content_hash(file) if name is not None and Path(file).is_file() else None
-
-
-def _looked_up(document: Any, name: str) -> Any:
-    """Returns the value of a dotted name, with indices in brackets.
-
-    Raises:
-        KeyError: there is none.
-    """
-    inner = document
-    for part in name.split("."):
-        key, *indices = part.replace("]", "").split("[")
-        try:
-            inner = inner[key]
-            for index in indices:
-                inner = inner[int(index)]
-        except (KeyError, TypeError, IndexError):
-            raise KeyError(name) from None
-    # A member of a family is its name, or a table with its kind.
-    return inner.get("kind", inner) if isinstance(inner, dict) else inner

@@ -1,0 +1,169 @@
+"""``ssdlab optimise``: the best drives of a space, from one specification."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ssdlab.cli import options
+from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.explore.optimise import Optimisation, OptimisationProgress
+from ssdlab.explore.optimise import optimise as do_optimise
+
+#: Number of failed trials whose error is shown, and of drives of the front.
+_SHOWN = 5
+_SHOWN_DRIVES = 20
+
+
+def optimise(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="Specification of the search (TOML, docs/EXPLORE.md).")],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Folder of the results. One with trials of the same specification goes on."),
+    ],
+    trials: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of trials, those in the folder included; absent: that of SPEC."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", min=1, help="Number of processes; absent: one for each core.")] = None,
+    comparison: Annotated[
+        bool | None,
+        typer.Option("--comparison/--no-comparison", help="Do a random search with as many trials; absent: as SPEC says."),
+    ] = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Search the fields of a specification for the best drives."""
+    with _bar(quiet) as progress:
+        done = do_optimise(spec, out, trials=trials, jobs=jobs, comparison=comparison, progress=progress)
+    if not quiet:
+        _remark_on(done, spec, trials)
+    if json:
+        print_json(_document(done))
+    else:
+        _show(done)
+    if done.interrupted:
+        raise typer.Exit(130)
+
+
+def _remark_on(done: Optimisation, spec: Path, trials: int | None) -> None:
+    """Says on standard error what failed, and how to go on."""
+    failed = [row for row in done.table.to_pylist() if row["status"] == "failed"]
+    for row in failed[:_SHOWN]:
+        first = (row["error"] or "").splitlines()
+        remark(f"trial {row['trial']} failed: {first[0] if first else 'without a message'}")
+    if len(failed) > _SHOWN:
+        remark(f"{len(failed)} trials failed; the column `error` has the reason of each")
+    if done.interrupted:
+        number = "" if trials is None else f" --trials {trials}"
+        again = f"ssdlab optimise {spec} --out {done.folder}{number}"
+        remark(f"interrupted: {done.table.num_rows} trials are kept, {done.left} are missing; to go on: {again}")
+    elif done.left:
+        remark(f"trials under way in other processes: {done.left}; the last process writes the whole front")
+
+
+def _document(done: Optimisation) -> dict[str, Any]:
+    """Returns what ``--json`` prints."""
+    keys = [objective.key for objective in done.spec.objectives]
+    names = list(done.spec.search)
+    return {
+        "folder": str(done.folder),
+        "status": "partial" if done.interrupted else "complete",
+        "trials": done.table.num_rows,
+        "new": done.new,
+        "failed": done.failed,
+        "missing": done.left,
+        "front": [
+            {"trial": row["trial"], "fields": {name: row[name] for name in names}, "objectives": {key: row[key] for key in keys}}
+            for row in done.front
+        ],
+        "drives": [str(path) for path in done.drives],
+        "importance": done.importance,
+        "comparison": done.comparison,
+    }
+
+
+def _show(done: Optimisation) -> None:
+    from rich.table import Table
+
+    console = standard_output()
+    console.print(
+        f"{done.folder}: {done.table.num_rows} trials, {done.failed} failed; {len(done.front)} on the front", markup=False
+    )
+    keys = [objective.key for objective in done.spec.objectives]
+    table = Table(box=None, header_style="bold")
+    for name in ("trial", *done.spec.search, *keys):
+        table.add_column(name, justify="left" if name in done.spec.search else "right", overflow="fold")
+    first = done.spec.objectives[0]
+    front = sorted(done.front, key=lambda row: first.loss(row[first.key]))
+    for row in front[:_SHOWN_DRIVES]:
+        table.add_row(*(_shown(row[name]) for name in ("trial", *done.spec.search, *keys)))
+    if front:
+        console.print(table)
+        more = f" ({len(front) - _SHOWN_DRIVES} more)" if len(front) > _SHOWN_DRIVES else ""
+        console.print(f"drives: {done.folder / 'pareto'}{more}", markup=False)
+    elif done.table.num_rows:
+        console.print("no trial meets the constraints", markup=False)
+    for key, shares in done.importance.items():
+        if shares:
+            what = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+            console.print(f"importance for {key}: {what}", markup=False)
+    if done.comparison is not None:
+        console.print(_compared(done.comparison), markup=False)
+
+
+def _compared(found: dict[str, Any]) -> str:
+    """Returns the comparison with a random search in one line."""
+    search, chance = found["search"], found["random"]
+    if len(found["objectives"]) == 1:
+        key = found["objectives"][0]["key"]
+        numbers = f"best {key} {_shown(search['best'][key])}, of {chance['trials']} random trials {_shown(chance['best'][key])}"
+    else:
+        numbers = f"hypervolume {search['hypervolume']:.4f}, of {chance['trials']} random trials {chance['hypervolume']:.4f}"
+    better = {"search": "the search is better", "random": "the random search is better", "equal": "equal"}[found["better"]]
+    return f"{numbers}: {better}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return "–" if value is None else str(value)
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Callable[[OptimisationProgress], object] | None]:
+    """Yields a hook that shows the progress and the best so far on a terminal; ``None`` if none is shown."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[facts]}"),
+    )
+    with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(progress: OptimisationProgress) -> None:
+            if progress.phase not in tasks:
+                tasks[progress.phase] = bars.add_task(progress.phase, total=None, facts="")
+            bars.update(tasks[progress.phase], total=progress.total, completed=progress.done, facts=facts_of(progress))
+
+        yield show
+
+
+def facts_of(progress: OptimisationProgress) -> str:
+    """Returns the line beside the bar: the best value so far, or the size of the front."""
+    best = f"{progress.front} on the front" if progress.best is None else f"best {_shown(progress.best)}"
+    failed = f" · {progress.failed} failed" if progress.failed else ""
+    return f"{best} · {progress.rate:.1f} trials/s{failed}"

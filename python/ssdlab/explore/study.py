@@ -1,0 +1,248 @@
+"""The study of a search: Optuna's choice of points, kept in a journal that several processes share.
+
+Each choice has a seed of its own, from the seed of the search and the number of trials before it. So a search that was
+interrupted goes on with the points that it would have had.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab import toml
+from ssdlab.errors import InputError
+from ssdlab.explore.design import Point
+from ssdlab.explore.shared import JOURNAL, JournalLock, SearchFolder
+from ssdlab.explore.spec import PARTS, Range, Spec
+
+if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
+    from optuna.trial import FrozenTrial, Trial
+
+__all__ = ["Study", "check_optuna", "point_of"]
+
+#: Trials with points chosen at random before a model is made, and before any trial is given up.
+_STARTUP = 10
+#: Attributes of a trial: the process that does it, and that its point was not to be run.
+_BY = "by"
+_EXCLUDED = "excluded"
+
+
+def check_optuna(spec: Spec) -> None:
+    """Checks that what the search needs is installed.
+
+    Raises:
+        InputError: it is not; the message has the command that installs it.
+    """
+    if importlib.util.find_spec("optuna") is None:
+        raise InputError("a search needs Optuna: pip install 'ssdlab[optimise]'")
+    if spec.method.sampler == "gp":
+        missing = [name for name in ("torch", "scipy") if importlib.util.find_spec(name) is None]
+        if missing:
+            raise spec.error("optimise/sampler", f"gp: needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silences Optuna's messages for the time of a call; the user's own studies keep theirs."""
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+class Study:
+    """A study in the folder of a search."""
+
+    def __init__(self, spec: Spec, folder: SearchFolder, sampler: str) -> None:
+        """Opens the study of a folder; trials that ended processes left under way are given up."""
+        import optuna
+        from optuna.storages.journal import JournalFileBackend, JournalStorage
+
+        self.spec, self.folder, self.sampler = spec, folder, sampler
+        journal = folder.path / JOURNAL
+        with _quiet(), folder.locked():
+            journal.touch()
+            lock = cast("Any", JournalLock(journal))
+            lock.repair()
+            self.inner = optuna.create_study(
+                storage=JournalStorage(JournalFileBackend(str(journal), lock_obj=lock)),
+                study_name="ssdlab",
+                directions=["maximize" if objective.is_maximised else "minimize" for objective in spec.objectives],
+                pruner=optuna.pruners.MedianPruner(n_startup_trials=_STARTUP // 2),
+                load_if_exists=True,
+            )
+            self._give_up_abandoned()
+
+    def _give_up_abandoned(self) -> None:
+        from optuna.trial import TrialState
+
+        alone = self.folder.is_alone()
+        for trial in self.inner.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            if alone or not self.folder.is_alive(trial.user_attrs.get(_BY, "")):
+                self.inner.tell(trial.number, state=TrialState.FAIL)
+
+    def ended(self) -> list[FrozenTrial]:
+        """Returns the trials that have ended and count, in their order."""
+        from optuna.trial import TrialState
+
+        states = (TrialState.COMPLETE, TrialState.PRUNED)
+        with _quiet():
+            found = self.inner.get_trials(deepcopy=False, states=states)
+        return [trial for trial in found if not trial.user_attrs.get(_EXCLUDED)]
+
+    def ask(self, most: int) -> Trial | None:
+        """Returns a new trial; ``None`` if there are `most` already, with those under way in other processes."""
+        from optuna.trial import TrialState
+
+        with _quiet(), self.folder.locked():
+            known = [trial for trial in self.inner.get_trials(deepcopy=False) if trial.state != TrialState.FAIL]
+            if sum(not trial.user_attrs.get(_EXCLUDED) for trial in known) >= most:
+                return None
+            self.inner.sampler = self._sampler(len(known))
+            trial = self.inner.ask()
+            trial.set_user_attr(_BY, self.folder.member)
+            for name, values in self.spec.search.items():
+                _suggest(trial, name, values)
+            return trial
+
+    def _sampler(self, number: int) -> BaseSampler:
+        """Returns the sampler of the trial with this number of trials before it."""
+        from optuna import samplers
+
+        text = f"{self.spec.method.seed}/{self.sampler}/{number}"
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+        if self.sampler == "random":
+            return samplers.RandomSampler(seed=seed)
+        if self.sampler == "nsga2":
+            return samplers.NSGAIISampler(seed=seed, population_size=self.spec.method.population)
+        if self.sampler == "gp":
+            return samplers.GPSampler(seed=seed, n_startup_trials=_STARTUP)
+        return samplers.TPESampler(seed=seed, n_startup_trials=_STARTUP)
+
+    def complete(self, trial: Trial, values: Sequence[float], violations: Sequence[float]) -> None:
+        """Ends a trial with the values of its objectives, and by how much it violates each constraint."""
+        with _quiet():
+            trial.set_constraint("run", 0.0)
+            for number, violation in enumerate(violations):
+                trial.set_constraint(f"constraint {number}", violation)
+            self.inner.tell(trial, list(values))
+
+    def fail(self, trial: Trial, excluded: bool = False) -> None:
+        """Ends a trial that has no values; the sampler avoids its like. One that is `excluded` does not count."""
+        from optuna.trial import TrialState
+
+        with _quiet():
+            if excluded:
+                trial.set_user_attr(_EXCLUDED, True)
+            trial.set_constraint("run", 1.0)
+            self.inner.tell(trial, state=TrialState.PRUNED)
+
+    def is_hopeless(self, trial: Trial, value: float) -> bool:
+        """Returns True if a trial with this value after its short run should be given up, and does so."""
+        from optuna.trial import TrialState
+
+        with _quiet():
+            trial.report(value, step=1)
+            if not trial.should_prune():
+                return False
+            self.inner.tell(trial, state=TrialState.PRUNED)
+            return True
+
+    def give_up(self, trial: Trial) -> None:
+        """Ends a trial that was interrupted: its place is free again."""
+        from optuna.trial import TrialState
+
+        with _quiet():
+            self.inner.tell(trial, state=TrialState.FAIL, skip_if_finished=True)
+
+    def importance(self) -> dict[str, dict[str, float] | None]:
+        """Returns the importance of each field for each objective (PED-ANOVA), as shares; ``None``: not known."""
+        from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
+        found: dict[str, dict[str, float] | None] = {}
+        for at, objective in enumerate(self.spec.objectives):
+
+            def loss(trial: FrozenTrial, at: int = at, is_maximised: bool = objective.is_maximised) -> float:
+                value = float(trial.values[at])
+                return -value if is_maximised else value
+
+            try:
+                with _quiet():
+                    evaluator = PedAnovaImportanceEvaluator()
+                    shares = get_param_importances(self.inner, evaluator=evaluator, target=loss)
+            except (ValueError, RuntimeError, ZeroDivisionError):
+                # Too few trials, or all of one value.
+                found[objective.key] = None
+            else:
+                known = {name: float(share) for name, share in shares.items()}
+                found[objective.key] = known if all(map(math.isfinite, known.values())) else None
+        return found
+
+
+def _labels(values: Sequence[Any]) -> dict[Any, Any]:
+    """Returns the choices as Optuna takes them, each with its value."""
+    if _is_ordered(values):
+        return dict(enumerate(values))
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+        return {value: value for value in values}
+    return {toml.value(value): value for value in values}
+
+
+def _is_ordered(values: Sequence[Any]) -> bool:
+    """Returns True for rising numbers: their places are chosen, so that the sampler knows which are neighbours."""
+    if len(values) < 3 or not {type(value) for value in values} <= {int, float}:
+        return False
+    return all(one < other for one, other in pairwise(values))
+
+
+def _suggest(trial: Trial, name: str, values: Sequence[Any] | Range) -> None:
+    """Has the value of a field chosen."""
+    if not isinstance(values, Range):
+        if _is_ordered(values):
+            trial.suggest_int(name, 0, len(values) - 1)
+        else:
+            trial.suggest_categorical(name, [*_labels(values)])
+    elif values.is_whole:
+        step = 1 if values.log or values.step is None else int(values.step)
+        # Multiples of the step.
+        low = min(-(-int(values.low) // step) * step, int(values.high))
+        high = low + (int(values.high) - low) // step * step
+        trial.suggest_int(name, low, high, step=step, log=values.log)
+    else:
+        # Steps that do not end at the upper end, and those of a logarithm, are rounded to afterwards.
+        trial.suggest_float(name, values.low, values.high, log=values.log)
+
+
+def point_of(spec: Spec, params: Mapping[str, Any]) -> Point:
+    """Returns the point of a trial, before its derived fields."""
+    fields: dict[str, Any] = {}
+    for name, values in spec.search.items():
+        chosen = params[name]
+        fields[name] = values.rounded(chosen) if isinstance(values, Range) else _labels(values)[chosen]
+    given = {"drive": spec.drives, "workload": spec.workloads, "policy": spec.policies, "precondition": spec.preconditions}
+    parts: dict[str, Any] = {name: fields.pop(name) if name in fields else next(iter(given[name]), None) for name in PARTS}
+    return Point(**parts, fields=fields)
+
+
+def _least(values: Sequence[Any] | Range) -> Any:
+    return values.low if isinstance(values, Range) else next(iter(_labels(values)))
+
+
+def first_point(spec: Spec) -> Point:
+    """Returns the point with the first choice, or the least value, of each field."""
+    first = {name: _least(values) for name, values in spec.search.items()}
+    return point_of(spec, first)

@@ -1,0 +1,271 @@
+"""One trial of a search: a point, its runs with all seeds, and the row that they make."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ssdlab import _engine
+from ssdlab.errors import InputError, closest
+from ssdlab.explore import design, rows
+from ssdlab.explore.design import Point
+from ssdlab.explore.names import looked_up
+from ssdlab.explore.spec import Range, Spec
+from ssdlab.explore.tasks import Maker, Task, engine_hash
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial as Asked
+
+__all__ = ["Bench", "Trial"]
+
+_BEFORE: dict[str, pa.DataType] = {
+    "trial": pa.int64(),
+    "study_trial": pa.int64(),
+    "drive": pa.string(),
+    "workload": pa.string(),
+    "policy": pa.string(),
+    "precondition": pa.string(),
+}
+_AFTER: dict[str, pa.DataType] = {
+    "status": pa.string(),
+    "error": pa.string(),
+    "is_feasible": pa.bool_(),
+    "is_on_front": pa.bool_(),
+    "violation": pa.float64(),
+    "key": pa.string(),
+    "drive_hash": pa.string(),
+    "workload_hash": pa.string(),
+    "engine": pa.string(),
+    "wall_s": pa.float64(),
+    "setup_s": pa.float64(),
+    "cost": pa.float64(),
+}
+
+
+@dataclass(slots=True)
+class Trial:
+    """A trial under way."""
+
+    asked: Asked
+    #: Runs of the point, one for each seed.
+    tasks: list[Task]
+    #: Short runs, after which it may be given up; empty once they have ended, or if there are none.
+    early: list[Task]
+    #: Outcomes, by the keys of the runs.
+    outcomes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def current(self) -> list[Task]:
+        """Runs that are under way or come next."""
+        return self.early or self.tasks
+
+    @property
+    def key(self) -> str:
+        """Hash of everything that decides the results."""
+        return _key(self.tasks)
+
+
+def _key(tasks: Sequence[Task]) -> str:
+    return hashlib.sha256("".join(task.key for task in tasks).encode()).hexdigest()[:32]
+
+
+class Bench:
+    """Makes the runs of the points of a search, and judges their results.
+
+    Raises:
+        InputError: the specification names a field, drive, file or number that does not exist.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.maker = Maker(spec)
+        self.columns = rows.columns(spec)
+        drives = spec.search.get("drive", ())
+        for name in () if isinstance(drives, Range) else drives:
+            self.maker.drive(name)
+        first = self._first()
+        probe = self.maker.task(first, spec.seeds[0], 0)
+        if probe.load is None:
+            named = next((name for name in design.varied(spec) if name.startswith("workload.")), "workload")
+            raise spec.error(f"search/{named}", str(probe.error))
+        self.schema = self._schema(first)
+        self._check_goals(first)
+
+    def _first(self) -> Point:
+        """Returns a point with the first choice of each field, whatever the conditions."""
+        from ssdlab.explore.study import first_point
+
+        found = self.maker.complete(first_point(self.spec), whatever=True)
+        assert found is not None
+        return found
+
+    def _schema(self, first: Point) -> pa.Schema:
+        fields: dict[str, pa.DataType] = dict(_BEFORE)
+        for name in design.varied(self.spec):
+            values = self.spec.search.get(name, (first.fields[name],))
+            if isinstance(values, Range):
+                fields[name] = pa.int64() if values.is_whole else pa.float64()
+            else:
+                kind = rows.type_of(values)
+                # A derived field may have a whole value at one point, and another at the next.
+                fields[name] = pa.float64() if name in self.spec.derive and pa.types.is_integer(kind) else kind
+        fields |= _AFTER
+        fields |= dict.fromkeys(rows.TEXTS, pa.string())
+        fields |= {name: pa.float64() for name in self.columns if name not in fields}
+        return pa.schema(fields)
+
+    def _check_goals(self, first: Point) -> None:
+        known = [*self.columns, "cost"]
+        for number, objective in enumerate(self.spec.objectives):
+            if objective.key not in known:
+                near = closest(objective.key, known)
+                hint = f" (did you mean `{near}`?)" if near else "; a further number of the summary is named in `columns`, too"
+                raise self.spec.error(f"objective#{number}/key", f"{objective.key}: the runs have no such number{hint}")
+        keys = [objective.key for objective in self.spec.objectives]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                raise self.spec.error(f"objective#{number}/key", f"{key}: given twice")
+        base = self.maker.bases[first.drive]
+        for constraint in self.spec.constraints:
+            for name in constraint.names:
+                if name in self.schema.names:
+                    continue
+                try:
+                    looked_up(base, name)
+                except KeyError:
+                    near = closest(name, known)
+                    hint = f" (did you mean `{near}`?)" if near else ""
+                    raise self.spec.error(
+                        "constraint", f"{name}: the runs have no such number, and the drive no such field{hint}"
+                    ) from None
+
+    def trial(self, asked: Asked) -> Trial | None:
+        """Returns the trial of a point that was chosen; ``None`` if the point does not meet the conditions."""
+        from ssdlab.explore.study import point_of
+
+        point = self.maker.complete(point_of(self.spec, asked.params))
+        if point is None:
+            return None
+        return Trial(asked, self._tasks(point), self._tasks(self._short(point)) if self.spec.method.pruning else [])
+
+    def key(self, params: Mapping[str, Any]) -> str:
+        """Returns the hash of everything that decides the results of a point, by what was chosen for its fields."""
+        from ssdlab.explore.study import point_of
+
+        point = self.maker.complete(point_of(self.spec, params), whatever=True)
+        assert point is not None
+        return _key(self._tasks(point))
+
+    def _tasks(self, point: Point) -> list[Task]:
+        return [self.maker.task(point, seed, number) for number, seed in enumerate(self.spec.seeds)]
+
+    def _short(self, point: Point) -> Point:
+        """Returns a point that ends after the commands of a short run."""
+        fields = {**point.fields, "options.stop_after": self.spec.method.pruning}
+        return Point(point.drive, point.workload, point.policy, point.precondition, fields)
+
+    def row(self, trial: Trial, status: str | None = None) -> dict[str, Any]:
+        """Returns the row of a trial: the mean of each number over the seeds.
+
+        Args:
+            trial: The trial; all of its current runs have ended.
+            status: What is said of it; absent: that of its runs.
+        """
+        outcomes = [trial.outcomes[task.key] for task in trial.current]
+        task = trial.tasks[0]
+        point = task.point
+        bad = next((outcome for outcome in outcomes if outcome["status"] != "ok"), None)
+        found: dict[str, Any] = {
+            "trial": None,
+            "study_trial": trial.asked.number,
+            "drive": point.drive,
+            "workload": point.workload,
+            "policy": point.policy,
+            "precondition": point.precondition,
+            **{name: rows.cell(value, self.schema.field(name).type) for name, value in point.fields.items()},
+            "status": status or ("failed" if bad else "ok"),
+            "error": bad and bad["error"],
+            "key": trial.key,
+            "drive_hash": task.drive_hash,
+            "workload_hash": task.workload_hash,
+            "engine": engine_hash(),
+            "cost": task.cost,
+            **{name: outcomes[0].get(name) for name in rows.TEXTS},
+        }
+        for name in ("wall_s", "setup_s"):
+            known = [outcome[name] for outcome in outcomes if outcome.get(name) is not None]
+            found[name] = sum(known) if known else None
+        for name in self.columns:
+            if name not in found:
+                found[name] = None if bad else _mean([outcome.get(name) for outcome in outcomes])
+        for name in self.schema.names:
+            found.setdefault(name, None)
+        return found
+
+    def judge(self, row: dict[str, Any], task: Task) -> tuple[list[float], list[float]] | str:
+        """Returns the values of the objectives and the violations of the constraints, and notes the latter in the row.
+
+        If the row lacks a number, the complaint about it is returned.
+        """
+        values = []
+        for objective in self.spec.objectives:
+            value = row[objective.key]
+            if value is None or not math.isfinite(value):
+                return f"the run has no {objective.key} (a percentile needs enough commands)"
+            values.append(float(value))
+        document: dict[str, Any] = {}
+
+        def number(name: str) -> Any:
+            if name in row:
+                return row[name]
+            if not document:
+                document.update(tomllib.loads(description(task)))
+            return looked_up(document, name)
+
+        try:
+            violations = [constraint.violation(number) for constraint in self.spec.constraints]
+        except InputError as error:
+            return str(error)
+        row["violation"] = sum(violations)
+        row["is_feasible"] = not row["violation"]
+        return values, violations
+
+    def losses(self, row: Mapping[str, Any]) -> tuple[float, ...] | None:
+        """Returns the objectives of a row, smaller for better; ``None`` if it is no candidate for the front."""
+        if row["status"] != "ok" or not row["is_feasible"]:
+            return None
+        return tuple(objective.loss(row[objective.key]) for objective in self.spec.objectives)
+
+
+def description(task: Task) -> str:
+    """Returns the complete description of the drive of a run, as TOML."""
+    name, text = task.drive
+    return _engine.check(name, text, [*task.settings, *parts_of(task)])
+
+
+def parts_of(task: Task) -> list[str]:
+    """Returns policy and starting state of a run as overrides; a policy in Python is no part of a description."""
+    policy, state = task.point.policy, task.point.precondition
+    found = [] if policy is None or ".py:" in policy else [f"policy.kind={policy}"]
+    return found + ([] if state is None else [f"state.precondition={state}"])
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Returns the mean; ``None`` if a value is missing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def front_task(bench: Bench, params: Mapping[str, Any]) -> Task:
+    """Returns a run of the point of a trial that has ended."""
+    from ssdlab.explore.study import point_of
+
+    point = bench.maker.complete(point_of(bench.spec, params), whatever=True)
+    assert point is not None
+    return bench.maker.task(point, bench.spec.seeds[0], 0)
