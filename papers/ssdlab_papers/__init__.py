@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from os import PathLike
+from pathlib import Path
 
+from ssdlab import InputError
 from ssdlab.cell.pool import ProgressHook
 from ssdlab.errors import unknown_name
-from ssdlab_papers import agcr, autoftl, budget, cell, ofwar, retention
+from ssdlab_papers import agcr, autoftl, budget, cell, ofwar, retention, ssdexplorer
 from ssdlab_papers.entry import Entry, Picture, Table
 from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.page import save
@@ -27,6 +29,7 @@ EXPERIMENTS: dict[str, Callable[[Setting], Iterator[Entry | Picture | Table]]] =
     "retention": retention.experiment,
     "agcr": agcr.experiment,
     "autoftl": autoftl.experiment,
+    "ssdexplorer": ssdexplorer.experiment,
     "budget": budget.experiment,
 }
 
@@ -41,6 +44,7 @@ def run(
     quick: bool = False,
     traces: str | PathLike[str] | None = None,
     progress: ProgressHook | None = None,
+    runs: str | PathLike[str] | None = None,
 ) -> Outcome:
     """Runs an experiment.
 
@@ -50,13 +54,19 @@ def run(
         traces: Folder that is searched by name for the traces of the works. For a trace that is not found, its
             look-alike is run.
         progress: Called with the share of the current part that is done, and a line of text.
+        runs: Folder in which the sweeps of an experiment are kept, so that an interrupted one goes on.
 
     Raises:
         InputError: there is no experiment of this name or no such folder, or a file in it cannot be read.
     """
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, [*EXPERIMENTS])
-    found = [*EXPERIMENTS[name](Setting(quick=quick, traces=Traces(traces), progress=progress))]
+    kept = None if runs is None else Path(runs)
+    if kept is not None:
+        if not kept.parent.is_dir() or (kept.exists() and not kept.is_dir()):
+            raise InputError(f"--runs: {kept}: expected a folder, or the name of a new one in a folder that exists")
+        kept.mkdir(exist_ok=True)
+    found = [*EXPERIMENTS[name](Setting(quick=quick, traces=Traces(traces), progress=progress, runs=kept))]
     return Outcome(
         name=name,
         summary=summaries()[name],

@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab.charts import Chart
 
 
-def _finite(number: float | None) -> float | None:
+def finite(number: float | None) -> float | None:
     """Returns a number that JSON can hold: ``None`` in place of NaN and infinities."""
     return number if number is not None and math.isfinite(number) else None
 
@@ -68,10 +68,10 @@ class Entry:
             "what": self.what,
             "published": self.published,
             "standing": self.standing,
-            "ours": _finite(self.ours),
+            "ours": finite(self.ours),
             "shown": self.shown,
-            "low": _finite(self.low),
-            "high": _finite(self.high),
+            "low": finite(self.low),
+            "high": finite(self.high),
             "verdict": self.verdict,
             "note": self.note,
         }

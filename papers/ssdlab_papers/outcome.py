@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ssdlab_papers.claim import CLAIM_VERDICTS, Claim
 from ssdlab_papers.entry import Entry, Picture, Table
 
-#: Verdicts, in the order in which they are counted.
+#: Verdicts of values, in the order in which they are counted.
 VERDICTS = ("met", "missed", "shown")
 
 
@@ -37,7 +38,13 @@ class Outcome:
     @property
     def counts(self) -> dict[str, int]:
         """Number of entries by verdict."""
-        return {verdict: sum(entry.verdict == verdict for entry in self.entries) for verdict in VERDICTS}
+        verdicts = CLAIM_VERDICTS if self.has_claims else VERDICTS
+        return {verdict: sum(entry.verdict == verdict for entry in self.entries) for verdict in verdicts}
+
+    @property
+    def has_claims(self) -> bool:
+        """True if the entries are claims, whose verdicts are others than those of values."""
+        return any(isinstance(entry, Claim) for entry in self.entries)
 
     @property
     def notes(self) -> list[str]:

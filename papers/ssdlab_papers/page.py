@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ssdlab.charts import has_matplotlib
 from ssdlab.files import write_folder
+from ssdlab_papers.claim import CLAIM_VERDICTS
 from ssdlab_papers.entry import Entry, Table
 from ssdlab_papers.outcome import VERDICTS, Outcome
 
@@ -21,6 +22,12 @@ _LEGEND = """\
 **met**: ours lies in the accepted range; **missed**: it does not, and the note says why; **shown**: there is nothing to meet, \
 ours stands beside what is published. *Standing* is how the published value is known: stated in the work, found in a public \
 source, derived, recalled, or assumed. *Other workload*: not the trace that the work ran, so that only mechanisms are asserted."""
+
+_LEGEND_OF_CLAIMS = """\
+Of published claims: **reproduced**: ours lies in the accepted range, which is the resolution of the published value and half \
+of the interval of ours; **direction only**: it does not, but points the way that the claim says; **holds if**: it does under \
+the condition that the note gives; **differs**; **not testable**: its input is lost; **input**: a parameter of our model, not \
+scored. ± is half of the 95 % confidence interval over the seeds."""
 
 
 def save(outcomes: Sequence[Outcome], folder: str | PathLike[str], *, force: bool = False) -> Path:
@@ -57,11 +64,13 @@ def markdown(outcomes: Sequence[Outcome], *, pictures: bool = True) -> str:
     quick = " --quick" if any(outcome.quick for outcome in outcomes) else ""
     traces = " --traces DIR" if any(outcome.traces for outcome in outcomes) else ""
     found = f"What `ssdlab paper {names}{quick}{traces}` found; this page is generated."
-    lines = ["# Published results", "", found, "", _LEGEND, ""]
-    lines += _rows(
-        ("experiment", "what", *VERDICTS),
-        [(f"[{each.name}](#{each.name})", each.summary, *map(str, each.counts.values())) for each in outcomes],
-    )
+    lines = ["# Published results", "", found, ""]
+    for with_claims, legend, verdicts in ((False, _LEGEND, VERDICTS), (True, _LEGEND_OF_CLAIMS, CLAIM_VERDICTS)):
+        counted = [each for each in outcomes if each.has_claims == with_claims]
+        if counted:
+            rows = [(f"[{each.name}](#{each.name})", each.summary, *map(str, each.counts.values())) for each in counted]
+            lines += [legend, "", *_rows(("experiment", "what", *verdicts), rows), ""]
+    del lines[-1:]
     for outcome in outcomes:
         lines += ["", f"## {outcome.name}", "", f"{outcome.summary}.", *_works(outcome)]
         lines += [line for number, note in enumerate(outcome.notes, 1) for line in ("", f"({number}) {note}")]
@@ -82,7 +91,7 @@ def _works(outcome: Outcome) -> Iterator[str]:
 
 
 def _cells(entry: Entry, notes: list[str]) -> tuple[str, ...]:
-    verdict = f"**{entry.verdict}**" if entry.verdict == "missed" else entry.verdict
+    verdict = f"**{entry.verdict}**" if entry.verdict in ("missed", "differs") else entry.verdict
     note = f"({notes.index(entry.note) + 1})" if entry.note else ""
     return verdict, entry.where, entry.what, entry.published, entry.standing, entry.shown, entry.accepted, note
 

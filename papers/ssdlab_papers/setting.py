@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from ssdlab.cell.pool import ProgressHook, share_out
@@ -27,6 +28,8 @@ class Setting:
     traces: Traces = field(default_factory=Traces)
     #: Called with the share of the current part that is done, and a line of text.
     progress: ProgressHook | None = None
+    #: Folder in which sweeps are kept, so that an interrupted experiment goes on; ``None``: they are not.
+    runs: Path | None = None
 
     def share_out(self, what: str, work: Callable[[Piece], Found], pieces: Sequence[Piece]) -> list[Found]:
         """Returns the results of `work` for the pieces, in the order of the pieces.

@@ -126,11 +126,11 @@ Settings: TypeAlias = Mapping[str, object] | Sequence[str]
 
 
 def setting_lines(settings: Settings) -> list[str]:
-    """Returns settings as the ``KEY=VALUE`` lines that the engine takes."""
+    """Returns settings as the ``KEY=VALUE`` lines that the engine takes. ``None`` and an empty text remove a field."""
     if isinstance(settings, str):
         raise InputError(f"set: expected a mapping or a list of KEY=VALUE, got the string {settings!r}")
     if isinstance(settings, Mapping):
-        return [f"{name}={toml.value(value)}" for name, value in settings.items()]
+        return [f"{name}={'' if value in (None, '') else toml.value(value)}" for name, value in settings.items()]
     return list(settings)
 
 

@@ -49,11 +49,11 @@ class Entry(Protocol):
 
     @property
     def accepted(self) -> str:
-        """Range in which the measured value counts as met; empty if nothing is asserted."""
+        """Range in which the measured value is accepted; empty if nothing is asserted."""
 
     @property
     def verdict(self) -> str:
-        """``met`` or ``missed``; ``shown`` if nothing is asserted."""
+        """Of a value ``met``, ``missed`` or ``shown``; of a claim ``reproduced``, ``differs``, ..."""
 
     @property
     def note(self) -> str:
@@ -87,7 +87,7 @@ class Experiments(Protocol):
     def summaries(self) -> Mapping[str, str]:
         """Returns the one-line description of each experiment, by name, in the order in which they are listed."""
 
-    def run(self, name: str, quick: bool, traces: Path | None, progress: ProgressHook | None) -> Outcome:
+    def run(self, name: str, quick: bool, traces: Path | None, progress: ProgressHook | None, runs: Path | None) -> Outcome:
         """Runs an experiment.
 
         Args:
@@ -95,6 +95,7 @@ class Experiments(Protocol):
             quick: Draw fewer samples and measure less where the full size takes minutes.
             traces: Folder of the user's traces.
             progress: Called with the share of the current part that is done, and a line of text.
+            runs: Folder in which the sweeps of an experiment are kept, so that an interrupted one goes on.
 
         Raises:
             InputError: there is no such folder (raised before anything runs), or a file in it cannot be read.

@@ -598,3 +598,17 @@ def test_processes_that_cannot_start_end_the_sweep(here, monkeypatch, cli):
     assert done.returncode == 1
     assert "ended before it could run anything (exit status 1)" in done.stderr
     assert read_rows(here / "out").num_rows == 0
+
+
+def test_a_derived_size_has_the_unit_of_its_field(here):
+    derive = {"buffer.capacity": "flash.channels * 64KiB", "flash.read_time": "25us * flash.channels"}
+    spec = {**spec_of(vary={"flash.channels": [4, 8]}, derive=derive), "drive": "explorer-c1"}
+    done = ssdlab.sweep(spec, "sized", jobs=1)
+    assert done.table["error"].to_pylist() == [None, None]
+    assert done.table["buffer.capacity"].to_pylist() == ["262144B", "524288B"]
+    assert done.table["flash.read_time"].to_pylist() == ["100000ns", "200000ns"]
+
+
+def test_an_empty_text_removes_a_field(here):
+    done = ssdlab.sweep(spec_of(vary={"controller.target_queues": ["", {"threshold": 7}]}), "removed", jobs=1)
+    assert done.table["error"].to_pylist() == [None, None]

@@ -21,7 +21,23 @@ if TYPE_CHECKING:
 
     from ssdlab.experiments import Outcome
 
-_COLOURS = {"met": "green", "missed": "red", "shown": "dim"}
+_COLOURS = {
+    "met": "green",
+    "missed": "red",
+    "shown": "dim",
+    "reproduced": "green",
+    "direction only": "yellow",
+    "holds if": "yellow",
+    "differs": "red",
+    "not testable": "dim",
+    "input": "dim",
+}
+_Runs = typer.Option(
+    "--runs",
+    metavar="DIR",
+    help="Keep the sweeps of an experiment there, so that an interrupted one goes on.",
+    rich_help_panel="Output",
+)
 _Traces = typer.Option(
     "--traces", metavar="DIR", help="Your trace files, found by name and checked; without them look-alikes are run."
 )
@@ -35,6 +51,7 @@ def paper(
     quick: Annotated[bool, typer.Option("--quick", help="Draw and measure less where the full size takes minutes.")] = False,
     traces: Annotated[Path | None, _Traces] = None,
     out: Annotated[Path | None, _Out] = None,
+    runs: Annotated[Path | None, _Runs] = None,
     force: options.Force = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -63,7 +80,7 @@ def paper(
         try:
             for name in wanted:
                 with work_bar(name, quiet or json) as progress:
-                    outcomes.append(experiments.run(name, quick, traces, progress))
+                    outcomes.append(experiments.run(name, quick, traces, progress, runs))
                 if not json:
                     _show(standard_output(), outcomes[-1])
         except KeyboardInterrupt:
@@ -148,5 +165,6 @@ def _show(console: Console, outcome: Outcome) -> None:
     console.print(table)
     for number, note in enumerate(notes, 1):
         console.print(f"({number}) {note}", style="dim", markup=False)
-    counts = outcome.counts
-    console.print(f"{counts['met']} met, {counts['missed']} missed, {counts['shown']} shown beside what is published")
+    # A missed value is said even if there is none.
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.counts.items() if count or verdict == "missed")
+    console.print(counts)

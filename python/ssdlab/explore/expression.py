@@ -16,7 +16,7 @@ from typing import Any
 
 from ssdlab.errors import InputError, unknown_name
 
-__all__ = ["Expression", "quantity"]
+__all__ = ["Expression", "alike", "quantity"]
 
 #: Size of each unit in the unit of its kind: bytes, nanoseconds, hertz, bytes and transfers per second.
 _UNITS = {
@@ -39,6 +39,8 @@ _UNITS = {
     "y": 31_536_000e9,
     "%": 0.01,
 }
+#: Unit in which a number of each kind is written, and its size; the rest are times.
+_PLAIN = (("B/s", 1.0), ("MT/s", 1e6), ("Hz", 1.0), ("B", 1.0))
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 _TOKEN = re.compile(
     rf"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?P<unit>{_UNIT})?(?![\w.])"
@@ -87,6 +89,22 @@ def quantity(value: object) -> object:
         number = float(match[1]) * _UNITS.get(match[2], 1.0)
         return int(number) if number.is_integer() else number
     return value
+
+
+def alike(number: Any, example: object) -> Any:
+    """Returns a number as a text in the plain unit of an example such as ``2MiB``; as it is if the example has no unit.
+
+    Examples:
+        >>> from ssdlab.explore.expression import alike
+        >>> alike(8388608, "2MiB"), alike(2e8, "33MT/s"), alike(16, 4)
+        ('8388608B', '200MT/s', 16)
+    """
+    match = _QUANTITY.fullmatch(example) if isinstance(example, str) else None
+    if match is None or match[2] in (None, "%") or isinstance(number, bool) or not isinstance(number, int | float):
+        return number
+    plain, size = next(((unit, size) for unit, size in _PLAIN if match[2].endswith(unit.lstrip("M"))), ("ns", 1.0))
+    shown = number / size
+    return f"{int(shown) if shown.is_integer() else shown}{plain}"
 
 
 @dataclass(frozen=True, slots=True)

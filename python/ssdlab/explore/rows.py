@@ -66,7 +66,10 @@ def kept_always() -> tuple[str, ...]:
         "wear.stddev",
         "effective_wear.mean",
         "effective_wear.max",
-        *(f"utilisation.{name}" for name in ("channels", "dies", "dies_writing", "decoders", "link", "link_to_host", "dram")),
+        *(
+            f"utilisation.{name}"
+            for name in ("channels", "dies", "dies_writing", "decoders", "link", "link_to_device", "link_to_host", "dram")
+        ),
         "bottleneck.utilisation",
         "bottleneck.next_utilisation",
         "map_cache.hit_ratio",

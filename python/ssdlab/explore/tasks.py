@@ -18,6 +18,7 @@ from ssdlab.drives import Drive
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.explore import design
 from ssdlab.explore.design import Point
+from ssdlab.explore.expression import alike
 from ssdlab.explore.loads import Load, content_hash
 from ssdlab.explore.names import looked_up
 from ssdlab.explore.spec import Spec
@@ -116,6 +117,8 @@ class Maker:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.drives: dict[str, Drive] = {}
+        self.presets: dict[str, dict[str, Any]] = {}
+        #: With the settings of all points.
         self.bases: dict[str, dict[str, Any]] = {}
         self.known_settings: set[str] = set()
         self.described: dict[tuple[str, tuple[str, ...], str | None, str | None], _Described] = {}
@@ -145,7 +148,7 @@ class Maker:
             at = name if name in presets or not Path(self.spec.file(name)).exists() else self.spec.file(name)
             try:
                 self.drives[name] = Drive.open(at)
-                self.bases[name] = tomllib.loads(drives.check(self.drives[name]))
+                self.presets[name] = self.bases[name] = tomllib.loads(drives.check(self.drives[name]))
             except InputError as error:
                 raise self.spec.error("drive", str(error)) from None
             # The settings of all points may need a varied field to be complete.
@@ -173,7 +176,11 @@ class Maker:
                 found = expression.value(value)
             except InputError as error:
                 raise self.spec.error(f"derive/{name}", str(error)) from None
-            fields[name] = int(found) if isinstance(found, float) and found.is_integer() else found
+            plain = int(found) if isinstance(found, float) and found.is_integer() else found
+            # A size or time of the preset tells in which unit the engine takes the field.
+            with suppress(KeyError):
+                plain = alike(plain, looked_up(self.bases[point.drive], name))
+            fields[name] = plain
         for where in self.spec.where:
             try:
                 if not where.holds(value) and not whatever:
@@ -186,7 +193,10 @@ class Maker:
         """Returns the run of a point with a seed."""
         drive = self.drive(point.drive)
         own = {name: value for name, value in point.fields.items() if name.partition(".")[0] not in ("workload", "options")}
-        settings = tuple(drives.setting_lines({**self.spec.settings, **own}))
+        given = {**self.spec.settings, **own}
+        settings = tuple(
+            drives.setting_lines({name: value for name, value in given.items() if not self.is_idle(point.drive, name, value)})
+        )
         for_load = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("workload.")}
         chosen = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("options.")}
         options = {**self.options, **self.checked_options(chosen)}
@@ -234,6 +244,16 @@ class Maker:
             cost=described.cost,
             life=self.life,
         )
+
+    def is_idle(self, drive: str, name: str, value: Any) -> bool:
+        """Returns true if a setting removes a field that the drive does not have."""
+        if value != "":
+            return False
+        try:
+            looked_up(self.presets[drive], name)
+        except KeyError:
+            return True
+        return False
 
     def describe(self, point: Point, drive: Drive, settings: tuple[str, ...]) -> _Described:
         """Returns what is known of the drive of a point before it runs."""

@@ -1,0 +1,26 @@
+"""SSDExplorer (Zuolo, doctoral thesis, 2012/2015): architectures, queue depth, read retry, soft decision.
+
+Each experiment is a sweep whose specification lies in ``specs``; a claim is scored against a range around itself
+(:mod:`ssdlab_papers.claim`). What was calibrated is listed as an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ssdlab_papers.entry import Entry, Picture, Table
+from ssdlab_papers.setting import Setting
+from ssdlab_papers.ssdexplorer import architectures, beyond, depth, retry, soft, speed, translation
+
+__all__ = ["experiment"]
+
+
+def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
+    """SSDExplorer, chapters 1 and 2: translation, architectures, queue depth, read retry, LDPC with soft decision."""
+    yield from translation.entries(setting)
+    yield from speed.entries(setting)
+    yield from architectures.entries(setting)
+    yield from depth.entries(setting)
+    yield from retry.entries(setting)
+    yield from soft.entries(setting)
+    yield from beyond.entries(setting)
