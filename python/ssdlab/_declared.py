@@ -121,6 +121,11 @@ class RunKeywords(TypedDict, total=False):
     #: Number of commands of each job after which the drive is brought to rest, as it would be to be saved, and
     #: continues; the measurement begins there.
     rest_after: int | None
+    #: Number of batches of commands, 2 to 100, from which confidence intervals of means and percentiles follow;
+    #: absent: no intervals. 20 suits most runs. The measured commands are divided into this number of batches, or up
+    #: to twice as many, each of the same number of commands; the summary then has a section `intervals`
+    #: (docs/EXPLORE.md).
+    batches: int | None
     #: Start of the timeline and of the recorded spans, such as `10ms`, from the start of the measurement; absent:
     #: immediately.
     timeline_from: str | None

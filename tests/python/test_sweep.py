@@ -612,3 +612,28 @@ def test_a_derived_size_has_the_unit_of_its_field(here):
 def test_an_empty_text_removes_a_field(here):
     done = ssdlab.sweep(spec_of(vary={"controller.target_queues": ["", {"threshold": 7}]}), "removed", jobs=1)
     assert done.table["error"].to_pylist() == [None, None]
+
+
+def test_a_column_that_no_run_has_a_number_for_is_a_remark(here, cli):
+    named = ["utilisaton.die_0", "utilisation.die_1", "power_failure.lost_pages", "latency.read.p99_99_ns"]
+    (here / "spec.toml").write_text(f"columns = {json.dumps(named)}\n{SPEC}")
+    done = cli("sweep", here / "spec.toml", "--out", here / "out")
+    remarks = [line for line in done.stderr.splitlines() if "columns: " in line]
+    assert remarks[0] == ("ssdlab: columns: `utilisaton.die_0`: no run has this number (did you mean `utilisation.die_0`?)")
+    assert remarks[1].startswith("ssdlab: columns: `power_failure.lost_pages`: no run has this number")
+    assert remarks[2:] == ["ssdlab: columns: `latency.read.p99_99_ns`: no run has this number"]
+    assert "columns: " not in cli("sweep", here / "spec.toml", "--out", here / "out", "--quiet").stderr
+
+
+def test_the_best_value_so_far_is_the_lowest_latency_or_the_highest_throughput():
+    from ssdlab.cli.sweep import _Best
+
+    spec = Spec.open(spec_of(until="mean within 5 %"))
+    best = _Best(spec.until)
+    assert best.text(None) == ""
+    assert best.text({"latency.all.mean_ns": 3000.0}) == " · best latency.all.mean_ns 3.000 us"
+    assert best.text({"latency.all.mean_ns": 4000.0}) == " · best latency.all.mean_ns 3.000 us"
+    assert best.text({"latency.all.mean_ns": None}) == " · best latency.all.mean_ns 3.000 us"
+    best = _Best(Spec.open(spec_of(until="throughput.iops within 5 %")).until)
+    assert [best.text({"throughput.iops": value}) for value in (10.0, 30.0, 20.0)][-1] == " · best throughput.iops 30.00"
+    assert _Best(None).text({"latency.all.mean_ns": 3000.0}) == ""

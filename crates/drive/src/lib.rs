@@ -6,6 +6,7 @@
 //! combines these for the command line and Python; [`lifetime`] does so for a workload that is repeated until the drive
 //! is worn out.
 
+mod batches;
 mod build;
 pub mod description;
 mod diagram;

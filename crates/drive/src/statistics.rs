@@ -1,5 +1,6 @@
 //! Measurements of a run: latencies, their causes, and a timeline.
 
+use crate::batches::Batches;
 use controller::reads::ReadStatistics;
 use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
@@ -192,6 +193,8 @@ pub struct Statistics {
     pub media_errors: u64,
     /// Log of every command, if requested.
     pub log: Option<Vec<CommandRow>>,
+    /// Batches of the commands, if requested.
+    pub(crate) batches: Option<Box<Batches>>,
     /// Instant at which the measurement began, moved later by the time without power since.
     pub start: SimTime,
     /// Instant at which the last recorded command completed.
@@ -213,9 +216,10 @@ pub struct Statistics {
 impl Statistics {
     /// Begins a new measurement: discards everything before `now` except the log of commands.
     pub fn restart(&mut self, now: SimTime, controller: &Controller, flash: &Flash, ftl: &Translator) {
-        let log = self.log.take();
+        let (log, batches) = (self.log.take(), self.batches.as_ref().map(|batches| Box::new(batches.anew())));
         *self = Statistics {
             log,
+            batches,
             start: now,
             last_completion: now,
             busy_at_start: flash.snapshot(now),
@@ -266,6 +270,9 @@ impl Statistics {
         self.sample_due |= fresh;
         if self.log.is_some() {
             self.log_command(command, now, causes);
+        }
+        if let Some(batches) = &mut self.batches {
+            batches.record(kind, latency);
         }
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +12,10 @@ import typer
 
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.explore.spec import Spec, Until
 from ssdlab.explore.sweep import Sweep, SweepProgress
 from ssdlab.explore.sweep import sweep as do_sweep
+from ssdlab.report.content import shown
 
 #: Number of failed runs whose error is shown.
 _SHOWN = 5
@@ -41,9 +43,10 @@ def sweep(
     quiet: options.Quiet = False,
 ) -> None:
     """Run every point of a specification that is not done yet."""
-    with _bar(quiet) as progress:
+    asked = Spec.open(spec)
+    with _bar(quiet, asked.until) as progress:
         done = do_sweep(
-            spec, out, jobs=jobs, reuse=reuse or (), retry=retry, scheduler=scheduler, progress=progress, remark=remark
+            asked, out, jobs=jobs, reuse=reuse or (), retry=retry, scheduler=scheduler, progress=progress, remark=remark
         )
     if not quiet:
         _remark_on(done, spec, scheduler)
@@ -56,13 +59,16 @@ def sweep(
 
 
 def _remark_on(done: Sweep, spec: Path, scheduler: str | None) -> None:
-    """Says on standard error what failed, and how to go on."""
+    """Says on standard error what failed, which numbers no run has, and how to go on."""
     failed = [row for row in done.table.to_pylist() if row["status"] == "failed"]
     for row in failed[:_SHOWN]:
         first = (row["error"] or "").splitlines()
         remark(f"run {row['index']} failed: {first[0] if first else 'without a message'}")
     if len(failed) > _SHOWN:
         remark(f"{len(failed)} runs failed; the column `error` has the reason of each")
+    for name, near in done.without_number.items():
+        hint = f" (did you mean `{near}`?)" if near else ""
+        remark(f"columns: `{name}`: no run has this number{hint}")
     if done.interrupted:
         again = f"ssdlab sweep {spec} --out {done.folder}" + (f" --scheduler {scheduler}" if scheduler else "")
         remark(f"interrupted: {done.table.num_rows} runs are kept, {done.left} are missing; to go on: {again}")
@@ -87,8 +93,24 @@ def _show(done: Sweep) -> None:
     )
 
 
+class _Best:
+    """Best value so far of the number of a stopping rule: the highest throughput, and the lowest of anything else."""
+
+    def __init__(self, until: Until | None) -> None:
+        self.number = "" if until is None else until.number
+        self.value: float | None = None
+
+    def text(self, row: Mapping[str, Any] | None) -> str:
+        """Returns the best value as a text, with that of one more run; empty if there is none."""
+        value = (row or {}).get(self.number)
+        if value is not None:
+            better = max if self.number.startswith("throughput.") else min
+            self.value = value if self.value is None else better(self.value, value)
+        return "" if self.value is None else f" · best {self.number} {shown(self.number, self.value)}"
+
+
 @contextmanager
-def _bar(quiet: bool) -> Iterator[Callable[[SweepProgress], object] | None]:
+def _bar(quiet: bool, until: Until | None) -> Iterator[Callable[[SweepProgress], object] | None]:
     """Yields a hook that shows the progress on a terminal; ``None`` if none is shown."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -97,13 +119,14 @@ def _bar(quiet: bool) -> Iterator[Callable[[SweepProgress], object] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
+    best = _Best(until)
     columns = (TextColumn("sweep"), BarColumn(bar_width=28), MofNCompleteColumn(), TextColumn("{task.fields[facts]}"))
     with Bars(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         bar = bars.add_task("sweep", total=None, facts="")
 
         def show(progress: SweepProgress) -> None:
             failed = f" · {progress.failed} failed" if progress.failed else ""
-            facts = f"{progress.rate:.1f} runs/s{failed}"
+            facts = f"{progress.rate:.1f} runs/s{failed}{best.text(progress.row)}"
             bars.update(bar, total=progress.total, completed=progress.done, facts=facts)
 
         yield show

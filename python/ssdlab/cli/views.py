@@ -14,7 +14,7 @@ from ssdlab.report.content import (
     LATENCY_COLUMNS,
     comparison_rows,
     flatten,
-    latency_text,
+    latency_rows,
     power_failure,
     short,
     shown,
@@ -117,10 +117,8 @@ def _title(console: Console, title: str, subtitle: str, runs: Sequence[Result]) 
 
 def _latency(result: Result) -> Table:
     table = new_table("latency", "commands", *(title for _, title in LATENCY_COLUMNS))
-    for op, numbers in result.latency.items():
-        if numbers.count:
-            cells = (latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS)
-            table.add_row(op, count(numbers.count), *cells)
+    for row in latency_rows(result):
+        table.add_row(*row)
     return table
 
 

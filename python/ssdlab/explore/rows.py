@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ssdlab import toml
+from ssdlab.errors import closest
 from ssdlab.explore import design
 from ssdlab.explore.design import Point
 from ssdlab.explore.spec import Spec
@@ -145,14 +146,25 @@ def cell(value: Any, kind: pa.DataType) -> Any:
 
 
 def numbers(summary: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Returns the numbers of a summary under these dotted names, and its texts."""
+    """Returns the numbers of a summary under these dotted names, and its texts.
+
+    ``near`` has the names that the summary lacks, each with the name in it that was probably meant.
+    """
     found = dict(flat(summary, ""))
     kept: dict[str, Any] = {}
     for name in names:
         value = found.get(name)
         kept[name] = float(value) if isinstance(value, int | float) else None
     kept |= {name: found.get(name) for name in TEXTS}
+    known = tuple(found)
+    kept["near"] = {name: _near(name, known) for name in names if name not in found and name not in kept_always()}
     return kept
+
+
+@cache
+def _near(name: str, known: tuple[str, ...]) -> str | None:
+    """Returns the name that was probably meant. The summaries of a sweep have few different sets of names."""
+    return closest(name, list(known))
 
 
 def flat(inner: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

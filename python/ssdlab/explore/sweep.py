@@ -89,6 +89,8 @@ class Sweep:
         self.left = left
         #: True if Ctrl-C ended it; the same call goes on with what is missing.
         self.interrupted = interrupted
+        #: Names in `columns` that no run has a number for, each with the name that was probably meant, if any.
+        self.without_number: dict[str, str | None] = {}
 
     def report(self) -> str:
         """Returns the report: a page of HTML that works offline.
@@ -216,6 +218,9 @@ def sweep(
         table = folder.compact({name: task.index for name, task in wanted.items()})
         left = state.total - state.done
         found = Sweep(Path(out), table, new=state.done, reused=reused, left=left, interrupted=interrupted)
+        if "ok" in table["status"].to_pylist():
+            empty = [name for name in asked.columns if table[name].null_count == table.num_rows]
+            found.without_number = {name: state.near.get(name) for name in empty}
         if state.done or reused or not folder.has_report:
             folder.write_report(found.report())
     return found
@@ -259,6 +264,7 @@ def _run_all(
             row = rows.row(same, outcome, folder.schema)
             folder.add(row)
             state.ended(row)
+        state.near |= outcome.get("near", {})
 
     try:
         while missing or (missing := _by_key(_further(spec, wanted, folder))):
@@ -339,6 +345,8 @@ class _State:
     def __init__(self, progress: Callable[[SweepProgress], object] | None) -> None:
         self.progress = progress
         self.total = self.done = self.failed = 0
+        #: Names in `columns` that a summary lacked, each with the name that was probably meant, if any.
+        self.near: dict[str, str | None] = {}
         self.begun = time.monotonic()
 
     def ended(self, row: dict[str, Any]) -> None:

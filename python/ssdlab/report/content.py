@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -72,6 +73,7 @@ def warnings(run: Result) -> list[str]:
         found.append(f"{count(run.summary['rejected'])} commands rejected")
     if (run.summary.get("power_failure") or {}).get("lost_pages"):
         found.append(f"{count(run.summary['power_failure']['lost_pages'])} pages lost while the drive was without power")
+    found += _short_batches(run)
     if run.read_errors and run.read_errors.media_errors:
         found.append(f"{count(run.read_errors.media_errors)} uncorrectable reads")
     if run.read_errors and run.read_errors.lost_units:
@@ -107,16 +109,52 @@ def headline(run: Result) -> list[list[tuple[str, str]]]:
 def latency_table(run: Result) -> str:
     """Returns a table of latency by operation."""
     head = ["", "commands", *(title for _, title in LATENCY_COLUMNS)]
-    rows = [
-        [
-            op,
-            count(numbers.count),
-            *(latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS),
-        ]
-        for op, numbers in run.latency.items()
-        if numbers.count
-    ]
-    return table(head, rows)
+    return table(head, latency_rows(run))
+
+
+def latency_rows(run: Result) -> list[list[str]]:
+    """Returns the rows of a table of latency by operation; after each the widths of its intervals, if it has any."""
+    rows = []
+    for op, numbers in run.latency.items():
+        if not numbers.count:
+            continue
+        texts = (latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS)
+        rows.append([op, count(numbers.count), *texts])
+        if batches := _batches(run, op):
+            widths = (_half_width(batches.get(field), getattr(numbers, field)) for field, _ in LATENCY_COLUMNS)
+            rows.append(["  95 %", f"{batches['batches']} × {count(batches['batch_commands'])}", *widths])
+    return rows
+
+
+def _batches(run: Result, op: str) -> Mapping[str, Any] | None:
+    """Returns the intervals of an operation, if there are batches from which they follow."""
+    found: Mapping[str, Any] = run.summary.get("intervals", {}).get(op, {})
+    return found if found.get("batches", 0) > 1 else None
+
+
+def _half_width(interval: Mapping[str, Any] | None, value: float | None) -> str:
+    """Formats half of the width of a confidence interval as a share of the value; empty if it is not known."""
+    if interval is None or interval["low"] is None or not value:
+        return ""
+    return f"±{percent((interval['high'] - interval['low']) / 2.0 / value)}"
+
+
+def _short_batches(run: Result) -> list[str]:
+    """Returns a warning for each operation whose batches are so short that neighbours are alike."""
+    found = []
+    for op, numbers in run.latency.items():
+        batches = _batches(run, op)
+        # Where all commands are of one kind, its warning is enough.
+        if batches is None or (op == "all" and numbers.count in run.commands.values()):
+            continue
+        least = 2.0 / math.sqrt(batches["batches"])
+        alike = [title for field, title in LATENCY_COLUMNS if (batches.get(field, {}).get("autocorrelation") or 0.0) > least]
+        if alike:
+            found.append(
+                f"intervals of {op} ({', '.join(alike)}) are too narrow: neighbouring batches of "
+                f"{count(batches['batch_commands'])} commands are alike; a longer run, or fewer batches, has longer ones"
+            )
+    return found
 
 
 def cause_table(run: Result) -> str:

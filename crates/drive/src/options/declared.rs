@@ -95,6 +95,13 @@ pub struct RunOptions {
     #[schemars(range(max = 9_223_372_036_854_775_807u64))]
     #[schemars(extend("x-value" = "N", "x-panel" = "Starting state", "x-least" = 1))]
     pub rest_after: Option<u64>,
+    /// Number of batches of commands, 2 to 100, from which confidence intervals of means and percentiles follow;
+    /// absent: no intervals. 20 suits most runs.
+    ///
+    /// The measured commands are divided into this number of batches, or up to twice as many, each of the same number
+    /// of commands; the summary then has a section `intervals` (docs/EXPLORE.md).
+    #[schemars(extend("x-value" = "N", "x-panel" = "Output", "x-least" = 2))]
+    pub batches: Option<u32>,
     /// Start of the timeline and of the recorded spans, such as `10ms`, from the start of the measurement; absent:
     /// immediately.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Output"))]

@@ -12,6 +12,7 @@ mod search;
 mod start;
 mod states;
 
+use crate::batches::Batches;
 use crate::description::{Description, no_file};
 use crate::drive::{Drive, Identity};
 use crate::streams::Streams;
@@ -102,6 +103,7 @@ impl Session {
         let setup_s = run.watch.seconds();
         let mut streams = Streams::new(std::mem::take(&mut files.outputs), &description, request.history);
         streams.begin(&mut run.drive, plan.timeline_from, plan.timeline_for);
+        run.drive.statistics.batches = request.run.batches.map(|count| Box::new(Batches::new(count as usize)));
         let measured = run.play(workload, goes_on, &mut streams)?;
 
         let Run { mut drive, mut watch, .. } = run;

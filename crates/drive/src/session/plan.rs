@@ -7,11 +7,15 @@ use crate::options::RunOptions;
 use crate::power_cut::PowerCut;
 use crate::run_loop::Part;
 use kit::{Nanos, Problems};
+use std::ops::RangeInclusive;
 use workload::{Input, Options, Workload};
 
 /// Complaint about a starting state that is requested together with a saved drive.
 pub(crate) const LOADED: &str =
     "the drive's state is that of the file that is loaded: expected only one of --load, --precondition";
+
+/// Numbers of batches that can be requested. More batches would take memory, and make the interval hardly narrower.
+const BATCHES: RangeInclusive<u32> = 2..=100;
 
 /// The options of a request, checked and parsed.
 pub(super) struct RunPlan<'a> {
@@ -52,6 +56,10 @@ impl<'a> RunPlan<'a> {
             if count == Some(0) {
                 return Err(Problems::one(option, "0: expected 1 or more commands"));
             }
+        }
+        if let Some(count) = run.batches.filter(|count| !BATCHES.contains(count)) {
+            let (least, most) = BATCHES.into_inner();
+            return Err(Problems::one("--batches", format!("{count}: expected {least}..={most}")));
         }
         let [timeline_from, timeline_for] = timeline_window(run)?;
         Ok(RunPlan {

@@ -1,5 +1,6 @@
 //! Results of a run as one JSON document and as tables.
 
+mod intervals;
 pub mod origin;
 mod read_errors;
 mod utilisation;
@@ -61,12 +62,15 @@ pub struct RunFacts<'a> {
 }
 
 /// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
-/// `power_failure` is absent unless power failed, `read_cache` and `map_cache` unless the drive has one, `translation`
-/// where the translation layer is the page map.
+/// `power_failure` is absent unless power failed, `intervals` unless batches were requested, `read_cache` and
+/// `map_cache` unless the drive has one, `translation` where the translation layer is the page map.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
         all["power_failure"] = power_failure.to_json();
+    }
+    if let Some(batches) = &drive.statistics.batches {
+        all["intervals"] = intervals::section(&drive.statistics, batches);
     }
     if description.buffer.read_cache.is_some() {
         let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());

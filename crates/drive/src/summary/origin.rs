@@ -40,6 +40,7 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("commands/*", ACCOUNTING),
     ("rejected", Run),
     ("latency/*/*", ACCOUNTING),
+    ("intervals/*", ACCOUNTING),
     ("throughput/*", ACCOUNTING),
     ("causes/*/*", ACCOUNTING),
     ("flash/reads/*", FLASH),

@@ -20,6 +20,7 @@ mod fuzz;
 mod golden;
 mod guests;
 mod interfaces;
+mod intervals;
 mod lifetime;
 mod map_cache;
 mod margin;

@@ -1,10 +1,13 @@
 //! Every value of a summary comes from a model, or is `null`.
 
 use crate::common::session;
+use drive::options::RunOptions;
 use drive::presets::PRESETS;
+use drive::session::{Files, RunRequest};
 use drive::summary::origin::{ORIGINS, Origin, origin, walk};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use workload::Input;
 
 const JOB: &str = "[job]\nrw=randrw\nbs=4k\nnorandommap=1\niodepth=8\nio_size=64m\nnumber_ios=2000\n";
 
@@ -29,6 +32,10 @@ fn summaries() -> Vec<(String, Value)> {
     all.push(run("page buffers", tiny, &["controller.page_buffers={count=1}"], JOB));
     all.push(run("steady", tiny, &["state.precondition=steady"], &JOB.replace("2000", "20000")));
     all.push(run("buffer", tiny, &["buffer.policy=write_back", "buffer.capacity=\"1MiB\"", "buffer.flush_after=\"1ms\""], JOB));
+    let batches = RunOptions { batches: Some(5), ..RunOptions::default() };
+    let request = RunRequest::new("test.toml", tiny).precondition("fill").run(batches);
+    let outcome = drive::session::run(&request, &Input::text("workload", JOB), Files::default(), &mut |_| true);
+    all.push(("batches".to_owned(), outcome.unwrap_or_else(|problems| panic!("batches: {problems}")).summary));
     all.push(run("waf", tiny, &["ftl.translation=waf"], JOB));
     let ofwar = ["policy.kind=ofwar", "state.precondition=steady", "state.graceful_shutdown=true"];
     let deadlines = "[job]\nrw=randwrite\nbs=4k\nnorandommap=1\nrate_iops=50\nnumber_ios=2000\n";
