@@ -20,6 +20,12 @@ __all__ = ["CLAIM_VERDICTS", "Claim", "number", "statement", "taken", "untestabl
 CLAIM_VERDICTS = ("reproduced", "direction only", "holds if", "differs", "not testable", "input", "shown")
 
 
+def _side(bound: float, with_it: str, without: str) -> str:
+    """Returns a bound in words; one that is a hair's breadth from a short number excludes that number."""
+    short = round(bound, 6)
+    return f"{with_it if short == bound else without} {short:.4g}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Entry):
     """A published claim, and what is found here."""
@@ -52,10 +58,13 @@ class Claim(Entry):
     @property
     def accepted(self) -> str:
         """Range in which the claim counts as reproduced, in words; empty if it is not scored."""
-        if self.low is not None and self.high is not None and math.isinf(self.low):
-            return f"to {self.high:.4g}"
-        # Entry has slots: the property of the base cannot be called by `super()`.
-        return Entry.accepted.__get__(self)  # type: ignore[no-any-return]
+        if self.low is None or self.high is None:
+            return ""
+        if math.isinf(self.low):
+            return _side(self.high, "to", "below")
+        if math.isinf(self.high):
+            return _side(self.low, "from", "above")
+        return f"{self.low:.4g}" if self.low == self.high else f"{self.low:.4g} to {self.high:.4g}"
 
     @property
     def verdict(self) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ssdlab.cell import ask, rber
 from ssdlab.charts import Axis, Chart, Mark, Series
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.claim import Claim, statement, taken, untestable
@@ -24,6 +26,8 @@ _DROP_B = 0.10
 _VISIBLE = 0.01
 #: Error rates near the points A and B, at which single reads are looked at.
 _AT_A, _AT_B = 2.05e-3, 2.16e-3
+#: Smallest share of uncorrectable pages that is drawn.
+_LEAST_SHARE = 1e-8
 _LOAD = "random reads of 16 KiB, depth 256, no host interface"
 _COST = (
     "a failing page costs 15 mean page slots of the channel, calibrated so that 0.6 to 0.8 % of failing reads cost 10 % "
@@ -34,6 +38,7 @@ _COST = (
 def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     """Yields the claims of section 2.3.1, with the figures."""
     yield from _measured_curves()
+    yield from _error_curves()
     points, behind = swept(setting, "retry"), swept(setting, "retry_sata")
     yield from _drops(points)
     yield from _single_reads(setting)
@@ -51,6 +56,48 @@ def _measured_curves() -> Iterator[Claim]:
         note="the curves are not digitised anywhere (FACTS 5.4), and contradict table 2.4: after read retry figure 2.11 has no "
         "uncorrectable page up to twice the rated cycles, while sample A of the same node sustains 6,000 of its 9,000",
     )
+
+
+def _error_curves() -> Iterator[Picture]:
+    """Yields figures 2.7, 2.8, 2.9 and 2.11 with the error rates that we have: two laws, which are no measurements."""
+    cycles = [500, 1000, 2000, 3000, 4500, 6000, 7500, 9000, 12000, 15000, 18000]
+    series, failing = [], []
+    for part, age, name in (
+        ("thesis-a-mlc", "0s", "A-MLC, through table 2.4"),
+        ("mlc-2y", "0s", "2Y MLC, power law of FAST 2019"),
+        ("mlc-2y", "90d", "2Y MLC after 90 days"),
+    ):
+        rates = [float(row[0]) for row in np.atleast_2d(rber(part, pe=cycles, age=[age]).worst)]
+        series.append(Series(name, [float(one) for one in cycles], rates))
+        points = ask("protection", cell="thesis-a-mlc", rber=rates)["points"]
+        shares = [100.0 * point["page_failure"] if point["page_failure"] > _LEAST_SHARE else math.nan for point in points]
+        failing.append(Series(f"{name}, first read", [float(one) for one in cycles], shares))
+    marks = (Mark(9000, "rated", on="x"), Mark(6000, "table 2.4", on="x"))
+    x = Axis("program and erase cycles")
+    rate = Axis("raw bit error rate", log=True)
+    yield Picture(
+        name="ssdexplorer-errors-cycles",
+        chart=Chart(title="Figure 2.7: error rates by cycles", x=x, y=rate, series=tuple(series), marks=marks),
+    )
+    share = Axis("uncorrectable pages [%]", log=True)
+    chart = Chart(
+        title="Figure 2.9: uncorrectable pages by cycles, 100 errors in 4320 B", x=x, y=share, series=tuple(failing), marks=marks
+    )
+    yield Picture(name="ssdexplorer-errors-pages", chart=chart)
+    days = [1, 3, 7, 14, 30, 60, 90]
+    aged = np.atleast_2d(rber("mlc-2y", pe=[1000, 3000, 5000], age=[f"{day}d" for day in days]).worst)
+    curves = [
+        Series(f"{pe:,} cycles", [float(day) for day in days], [float(rate) for rate in row])
+        for pe, row in zip((1000, 3000, 5000), aged, strict=True)
+    ]
+    chart = Chart(
+        title="Figure 2.8: error rates by retention, power law of FAST 2019",
+        x=Axis("days", log=True),
+        y=rate,
+        series=tuple(curves),
+        ordered=True,
+    )
+    yield Picture(name="ssdexplorer-errors-retention", chart=chart)
 
 
 def drop_point(points: Points, drive: str, drop: float) -> Estimate:

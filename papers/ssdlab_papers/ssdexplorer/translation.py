@@ -25,6 +25,8 @@ _LOADS: dict[str, tuple[str, object]] = {
 }
 #: Data sheet of the OCZ Vertex 120 GB [MB/s] (FACTS 5.8), and the error of the thesis's simulator.
 _DATA_SHEET = {"SW": (180.0, "8 %"), "SR": (250.0, "0.1 %")}
+#: Commands of a run: several times what the write buffers hold.
+_COMMANDS = 500_000
 #: Accuracy to which two bars of a figure can be told apart.
 _BARS = 0.02
 
@@ -34,9 +36,9 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     points = swept(setting, "frequency", keep_length=True)
     yield from _frequency(points)
     yield _picture(points)
-    yield from _vertex(setting)
+    yield from _vertex()
     yield from _pages_per_block(swept(setting, "mock_up_map"))
-    yield from _card(setting)
+    yield from _card()
 
 
 def _bandwidth(points: Points, load: str, clock: int | None) -> float:
@@ -109,15 +111,14 @@ def _picture(points: Points) -> Picture:
     return Picture(name="ssdexplorer-frequency", chart=chart)
 
 
-def _vertex(setting: Setting) -> Iterator[Claim | Table]:
+def _vertex() -> Iterator[Claim | Table]:
     """Yields figure 1.7: the OCZ Vertex 120 GB, and its mock-up."""
-    commands = 100_000 if setting.quick else 500_000
     found: dict[str, tuple[float, float]] = {}
     for name, (load, layer) in _LOADS.items():
         changes = {"ftl.map_cache": None, "ftl.translation": layer, "controller.dram.size": "1GiB"}
         mock_up = ssdlab.Drive.from_text(ssdlab.shrink("vertex-120g", "4GiB", set=changes))
         runs = [
-            run(drive, str(SPECS / load), set=sets, stop_after=commands).summary["throughput"]["iops"] * 4096 / 1e6
+            run(drive, str(SPECS / load), set=sets, stop_after=_COMMANDS).summary["throughput"]["iops"] * 4096 / 1e6
             for drive, sets in (("vertex-120g", changes), (mock_up, {}))
         ]
         found[name] = (runs[0], runs[1])
@@ -180,16 +181,15 @@ def _pages_per_block(points: Points) -> Iterator[Claim]:
     )
 
 
-def _card(setting: Setting) -> Iterator[Claim]:
+def _card() -> Iterator[Claim]:
     """Yields figure 1.8: the NVRAM card."""
-    commands = 200_000 if setting.quick else 1_000_000
     shown = []
     for name, load, state in (
         ("SW", "writes.fio", "none"),
         ("SR", "reads_in_order.fio", "fill"),
         ("RR", "reads.fio", "fill"),
     ):
-        result = run("nvram-card-512g", str(SPECS / load), precondition=state, stop_after=commands)
+        result = run("nvram-card-512g", str(SPECS / load), precondition=state, stop_after=2 * _COMMANDS)
         shown.append(f"{name} {result.summary['throughput']['iops'] * 4096 / 1e6:.0f} MB/s")
     yield untestable(
         work=WORK,

@@ -115,7 +115,7 @@ function drawEffects(selected, column) {
   layout.yaxis = { ...AXIS, title: { text: title(entry(column)) } };
   const traces = effects.map((effect, index) => {
     const axis = index ? `x${index + 1}` : "x";
-    layout[`xaxis${index ? index + 1 : ""}`] = { ...AXIS, type: "category", title: { text: effect.field.name } };
+    layout[`xaxis${index ? index + 1 : ""}`] = { ...AXIS, type: "category", title: { text: effects.length > 4 ? effect.field.name.split(".").pop() : effect.field.name } };
     const lows = effect.filled.map((one, at) => effect.levels[at] - Math.min(...one.means));
     const highs = effect.filled.map((one, at) => Math.max(...one.means) - effect.levels[at]);
     return {
