@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build check test lint format bench lock clean tools
+.PHONY: help demo build check test lint format bench wheel lock clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,16 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
+
+# One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
+wheel: build ## Build a wheel in target/wheels, and try it in a fresh environment.
+	rm -rf target/wheels target/wheel
+	VIRTUAL_ENV='$(CURDIR)/$(VENV)' $(BIN)/maturin build --release --locked --quiet --out target/wheels
+	$(PYTHON) -m venv target/wheel
+	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	target/wheel/bin/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps target/wheels/*.whl
+	cd target/wheel && PATH=/usr/bin:/bin bin/ssdlab run tiny ../../examples/randwrite.fio --stop-after 2000 --quiet --json > run.json
+	@echo; ls -l target/wheels/*.whl
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
