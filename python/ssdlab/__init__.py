@@ -24,6 +24,7 @@ from ssdlab.folder import load_comparison, load_result
 from ssdlab.lifetimes import Lifetime, lifetime
 from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
 from ssdlab.policy import BlockMove, PageMove, Policy
+from ssdlab.provenance import Rerun, rerun
 from ssdlab.read_errors import ReadErrors
 from ssdlab.results import Latency, Result
 from ssdlab.sessions import Session, StartingStates
@@ -54,6 +55,7 @@ __all__ = [
     "Preset",
     "Progress",
     "ReadErrors",
+    "Rerun",
     "Result",
     "Session",
     "Spec",
@@ -84,6 +86,7 @@ __all__ = [
     "read_history",
     "read_timeline",
     "reference",
+    "rerun",
     "run",
     "schema",
     "shrink",

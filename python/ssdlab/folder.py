@@ -26,17 +26,21 @@ def load_result(folder: str | PathLike[str]) -> Result:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
+    from ssdlab.provenance import Kept, divided
+
     path = Path(folder)
     if not (path / "summary.json").is_file():
         raise InputError(f"{path}: not a result folder: no summary.json in it")
     try:
+        workload, source = divided((path / "workload.toml").read_text(encoding="utf-8"))
         result = Result(
             (path / "summary.json").read_text(encoding="utf-8"),
             drive_toml=(path / "drive.toml").read_text(encoding="utf-8"),
-            workload_toml=(path / "workload.toml").read_text(encoding="utf-8"),
+            workload_toml=workload,
             latency=parquet.read_table(path / "latency.parquet"),
             timeline=parquet.read_table(path / "timeline.parquet"),
         )
+        result.origin = Kept.of(path, source)
         version = result.summary.get("schema_version")
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{path}: a damaged result folder: {error}") from None

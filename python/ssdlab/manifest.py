@@ -1,7 +1,7 @@
 """Manifests: ``manifest.json`` in a folder lists the files that ssdlab wrote there; ``--force`` removes no others.
 
-A manifest depends only on the folder's content and the version of ssdlab: with one version, equal folders have equal
-manifests.
+A manifest depends only on the folder's content, the version of ssdlab and, for a result, on what the run was asked for
+(:mod:`ssdlab.provenance`): with one version, the same command gives an equal manifest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ _SHOWN = re.compile(r"\]\(((?:pictures|tables)/[^/)]+)\)")
 
 
 def write_manifest(folder: Path, kind: str) -> None:
-    """Writes the manifest of `folder`, a folder of this `kind`: the names of all its files, including the manifest."""
+    """Writes the manifest of `folder`, a folder of this `kind`: the names of all its files, including the manifest.
+
+    What a manifest there says of the run is kept.
+    """
+    run = _document(folder / MANIFEST).get("run")
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
     document = {
         "written_by": "ssdlab",
@@ -37,6 +41,7 @@ def write_manifest(folder: Path, kind: str) -> None:
         "format": FORMAT,
         "version": _engine.build(),
         "files": sorted({*names, MANIFEST}),
+        **({} if run is None else {"run": run}),
     }
     (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 

@@ -14,7 +14,10 @@ from ssdlab.files import existing_file
 from ssdlab.guest import shown_file
 from ssdlab.policy import Policy
 
-__all__ = ["chosen", "load", "split"]
+__all__ = ["chosen", "load", "named", "split"]
+
+#: Names with which classes were chosen.
+_FILES: dict[type, str] = {}
 
 
 def split(text: str) -> tuple[str, str | None]:
@@ -30,7 +33,17 @@ def chosen(text: str) -> str | type[Policy]:
         InputError: as for :func:`load`.
     """
     file, name = split(text)
-    return load(file, name) if file.endswith(".py") else text
+    if not file.endswith(".py"):
+        return text
+    found = load(file, name)
+    _FILES[found] = text
+    return found
+
+
+def named(policy: object) -> str:
+    """Returns the name with which :func:`chosen` finds a policy again; ``class ...`` for one that has no file."""
+    cls = policy if inspect.isclass(policy) else type(policy)
+    return _FILES.get(cls, f"class {cls.__qualname__}") if inspect.isclass(policy) else f"class {cls.__qualname__}"
 
 
 def load(file: str, name: str | None = None) -> type[Policy]:

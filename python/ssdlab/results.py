@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ssdlab._engine import Outcome
+    from ssdlab.provenance import Kept, Origin
 
 __all__ = ["Latency", "Result"]
 
@@ -109,6 +110,8 @@ class Result:
         self._timeline = timeline
         self._commands = commands
         self._spans = spans
+        #: Request that the run answered; ``None`` for a folder of an earlier version.
+        self.origin: Origin | Kept | None = None
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:

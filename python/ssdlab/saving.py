@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.files import write_folder
-from ssdlab.manifest import write_manifest
+from ssdlab.manifest import MANIFEST, write_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,13 @@ def save_comparison(comparison: Comparison, folder: str | PathLike[str], *, forc
 
 def _write_result(result: Result, path: Path) -> None:
     (path / "drive.toml").write_text(result.drive_toml, encoding="utf-8")
-    (path / "workload.toml").write_text(result.workload_toml, encoding="utf-8")
+    workload = result.workload_toml
+    if result.origin is not None:
+        workload = f"{workload}\n{result.origin.source()}"
+        record = result.origin.record(result.drive_toml, workload, result.summary)
+        # `write_manifest` adds the files.
+        (path / MANIFEST).write_text(json.dumps({"run": record}), encoding="utf-8")
+    (path / "workload.toml").write_text(workload, encoding="utf-8")
     (path / "summary.json").write_text(result.summary_json, encoding="utf-8")
     write_parquet(result.latency_table(), path / "latency.parquet")
     write_parquet(result.timeline_table(), path / "timeline.parquet")

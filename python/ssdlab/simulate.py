@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, Unpack, cast
 
-from ssdlab import _engine, drives
+from ssdlab import _engine, drives, policy_file
 from ssdlab._declared import RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
 from ssdlab.comparison import Comparison
 from ssdlab.declared import checked, documented, sorted_by_group
@@ -19,6 +19,7 @@ from ssdlab.files import FailedFiles, existing_file, new_run_file
 from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
+from ssdlab.provenance import Origin, sourced
 from ssdlab.results import Result
 from ssdlab.sessions import Session
 from ssdlab.workloads import Workload, WorkloadLike
@@ -116,6 +117,9 @@ def run(
     with Outputs(**asked["records"], failed=failed) as outputs:
         outcome = call_engine(outputs.call(guest, session), request, drive, workload, asked, failed, progress)
     result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
+    named = policy if isinstance(policy, str) or policy is None else policy_file.named(policy)
+    overrides = drives.setting_lines(asked["setup"]["set"])
+    result.origin = Origin.of(Drive.open(drive).name, sourced(Workload.open(workload)), named, overrides, options)
     if outcome.interrupted:
         raise Interrupted(result, failed)
     if failed:
@@ -156,7 +160,7 @@ def call_engine(
         failed: Receives the file of a drive that could not be saved.
         progress: As for :func:`run`.
     """
-    source, stream = Drive.open(drive), Workload.open(workload)
+    source, stream = Drive.open(drive), sourced(Workload.open(workload))
     setup = {**asked["setup"], "set": drives.setting_lines(asked["setup"]["set"])}
     policy = setup.pop("policy")
     whole = {
@@ -170,6 +174,7 @@ def call_engine(
     paths = {
         "workload": stream.file,
         "text": stream.text,
+        "text_name": stream.name,
         "load": None if load is None else existing_file(load),
     }
     with nullcontext() if save is None else new_run_file(Path(save), failed) as saved:

@@ -31,6 +31,8 @@ class Workload(WorkloadFields):
     path: str | PathLike[str] | None = None
     #: Text of a fio job or of a workload TOML, instead of a file.
     text: str | None = None
+    #: Name of the text in messages and results.
+    name: str | None = None
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.text is None):

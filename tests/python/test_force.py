@@ -53,6 +53,7 @@ def saved(result, comparison, life, tmp_path):
 def test_a_manifest_names_every_file(saved):
     for kind, folder in saved.items():
         manifest = json.loads((folder / "manifest.json").read_text())
+        assert (manifest.pop("run", None) is not None) == (kind == "result")
         assert manifest == {
             "written_by": "ssdlab",
             "kind": kind,

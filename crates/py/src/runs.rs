@@ -54,6 +54,9 @@ pub struct Paths {
     workload: Option<String>,
     /// Text of the workload, if it is not a file.
     text: Option<String>,
+    /// Name of the text in messages and results; absent: `text`.
+    #[pyo3(default)]
+    text_name: Option<String>,
     /// Path of a saved drive to start from.
     load: Option<String>,
     /// Path to save the drive to.
@@ -297,7 +300,7 @@ fn watched<T: Send>(
 ) -> PyResult<(T, bool)> {
     let input = match &paths.workload {
         Some(path) => file(path),
-        None => Input::text("text", paths.text.clone().unwrap_or_default()),
+        None => Input::text(paths.text_name.as_deref().unwrap_or("text"), paths.text.clone().unwrap_or_default()),
     };
     let mut raised = None;
     let run = || {

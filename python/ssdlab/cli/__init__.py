@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from ssdlab import provenance
 from ssdlab.cli import (
     cell,
     check,
@@ -19,6 +20,7 @@ from ssdlab.cli import (
     paper,
     presets,
     report,
+    rerun,
     run,
     schema,
     show,
@@ -38,6 +40,11 @@ class Guarded(TyperGroup):
 
     2: bad input; 130: interrupted; 1: a fault of ssdlab or of the system.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keeps the words of the command for the folders that it writes."""
+        provenance.command_line = ("ssdlab", *args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command and turns its errors into messages and exit statuses."""
@@ -91,6 +98,7 @@ app.command(name="schema")(schema.schema)
 app.command(name="history")(history.history)
 app.command(name="paper")(paper.paper)
 app.command(name="report")(report.report)
+app.command(name="rerun")(rerun.rerun)
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,280 @@
+"""Provenance: what a result was made from, kept in its folder, and the run repeated from there.
+
+``workload.toml`` ends with a table ``[source]``: the text of a fio job or a workload TOML, or path and hash of a trace,
+with the options of its reading. A file with such a table is a workload: it can be run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import _engine, toml
+from ssdlab.errors import InputError
+from ssdlab.workloads import Workload
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+__all__ = ["Kept", "Origin", "Rerun", "divided", "rerun", "sourced"]
+
+#: Heading of the table in ``workload.toml``.
+_SOURCE = "[source]"
+#: Options of a run that name files or rows it writes beside its result: not part of what is repeated.
+_RECORDS = ("save", "log_commands", "timeline", "history", "record_firmware", "record_commands", "record_spans")
+#: What differs between equal runs.
+_TIMES = ("wall_s",)
+
+#: Arguments of the command under way, set by the command line.
+command_line: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a run was asked for."""
+
+    #: Name of the drive, as messages and the summary have it.
+    drive: str
+    workload: Workload
+    #: Name of the policy; ``None``: the drive's own.
+    policy: str | None
+    #: ``KEY=VALUE`` lines.
+    overrides: tuple[str, ...]
+    #: Options that were given, without the overrides and the files that the run writes.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: Words of the command; ``None`` for a run from Python.
+    command: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, drive: str, workload: Workload, policy: str | None, overrides: list[str], options: Mapping[str, Any]) -> Origin:
+        """Returns the origin of a run with the options that were given."""
+        kept = {
+            name: value
+            for name, value in options.items()
+            if value not in (None, False) and name not in ("set", "seed", *_RECORDS)
+        }
+        return cls(drive, workload, policy, tuple(overrides), kept, command_line)
+
+    def source(self) -> str:
+        """Returns the table ``[source]`` of ``workload.toml``."""
+        given = self.workload.options()
+        table: dict[str, Any] = {}
+        if self.workload.text is not None:
+            table |= {"name": self.workload.name or "text", "text": self.workload.text}
+        else:
+            path = fspath(self.workload.path or "")
+            text = _text_of(path)
+            table |= {"name": path, **({"sha256": _hash_of(path)} if text is None else {"text": text})}
+        return toml.document({"source": {**table, **({"options": given} if given else {})}})
+
+    def record(self, drive_toml: str, workload_toml: str, summary: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what the manifest says of the run."""
+        load = self.options.get("load")
+        return {
+            "command_line": None if self.command is None else " ".join(map(_quoted, self.command)),
+            "engine": _engine.build(),
+            "drive": self.drive,
+            "overrides": list(self.overrides),
+            "workload": self.workload.name or (None if self.workload.path is None else fspath(self.workload.path)),
+            "policy": self.policy,
+            "seed": summary.get("seed"),
+            "options": {name: _plain(value) for name, value in self.options.items()},
+            "sha256": {
+                "drive.toml": _hash(drive_toml),
+                "workload.toml": _hash(workload_toml),
+                "loaded": None if load is None else _hash_of(fspath(load)),
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Origin of a result that was read from a folder, in the form in which the folder has it."""
+
+    text: str
+    run: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, folder: Path, source: str) -> Kept | None:
+        """Returns the origin in a folder; ``None`` for one that an earlier version wrote."""
+        from ssdlab.manifest import MANIFEST
+
+        try:
+            run = json.loads((folder / MANIFEST).read_text(encoding="utf-8")).get("run")
+        except (OSError, ValueError, AttributeError):
+            return None
+        return cls(source, run) if source and isinstance(run, dict) else None
+
+    def source(self) -> str:
+        """Returns the table ``[source]`` of ``workload.toml``."""
+        return self.text
+
+    def record(self, drive_toml: str, workload_toml: str, summary: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns what the manifest says of the run."""
+        return self.run
+
+
+def divided(text: str) -> tuple[str, str]:
+    """Returns the resolved workload in the text of a ``workload.toml``, and its table ``[source]``, if there is one."""
+    before, heading, after = text.rpartition(f"\n{_SOURCE}\n")
+    return (before, f"{_SOURCE}\n{after}") if heading else (text, "")
+
+
+def sourced(workload: Workload) -> Workload:
+    """Returns the workload that a ``workload.toml`` names in its table ``[source]``; any other as it is.
+
+    Raises:
+        InputError: the table is damaged; or the trace that it names is missing, or is another one.
+    """
+    path = None if workload.path is None else fspath(workload.path)
+    if path is None or not path.endswith(".toml") or not Path(path).is_file():
+        return workload
+    text = Path(path).read_bytes()
+    if f"\n{_SOURCE}\n".encode() not in text:
+        return workload
+    try:
+        source = tomllib.loads(text.decode())["source"]
+        name, inner = str(source["name"]), source.get("text")
+        options = {**source.get("options", {}), **workload.options()}
+        if inner is not None:
+            return Workload(text=str(inner), name=name, **options)
+        wanted = str(source["sha256"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: [source]: damaged: {error}") from None
+    for place in (Path(name), Path(path).parent / name):
+        if place.is_file():
+            found = _hash_of(str(place))
+            if found != wanted:
+                raise InputError(
+                    f"{path}: [source]: {place} is another file than that of the run: sha256 {found}, expected {wanted}"
+                )
+            return Workload(str(place), **options)
+    raise InputError(f"{path}: [source]: {name}: no such file, from here or beside it")
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A run that was repeated from its folder.
+
+    Examples:
+        >>> folder = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill").save("out")
+        >>> again = ssdlab.rerun(folder)
+        >>> again.is_same, again.differences
+        (True, [])
+    """
+
+    #: The new result.
+    result: Result
+    #: Numbers and files in which it differs from that in the folder.
+    differences: list[str]
+    #: Build of the engine that made the result in the folder.
+    engine: str
+
+    @property
+    def is_same(self) -> bool:
+        """True if the results agree in everything but the time that the run took."""
+        return not self.differences
+
+
+def rerun(folder: str | PathLike[str], **hooks: Any) -> Rerun:
+    """Does the run of a result folder again, and compares the results.
+
+    Args:
+        folder: A folder that ``--out`` or :meth:`ssdlab.Result.save` wrote.
+        **hooks: `session` and `progress` of :func:`ssdlab.run`.
+
+    Raises:
+        InputError: the folder is none of a result, or does not say how it was made; or an input is missing or changed.
+
+    Examples:
+        >>> folder = ssdlab.run("tiny", "examples/trace.csv.gz", precondition="fill").save("out")
+        >>> ssdlab.rerun(folder).result.write_amplification
+        1.0
+    """
+    from ssdlab import policy_file, simulate
+    from ssdlab.drives import Drive
+    from ssdlab.folder import load_result
+    from ssdlab.manifest import MANIFEST
+
+    path = Path(folder)
+    before = load_result(path)
+    try:
+        record = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["run"]
+        policy, options = record["policy"], {**record["options"], "seed": record["seed"]}
+        drive, engine, loaded = str(record["drive"]), str(record["engine"]), record["sha256"]["loaded"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: its manifest does not say how it was made: it was written by an earlier version") from None
+    if policy is not None and policy.startswith("class "):
+        raise InputError(f"{path}: ran under a policy given as a Python object ({policy}), which only its program can repeat")
+    if loaded is not None and _hash_of(str(options["load"])) != loaded:
+        raise InputError(f"{path}: started from {options['load']}, which is another file now")
+    result = simulate.run(
+        Drive(drive, before.drive_toml),
+        Workload(path / "workload.toml"),
+        None if policy is None else policy_file.chosen(policy),
+        **{**options, **hooks},
+    )
+    return Rerun(result, _differences(before, result), engine)
+
+
+def _differences(before: Result, after: Result) -> list[str]:
+    """Returns where two results differ, numbers of the summary first."""
+    old, new = (dict(_flat(each.summary, "")) for each in (before, after))
+    names = [name for name in {**old, **new} if name not in _TIMES and old.get(name) != new.get(name)]
+    found = [f"{name}: {old.get(name)!r}, now {new.get(name)!r}" for name in names]
+    if before.drive_toml != after.drive_toml:
+        found.append("drive.toml")
+    for name, tables in (
+        ("latency.parquet", (before.latency_table(), after.latency_table())),
+        ("timeline.parquet", (before.timeline_table(), after.timeline_table())),
+    ):
+        if not tables[0].equals(tables[1]):
+            found.append(name)
+    return found
+
+
+def _flat(inner: Any, prefix: str) -> list[tuple[str, Any]]:
+    if isinstance(inner, dict):
+        return [pair for name, value in inner.items() for pair in _flat(value, f"{prefix}.{name}" if prefix else name)]
+    return [(prefix, inner)]
+
+
+def _text_of(path: str) -> str | None:
+    """Returns the text of a fio job or workload TOML; ``None`` for a trace."""
+    try:
+        text = Path(path).read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    is_job = any(line.startswith("[") and line.endswith("]") for line in map(str.strip, text[:100_000].splitlines()))
+    return text if is_job and "\0" not in text else None
+
+
+def _hash_of(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Returns an option's value as JSON has it."""
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value if isinstance(value, bool | int | float | str) else fspath(value)
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
