@@ -108,9 +108,9 @@ class Drive:
         if isinstance(drive, Mapping):
             return cls.from_dict(drive)
         name = fspath(drive)
-        for preset in presets():
-            if preset.name == name:
-                return cls(name, preset.text)
+        for preset, _, text in _engine.presets():
+            if preset == name:
+                return cls(name, text)
         if not Path(name).exists() and Path(name).suffix != ".toml" and "/" not in name:
             raise unknown_name("drive", name, [preset.name for preset in presets()])
         try:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import secrets
-import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,7 +14,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ssdlab.errors import InputError
-from ssdlab.exchange import exchange
 from ssdlab.locks import locked
 from ssdlab.manifest import strangers, write_manifest
 
@@ -163,7 +160,7 @@ def _check_parent(path: Path) -> None:
 
 def _beside(path: Path, what: str) -> Path:
     """Returns an unused name beside `path`."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{what}")
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.{what}")
 
 
 def size_so_far(path: Path) -> int:
@@ -260,6 +257,8 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
 
 def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> None:
     """Exchanges the folders `new` and `real` (`path` to the user); undoes it if ssdlab did not write all of `real`."""
+    from ssdlab.exchange import exchange
+
     exchange(new, real)
     spare.remove(new)
     try:
@@ -273,6 +272,8 @@ def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> N
 
 
 def _remove(folders: list[Path]) -> None:
+    import shutil
+
     while folders:
         shutil.rmtree(folders.pop(), ignore_errors=True)
 

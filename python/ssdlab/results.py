@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     import pyarrow as pa
 
-    from ssdlab._engine import Outcome
+    from ssdlab._engine import Columns, Outcome
 
 __all__ = ["Latency", "Result"]
 
@@ -88,8 +88,8 @@ class Result:
         *,
         drive_toml: str,
         workload_toml: str,
-        latency: pa.Table,
-        timeline: pa.Table,
+        latency: pa.Table | Columns,
+        timeline: pa.Table | Columns,
         commands: pa.Table | None = None,
         spans: pa.Table | None = None,
         notes: tuple[str, ...] = (),
@@ -105,6 +105,8 @@ class Result:
         self.notes = notes
         #: Wall-clock time of the set-up [s]; 0 for a result that was read from a folder.
         self.setup_s = setup_s
+        # The engine's columns become tables when they are first read: a run whose summary suffices does not wait for
+        # pyarrow.
         self._latency = latency
         self._timeline = timeline
         self._commands = commands
@@ -113,14 +115,12 @@ class Result:
     @classmethod
     def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:
         """Returns the result in an outcome of the engine, with the rows that were kept during the run."""
-        from ssdlab.tables import from_columns
-
         return cls(
             outcome.summary_json,
             drive_toml=outcome.drive_toml,
             workload_toml=outcome.workload_toml,
-            latency=from_columns(outcome.latency),
-            timeline=from_columns(outcome.timeline),
+            latency=outcome.latency,
+            timeline=outcome.timeline,
             commands=commands,
             spans=spans,
             notes=tuple(outcome.notes),
@@ -248,6 +248,7 @@ class Result:
             >>> table.slice(1, 1).to_pylist()
             [{'op': 'write', 'low_ns': 603648, 'high_ns': 604159, 'count': 455}]
         """
+        self._latency = _table(self._latency)
         return self._latency
 
     def timeline_table(self) -> pa.Table:
@@ -258,6 +259,7 @@ class Result:
             >>> sum(table["writes"].to_pylist())
             1940
         """
+        self._timeline = _table(self._timeline)
         return self._timeline
 
     def command_table(self) -> pa.Table | None:
@@ -289,7 +291,7 @@ class Result:
             >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
             {'read': 60, 'write': 1940}
         """
-        return self._latency.to_pandas()
+        return self.latency_table().to_pandas()
 
     def timeline_frame(self) -> pandas.DataFrame:
         """Returns :meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``).
@@ -299,7 +301,7 @@ class Result:
             >>> int(frame["queue_depth"].max())
             7
         """
-        return self._timeline.to_pandas()
+        return self.timeline_table().to_pandas()
 
     # Figures.
 
@@ -449,6 +451,15 @@ class Result:
         from ssdlab.fio import document
 
         return document(self)
+
+
+def _table(rows: pa.Table | Columns) -> pa.Table:
+    """Returns rows as a table: columns of the engine are converted."""
+    if not isinstance(rows, dict):
+        return rows
+    from ssdlab.tables import from_columns
+
+    return from_columns(rows)
 
 
 def _number(value: Any) -> float | None:

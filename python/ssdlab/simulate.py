@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast
 
 from ssdlab import _engine, drives
 from ssdlab._declared import RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
@@ -16,12 +16,14 @@ from ssdlab.declared import checked, documented, sorted_by_group
 from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
 from ssdlab.files import FailedFiles, existing_file, new_run_file
-from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
 from ssdlab.results import Result
 from ssdlab.sessions import Session
 from ssdlab.workloads import Workload, WorkloadLike
+
+if TYPE_CHECKING:
+    from ssdlab.guest import Guest
 
 __all__ = ["PolicyLike", "Progress", "compare", "run"]
 
@@ -109,7 +111,7 @@ def run(
     """
     asked = sorted_by_group("run", options, *_GROUPS)
     _check_conditions(asked["run"], asked["records"])
-    guest = None if policy is None or isinstance(policy, str) else Guest(policy)
+    guest = None if policy is None or isinstance(policy, str) else _guest(policy)
     request = {"run": checked("run", asked["run"], lambda option: option.flag)}
     asked["setup"]["policy"] = policy if guest is None else None
     failed: FailedFiles = []
@@ -262,8 +264,15 @@ def _names(policies: Sequence[PolicyLike]) -> list[str]:
     for policy in policies:
         if isinstance(policy, str) and policy not in known:
             raise unknown_name("policy", policy, known)
-        names.append(policy if isinstance(policy, str) else Guest(policy).name)
+        names.append(policy if isinstance(policy, str) else _guest(policy).name)
     return names
+
+
+def _guest(policy: Policy | type[Policy]) -> Guest:
+    """Returns a policy in Python in the form that the engine takes; most runs need none of this module."""
+    from ssdlab.guest import Guest
+
+    return Guest(policy)
 
 
 def _hook(progress: ProgressHook) -> EngineHook:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import tomli_w
-
 from ssdlab.errors import InputError
 
 
@@ -15,6 +13,8 @@ def document(fields: Mapping[str, object]) -> str:
     Raises:
         InputError: TOML has no such value.
     """
+    import tomli_w
+
     try:
         return tomli_w.dumps(fields)
     except TypeError as error:
