@@ -59,6 +59,7 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
+	$(PYTHON) bench/start.py
 
 lock: $(VENV)/.stamp-dev ## Take the newest Python packages into the lock files.
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock

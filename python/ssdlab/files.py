@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ssdlab.errors import InputError
+from ssdlab.exchange import exchange
 from ssdlab.locks import locked
 from ssdlab.manifest import strangers, write_manifest
 
@@ -257,8 +258,6 @@ def write_folder(path: Path, kind: str, write: Callable[[Path], None], *, force:
 
 def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> None:
     """Exchanges the folders `new` and `real` (`path` to the user); undoes it if ssdlab did not write all of `real`."""
-    from ssdlab.exchange import exchange
-
     exchange(new, real)
     spare.remove(new)
     try:

@@ -8,8 +8,6 @@ import os
 import pickle
 import pydoc
 import signal
-import subprocess
-import sys
 import threading
 import tomllib
 from pathlib import Path
@@ -20,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ssdlab
-from conftest import LONG, PATIENCE
+from conftest import LONG
 from ssdlab import toml
 
 
@@ -161,28 +159,6 @@ def test_help_shows_texts_and_not_objects():
 
 def test_the_greatest_seed(job):
     assert ssdlab.run("tiny", job, seed=2**64 - 1).seed == 2**64 - 1
-
-
-#: Packages that take longer to import than a short run takes.
-SLOW = ("pyarrow", "plotly", "numpy", "pandas", "rich", "typer", "matplotlib")
-
-
-def slow_imports(code):
-    """Returns those of `SLOW`, and of the parts of ssdlab that a run does not need, that a process imports."""
-    code += "\nimport sys; print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
-    parts = ("ssdlab.cell", "ssdlab.charts", "ssdlab.explore", "ssdlab.experiments", "ssdlab.report", "ssdlab.traces")
-    loaded = done.stderr.splitlines()[-1].split()
-    return [name for name in loaded if name in SLOW or name.startswith(parts)]
-
-
-def test_the_package_imports_nothing_slow():
-    assert slow_imports("import ssdlab") == []
-
-
-def test_a_run_imports_nothing_slow(job):
-    assert slow_imports(f"import ssdlab; ssdlab.run('tiny', {str(job)!r}, stop_after=10).iops") == []
 
 
 def test_every_public_name_is_imported_from_its_module():

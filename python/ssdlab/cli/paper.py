@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdlab.cli import options
+from ssdlab.cli import given, options
 from ssdlab.cli.console import json_text, print_json, remark, standard_output
 from ssdlab.cli.keeping import Ending, Results, conclude, write_or_keep
 from ssdlab.cli.progress import work_bar
@@ -132,7 +132,7 @@ def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
 
 def _reserved(out: Path | None, force: bool) -> AbstractContextManager[None]:
     """Checks, before anything runs, that the folder can be written, and reserves it against other processes."""
-    return nullcontext() if out is None else options.Targets(out, force, None).reserved()
+    return nullcontext() if out is None else given.Targets(out, force, None).reserved()
 
 
 def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
