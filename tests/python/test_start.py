@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import ssdlab
 from conftest import PATIENCE
-from ssdlab.cli import app, quick, running
+from ssdlab.cli import app, completion, quick, running
 from ssdlab.cli.commands import COMMANDS
 
 #: Packages that take longer to import than a short run takes.
@@ -112,6 +112,40 @@ def test_both_readers_understand_the_same(monkeypatch, is_quick, line):
 def test_a_shell_that_asks_for_completions_is_answered_by_typer(monkeypatch):
     monkeypatch.setenv("_SSDLAB_COMPLETE", "complete_bash")
     assert not quick.started(["--version"])
+
+
+COMPLETIONS = [
+    ("ssdlab po", "policies"),
+    ("ssdlab run ti", "tiny"),
+    ("ssdlab presets qlc", "qlc-2tb"),
+    ("ssdlab run tiny job --policy ofw", "ofwar"),
+    ("ssdlab lifetime tiny job --policy ofw", "ofwar"),
+    ("ssdlab compare tiny job --policy baseline,ofw", "baseline,ofwar"),
+    ("ssdlab run tiny job --stop-af", "--stop-after"),
+]
+
+
+@pytest.mark.parametrize(("typed", "word"), COMPLETIONS)
+def test_a_shell_completes(cli, monkeypatch, typed, word):
+    monkeypatch.setenv("_SSDLAB_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    done = cli(process=True)
+    assert word in done.stdout.split(), done.stderr
+    assert done.returncode == 0
+
+
+def test_a_list_of_policies_completes_with_another():
+    found = [word for word, _ in completion.policy_lists("ofwar,all_fast,")]
+    assert "ofwar,all_fast,baseline" in found
+    assert "ofwar,all_fast,ofwar" not in found
+
+
+def test_the_script_for_a_shell_is_shown(cli, monkeypatch):
+    monkeypatch.setattr("shellingham.detect_shell", lambda *_: ("bash", "/bin/bash"))
+    done = cli("--show-completion")
+    assert done.returncode == 0, done.stderr
+    assert "_SSDLAB_COMPLETE=complete_bash" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ssdlab import policy_file, simulate
-from ssdlab.cli import given, options
+from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import json_text, print_json, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
@@ -23,7 +23,10 @@ def compare(
     policy: Annotated[
         str,
         typer.Option(
-            "--policy", metavar="A,B,C", help="Mode policies, by name or as FILE.py:CLASS; ratios are taken to the first."
+            "--policy",
+            metavar="A,B,C",
+            help="Mode policies, by name or as FILE.py:CLASS; ratios are taken to the first.",
+            autocompletion=completion.policy_lists,
         ),
     ],
     chosen: options.CompareOptions,

@@ -1,4 +1,4 @@
-"""What was given on the command line, as the Python functions take it; without Typer, which takes long to import."""
+"""Conversion of given options into what the Python functions take, without Typer, which takes long to import."""
 
 from __future__ import annotations
 

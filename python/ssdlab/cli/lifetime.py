@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ssdlab import lifetimes
-from ssdlab.cli import given, options
+from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
@@ -22,7 +22,12 @@ def lifetime(
     *,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", metavar="NAME", help="Mode policy; absent: the drive's own."),
+        typer.Option(
+            "--policy",
+            metavar="NAME",
+            help="Mode policy; absent: the drive's own.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     chosen: options.LifeOptions,
     reading: options.Reading,

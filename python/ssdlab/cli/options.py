@@ -10,9 +10,13 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from ssdlab.cli import completion
 from ssdlab.declared import GROUPS, Option
 
-DriveArgument: TypeAlias = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).")]
+DriveArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="DRIVE", help="A preset's name or a description (TOML).", autocompletion=completion.presets),
+]
 WorkloadArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="WORKLOAD", help="A trace, a fio job file, or a workload TOML.")
 ]

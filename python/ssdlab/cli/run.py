@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ssdlab.cli import options, running
+from ssdlab.cli import completion, options, running
 from ssdlab.cli.spread import spread
 
 
@@ -21,6 +21,7 @@ def run(
             "--policy",
             metavar="NAME|FILE.py:CLASS",
             help="Mode policy: a name, or a class of a Python file; absent: the drive's own.",
+            autocompletion=completion.policies,
         ),
     ] = None,
     chosen: options.RunOptions,
