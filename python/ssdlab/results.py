@@ -10,7 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.errors import InputError, unknown_name
 from ssdlab.read_errors import ReadErrors
+from ssdlab.words import in_own_words, own
 
 if TYPE_CHECKING:
     import pandas
@@ -123,12 +125,17 @@ class Result:
             timeline=outcome.timeline,
             commands=commands,
             spans=spans,
-            notes=tuple(outcome.notes),
+            notes=tuple(map(own, outcome.notes)),
             setup_s=outcome.setup_s,
         )
 
     def __repr__(self) -> str:
         return f"<ssdlab.Result {self.drive} · {self.workload} · {self.policy} · {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from ssdlab.notebook import of_result
+
+        return of_result(self)
 
     # Numbers.
 
@@ -283,25 +290,94 @@ class Result:
         """
         return self._spans
 
+    def to_arrow(self, table: str = "latency") -> pa.Table:
+        """Returns a table of the result as an Arrow table.
+
+        Args:
+            table: ``latency``, ``timeline``, ``commands`` or ``spans``: the table of the method ``latency_table`` and
+                so on.
+
+        Raises:
+            InputError: there is no table of this name, or the run did not record it.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/trace.csv.gz")
+            >>> result.to_arrow("timeline").column_names[:2]
+            ['time_ns', 'reads']
+            >>> result.to_arrow("commands")
+            Traceback (most recent call last):
+            ssdlab.InputError: commands: not recorded: expected a run with record_commands=True
+        """
+        tables = {
+            "latency": self.latency_table,
+            "timeline": self.timeline_table,
+            "commands": self.command_table,
+            "spans": self.span_table,
+        }
+        if table not in tables:
+            raise unknown_name("table", table, [*tables])
+        found = tables[table]()
+        if found is None:
+            raise InputError(f"{table}: not recorded: expected a run with record_{table}=True")
+        return found
+
+    def to_pandas(self, table: str = "latency") -> pandas.DataFrame:
+        """Returns a table of the result as a pandas data frame (needs the extra ``pandas``).
+
+        Args:
+            table: As for :meth:`to_arrow`, which needs no other package.
+
+        Raises:
+            InputError: as for :meth:`to_arrow`.
+            ModuleNotFoundError: pandas is not installed.
+
+        Examples:
+            >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").to_pandas("latency")
+            >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
+            {'read': 60, 'write': 1940}
+        """
+        from ssdlab.frames import to_pandas
+
+        return to_pandas(self.to_arrow(table))
+
+    def to_polars(self, table: str = "latency") -> Any:
+        """Returns a table of the result as a polars data frame (needs the package ``polars``).
+
+        Args:
+            table: As for :meth:`to_arrow`, which needs no other package.
+
+        Raises:
+            InputError: as for :meth:`to_arrow`.
+            ModuleNotFoundError: polars is not installed.
+
+        Examples:
+            >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").to_polars("latency")
+            >>> frame["count"].sum()
+            2000
+        """
+        from ssdlab.frames import to_polars
+
+        return to_polars(self.to_arrow(table))
+
     def latency_frame(self) -> pandas.DataFrame:
-        """Returns :meth:`latency_table` as a pandas data frame (needs the extra ``pandas``).
+        """Returns :meth:`latency_table` as a pandas data frame: ``to_pandas("latency")``.
 
         Examples:
             >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").latency_frame()
             >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
             {'read': 60, 'write': 1940}
         """
-        return self.latency_table().to_pandas()
+        return self.to_pandas("latency")
 
     def timeline_frame(self) -> pandas.DataFrame:
-        """Returns :meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``).
+        """Returns :meth:`timeline_table` as a pandas data frame: ``to_pandas("timeline")``.
 
         Examples:
             >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").timeline_frame()
             >>> int(frame["queue_depth"].max())
             7
         """
-        return self.timeline_table().to_pandas()
+        return self.to_pandas("timeline")
 
     # Figures.
 
@@ -418,6 +494,7 @@ class Result:
 
         return page.single(self)
 
+    @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes the result folder under a temporary name, then renames it: it is never incomplete. Returns its path.
 

@@ -20,6 +20,7 @@ from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
 from ssdlab.results import Result
 from ssdlab.sessions import Session
+from ssdlab.words import in_own_words
 from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class RunOptions(SetupKeywords, SavedDriveKeywords, RunKeywords, RecordsKeywords
     """Keyword arguments of :func:`run`."""
 
 
+@in_own_words
 @documented(*_GROUPS)
 def run(
     drive: DriveLike,
@@ -107,7 +109,7 @@ def run(
         14.4
         >>> ssdlab.run("tiny", "examples/trace.csv.gz", "ofvar")
         Traceback (most recent call last):
-        ssdlab.InputError: --policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
+        ssdlab.InputError: policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
     """
     asked = sorted_by_group("run", options, *_GROUPS)
     _check_conditions(asked["run"], asked["records"])
@@ -181,6 +183,7 @@ def call_engine(
         return outcome
 
 
+@in_own_words
 @documented(*_GROUPS)
 def compare(
     drive: DriveLike,

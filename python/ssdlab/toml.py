@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ssdlab.errors import InputError
+from ssdlab.numbers import plain
 
 
 def document(fields: Mapping[str, object]) -> str:
@@ -16,7 +17,7 @@ def document(fields: Mapping[str, object]) -> str:
     import tomli_w
 
     try:
-        return tomli_w.dumps(fields)
+        return tomli_w.dumps(plain(fields))
     except TypeError as error:
         raise InputError(f"a description cannot hold this: {error}") from None
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from ssdlab.cli import signals
 from ssdlab.cli.console import complain, remark
 from ssdlab.errors import InputError
+from ssdlab.words import as_flags
 
 
 @contextmanager
@@ -21,7 +22,8 @@ def guarded() -> Iterator[None]:
         BrokenPipeError: the reader of the output has ended; this causes no message.
     """
     try:
-        yield
+        with as_flags():
+            yield
     except InputError as error:
         complain(str(error))
         raise SystemExit(2) from None

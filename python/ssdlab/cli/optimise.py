@@ -112,13 +112,13 @@ def _show(done: Optimisation) -> None:
         more = f" ({len(front) - _SHOWN_DRIVES} more)" if len(front) > _SHOWN_DRIVES else ""
         console.print(f"drives: {done.folder / 'pareto'}{more}", markup=False, soft_wrap=True)
     elif done.table.num_rows:
-        console.print("no trial meets the constraints", markup=False, soft_wrap=True)
+        console.print("no trial meets the constraints", markup=False)
     for key, shares in done.importance.items():
         if shares:
             what = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-            console.print(f"importance for {key}: {what}", markup=False, soft_wrap=True)
+            console.print(f"importance for {key}: {what}", markup=False)
     if done.comparison is not None:
-        console.print(_compared(done.comparison), markup=False, soft_wrap=True)
+        console.print(_compared(done.comparison), markup=False)
 
 
 def _compared(found: dict[str, Any]) -> str:
