@@ -59,6 +59,7 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
+	$(PYTHON) bench/start.py
 
 # One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
 wheel: build ## Build a wheel in target/wheels, and try it in a fresh environment.

@@ -8,8 +8,8 @@ import pytest
 
 import ssdlab
 
-#: Package that ssdlab does not install, by the end of the names of the only examples that need it.
-OPTIONAL = {"_frame": "pandas"}
+#: Packages that ssdlab does not install, by the end of the names of the only examples that need them.
+OPTIONAL = {"_frame": "pandas", "to_pandas": "pandas", "to_polars": "polars"}
 
 
 @pytest.fixture(autouse=True)

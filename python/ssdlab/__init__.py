@@ -13,27 +13,33 @@ Everything that the command line does is here too, under the same names. The exa
 ``import ssdlab`` and the folder ``examples`` of the repository.
 """
 
-from ssdlab import _engine, cell, charts, policy, traces
-from ssdlab.comparison import Comparison
-from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema, shrink
-from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
-from ssdlab.explore.optimise import Optimisation, OptimisationProgress, load_optimisation, optimise
-from ssdlab.explore.spec import Spec
-from ssdlab.explore.sweep import Sweep, SweepProgress, load_sweep, sweep
-from ssdlab.folder import load_comparison, load_result
-from ssdlab.lifetimes import Lifetime, lifetime
-from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
-from ssdlab.policy import BlockMove, PageMove, Policy
-from ssdlab.provenance import Rerun, rerun
-from ssdlab.read_errors import ReadErrors
-from ssdlab.results import Latency, Result
-from ssdlab.sessions import Session, StartingStates
-from ssdlab.simulate import PolicyLike, Progress, compare, run
-from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
-from ssdlab.workloads import Workload, WorkloadLike
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-#: Version, and a hash of the engine's sources: builds of equal sources have equal values.
-__version__ = _engine.build()
+# Only the modules that a program uses are imported, when it first uses a name of theirs: the laboratory, sweeps and
+# charts take several times as long to import as what a run needs.
+if TYPE_CHECKING:
+    from ssdlab import cell, charts, policy, traces
+    from ssdlab.comparison import Comparison
+    from ssdlab.drives import Drive, DriveLike, Preset, check, describe, diagram, policies, presets, reference, schema, shrink
+    from ssdlab.errors import InputError, Interrupted, NotWrittenError, PolicyError
+    from ssdlab.explore.optimise import Optimisation, OptimisationProgress, load_optimisation, optimise
+    from ssdlab.explore.spec import Spec
+    from ssdlab.explore.sweep import Sweep, SweepProgress, load_sweep, sweep
+    from ssdlab.folder import load_comparison, load_result
+    from ssdlab.lifetimes import Lifetime, lifetime
+    from ssdlab.logs import HistoryDifference, compare_histories, read_commands, read_history, read_timeline
+    from ssdlab.policy import BlockMove, PageMove, Policy
+    from ssdlab.provenance import Rerun, rerun
+    from ssdlab.read_errors import ReadErrors
+    from ssdlab.results import Latency, Result
+    from ssdlab.sessions import Session, StartingStates
+    from ssdlab.simulate import PolicyLike, Progress, compare, run
+    from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
+    from ssdlab.workloads import Workload, WorkloadLike
+
+    #: Version, and a hash of the engine's sources: builds of equal sources have equal values.
+    __version__: str
 
 __all__ = [
     "BlockMove",
@@ -96,3 +102,58 @@ __all__ = [
     "trace_info",
     "traces",
 ]
+
+#: Public names by the module that defines them.
+_NAMES = {
+    "ssdlab.comparison": ("Comparison",),
+    "ssdlab.drives": (
+        "Drive",
+        "DriveLike",
+        "Preset",
+        "check",
+        "describe",
+        "diagram",
+        "policies",
+        "presets",
+        "reference",
+        "schema",
+        "shrink",
+    ),
+    "ssdlab.errors": ("InputError", "Interrupted", "NotWrittenError", "PolicyError"),
+    "ssdlab.explore.optimise": ("Optimisation", "OptimisationProgress", "load_optimisation", "optimise"),
+    "ssdlab.explore.spec": ("Spec",),
+    "ssdlab.explore.sweep": ("Sweep", "SweepProgress", "load_sweep", "sweep"),
+    "ssdlab.folder": ("load_comparison", "load_result"),
+    "ssdlab.lifetimes": ("Lifetime", "lifetime"),
+    "ssdlab.logs": ("HistoryDifference", "compare_histories", "read_commands", "read_history", "read_timeline"),
+    "ssdlab.policy": ("BlockMove", "PageMove", "Policy"),
+    "ssdlab.provenance": ("Rerun", "rerun"),
+    "ssdlab.read_errors": ("ReadErrors",),
+    "ssdlab.results": ("Latency", "Result"),
+    "ssdlab.sessions": ("Session", "StartingStates"),
+    "ssdlab.simulate": ("PolicyLike", "Progress", "compare", "run"),
+    "ssdlab.traces": ("TraceFit", "trace_convert", "trace_fit", "trace_info"),
+    "ssdlab.workloads": ("Workload", "WorkloadLike"),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = ("cell", "charts", "policy", "traces")
+
+
+def __getattr__(name: str) -> Any:
+    """Returns a public name, whose module is imported at its first use."""
+    if name == "__version__":
+        from ssdlab import _engine
+
+        value: Any = _engine.build()
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"ssdlab.{name}")
+    else:
+        raise AttributeError(f"module 'ssdlab' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

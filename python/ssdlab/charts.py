@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file, new_file
+from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,6 +123,7 @@ class Chart:
     #: Caveat without which the chart would mislead, in one line.
     note: str = ""
 
+    @in_own_words
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Draws the chart into a file: a page (``.html``), or a picture (``.png``, ``.svg``, ``.pdf``).
 

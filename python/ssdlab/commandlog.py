@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +68,8 @@ class CommandLog:
         out: Any = self._files.enter_context(self._path.open("wb"))
         if self._name.endswith(".gz"):
             # Header without name and time, so that equal runs give equal bytes.
+            import gzip
+
             out = self._files.enter_context(gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0))
         return self._files.enter_context(csv.CSVWriter(out, schema))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.results import Result
+from ssdlab.words import in_own_words
 
 __all__ = ["Comparison"]
 
@@ -29,6 +30,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<ssdlab.Comparison {', '.join(run.policy for run in self.runs)}>"
+
+    def _repr_html_(self) -> str:
+        from ssdlab.notebook import of_comparison
+
+        return of_comparison(self)
 
     @property
     def status(self) -> str:
@@ -74,6 +80,7 @@ class Comparison:
 
         return page.several(self.runs)
 
+    @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes a folder: ``compare.json``, ``report.html``, and one result folder per run.
 

@@ -104,6 +104,7 @@ def checked(group: str, values: Mapping[str, Any], label: Callable[[Option], str
 
 
 def _checked(option: Option, value: Any, label: Callable[[Option], str]) -> Any:
+    value = numbers.plain(value)
     if value is None and option.is_optional:
         return None
     if option.value == "number":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.files import existing_file
+from ssdlab.words import in_own_words
 
 __all__ = [
     "Drive",
@@ -29,14 +31,18 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+#: Title of a description, outside any section: an ordinary string without escapes.
+_TITLE = re.compile(r'\A(?:(?!\[)[^\n]*\n)*?title *= *"([^"\\\n]*)"')
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Preset:
     """A drive that comes with ssdlab.
 
     Examples:
         >>> tiny = next(preset for preset in ssdlab.presets() if preset.name == "tiny")
-        >>> tiny.title
-        'tiny: 4 dies, 107 MiB, for tests'
+        >>> tiny
+        <ssdlab.Preset tiny: 4 dies, 107 MiB, for tests>
     """
 
     #: Name that selects the preset.
@@ -46,14 +52,17 @@ class Preset:
     #: Description (TOML), with the standing of each number.
     text: str
 
+    def __repr__(self) -> str:
+        return f"<ssdlab.Preset {_named(self.name, self.title)}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Drive:
     r"""A drive's description, not yet checked.
 
     Examples:
-        >>> ssdlab.Drive.open("tiny").name
-        'tiny'
+        >>> ssdlab.Drive.open("tiny")
+        <ssdlab.Drive tiny: 4 dies, 107 MiB, for tests>
         >>> drive = ssdlab.Drive.from_text('base = "tiny"\nflash.channels = 4')
         >>> ssdlab.describe(drive)["channels"]
         4
@@ -63,6 +72,10 @@ class Drive:
     name: str
     #: The description (TOML).
     text: str
+
+    def __repr__(self) -> str:
+        title = _TITLE.search(self.text)
+        return f"<ssdlab.Drive {_named(self.name, title[1] if title else '')}>"
 
     @classmethod
     def from_text(cls, text: str, name: str = "drive.toml") -> Drive:
@@ -108,15 +121,20 @@ class Drive:
         if isinstance(drive, Mapping):
             return cls.from_dict(drive)
         name = fspath(drive)
-        for preset in presets():
-            if preset.name == name:
-                return cls(name, preset.text)
+        for preset, _, text in _engine.presets():
+            if preset == name:
+                return cls(name, text)
         if not Path(name).exists() and Path(name).suffix != ".toml" and "/" not in name:
             raise unknown_name("drive", name, [preset.name for preset in presets()])
         try:
             return cls(name, Path(existing_file(name)).read_text(encoding="utf-8"))
         except UnicodeDecodeError:
             raise InputError(f"{name}: not a text file; a drive is described in TOML") from None
+
+
+def _named(name: str, title: str) -> str:
+    """Returns a name with its title, which may begin with it."""
+    return title if title.startswith(f"{name}:") else f"{name}: {title}" if title else name
 
 
 #: Drive as an argument: a preset's name, a path, a :class:`Drive`, or a dictionary.
@@ -175,6 +193,7 @@ def reference() -> str:
     return _engine.reference()
 
 
+@in_own_words
 def check(drive: DriveLike, *, set: Settings = ()) -> str:
     """Checks a drive and returns its complete description (TOML).
 
@@ -187,13 +206,14 @@ def check(drive: DriveLike, *, set: Settings = ()) -> str:
         title = "tiny: 4 dies, 107 MiB, for tests"
         >>> ssdlab.check("tiny", set={"ftl.victim": "gredy", "ftl.reserve_blocks": 0})
         Traceback (most recent call last):
-        ssdlab.InputError: --set ftl.reserve_blocks=0: ftl.reserve_blocks: 0: expected 1..=1024
-        --set ftl.victim="gredy": ftl.victim: unknown name `gredy`: expected one of ... (did you mean `greedy`?)
+        ssdlab.InputError: set ftl.reserve_blocks=0: ftl.reserve_blocks: 0: expected 1..=1024
+        set ftl.victim="gredy": ftl.victim: unknown name `gredy`: expected one of ... (did you mean `greedy`?)
     """
     source = Drive.open(drive)
     return _engine.check(source.name, source.text, setting_lines(set))
 
 
+@in_own_words
 def describe(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
     """Returns properties that follow from a drive's description: capacities, parallelism, bounds, modes, memory.
 
@@ -212,6 +232,7 @@ def describe(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
     return facts
 
 
+@in_own_words
 def diagram(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
     """Returns the parts of a drive from the host to the cells, and the flows between them.
 
@@ -233,6 +254,7 @@ def diagram(drive: DriveLike, *, set: Settings = ()) -> dict[str, Any]:
     return parts
 
 
+@in_own_words
 def shrink(drive: DriveLike, to: str, *, set: Settings = ()) -> str:
     """Returns a mock-up of a drive (TOML): its channels, dies, planes and times, with about `to` of user capacity.
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import secrets
 import sys
 from pathlib import Path
 
@@ -29,7 +27,7 @@ def exchange(one: Path, other: Path) -> None:
     """
     if _at_once(one, other):
         return
-    aside = other.with_name(f".{other.name}.{secrets.token_hex(4)}.old")
+    aside = other.with_name(f".{other.name}.{os.urandom(4).hex()}.old")
     other.rename(aside)
     try:
         one.rename(other)
@@ -45,6 +43,8 @@ def exchange(one: Path, other: Path) -> None:
 
 def _at_once(one: Path, other: Path) -> bool:
     """Exchanges the two names in one step. Returns False if the system or the file system cannot do so."""
+    import ctypes
+
     system = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
     if sys.platform == "linux" and hasattr(system, "renameat2"):

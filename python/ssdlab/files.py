@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import secrets
-import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -163,7 +161,7 @@ def _check_parent(path: Path) -> None:
 
 def _beside(path: Path, what: str) -> Path:
     """Returns an unused name beside `path`."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{what}")
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}.{what}")
 
 
 def size_so_far(path: Path) -> int:
@@ -273,6 +271,8 @@ def _exchange_if_ours(new: Path, path: Path, real: Path, spare: list[Path]) -> N
 
 
 def _remove(folders: list[Path]) -> None:
+    import shutil
+
     while folders:
         shutil.rmtree(folders.pop(), ignore_errors=True)
 

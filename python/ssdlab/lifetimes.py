@@ -16,6 +16,7 @@ from ssdlab.errors import InputError, Interrupted, NotWrittenError
 from ssdlab.files import FailedFiles, write_folder
 from ssdlab.sessions import Session
 from ssdlab.simulate import EngineHook, ProgressHook, call_engine
+from ssdlab.words import in_own_words, own
 from ssdlab.workloads import WorkloadLike
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Lifetime:
             outcome.report_json,
             drive_toml=outcome.drive_toml,
             workload_toml=outcome.workload_toml,
-            notes=tuple(outcome.notes),
+            notes=tuple(map(own, outcome.notes)),
             setup_s=outcome.setup_s,
         )
 
@@ -124,6 +125,7 @@ class Lifetime:
         """Wall-clock time of the run, in seconds."""
         return float(self.report["wall_s"])
 
+    @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes a folder: ``lifetime.json``, ``drive.toml`` and ``workload.toml``.
 
@@ -148,6 +150,7 @@ class LifetimeOptions(SetupKeywords, SavedDriveKeywords, LifeKeywords, total=Fal
     """Keyword arguments of :func:`lifetime`."""
 
 
+@in_own_words
 @documented(*_GROUPS)
 def lifetime(
     drive: DriveLike,

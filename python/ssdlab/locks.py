@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import platform
-import shlex
 import sys
 import threading
 import time
@@ -124,6 +122,9 @@ def _who() -> str:
     """Describes this process for other processes that are refused the lock: number, host, time and command."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
+    import platform
+    import shlex
+
     command = shlex.join([name, *sys.argv[1:]])
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     return f"process {os.getpid()} on {platform.node()} since {since} ({command})"

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Mapping
+from typing import Any
 
 from ssdlab.errors import InputError
+
+
+def plain(value: Any) -> Any:
+    """Returns numbers and arrays of numpy as those of Python, in dictionaries and lists too; all else as it is."""
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def whole(name: str, number: int, bits: int) -> int:

@@ -31,17 +31,17 @@ class Kept:
 
     def take(self, columns: _engine.Columns) -> None:
         """Adds a batch of rows."""
-        from ssdlab.tables import from_columns
-
         if self.batches is not None:
+            from ssdlab.tables import from_columns
+
             self.batches.append(from_columns(columns))
 
     def table(self) -> pa.Table | None:
         """Returns all rows; ``None`` if they were not requested."""
-        import pyarrow as pa
-
         if self.batches is None:
             return None
+        import pyarrow as pa
+
         return pa.concat_tables(self.batches).unify_dictionaries()
 
 

@@ -10,14 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.errors import InputError, unknown_name
 from ssdlab.read_errors import ReadErrors
+from ssdlab.words import in_own_words, own
 
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
     import pyarrow as pa
 
-    from ssdlab._engine import Outcome
+    from ssdlab._engine import Columns, Outcome
     from ssdlab.provenance import Kept, Origin
 
 __all__ = ["Latency", "Result"]
@@ -89,8 +91,8 @@ class Result:
         *,
         drive_toml: str,
         workload_toml: str,
-        latency: pa.Table,
-        timeline: pa.Table,
+        latency: pa.Table | Columns,
+        timeline: pa.Table | Columns,
         commands: pa.Table | None = None,
         spans: pa.Table | None = None,
         notes: tuple[str, ...] = (),
@@ -106,6 +108,8 @@ class Result:
         self.notes = notes
         #: Wall-clock time of the set-up [s]; 0 for a result that was read from a folder.
         self.setup_s = setup_s
+        # The engine's columns become tables when they are first read: a run whose summary suffices does not wait for
+        # pyarrow.
         self._latency = latency
         self._timeline = timeline
         self._commands = commands
@@ -116,22 +120,25 @@ class Result:
     @classmethod
     def from_outcome(cls, outcome: Outcome, *, commands: pa.Table | None = None, spans: pa.Table | None = None) -> Result:
         """Returns the result in an outcome of the engine, with the rows that were kept during the run."""
-        from ssdlab.tables import from_columns
-
         return cls(
             outcome.summary_json,
             drive_toml=outcome.drive_toml,
             workload_toml=outcome.workload_toml,
-            latency=from_columns(outcome.latency),
-            timeline=from_columns(outcome.timeline),
+            latency=outcome.latency,
+            timeline=outcome.timeline,
             commands=commands,
             spans=spans,
-            notes=tuple(outcome.notes),
+            notes=tuple(map(own, outcome.notes)),
             setup_s=outcome.setup_s,
         )
 
     def __repr__(self) -> str:
         return f"<ssdlab.Result {self.drive} · {self.workload} · {self.policy} · {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from ssdlab.notebook import of_result
+
+        return of_result(self)
 
     # Numbers.
 
@@ -251,6 +258,7 @@ class Result:
             >>> table.slice(1, 1).to_pylist()
             [{'op': 'write', 'low_ns': 603648, 'high_ns': 604159, 'count': 455}]
         """
+        self._latency = _table(self._latency)
         return self._latency
 
     def timeline_table(self) -> pa.Table:
@@ -261,6 +269,7 @@ class Result:
             >>> sum(table["writes"].to_pylist())
             1940
         """
+        self._timeline = _table(self._timeline)
         return self._timeline
 
     def command_table(self) -> pa.Table | None:
@@ -284,25 +293,94 @@ class Result:
         """
         return self._spans
 
+    def to_arrow(self, table: str = "latency") -> pa.Table:
+        """Returns a table of the result as an Arrow table.
+
+        Args:
+            table: ``latency``, ``timeline``, ``commands`` or ``spans``: the table of the method ``latency_table`` and
+                so on.
+
+        Raises:
+            InputError: there is no table of this name, or the run did not record it.
+
+        Examples:
+            >>> result = ssdlab.run("tiny", "examples/trace.csv.gz")
+            >>> result.to_arrow("timeline").column_names[:2]
+            ['time_ns', 'reads']
+            >>> result.to_arrow("commands")
+            Traceback (most recent call last):
+            ssdlab.InputError: commands: not recorded: expected a run with record_commands=True
+        """
+        tables = {
+            "latency": self.latency_table,
+            "timeline": self.timeline_table,
+            "commands": self.command_table,
+            "spans": self.span_table,
+        }
+        if table not in tables:
+            raise unknown_name("table", table, [*tables])
+        found = tables[table]()
+        if found is None:
+            raise InputError(f"{table}: not recorded: expected a run with record_{table}=True")
+        return found
+
+    def to_pandas(self, table: str = "latency") -> pandas.DataFrame:
+        """Returns a table of the result as a pandas data frame (needs the extra ``pandas``).
+
+        Args:
+            table: As for :meth:`to_arrow`, which needs no other package.
+
+        Raises:
+            InputError: as for :meth:`to_arrow`.
+            ModuleNotFoundError: pandas is not installed.
+
+        Examples:
+            >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").to_pandas("latency")
+            >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
+            {'read': 60, 'write': 1940}
+        """
+        from ssdlab.frames import to_pandas
+
+        return to_pandas(self.to_arrow(table))
+
+    def to_polars(self, table: str = "latency") -> Any:
+        """Returns a table of the result as a polars data frame (needs the package ``polars``).
+
+        Args:
+            table: As for :meth:`to_arrow`, which needs no other package.
+
+        Raises:
+            InputError: as for :meth:`to_arrow`.
+            ModuleNotFoundError: polars is not installed.
+
+        Examples:
+            >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").to_polars("latency")
+            >>> frame["count"].sum()
+            2000
+        """
+        from ssdlab.frames import to_polars
+
+        return to_polars(self.to_arrow(table))
+
     def latency_frame(self) -> pandas.DataFrame:
-        """Returns :meth:`latency_table` as a pandas data frame (needs the extra ``pandas``).
+        """Returns :meth:`latency_table` as a pandas data frame: ``to_pandas("latency")``.
 
         Examples:
             >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").latency_frame()
             >>> frame.groupby("op", observed=True)["count"].sum().to_dict()
             {'read': 60, 'write': 1940}
         """
-        return self._latency.to_pandas()
+        return self.to_pandas("latency")
 
     def timeline_frame(self) -> pandas.DataFrame:
-        """Returns :meth:`timeline_table` as a pandas data frame (needs the extra ``pandas``).
+        """Returns :meth:`timeline_table` as a pandas data frame: ``to_pandas("timeline")``.
 
         Examples:
             >>> frame = ssdlab.run("tiny", "examples/trace.csv.gz").timeline_frame()
             >>> int(frame["queue_depth"].max())
             7
         """
-        return self._timeline.to_pandas()
+        return self.to_pandas("timeline")
 
     # Figures.
 
@@ -419,6 +497,7 @@ class Result:
 
         return page.single(self)
 
+    @in_own_words
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes the result folder under a temporary name, then renames it: it is never incomplete. Returns its path.
 
@@ -452,6 +531,15 @@ class Result:
         from ssdlab.fio import document
 
         return document(self)
+
+
+def _table(rows: pa.Table | Columns) -> pa.Table:
+    """Returns rows as a table: columns of the engine are converted."""
+    if not isinstance(rows, dict):
+        return rows
+    from ssdlab.tables import from_columns
+
+    return from_columns(rows)
 
 
 def _number(value: Any) -> float | None:

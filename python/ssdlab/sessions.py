@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 from ssdlab import _engine
+from ssdlab.numbers import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +70,7 @@ class Session:
 
     def __init__(self, limit: int | str | None = None) -> None:
         #: Session of the engine.
-        self.engine = _engine.Session(f"{limit}B" if isinstance(limit, int) else limit)
+        self.engine = _engine.Session(f"{size}B" if isinstance(size := plain(limit), int) else size)
 
     @property
     def states(self) -> StartingStates:

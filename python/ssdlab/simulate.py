@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast
 
 from ssdlab import _engine, drives, policy_file
 from ssdlab._declared import RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
@@ -16,13 +16,16 @@ from ssdlab.declared import checked, documented, sorted_by_group
 from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
 from ssdlab.files import FailedFiles, existing_file, new_run_file
-from ssdlab.guest import Guest
 from ssdlab.outputs import Outputs, not_written
 from ssdlab.policy import Policy
 from ssdlab.provenance import Origin, sourced
 from ssdlab.results import Result
 from ssdlab.sessions import Session
+from ssdlab.words import in_own_words
 from ssdlab.workloads import Workload, WorkloadLike
+
+if TYPE_CHECKING:
+    from ssdlab.guest import Guest
 
 __all__ = ["PolicyLike", "Progress", "compare", "run"]
 
@@ -70,6 +73,7 @@ class RunOptions(SetupKeywords, SavedDriveKeywords, RunKeywords, RecordsKeywords
     """Keyword arguments of :func:`run`."""
 
 
+@in_own_words
 @documented(*_GROUPS)
 def run(
     drive: DriveLike,
@@ -106,11 +110,11 @@ def run(
         14.4
         >>> ssdlab.run("tiny", "examples/trace.csv.gz", "ofvar")
         Traceback (most recent call last):
-        ssdlab.InputError: --policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
+        ssdlab.InputError: policy: unknown policy `ofvar`: expected one of ... (did you mean `ofwar`?)
     """
     asked = sorted_by_group("run", options, *_GROUPS)
     _check_conditions(asked["run"], asked["records"])
-    guest = None if policy is None or isinstance(policy, str) else Guest(policy)
+    guest = None if policy is None or isinstance(policy, str) else _guest(policy)
     request = {"run": checked("run", asked["run"], lambda option: option.flag)}
     asked["setup"]["policy"] = policy if guest is None else None
     failed: FailedFiles = []
@@ -184,6 +188,7 @@ def call_engine(
         return outcome
 
 
+@in_own_words
 @documented(*_GROUPS)
 def compare(
     drive: DriveLike,
@@ -267,8 +272,15 @@ def _names(policies: Sequence[PolicyLike]) -> list[str]:
     for policy in policies:
         if isinstance(policy, str) and policy not in known:
             raise unknown_name("policy", policy, known)
-        names.append(policy if isinstance(policy, str) else Guest(policy).name)
+        names.append(policy if isinstance(policy, str) else _guest(policy).name)
     return names
+
+
+def _guest(policy: Policy | type[Policy]) -> Guest:
+    """Returns a policy in Python in the form that the engine takes; most runs need none of this module."""
+    from ssdlab.guest import Guest
+
+    return Guest(policy)
 
 
 def _hook(progress: ProgressHook) -> EngineHook:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import tomli_w
-
 from ssdlab.errors import InputError
+from ssdlab.numbers import plain
 
 
 def document(fields: Mapping[str, object]) -> str:
@@ -15,8 +14,10 @@ def document(fields: Mapping[str, object]) -> str:
     Raises:
         InputError: TOML has no such value.
     """
+    import tomli_w
+
     try:
-        return tomli_w.dumps(fields)
+        return tomli_w.dumps(plain(fields))
     except TypeError as error:
         raise InputError(f"a description cannot hold this: {error}") from None
 

@@ -13,16 +13,19 @@ from ssdlab._declared import WorkloadFields, WorkloadKeywords
 from ssdlab.declared import checked
 from ssdlab.errors import InputError
 from ssdlab.files import existing_file
+from ssdlab.numbers import plain
 
 __all__ = ["Workload", "WorkloadLike"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Workload(WorkloadFields):
     """Workload that has not been read yet. Options that are left out take the engine's defaults (docs/OPTIONS.md).
 
     Examples:
         >>> workload = ssdlab.Workload("examples/trace.csv.gz", replay="closed:4", max_requests=500)
+        >>> workload
+        <ssdlab.Workload examples/trace.csv.gz · replay='closed:4' · max_requests=500>
         >>> ssdlab.run("tiny", workload).commands
         {'read': 22, 'write': 478, 'trim': 0, 'flush': 0}
     """
@@ -40,6 +43,11 @@ class Workload(WorkloadFields):
         if isinstance(self.streams, str):
             raise InputError(f"streams: expected a list of labels, got the string {self.streams!r}")
         checked("workload", self.options(), lambda option: option.name)
+
+    def __repr__(self) -> str:
+        source = f"text of {len(self.text.splitlines())} lines" if self.text is not None else str(self.path)
+        options = [f"{name}={value!r}" for name, value in self.options().items()]
+        return f"<ssdlab.Workload {' · '.join([source, *options])}>"
 
     @classmethod
     def from_text(cls, text: str, **options: Unpack[WorkloadKeywords]) -> Workload:
@@ -114,7 +122,7 @@ class Workload(WorkloadFields):
             {'address': 'wrap', 'repeat': 2}
         """
         given = {field.name: getattr(self, field.name) for field in fields(WorkloadFields)}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: plain(value) for name, value in given.items() if value is not None}
 
     def options_json(self) -> str:
         """Returns the options that were given as JSON text, as the engine takes them.

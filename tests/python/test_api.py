@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
+import pickle
 import pydoc
 import signal
-import subprocess
-import sys
 import threading
 import tomllib
+from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
@@ -160,10 +161,24 @@ def test_the_greatest_seed(job):
     assert ssdlab.run("tiny", job, seed=2**64 - 1).seed == 2**64 - 1
 
 
-def test_what_takes_time_is_imported_late():
-    slow = ("pyarrow", "plotly", "numpy", "pandas")
-    code = f"import sys, ssdlab.cli; sys.exit(any(name in sys.modules for name in {slow}))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_every_public_name_is_imported_from_its_module():
+    typed = ast.parse(Path(ssdlab.__file__).read_text())
+    block = next(node for node in typed.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    names = {node.module: tuple(alias.name for alias in node.names) for node in imports}
+    assert names.pop("ssdlab") == ssdlab._MODULES
+    assert names == ssdlab._NAMES
+    assert {*ssdlab._MODULES, *ssdlab._HOMES, "__version__"} == {*ssdlab.__all__}
+    assert {*ssdlab.__all__} <= {*dir(ssdlab)}
+    with pytest.raises(AttributeError, match="no attribute 'rnu'"):
+        ssdlab.rnu  # noqa: B018
+
+
+def test_a_result_can_be_copied_to_another_process(job):
+    result = ssdlab.run("tiny", job, stop_after=100)
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy.latency_table() == result.latency_table()
+    assert copy.timeline_table() == pickle.loads(pickle.dumps(result)).timeline_table()
 
 
 SCALARS = st.one_of(st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.text())

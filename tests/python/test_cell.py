@@ -200,7 +200,7 @@ def test_a_measurement_replaces_no_other(tmp_path):
     path = tmp_path / "small.json"
     cell.code(**SMALL, out=path)
     before = path.read_text()
-    with pytest.raises(ssdlab.InputError, match=r"seed = 1, not 2.*--force"):
+    with pytest.raises(ssdlab.InputError, match=r"seed = 1, not 2.*force=True"):
         cell.code(**SMALL, seed=2, out=path)
     assert path.read_text() == before
     cell.code(**SMALL, seed=2, out=path, force=True)

@@ -184,7 +184,7 @@ def test_python_raises_what_the_command_line_prints(job):
     for seed in (-1, 2**64, 1.5, "one"):
         with pytest.raises(ssdlab.InputError, match=r"^seed = .*: expected a whole number, 0"):
             ssdlab.run("tiny", job, seed=seed)
-    with pytest.raises(ssdlab.InputError, match="--steady-state"):
+    with pytest.raises(ssdlab.InputError, match="steady_round 1s: the length of a round of steady_state"):
         ssdlab.run("tiny", job, steady_round="1s")
     with pytest.raises(ssdlab.InputError, match="either a path or a text"):
         ssdlab.Workload(path=job, text="[job]")

@@ -85,7 +85,7 @@ def test_a_note_is_not_removed(comparison, tmp_path, note):
     (folder / note).write_text("ten years of work")
     before = content_of(folder)
     shown = note if (folder / note).parent in (folder, folder / "ofwar") else note.split("/")[0] + "/"
-    with pytest.raises(ssdlab.InputError, match=rf"out: --force .*: {shown};"):
+    with pytest.raises(ssdlab.InputError, match=rf"out: force=True .*: {shown};"):
         comparison.save(folder, force=True)
     assert content_of(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

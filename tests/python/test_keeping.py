@@ -13,13 +13,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import typer
 
 import ssdlab
 import ssdlab_papers as papers
 from conftest import PATIENCE, SSDLAB, wait_for_work
 from ssdlab.cli import keeping
-from ssdlab.cli.options import Targets
+from ssdlab.cli.given import Targets
 
 pytestmark = pytest.mark.slow
 
@@ -102,8 +101,8 @@ def write(result, temporary, capsys):
         try:
             save = lambda path: result.save(path, force=targets.force)  # noqa: E731
             keeping.conclude(show, keeping.Results(targets.out, save, lambda: result.summary_json), keeping.Ending(), "")
-        except typer.Exit as end:
-            status = end.exit_code
+        except SystemExit as end:
+            status = end.code
         return status, capsys.readouterr().err
 
     return call

@@ -69,7 +69,7 @@ def test_a_killed_run_holds_nothing(cli, job, start, tmp_path):
 
 
 def test_what_was_written_meanwhile_is_seen_under_the_lock(result, tmp_path, monkeypatch):
-    from ssdlab.cli.options import Targets
+    from ssdlab.cli.given import Targets
 
     taken = locks.locked
 
@@ -77,7 +77,7 @@ def test_what_was_written_meanwhile_is_seen_under_the_lock(result, tmp_path, mon
         result.save(tmp_path / "out")  # by another command, just before the lock is taken
         return taken(*names)
 
-    monkeypatch.setattr("ssdlab.cli.options.locked", slow)
+    monkeypatch.setattr("ssdlab.cli.given.locked", slow)
     with pytest.raises(ssdlab.InputError, match="not empty"), Targets(tmp_path / "out", False, None).reserved():
         pytest.fail("it was reserved")
 

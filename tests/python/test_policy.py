@@ -323,7 +323,7 @@ def test_policies_are_compared_by_name_and_by_class(tmp_path):
 def test_a_lifetime_is_not_for_a_policy_in_python(cli, job):
     with pytest.raises(ssdlab.InputError, match="a lifetime runs under a policy that comes with ssdlab"):
         ssdlab.lifetime("tiny", job, AllFast)
-    with pytest.raises(ssdlab.InputError, match="--policy AllFast: a lifetime"):
+    with pytest.raises(ssdlab.InputError, match="policy AllFast: a lifetime"):
         ssdlab.lifetime("tiny", job, AllFast())
     done = cli("lifetime", "tiny", job, "--policy", "mine.py:Mine")
     assert done.returncode == 2

@@ -97,7 +97,7 @@ def test_another_specification_is_refused_and_may_take_runs_over(here):
     ssdlab.sweep("spec.toml", "out", jobs=1)
     before = pq.read_table("out/runs.parquet")
     (here / "more.toml").write_text(SPEC.replace('"fifo"]', '"fifo", "random"]'))
-    with pytest.raises(ssdlab.InputError, match=r"another specification.*--reuse out"):
+    with pytest.raises(ssdlab.InputError, match=r"another specification.*reuse out"):
         ssdlab.sweep("more.toml", "out")
     assert pq.read_table("out/runs.parquet").equals(before)
     more = ssdlab.sweep("more.toml", "more", jobs=2, reuse=["out"])

@@ -19,6 +19,7 @@ from ssdlab.cell.question import CellLike, CodeLike, Numbers, array, ask, listed
 from ssdlab.errors import InputError, Interrupted
 from ssdlab.files import check_new_file
 from ssdlab.locks import locked
+from ssdlab.words import in_own_words
 
 #: Number of chunks in the first round of a point and in the longest; each round is twice as long as the one before, up
 #: to the longest. Ctrl-C loses at most one round.
@@ -33,6 +34,7 @@ SOFT_SWEEP = (0.60, 0.80, 0.95, 1.05, 1.15, 1.25, 1.35, 1.45, 1.60)
 BCH_SWEEP = (4.5, 4.0, 3.5, 3.0, 2.5, 2.0, 1.0, 0.0)
 
 
+@in_own_words
 def code(
     code: CodeLike | None = None,
     *,

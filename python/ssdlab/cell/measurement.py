@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cell.question import array, ask
 from ssdlab.errors import InputError
 from ssdlab.files import check_new_file, existing_file, new_file
+from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,6 +154,7 @@ class CodeMeasurement:
             "soft": [_level_dict(level) for level in self.soft],
         }
 
+    @in_own_words
     def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes the measurement to a file, which ``--code FILE.json`` and descriptions of drives may name.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ssdlab.cli import options
+from ssdlab.cli import given, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
 from ssdlab.cli.spread import spread
@@ -47,7 +47,7 @@ def retention(
     from ssdlab.cli import analysis_views
 
     _answer(
-        lambda: traces.retention(options.workload(file, reading), by=by),
+        lambda: traces.retention(given.workload(file, reading), by=by),
         lambda found: found.chart(),
         analysis_views.show_retention,
         plot,
@@ -82,7 +82,7 @@ def access(
     if draw is not None and plot is None:
         raise InputError(f"--draw {draw}: says what --plot draws, which is not given")
     _answer(
-        lambda: traces.access(options.workload(file, reading)),
+        lambda: traces.access(given.workload(file, reading)),
         lambda found: found.accuracy_chart() if draw == "accuracy" else found.chart(),
         analysis_views.show_access,
         plot,
@@ -120,7 +120,7 @@ def gaps(
 
     asked = {"of": of, "program_time": program_time, "effective": effective}
     _answer(
-        lambda: traces.gaps(options.workload(file, reading), dies=dies, **asked),
+        lambda: traces.gaps(given.workload(file, reading), dies=dies, **asked),
         lambda found: found.chart(),
         analysis_views.show_gaps,
         plot,
@@ -140,7 +140,7 @@ def _answer(
     """Runs an analysis and shows its answer in each requested form."""
     from ssdlab.cell.pool import interruptible
 
-    options.check_chart(plot, force)
+    given.check_chart(plot, force)
     with work_bar("reading"):
         found = interruptible(ask)
         if plot is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ssdlab.cli.fitting import put
 from ssdlab.cli.views import new_table
 from ssdlab.units import count, duration, percent
 
@@ -40,7 +41,7 @@ def show_retention(console: Console, found: Retention) -> None:
         percent(last.share),
         _estimate(last.kaplan_meier, last.kaplan_meier_max),
     )
-    console.print(table)
+    put(console, table)
 
 
 def show_access(console: Console, found: Access) -> None:
@@ -52,13 +53,13 @@ def show_access(console: Console, found: Access) -> None:
         one = found.classes[name]
         shares = (one.read_request_share, one.read_access_share, one.write_request_share, one.write_access_share)
         table.add_row(title, count(one.pages), percent(one.page_share), *map(percent, shares))
-    console.print(table)
+    put(console, table)
     table = new_table("window tells the class", "accuracy", "of reads", "of writes", "full windows", "accuracy of full ones")
     for window in found.windows:
         accuracies = (window.accuracy, window.read_accuracy, window.write_accuracy)
         accesses = "1 access" if window.window == 1 else f"{window.window} accesses"
         table.add_row(accesses, *map(percent, accuracies), percent(window.full_share), percent(window.full_accuracy))
-    console.print(table)
+    put(console, table)
 
 
 def show_gaps(console: Console, found: Gaps) -> None:
@@ -78,7 +79,7 @@ def show_gaps(console: Console, found: Gaps) -> None:
             by_then = percent(so_far / found.gaps if found.gaps else None)
             table.add_row(one.name, up_to, count(one.gaps), percent(one.share), by_then)
         table.add_section()
-    console.print(table)
+    put(console, table)
     console.print(Text(f"mean {duration(found.mean_ns)}, longest {duration(found.longest_ns)}", style="dim"))
 
 

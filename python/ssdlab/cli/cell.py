@@ -10,7 +10,7 @@ import typer
 
 from ssdlab import cell as laboratory
 from ssdlab.cell.pool import interruptible
-from ssdlab.cli import asking, options
+from ssdlab.cli import asking, given, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.progress import work_bar
 from ssdlab.cli.signals import INTERRUPTED
@@ -218,7 +218,7 @@ def code(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure the error rate that a real decoder corrects: codewords are encoded, sent and decoded."""
-    options.check_chart(plot, force, out)
+    given.check_chart(plot, force, out)
     condition = _condition(pe=pe, age=age, step=step)
     settings: dict[str, Any] = {
         "soft_levels": soft_levels,
@@ -274,7 +274,7 @@ def _condition(**texts: str | None) -> dict[str, Any]:
 
 def _answer(what: str, cell: asking.Cell, asked: dict[str, Any], plot: Path | None, force: bool, json: bool) -> None:
     """Asks a question, and shows its answer in each requested form."""
-    options.check_chart(plot, force)
+    given.check_chart(plot, force)
     question = {**cell.question(), **asked}
     with work_bar("asking"):
         # The tables of cells with many levels take a while to compute.

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ssdlab.cell.facts import step_unit
 from ssdlab.cell.words import rate, span, step_text
+from ssdlab.cli.fitting import put
 from ssdlab.cli.views import new_table
 from ssdlab.units import count, duration, percent, significant
 
@@ -31,7 +32,7 @@ def show_heading(console: Console, title: str, *facts: str) -> None:
 def show_parts(console: Console, rows: Sequence[PartRow]) -> None:
     """Prints all parts."""
     table = new_table("part", "bits", "rated cycles", "step", "tPROG", "corrected", "")
-    table.columns[-1].justify = "left"
+    table.columns[-1].justify, table.columns[-1].no_wrap = "left", False
     for row in rows:
         step = "–" if row.nominal_step is None else step_text(row.nominal_step, row.step_unit)
         table.add_row(
@@ -43,7 +44,7 @@ def show_parts(console: Console, rows: Sequence[PartRow]) -> None:
             rate(row.limit),
             row.summary,
         )
-    console.print(table)
+    put(console, table)
 
 
 def show_part(console: Console, part: Part) -> None:
@@ -57,7 +58,7 @@ def show_part(console: Console, part: Part) -> None:
     for one in part.parameters:
         standing = Text(one.standing, style="yellow" if one.standing in ("recalled", "assumed") else "")
         table.add_row(one.symbol, one.meaning, one.value, standing, one.source)
-    console.print(table)
+    put(console, table)
 
 
 def show_vth(console: Console, answer: Vth) -> None:
@@ -69,11 +70,11 @@ def show_vth(console: Console, answer: Vth) -> None:
         deviation = float(np.sqrt((mass * (answer.voltage - mean) ** 2).sum()))
         reference = f"{answer.references[at]:.3f}" if at < len(answer.references) else ""
         table.add_row(name, f"{mean:.3f}", f"{deviation:.3f}", reference, answer.unit)
-    console.print(table)
+    put(console, table)
     table = new_table("page", "error rate")
     for name, value in answer.pages.items():
         table.add_row(name, _rate(value, answer.limit))
-    console.print(table)
+    put(console, table)
     _beyond(console, list(answer.pages.values()), answer.limit)
 
 
@@ -93,7 +94,7 @@ def show_rber(console: Console, answer: Rber) -> None:
             *(_rate(values[at], answer.limit) for values in pages.values()),
             _rate(worst[at], answer.limit),
         )
-    console.print(table)
+    put(console, table)
     _beyond(console, worst, answer.limit)
 
 
@@ -107,7 +108,7 @@ def show_modes(console: Console, answer: Modes) -> None:
     table = new_table("cycles", *(f"kept {span(value)}" for value in retention))
     for row, cycles in enumerate(pe):
         table.add_row(count(cycles), *(_mode(one, took, unit) for one, took in zip(step[row], time[row], strict=True)))
-    console.print(table)
+    put(console, table)
 
 
 def show_program(console: Console, answer: Program) -> None:
@@ -121,7 +122,7 @@ def show_program(console: Console, answer: Program) -> None:
     console.print(
         Text(f"step {step_text(answer.step, step_unit(answer.cell))}: {duration(answer.mean_ns)} on average", style="bold")
     )
-    console.print(table)
+    put(console, table)
 
 
 def show_limits(console: Console, answer: Limits) -> None:
@@ -135,7 +136,7 @@ def show_limits(console: Console, answer: Limits) -> None:
     table = new_table("cycles", *heads)
     for row, cycles in enumerate(pe):
         table.add_row(count(cycles), *(_limit(value, answer.longest_s) for value in limit[row]))
-    console.print(table)
+    put(console, table)
 
 
 def show_endurance(console: Console, answer: Endurance) -> None:
@@ -148,14 +149,14 @@ def show_endurance(console: Console, answer: Endurance) -> None:
     table = new_table("step", *(f"kept {span(value)}" for value in retention))
     for row, one in enumerate(step):
         table.add_row(step_text(one, unit), *(_cycles(value, answer.most_pe_cycles) for value in cycles[row]))
-    console.print(table)
+    put(console, table)
     if not answer.erase_modes:
         return
     table = new_table("erase mode", "speed", "wear of a cycle, new", "worn", "cycles if kept for life", "program time")
     for one in answer.erase_modes:
         first, last = (significant(float(value), 3) for value in one.effective_wear[[0, -1]])
         table.add_row(one.mode, one.speed, first, last, f"× {one.lifetime:.2f}", f"× {one.program_scale:.2f}")
-    console.print(table)
+    put(console, table)
 
 
 def _cycles(value: float, most: float) -> str:
@@ -183,7 +184,7 @@ def show_budget(console: Console, answer: Budget) -> None:
             )
         gives = (_NONE if one != one else f"{one:.3f}" for one in np.atleast_1d(answer.code_gives))
         table.add_row("the code gives", *(f"{one}        " for one in gives))
-        console.print(table)
+        put(console, table)
     for why in dict.fromkeys(why for why in answer.unknown if why):
         console.print(f"Who spends what is not known: {why}.")
     for at, one in enumerate(wears):
@@ -197,7 +198,7 @@ def show_monte_carlo(console: Console, answer: MonteCarlo) -> None:
     table = new_table("page", "wrong", "rate", "expected", "deviations")
     for name, wrong in answer.wrong.items():
         table.add_row(name, count(wrong), f"{answer.rate[name]:.4e}", f"{answer.expected[name]:.4e}", f"{answer.z[name]:+.2f}")
-    console.print(table)
+    put(console, table)
 
 
 def show_code(console: Console, answer: CodeMeasurement) -> None:
@@ -221,7 +222,7 @@ def show_code(console: Console, answer: CodeMeasurement) -> None:
                 f"{rate(point.low)} to {rate(point.high)}" if point.frames else "–",
                 f"{point.iterations / point.frames:.1f}" if point.iterations else "–",
             )
-        console.print(table)
+        put(console, table)
         known = level.limit == level.limit
         limit = rate(level.limit) if known else "not enclosed by these points: more codewords, or more error rates, are needed"
         console.print(Text(f"corrects (one codeword in a thousand fails): {limit}", style="bold" if known else "yellow"))

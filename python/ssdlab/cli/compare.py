@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ssdlab import policy_file, simulate
-from ssdlab.cli import options
+from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import json_text, print_json, standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
@@ -23,7 +23,10 @@ def compare(
     policy: Annotated[
         str,
         typer.Option(
-            "--policy", metavar="A,B,C", help="Mode policies, by name or as FILE.py:CLASS; ratios are taken to the first."
+            "--policy",
+            metavar="A,B,C",
+            help="Mode policies, by name or as FILE.py:CLASS; ratios are taken to the first.",
+            autocompletion=completion.policy_lists,
         ),
     ],
     chosen: options.CompareOptions,
@@ -38,11 +41,11 @@ def compare(
     if "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
     reads = (drive, workload, *(policy_file.split(name)[0] for name in policies))
-    with options.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
-        source = options.workload(workload, reading)
+    with given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
+        source = given.workload(workload, reading)
         policies_like = [policy_file.chosen(name) for name in policies]
         comparison, ending = measured(
-            lambda start: simulate.compare(drive, source, policies_like, progress=start, **options.arguments(chosen)),
+            lambda start: simulate.compare(drive, source, policies_like, progress=start, **given.arguments(chosen)),
             quiet,
         )
         if not quiet:

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+#: Width of tables that are not written to a terminal [characters].
+_WIDE = 300
+
 
 def standard_output() -> Console:
-    """Returns a console for tables, wide enough for each of them: a number that is cut off would be a wrong number."""
+    """Returns a console for tables, as wide as the terminal, or as ``COLUMNS`` says; otherwise, as in a file, wide."""
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.width = max(console.width, 300)
+    if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
+        console.width = _WIDE
     return console
 
 

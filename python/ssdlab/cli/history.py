@@ -28,8 +28,8 @@ def history(
     console.print(f"{count(entries)} equal entries, then, from line {difference.line} on:")
     for mark, lines in (("  ", difference.before), ("- ", difference.first), ("+ ", difference.second)):
         for line in lines:
-            console.print(mark + line, markup=False, highlight=False)
+            console.print(mark + line, markup=False, highlight=False, soft_wrap=True)
     for name, mark, lines in ((first, "-", difference.first), (second, "+", difference.second)):
         if not lines:
-            console.print(f"{mark} (the end of {name})", markup=False, highlight=False)
+            console.print(f"{mark} (the end of {name})", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(DIFFERENT)

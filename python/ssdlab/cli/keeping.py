@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import typer
 
 from ssdlab.cli.console import complain, discard_output, remark, say
 from ssdlab.cli.signals import INTERRUPTED
@@ -50,7 +45,7 @@ def conclude(show: Callable[[], object], results: Results | None, ending: Ending
         meaning: Consequence of an interruption for the results, as a text.
 
     Raises:
-        Exit: something could not be shown or written (status 1), or the command was interrupted (status 130).
+        SystemExit: something could not be shown or written (status 1), or the command was interrupted (status 130).
     """
     heard, unshown, placed = False, None, True
     try:
@@ -71,11 +66,11 @@ def conclude(show: Callable[[], object], results: Results | None, ending: Ending
     if unshown is not None:
         _end_unshown(unshown)
     if not placed or ending.not_written:
-        raise typer.Exit(1)
+        raise SystemExit(1)
     if ending.interrupted:
         remark(f"interrupted: {meaning}")
     if ending.interrupted or heard:
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
 
 
 def _end_unshown(error: Exception | SystemExit) -> None:
@@ -83,7 +78,7 @@ def _end_unshown(error: Exception | SystemExit) -> None:
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         complain(f"standard output: {error.strerror or error}")
         discard_output(sys.stdout)
-        raise typer.Exit(1)
+        raise SystemExit(1)
     raise error
 
 
@@ -98,6 +93,8 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
     kept = _kept(results)
     if kept is not None:
         target = results.target.absolute()
+        import shlex
+
         hindrance = f", when {target} has been moved away" if target.is_dir() else ""
         remark(f"the results are kept in {kept}; to put them in place{hindrance}: {shlex.join(['mv', str(kept), str(target)])}")
         return False
@@ -110,6 +107,9 @@ def write_or_keep(results: Results, interrupted: bool = False) -> bool:
 
 def _kept(results: Results) -> Path | None:
     """Writes `results` to the system's folder for temporary files. Returns their path, or None if that fails too."""
+    import shutil
+    import tempfile
+
     folder = None
     try:
         folder = Path(tempfile.mkdtemp(prefix="ssdlab-"))

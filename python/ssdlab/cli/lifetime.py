@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ssdlab import lifetimes
-from ssdlab.cli import options
+from ssdlab.cli import completion, given, options
 from ssdlab.cli.console import standard_output
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import measured, remark_on
@@ -22,7 +22,12 @@ def lifetime(
     *,
     policy: Annotated[
         str | None,
-        typer.Option("--policy", metavar="NAME", help="Mode policy; absent: the drive's own."),
+        typer.Option(
+            "--policy",
+            metavar="NAME",
+            help="Mode policy; absent: the drive's own.",
+            autocompletion=completion.policies,
+        ),
     ] = None,
     chosen: options.LifeOptions,
     reading: options.Reading,
@@ -32,11 +37,11 @@ def lifetime(
     quiet: options.Quiet = False,
 ) -> None:
     """Repeat a workload until the drive is worn out."""
-    targets = options.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=(drive, workload, policy))
+    targets = given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=(drive, workload, policy))
     with targets.reserved():
-        source = options.workload(workload, reading)
+        source = given.workload(workload, reading)
         result, ending = measured(
-            lambda start: lifetimes.lifetime(drive, source, policy, progress=start("lifetime"), **options.arguments(chosen)),
+            lambda start: lifetimes.lifetime(drive, source, policy, progress=start("lifetime"), **given.arguments(chosen)),
             quiet,
         )
         if not quiet:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.cli.fitting import put
 from ssdlab.cli.views import new_table
 from ssdlab.lifetimes import Lifetime
 from ssdlab.report.content import short
@@ -34,8 +35,8 @@ def show_lifetime(console: Console, life: Lifetime) -> None:
     title = f"{short(report['drive'])} · {short(report['workload'])}"
     console.print(Text.assemble((title, "bold"), (f"   {subtitle}", "dim")))
     console.print()
-    console.print(_totals(report))
-    console.print(_intervals(report))
+    put(console, _totals(report))
+    put(console, _intervals(report))
 
 
 def _totals(report: Mapping[str, Any]) -> Table:

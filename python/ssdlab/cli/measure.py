@@ -6,20 +6,23 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from ssdlab.cli.console import remark
 from ssdlab.cli.keeping import Ending
 from ssdlab.cli.progress import progress_bar
-from ssdlab.comparison import Comparison
 from ssdlab.errors import Interrupted, NotWrittenError
-from ssdlab.lifetimes import Lifetime
-from ssdlab.results import Result
 from ssdlab.simulate import ProgressHook
+
+if TYPE_CHECKING:
+    from ssdlab.comparison import Comparison
+    from ssdlab.lifetimes import Lifetime
+    from ssdlab.results import Result
+
+    Outcome = TypeVar("Outcome", Result, Comparison, Lifetime)
 
 #: Function that starts the progress bar of a named run.
 Start: TypeAlias = Callable[[str], ProgressHook | None]
-Outcome = TypeVar("Outcome", Result, Comparison, Lifetime)
 
 
 def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outcome, Ending]:
@@ -28,9 +31,9 @@ def measured(simulation: Callable[[Start], Outcome], quiet: bool) -> tuple[Outco
         with _answering(quiet), progress_bar(quiet) as start:
             return simulation(start), Ending()
     except Interrupted as stopped:
-        return cast(Outcome, stopped.result), Ending(interrupted=True, not_written=stopped.files)
+        return cast("Outcome", stopped.result), Ending(interrupted=True, not_written=stopped.files)
     except NotWrittenError as failed:
-        return cast(Outcome, failed.result), Ending(not_written=failed.files)
+        return cast("Outcome", failed.result), Ending(not_written=failed.files)
 
 
 @contextmanager

@@ -91,9 +91,13 @@ def _document(done: Optimisation) -> dict[str, Any]:
 def _show(done: Optimisation) -> None:
     from rich.table import Table
 
+    from ssdlab.cli.fitting import put
+
     console = standard_output()
     console.print(
-        f"{done.folder}: {done.table.num_rows} trials, {done.failed} failed; {len(done.front)} on the front", markup=False
+        f"{done.folder}: {done.table.num_rows} trials, {done.failed} failed; {len(done.front)} on the front",
+        markup=False,
+        soft_wrap=True,
     )
     keys = [objective.key for objective in done.spec.objectives]
     table = Table(box=None, header_style="bold")
@@ -104,9 +108,9 @@ def _show(done: Optimisation) -> None:
     for row in front[:_SHOWN_DRIVES]:
         table.add_row(*(_shown(row[name]) for name in ("trial", *done.spec.search, *keys)))
     if front:
-        console.print(table)
+        put(console, table)
         more = f" ({len(front) - _SHOWN_DRIVES} more)" if len(front) > _SHOWN_DRIVES else ""
-        console.print(f"drives: {done.folder / 'pareto'}{more}", markup=False)
+        console.print(f"drives: {done.folder / 'pareto'}{more}", markup=False, soft_wrap=True)
     elif done.table.num_rows:
         console.print("no trial meets the constraints", markup=False)
     for key, shares in done.importance.items():

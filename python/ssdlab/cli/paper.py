@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdlab.cli import options
+from ssdlab.cli import given, options
 from ssdlab.cli.console import json_text, print_json, remark, standard_output
 from ssdlab.cli.keeping import Ending, Results, conclude, write_or_keep
 from ssdlab.cli.progress import work_bar
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ssdlab.experiments import Outcome
+
+#: Width from which a table of values has all its columns [characters].
+_NARROW = 110
 
 _COLOURS = {
     "met": "green",
@@ -105,17 +108,12 @@ def _document(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def _list(summaries: Mapping[str, str], json: bool) -> None:
     """Prints the list of experiments."""
-    from rich.table import Table
-
     if json:
         print_json({"experiments": [{"name": name, "summary": summary} for name, summary in summaries.items()]})
         return
-    table = Table(box=None, header_style="bold")
-    table.add_column("name")
-    table.add_column("what")
-    for name, summary in summaries.items():
-        table.add_row(name, summary)
-    standard_output().print(table)
+    from ssdlab.cli.views import name_list
+
+    standard_output().print(name_list("name", "what", summaries))
 
 
 def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
@@ -132,7 +130,7 @@ def _wanted(names: Sequence[str], known: list[str]) -> list[str]:
 
 def _reserved(out: Path | None, force: bool) -> AbstractContextManager[None]:
     """Checks, before anything runs, that the folder can be written, and reserves it against other processes."""
-    return nullcontext() if out is None else options.Targets(out, force, None).reserved()
+    return nullcontext() if out is None else given.Targets(out, force, None).reserved()
 
 
 def _say_what_was_written(out: Path, outcomes: Sequence[Outcome]) -> None:
@@ -149,7 +147,10 @@ def _show(console: Console, outcome: Outcome) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("", "where", "what", "published", "standing", "ours", "accepted", ""):
+    # In a narrow terminal, what the report has as well gives way to the values.
+    narrow = console.width < _NARROW
+    shown = ("what", "published", "ours") if narrow else ("where", "what", "published", "standing", "ours", "accepted")
+    for title in ("", *shown, ""):
         table.add_column(title)
     notes = outcome.notes
     work = ""
@@ -158,10 +159,11 @@ def _show(console: Console, outcome: Outcome) -> None:
             work = entry.work
             table.add_row("", f"[bold]{work}[/bold]")
         verdict = f"[{_COLOURS[entry.verdict]}]{entry.verdict}[/]"
-        cells = (entry.where, entry.what, entry.published, entry.standing, entry.shown, entry.accepted)
+        texts = {"where": entry.where, "what": entry.what, "published": entry.published, "standing": entry.standing}
+        texts |= {"ours": entry.shown, "accepted": entry.accepted}
         note = f"({notes.index(entry.note) + 1})" if entry.note else ""
         # A bracket in a cell is text, not markup.
-        table.add_row(verdict, *map(escape, cells), note)
+        table.add_row(verdict, *(escape(texts[name]) for name in shown), note)
     console.print(table)
     for number, note in enumerate(notes, 1):
         console.print(f"({number}) {note}", style="dim", markup=False)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdlab.cli import options
+from ssdlab.cli import completion, options
 from ssdlab.cli.console import print_json, standard_output
 from ssdlab.errors import InputError, unknown_name
 
+if TYPE_CHECKING:
+    from ssdlab.drives import Preset
+
 
 def presets(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this preset's description.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Print this preset's description.", autocompletion=completion.presets)
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """List the drives that come with ssdlab, or print the description of one."""
@@ -30,9 +35,11 @@ def presets(
     elif json:
         print_json([{"name": preset.name, "title": preset.title} for preset in known])
     else:
-        from rich.table import Table
+        from ssdlab.cli.views import name_list
 
-        table = Table("name", "drive", box=None, pad_edge=False, header_style="dim")
-        for preset in known:
-            table.add_row(preset.name, preset.title)
-        standard_output().print(table)
+        standard_output().print(name_list("name", "drive", {preset.name: _without_name(preset) for preset in known}))
+
+
+def _without_name(preset: Preset) -> str:
+    """Returns the title of a preset without its name, with which most begin."""
+    return preset.title.removeprefix(f"{preset.name}: ")

@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ssdlab.cell.pool import ProgressHook as WorkHook
 from ssdlab.cli.console import remark
 from ssdlab.files import size_so_far
 from ssdlab.simulate import Progress, ProgressHook
+
+if TYPE_CHECKING:
+    from ssdlab.cell.pool import ProgressHook as WorkHook
 
 _STAGES = {
     "foresee": "recording what is to come",

@@ -10,6 +10,7 @@ import typer
 from ssdlab import _engine
 from ssdlab.cli import options
 from ssdlab.cli.console import print_json, remark, standard_output
+from ssdlab.cli.given import Targets
 from ssdlab.cli.keeping import Results, conclude
 from ssdlab.cli.measure import Start, measured
 from ssdlab.errors import Interrupted
@@ -29,7 +30,7 @@ def rerun(
     quiet: options.Quiet = False,
 ) -> None:
     """Do the run of a result folder again, and say whether the result is the same; exit status 1 if it is not."""
-    with options.Targets(out, force, None).reserved():
+    with Targets(out, force, None).reserved():
         found: list[Rerun] = []
 
         def again(start: Start) -> Result:

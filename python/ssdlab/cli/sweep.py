@@ -89,7 +89,9 @@ def _document(done: Sweep) -> dict[str, Any]:
 
 def _show(done: Sweep) -> None:
     standard_output().print(
-        f"{done.folder}: {done.table.num_rows} runs, {done.failed} failed; {done.new} new, {done.reused} reused", markup=False
+        f"{done.folder}: {done.table.num_rows} runs, {done.failed} failed; {done.new} new, {done.reused} reused",
+        markup=False,
+        soft_wrap=True,
     )
 
 

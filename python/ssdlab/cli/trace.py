@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from ssdlab.cell.pool import interruptible
-from ssdlab.cli import analyses, options
+from ssdlab.cli import analyses, given, options
 from ssdlab.cli.console import print_json, remark, standard_output
 from ssdlab.cli.spread import spread
 from ssdlab.errors import InputError
@@ -36,7 +36,7 @@ def info(
     """Show the content of a trace: requests, bytes, time span, footprint, streams."""
     from ssdlab import traces
 
-    facts = interruptible(lambda: traces.trace_info(options.workload(file, reading)))
+    facts = interruptible(lambda: traces.trace_info(given.workload(file, reading)))
     if json:
         print_json(facts)
     else:
@@ -68,7 +68,7 @@ def convert(
     if out.suffix in (".gz", ".zst"):
         raise InputError(f"--out {out}: a trace is written as plain text; choose a name without {out.suffix}")
     with new_file(out) as path:
-        written = interruptible(lambda: traces.trace_convert(options.workload(file, reading), path, to))
+        written = interruptible(lambda: traces.trace_convert(given.workload(file, reading), path, to))
     if json:
         print_json(written)
     else:
@@ -93,7 +93,7 @@ def fit(
         _check_target(out, file, force)
     elif force:
         raise InputError("--force: replaces the file of --out, which is not given")
-    look_alike = interruptible(lambda: traces.trace_fit(options.workload(file, reading)))
+    look_alike = interruptible(lambda: traces.trace_fit(given.workload(file, reading)))
     if out is not None:
         with new_file(out) as path:
             path.write_text(look_alike.toml, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.cli.fitting import fits, put
 from ssdlab.report.content import (
     LATENCY_COLUMNS,
+    Row,
     comparison_rows,
     flatten,
     latency_rows,
@@ -36,11 +38,11 @@ def show_run(console: Console, result: Result) -> None:
         f"policy {result.policy} · seed {result.seed}",
         [result],
     )
-    console.print(_latency(result))
-    console.print(_throughput(result))
+    put(console, _latency(result))
+    put(console, _throughput(result))
     for table in (_causes(result), _read_errors(result), _amplification(result), _power_failure(result), _policy(result)):
         if table is not None:
-            console.print(table)
+            put(console, table)
 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
@@ -52,17 +54,12 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         f"seed {runs[0].seed} · ratios to {runs[0].policy}",
         runs,
     )
-    table = new_table("", *(run.policy for run in runs))
-    for group, rows in comparison_rows(runs):
-        table.add_row(Text(group, style="dim"))
-        for row in rows:
-            cells = enumerate(zip(row.texts, row.values, strict=True))
-            table.add_row(
-                f"  {row.title}",
-                *(_with_ratio(text, value, row.values[0], index) for index, (text, value) in cells),
-            )
-        table.add_section()
-    console.print(table)
+    beside = _comparison(runs, lambda row: map(_with_ratio, row.texts, _ratios(row)), "")
+    if fits(console, beside):
+        put(console, beside)
+    else:
+        put(console, _comparison(runs, lambda row: row.texts, ""))
+        put(console, _comparison(runs, lambda row: _ratios(row)[1:], f"ratio to {runs[0].policy}", 1))
     for title, numbers in (
         ("power failure", [power_failure(run) for run in runs]),
         ("policy", [run.summary["policy_stats"] for run in runs]),
@@ -73,7 +70,18 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             table = new_table(title, *(run.policy for run in runs))
             for name in names:
                 table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
-            console.print(table)
+            put(console, table)
+
+
+def _comparison(runs: Sequence[Result], cells: Callable[[Row], Iterable[str | Text]], title: str, first: int = 0) -> Table:
+    """Returns a table of `cells` of each main number, for the runs from the `first` on."""
+    table = new_table(title, *(run.policy for run in runs[first:]))
+    for group, rows in comparison_rows(runs):
+        table.add_row(Text(group, style="dim"))
+        for row in rows:
+            table.add_row(f"  {row.title}", *cells(row))
+        table.add_section()
+    return table
 
 
 def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
@@ -87,13 +95,13 @@ def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
         else:
             for leaf, number in flatten(value, name):
                 plain.add_row(_words(leaf), shown(leaf, number))
-    console.print(plain)
+    put(console, plain)
     for name, rows in lists:
         titles = list(dict.fromkeys(title for row in rows for title in row))
         table = new_table(*(_words(title) for title in titles), title=_words(name))
         for row in rows:
             table.add_row(*(shown(title, row.get(title)) for title in titles))
-        console.print(table)
+        put(console, table)
 
 
 def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]) -> None:
@@ -102,7 +110,7 @@ def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]
     table = new_table("", *(_words(name) for name in columns))
     for name in dict.fromkeys(name for column in leaves for name in column):
         table.add_row(_words(name), *(shown(name, column.get(name)) for column in leaves))
-    console.print(table)
+    put(console, table)
 
 
 def _title(console: Console, title: str, subtitle: str, runs: Sequence[Result]) -> None:
@@ -207,11 +215,23 @@ def new_table(*titles: str, title: str | None = None) -> Table:
     return table
 
 
-def _with_ratio(text: str, value: float | None, base: float | None, index: int) -> Text:
-    cell = Text(text)
-    if index and value is not None and base:
-        cell.append(f"  ×{significant(value / base, 3):>6}", style="dim")
-    return cell
+def name_list(title: str, about: str, rows: Mapping[str, str]) -> Table:
+    """Returns a table of names with what each means, a text that may be folded."""
+    table = Table(title, about, box=None, pad_edge=False, header_style="dim")
+    table.columns[0].no_wrap = True
+    for name, text in rows.items():
+        table.add_row(Text(name), Text(text))
+    return table
+
+
+def _with_ratio(text: str, ratio: str) -> Text:
+    return Text.assemble(text, (f"  ×{ratio:>6}" if ratio else "", "dim"))
+
+
+def _ratios(row: Row) -> list[str]:
+    """Returns the ratios of the values of a row to the first; empty for the first, and where there is none."""
+    base, *others = row.values
+    return ["", *(significant(value / base, 3) if value is not None and base else "" for value in others)]
 
 
 def _words(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,6 +141,7 @@ class Optimisation:
         return search_page(self)
 
 
+@in_own_words
 def optimise(
     spec: SpecLike,
     out: str | PathLike[str],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.errors import InputError
 from ssdlab.explore.spec import Spec, SpecLike
 from ssdlab.explore.tasks import Task, further, tasks
+from ssdlab.words import in_own_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,6 +93,11 @@ class Sweep:
         #: Names in `columns` that no run has a number for, each with the name that was probably meant, if any.
         self.without_number: dict[str, str | None] = {}
 
+    def _repr_html_(self) -> str:
+        from ssdlab.notebook import of_sweep
+
+        return of_sweep(self)
+
     def report(self) -> str:
         """Returns the report: a page of HTML that works offline.
 
@@ -154,6 +160,7 @@ class Sweep:
         return self.table["status"].to_pylist().count("failed")
 
 
+@in_own_words
 def sweep(
     spec: SpecLike,
     out: str | PathLike[str],

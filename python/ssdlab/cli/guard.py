@@ -1,0 +1,50 @@
+"""Errors of a command as messages and exit statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ssdlab.cli import signals
+from ssdlab.cli.console import complain, remark
+from ssdlab.errors import InputError
+from ssdlab.words import as_flags
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turns errors into messages and exit statuses.
+
+    2: bad input; 130: interrupted; 1: a fault of ssdlab or of the system.
+
+    Raises:
+        SystemExit: there was an error.
+        BrokenPipeError: the reader of the output has ended; this causes no message.
+    """
+    try:
+        with as_flags():
+            yield
+    except InputError as error:
+        complain(str(error))
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        remark("interrupted: there is no result")
+        raise SystemExit(signals.INTERRUPTED) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        raise SystemExit(1) from None
+    except Exception as fault:
+        if hasattr(fault, "exit_code"):  # raised by Typer: a misspelt command or option, an exit
+            raise
+        import traceback
+
+        traceback.print_exc()
+        complain("this is a fault of ssdlab, not of its input: please report it with the lines above")
+        raise SystemExit(1) from None
+    except BaseException as fault:
+        if type(fault).__name__ != "PanicException":
+            raise
+        complain(f"this is a fault of ssdlab's engine, not of its input: please report it: {fault}")
+        raise SystemExit(1) from None

@@ -1,0 +1,111 @@
+"""Work of ``ssdlab run``, without Typer, which takes longer to start than a short run takes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import simulate
+from ssdlab.cli import given
+from ssdlab.cli.console import print_json, standard_output
+from ssdlab.cli.keeping import Results, conclude
+from ssdlab.cli.measure import measured, remark_on
+from ssdlab.cli.progress import watch_size
+from ssdlab.errors import InputError
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+
+def run(
+    drive: str,
+    workload: str,
+    *,
+    policy: str | None,
+    chosen: dict[str, Any],
+    reading: dict[str, Any],
+    out: Path | None,
+    force: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Runs a workload on a drive, and shows and writes the results.
+
+    Args:
+        drive: A preset's name or a description.
+        workload: A file.
+        policy: A policy's name, or ``FILE.py:CLASS``.
+        chosen: Options of the run.
+        reading: Options of the workload; the format may be ``fio``, that of the result.
+        out: Folder of the results.
+        force: Replace what is there.
+        json: Print the results as JSON.
+        quiet: Print no remarks.
+
+    Raises:
+        InputError: the input is invalid.
+        SystemExit: the run was interrupted, or the results could not be shown or written.
+    """
+    as_fio = reading["format"] == "fio"
+    if as_fio and json:
+        raise InputError("--format fio, --json: each prints a document on standard output; give one of them")
+    targets = given.Targets(
+        out,
+        force,
+        save=chosen["save"],
+        timeline=chosen["timeline"],
+        log_commands=chosen["log_commands"],
+        history=chosen["history"],
+        record_firmware=chosen["record_firmware"],
+        load=chosen["load"],
+        reads=(drive, workload, _file(policy)),
+    )
+    with targets.reserved():
+        policy_like = _policy(policy)
+        source = given.workload(workload, {**reading, "format": None} if as_fio else reading)
+        result, ending = measured(
+            lambda start: simulate.run(
+                drive,
+                source,
+                policy_like,
+                progress=watch_size(start("run"), targets.streamed(), targets.timeline, quiet),
+                **given.arguments(chosen),
+            ),
+            quiet,
+        )
+        if not quiet:
+            remark_on([result], result.notes)
+        folder = None if out is None else Results(out, lambda path: result.save(path, force=force), lambda: result.summary_json)
+        meaning = "the results are partial" if result.status == "partial" else "the results are complete"
+        conclude(lambda: _show(result, as_fio, json), folder, ending, meaning)
+
+
+def _file(policy: str | None) -> str | None:
+    """Returns the file of a policy in Python; any other policy as it is."""
+    if policy is None or ".py" not in policy:
+        return policy
+    from ssdlab import policy_file
+
+    return policy_file.split(policy)[0]
+
+
+def _policy(policy: str | None) -> simulate.PolicyLike | None:
+    """Returns the policy that was named."""
+    if policy is None or ".py" not in policy:
+        return policy
+    from ssdlab import policy_file
+
+    return policy_file.chosen(policy)
+
+
+def _show(result: Result, as_fio: bool, json: bool) -> None:
+    """Prints the result in the requested form."""
+    if as_fio:
+        print_json(result.fio())
+    elif json:
+        sys.stdout.write(result.summary_json.rstrip("\n") + "\n")
+    else:
+        from ssdlab.cli import views
+
+        views.show_run(standard_output(), result)
