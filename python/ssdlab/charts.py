@@ -264,7 +264,7 @@ def _needs_matplotlib(path: Path) -> None:
 
 
 def _page(chart: Chart, path: Path, _: str) -> None:
-    from ssdlab.report import style
+    from ssdlab.report import library, style
 
     title = {"text": chart.title, "x": 0.01, "xanchor": "left", "y": 0.985, "yanchor": "top", "font": {"size": 15}}
     figure = style.figure(620, title=title, margin={"l": 80, "r": 160, "t": 70, "b": 60})
@@ -281,9 +281,7 @@ def _page(chart: Chart, path: Path, _: str) -> None:
     if chart.note:
         place = {"x": 0, "y": 1.0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
         figure.add_annotation(text=chart.note, showarrow=False, font={"size": 12, "color": _WARNING}, **place)
-    config = {"displaylogo": False, "responsive": True}
-    html: str = figure.to_html(include_plotlyjs=True, full_html=True, div_id="figure-chart", config=config)
-    path.write_text(html, encoding="utf-8")
+    path.write_text(library.standalone(figure, chart.title), encoding="utf-8")
 
 
 def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+from importlib.resources import files
+
+import plotly
+import pytest
 
 import ssdlab
+from chromium import dom_of
+from ssdlab.report import library
 from ssdlab.units import duration, scaled
 
 FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
@@ -12,7 +19,7 @@ FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "mod
 
 def body(html: str) -> str:
     """Returns a page without the figure library."""
-    return re.sub(r"<script>.*?</script>", "", html, count=1, flags=re.DOTALL)
+    return re.sub(r'<script type="application/gzip".*?</script>', "", html, count=1, flags=re.DOTALL)
 
 
 def test_a_report_is_one_page_that_needs_no_network(result):
@@ -20,6 +27,32 @@ def test_a_report_is_one_page_that_needs_no_network(result):
     assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=", body(html))
     assert not re.search(r"<link\b|@import|url\(", body(html))
     assert "Plotly.newPlot" in html
+
+
+def test_a_page_has_at_most_a_megabyte_and_a_half(result, comparison):
+    assert len(result.report()) < 1_500_000
+    assert len(comparison.report()) < 1_500_000
+
+
+def test_the_library_of_a_page_is_that_of_the_python_package(result):
+    bundle = gzip.decompress(files("ssdlab.report").joinpath(library.BUNDLE).read_bytes()).decode()
+    version = re.search(r"plotly\.js \(cartesian - minified\) v([\d.]+)", bundle)
+    whole = files(plotly).joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
+    assert version is not None
+    assert f"plotly.js v{version[1]}\n" in whole[:200]
+    assert {trace.type for chart in (result.plot_causes(), result.plot_utilisation()) for trace in chart.data} <= library.KINDS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [500, 1400])
+def test_every_figure_is_drawn_and_nothing_is_wider_than_the_window(comparison, result, tmp_path, width):
+    wide = "document.documentElement.scrollWidth > window.innerWidth"
+    for html in (comparison.report(), result.report()):
+        dom = dom_of(html, f"document.body.dataset.wide = {wide}", tmp_path / "page.html", width)
+        assert 'data-drawn="yes"' in dom
+        assert 'data-wide="false"' in dom
+        names = re.findall(r'<div id="figure-(\w+)"', html)
+        assert len(re.findall(r'<div id="figure-\w+" class="figure js-plotly-plot"', dom)) == len(names)
 
 
 def test_a_report_holds_every_figure_under_a_fixed_name(result, comparison):

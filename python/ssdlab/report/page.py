@@ -19,6 +19,7 @@ from ssdlab.report import (
     cells,
     content,
     latency,
+    library,
     modes,
     read_errors,
     style,
@@ -247,16 +248,14 @@ def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]
 def _page(title: str, body: Sequence[str]) -> str:
     """Returns a whole page around `body`."""
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
-    from plotly.offline import get_plotlyjs
-
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} · ssdlab</title>\n<style>\n{css}</style>\n"
-        f"<script>{get_plotlyjs()}</script>\n</head>\n<body>\n<main>\n"
+        f"{library.head()}\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + "\n<footer>Made by ssdlab. The numbers are in summary.json, latency.parquet and timeline.parquet "
-        "beside this page.</footer>\n</main>\n</body>\n</html>\n"
+        f"beside this page.</footer>\n</main>\n{library.tail()}\n</body>\n</html>\n"
     )
 
 
@@ -277,15 +276,11 @@ def _section(title: str, caption: str, *parts: str) -> str:
     return f'<section><h2>{escape(title)}</h2><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
 
 
-def _figure(chart: go.Figure, name: str) -> str:
-    """Returns a figure with a fixed name; the page's head includes the plotting library once."""
-    html: str = chart.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=f"figure-{name}",
-        config={"displayModeBar": False, "responsive": True},
-    )
-    return html
+def _figure(chart: go.Figure, name: str, meanings: dict[str, str] | None = None) -> str:
+    """Returns a figure with a fixed name, below its legend, whose entries show their meanings when hovered."""
+    legend = library.keys(chart, name, meanings)
+    chart.update_layout(showlegend=False)
+    return legend + library.drawn(chart, name)
 
 
 def _descriptions(runs: Sequence[Result]) -> str:
