@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
+from ssdlab.manifest import version_of
 from ssdlab.results import Result
 
 
@@ -36,6 +37,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
             workload_toml=(path / "workload.toml").read_text(encoding="utf-8"),
             latency=parquet.read_table(path / "latency.parquet"),
             timeline=parquet.read_table(path / "timeline.parquet"),
+            version=version_of(path),
         )
         version = result.summary.get("schema_version")
     except (OSError, ValueError, pa.ArrowException) as error:

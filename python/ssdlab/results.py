@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab import _engine
 from ssdlab.read_errors import ReadErrors
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Result:
         spans: pa.Table | None = None,
         notes: tuple[str, ...] = (),
         setup_s: float = 0.0,
+        version: str = "",
     ) -> None:
         #: Text of ``summary.json``, as the engine wrote it.
         self.summary_json = summary_json
@@ -105,6 +107,8 @@ class Result:
         self.notes = notes
         #: Wall-clock time of the set-up [s]; 0 for a result that was read from a folder.
         self.setup_s = setup_s
+        #: Version of ssdlab that made the run; empty if it is not known.
+        self.version = version
         self._latency = latency
         self._timeline = timeline
         self._commands = commands
@@ -125,6 +129,7 @@ class Result:
             spans=spans,
             notes=tuple(outcome.notes),
             setup_s=outcome.setup_s,
+            version=_engine.build(),
         )
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import ssdlab
 from chromium import dom_of
-from ssdlab.report import library
+from ssdlab.report import content, library, names, setting, verdict
 from ssdlab.units import duration, scaled
 
 FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
@@ -121,6 +121,84 @@ def test_a_comparison_overlays_its_runs(comparison):
     html = comparison.report()
     assert "baseline against ofwar" in html
     assert '"name":"ofwar, write"' in html
+
+
+WRITES = "[w]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=4000\nnorandommap=1\n"
+
+
+@pytest.fixture(scope="module")
+def spare(tmp_path_factory):
+    """Two runs of one policy, whose drives differ in their overprovisioning."""
+    job = tmp_path_factory.mktemp("spare") / "w.fio"
+    job.write_text(WRITES)
+    shares = ("0.07", "0.28")
+    return [ssdlab.run("tiny", job, precondition="steady", set=[f"ftl.overprovisioning={share}"]) for share in shares]
+
+
+def test_runs_are_named_by_what_differs(spare, comparison, job):
+    assert names.run_names(spare) == ["overprovisioning 0.07", "overprovisioning 0.28"]
+    assert names.run_names(comparison.runs) == ["baseline", "ofwar"]
+    first = ssdlab.run("tiny", job, stop_after=500)
+    job.write_text(job.read_text().replace("iodepth=8", "iodepth=2"))
+    second = ssdlab.run("tiny", job, "all_fast", stop_after=500)
+    assert names.run_names([first, second]) == ["baseline · iodepth 8", "all_fast · iodepth 2"]
+    other = ssdlab.run("tiny", job, "ofwar", set=["policy.ofwar.write_threshold=16"], stop_after=500)
+    usual = ssdlab.run("tiny", job, "ofwar", stop_after=500)
+    assert names.run_names([usual, other]) == ["write_threshold 128", "write_threshold 16"]
+    assert "overprovisioning 0.07 against overprovisioning 0.28" in ssdlab.Comparison(spare).report()
+
+
+def test_a_verdict_says_how_a_run_differs_from_the_first(spare):
+    (line,) = verdict.lines(spare)
+    mean = 100 * (spare[1].latency["all"].mean_ns / spare[0].latency["all"].mean_ns - 1)
+    causes = spare[1].causes["all"]
+    largest = max(causes, key=causes.get)
+    words = content.WORDS[largest].replace("waiting: ", "waiting for ")
+    assert line.startswith(f"overprovisioning 0.28: mean {mean:+.0f} %, p99 -")
+    assert ", write amplification -" in line
+    assert line.endswith(f"; {100 * causes[largest] / sum(causes.values()):.0f} % of the time is {words}")
+    html = ssdlab.Comparison(spare).report()
+    assert f'<span class="better">mean {mean:+.0f} %</span>' in html
+    worse = ssdlab.Comparison(spare[::-1]).report()
+    assert re.search(r'<p class="verdict"><b>overprovisioning 0.07</b>: <span class="worse">mean', worse)
+    assert (verdict.change_text(0.93), verdict.change_text(1.0001), verdict.change_text(4.0)) == ("-7.0 %", "±0 %", "× 4")
+
+
+def test_the_command_prints_the_verdict_below_its_table(cli, job):
+    done = cli("compare", "tiny", job, "--policy", "baseline,all_fast", "--quiet")
+    assert re.search(r"blocks erased.*^all_fast: mean -\d+ %, .*% of the time is \w+", done.stdout, re.DOTALL | re.MULTILINE)
+
+
+def test_ratios_are_marked_as_better_and_worse(spare):
+    rows = {row.title: row for _, group in content.comparison_rows(spare) for row in group}
+    assert (rows["p99"].better, rows["commands per second"].better, rows["simulated time"].better) == (-1, 1, 0)
+    assert [verdict.judged(ratio, -1) for ratio in (0.5, 0.999, 2.0)] == ["better", "", "worse"]
+    assert [verdict.judged(ratio, 1) for ratio in (0.5, 2.0)] == ["worse", "better"]
+    table = ssdlab.Comparison(spare).report().split("Side by side")[1].split("</table>")[0]
+    assert re.search(r'commands per second</td>.*?<small><span class="better">×', table)
+
+
+def test_a_run_that_only_writes_has_no_second_copy_of_its_latency(spare, result):
+    assert [row[0] for row in content.latency_rows(spare[0])] == ["write"]
+    assert next(name for name, _ in content.comparison_rows(spare)) == "write latency"
+    assert [row[0] for row in content.latency_rows(result)] == ["all", "read", "write"]
+
+
+def test_the_head_states_the_setting(spare, result):
+    lines = setting.lines(spare)
+    assert lines[0] == "tiny: 4 dies, 107 MiB, for tests · 2 channels with 4 dies · SLC · overprovisioning 7 %"
+    assert lines[2] == "starting state: in the steady state of random writes"
+    assert f"ssdlab {ssdlab.__version__}" in lines[3]
+    assert lines[3].startswith("workload w.fio · policy baseline · seed 1 · ")
+    assert lines[4] == "differences: overprovisioning 0.07 against 0.28"
+    assert len(setting.lines([result])) == 3
+
+
+def test_a_saved_result_keeps_the_version_that_made_it(result, tmp_path):
+    folder = result.save(tmp_path / "one")
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(ssdlab.__version__, "0.0.9+old"))
+    assert "ssdlab 0.0.9+old" in ssdlab.load_result(folder).report()
 
 
 DERIVED = """

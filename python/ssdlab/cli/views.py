@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.report import verdict
 from ssdlab.report.content import (
     LATENCY_COLUMNS,
     comparison_rows,
@@ -20,6 +21,7 @@ from ssdlab.report.content import (
     shown,
     warnings,
 )
+from ssdlab.report.names import run_names
 from ssdlab.report.read_errors import totals
 from ssdlab.units import count, duration, percent, scaled, significant
 
@@ -46,32 +48,36 @@ def show_run(console: Console, result: Result) -> None:
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Prints the runs side by side, with ratios to the first run."""
     runs = comparison.runs
+    names = run_names(runs)
     _title(
         console,
         f"{short(runs[0].drive)} · {short(runs[0].workload)}",
-        f"seed {runs[0].seed} · ratios to {runs[0].policy}",
+        f"seed {runs[0].seed} · ratios to {names[0]}",
         runs,
     )
-    table = new_table("", *(run.policy for run in runs))
+    table = new_table("", *names)
     for group, rows in comparison_rows(runs):
         table.add_row(Text(group, style="dim"))
         for row in rows:
             cells = enumerate(zip(row.texts, row.values, strict=True))
             table.add_row(
                 f"  {row.title}",
-                *(_with_ratio(text, value, row.values[0], index) for index, (text, value) in cells),
+                *(_with_ratio(text, value, row.values[0], row.better if index else None) for index, (text, value) in cells),
             )
         table.add_section()
     console.print(table)
+    for line in verdict.lines(runs):
+        console.print(Text(line))
+    console.print()
     for title, numbers in (
         ("power failure", [power_failure(run) for run in runs]),
         ("policy", [run.summary["policy_stats"] for run in runs]),
     ):
         stats = [{name: value for name, value in flatten(each) if name} for each in numbers]
-        names = list(dict.fromkeys(name for stat in stats for name in stat))
-        if names:
-            table = new_table(title, *(run.policy for run in runs))
-            for name in names:
+        counters = list(dict.fromkeys(name for stat in stats for name in stat))
+        if counters:
+            table = new_table(title, *names)
+            for name in counters:
                 table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
             console.print(table)
 
@@ -207,10 +213,12 @@ def new_table(*titles: str, title: str | None = None) -> Table:
     return table
 
 
-def _with_ratio(text: str, value: float | None, base: float | None, index: int) -> Text:
+def _with_ratio(text: str, value: float | None, base: float | None, better: int | None) -> Text:
+    """Returns a number and its ratio to that of the first run, which has no ratio (`better` is ``None``)."""
     cell = Text(text)
-    if index and value is not None and base:
-        cell.append(f"  ×{significant(value / base, 3):>6}", style="dim")
+    if better is not None and value is not None and base:
+        style = {"better": "green", "worse": "red", "": "dim"}[verdict.judged(value / base, better)]
+        cell.append(f"  ×{significant(value / base, 3):>6}", style=style)
     return cell
 
 

@@ -22,9 +22,12 @@ from ssdlab.report import (
     library,
     modes,
     read_errors,
+    setting,
+    side_by_side,
     style,
     timeline,
     utilisation,
+    verdict,
     wear,
 )
 from ssdlab.units import duration, ratio, scaled
@@ -72,9 +75,8 @@ _RATES = "Error rates of the write modes that were used, as the drive's model of
 def single(run: Result) -> str:
     """Returns the report of one run."""
     title = f"{content.short(run.drive)} under {content.short(run.workload)}"
-    subtitle = f"policy {run.policy} · seed {run.seed} · {duration(run.simulated_ns)} simulated"
     body = [
-        _header("SSD simulation", title, subtitle, content.warnings(run)),
+        _header("SSD simulation", title, setting.lines([run]), content.warnings(run)),
         *(_cards(row) for row in content.headline(run) if row),
         _section(
             "Latency",
@@ -128,18 +130,15 @@ def several(runs: Sequence[Result]) -> str:
     """Returns the report of several runs, overlaid; numbers stand beside their ratio to those of the first run."""
     names = style.run_names(runs)
     title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
-    drives, workloads = (
-        ", ".join(dict.fromkeys(content.short(getattr(run, field)) for run in runs)) for field in ("drive", "workload")
-    )
-    seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
     warnings = [f"{name}: {text}" for name, run in zip(names, runs, strict=True) for text in content.warnings(run)]
     body = [
-        _header("SSD simulation: comparison", title, f"{drives} under {workloads} · seed {seeds}", warnings),
+        _header("SSD simulation: comparison", title, setting.lines(runs), warnings),
+        f'<div class="verdicts">{verdict.html(runs)}</div>',
         _cards(_gains(runs, names)),
         _section(
             "Side by side",
-            f"Small: the ratio to {names[0]}.",
-            content.comparison_table(runs, names),
+            f"Small: the ratio to {names[0]}. Blue and bold: better; orange and bold: worse.",
+            side_by_side.table(runs, names),
         ),
         _section(
             "Latency",
@@ -259,12 +258,10 @@ def _page(title: str, body: Sequence[str]) -> str:
     )
 
 
-def _header(eyebrow: str, title: str, subtitle: str, warnings: Sequence[str]) -> str:
+def _header(eyebrow: str, title: str, lines: Sequence[str], warnings: Sequence[str]) -> str:
     badges = "".join(f'<span class="badge">{escape(text)}</span>' for text in warnings)
-    return (
-        f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>'
-        f'<p class="subtitle">{escape(subtitle)}</p>{badges}</header>'
-    )
+    subtitle = "".join(f'<p class="subtitle">{escape(line)}</p>' for line in lines)
+    return f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>{subtitle}{badges}</header>'
 
 
 def _cards(cards: Sequence[tuple[str, str]]) -> str:

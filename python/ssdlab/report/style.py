@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Sequence, Set
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-if TYPE_CHECKING:
-    from ssdlab.results import Result
+from ssdlab.report.names import run_names
+
+__all__ = ["RUNS", "figure", "note", "panels", "run_colour", "run_names", "template"]
 
 INK = "#1f2933"
 MUTED = "#66727f"
@@ -20,9 +19,6 @@ GRID = "#e6e9ed"
 OPERATIONS = {"read": "#2b6ea6", "write": "#d0732a", "all": "#5b6470"}
 #: Colours of runs that are overlaid.
 RUNS = ("#4a5563", "#d0732a", "#2b6ea6", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8")
-
-#: Largest number of settings that a name of a run states.
-_MOST_SETTINGS = 3
 
 FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 
@@ -81,48 +77,6 @@ def note(chart: go.Figure, text: str) -> go.Figure:
     chart.update_xaxes(visible=False)
     chart.update_yaxes(visible=False)
     return chart
-
-
-def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[str]:
-    """Returns names that tell the runs apart: those of policy, drive, workload and seed that differ.
-
-    If runs would have one name, up to three settings of their drives that differ are added, except those `without`
-    which they are to be named; else a number.
-    """
-    fields = [[str(getattr(run, field)) for run in runs] for field in ("policy", "drive", "workload", "seed")]
-    chosen = [values for values in fields if len(set(values)) > 1] or fields[:1]
-    if _repeats(chosen):
-        settings = _settings(runs, without)
-        chosen += settings if len(settings) <= _MOST_SETTINGS else []
-    names = [" · ".join(parts) for parts in zip(*chosen, strict=True)]
-    return [f"{name} ({index + 1})" for index, name in enumerate(names)] if _repeats(chosen) else names
-
-
-def _repeats(columns: Sequence[Sequence[str]]) -> bool:
-    """Returns True if two rows are the same."""
-    rows = [*zip(*columns, strict=True)]
-    return len(set(rows)) < len(rows)
-
-
-def _settings(runs: Sequence[Result], without: Set[str]) -> list[list[str]]:
-    """Returns the settings in which the descriptions of the drives differ: for each, its text in every run."""
-    drives = [dict(_leaves(tomllib.loads(run.drive_toml))) for run in runs]
-    paths = [path for path in dict.fromkeys(path for drive in drives for path in drive) if path and path[-1] not in without]
-    values = {path: [drive.get(path) for drive in drives] for path in paths}
-    return [
-        [f"{path[-1]} {'–' if value is None else value}" for value in column]
-        for path, column in values.items()
-        if any(value != column[0] for value in column)
-    ]
-
-
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the values of nested tables with their paths; a list counts as one value."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _leaves(item, (*path, name))
-    else:
-        yield path, value
 
 
 def run_colour(index: int) -> str:
