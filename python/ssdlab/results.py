@@ -327,7 +327,7 @@ class Result:
         Examples:
             >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_causes()
             >>> sorted({bar.name for bar in figure.data})
-            ['bus_command', 'bus_wait', 'die_host_program', 'program', 'rmw', 'transfer']
+            ['commands on the channel', ..., 'waiting: other host writes', 'waiting: the channel']
         """
         from ssdlab.report import causes
 
@@ -338,8 +338,8 @@ class Result:
 
         Examples:
             >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_timeline()
-            >>> figure.layout.yaxis.title.text
-            'bandwidth (B/s)'
+            >>> figure.layout.annotations[0].text
+            '<b>bandwidth</b>'
         """
         from ssdlab.report import timeline
 
@@ -395,13 +395,13 @@ class Result:
         return modes.shares([self])
 
     def plot_wear(self) -> go.Figure:
-        """Plots the number of blocks by their program and erase cycles.
+        """Plots the share of the blocks with at most a number of program and erase cycles.
 
         Examples:
             >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
             >>> figure = result.plot_wear()
             >>> figure.data[0].x, figure.data[0].y
-            ((0.0, 1.0), (407, 105))
+            ((0, 0, 1), (0.0, 79.49, 100.0))
         """
         from ssdlab.report import wear
 

@@ -174,7 +174,7 @@ def test_the_chart_of_attempts_has_their_counts_and_times_by_cause(retried):
     made, failed, first, *parts = bars
     assert list(made.y) == [one.reads for one in found.attempts]
     assert list(failed.y) == [one.failed or None for one in found.attempts]
-    assert {"sense", "transfer", "decode"} <= {bar.name for bar in parts}
+    assert {"reading the cells", "transfer on the channel", "decoding"} <= {bar.name for bar in parts}
     unit = found.attempts[0].mean_ns / first.y[0]
     assert list(first.y[1:]) == [0] * (len(found.attempts) - 1)
     for index, one in enumerate(found.attempts):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
 from importlib.resources import files
+from itertools import combinations
 
 import plotly
 import pytest
 
 import ssdlab
 from chromium import dom_of
-from ssdlab.report import content, library, names, setting, verdict
+from ssdlab.report import causes, content, latency, library, names, setting, timeline, verdict, wear
 from ssdlab.units import duration, scaled
 
 FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
@@ -32,6 +34,7 @@ def test_a_report_is_one_page_that_needs_no_network(result):
 def test_a_page_has_at_most_a_megabyte_and_a_half(result, comparison):
     assert len(result.report()) < 1_500_000
     assert len(comparison.report()) < 1_500_000
+    assert len(ssdlab.Comparison(comparison.runs * 4).report()) < 1_500_000
 
 
 def test_the_library_of_a_page_is_that_of_the_python_package(result):
@@ -121,6 +124,7 @@ def test_a_comparison_overlays_its_runs(comparison):
     html = comparison.report()
     assert "baseline against ofwar" in html
     assert '"name":"ofwar, write"' in html
+    assert "Reads solid, writes dashed." in html
 
 
 WRITES = "[w]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=4000\nnorandommap=1\n"
@@ -151,12 +155,12 @@ def test_runs_are_named_by_what_differs(spare, comparison, job):
 def test_a_verdict_says_how_a_run_differs_from_the_first(spare):
     (line,) = verdict.lines(spare)
     mean = 100 * (spare[1].latency["all"].mean_ns / spare[0].latency["all"].mean_ns - 1)
-    causes = spare[1].causes["all"]
-    largest = max(causes, key=causes.get)
+    spans = spare[1].causes["all"]
+    largest = max(spans, key=spans.get)
     words = content.WORDS[largest].replace("waiting: ", "waiting for ")
     assert line.startswith(f"overprovisioning 0.28: mean {mean:+.0f} %, p99 -")
     assert ", write amplification -" in line
-    assert line.endswith(f"; {100 * causes[largest] / sum(causes.values()):.0f} % of the time is {words}")
+    assert line.endswith(f"; {100 * spans[largest] / sum(spans.values()):.0f} % of the time is {words}")
     html = ssdlab.Comparison(spare).report()
     assert f'<span class="better">mean {mean:+.0f} %</span>' in html
     worse = ssdlab.Comparison(spare[::-1]).report()
@@ -199,6 +203,97 @@ def test_a_saved_result_keeps_the_version_that_made_it(result, tmp_path):
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace(ssdlab.__version__, "0.0.9+old"))
     assert "ssdlab 0.0.9+old" in ssdlab.load_result(folder).report()
+
+
+def test_causes_are_told_apart_also_without_seeing_red_green_or_blue():
+    assert set(causes.COLOURS) == set(content.CAUSES) == set(content.WORDS)
+    looks = {cause: causes.look(cause) for cause in causes.COLOURS}
+    assert len({(look["color"], look["pattern"]["shape"]) for look in looks.values()}) == len(looks)
+    # Projections of linear RGB by Vienot, Brettel and Mollon, 1999 (protanopia, deuteranopia).
+    kinds = (
+        [[0.112, 0.888, 0], [0.112, 0.888, 0], [0.004, -0.004, 1]],
+        [[0.292, 0.708, 0], [0.292, 0.708, 0], [-0.022, 0.022, 1]],
+    )
+    plain = {cause: look["color"] for cause, look in looks.items() if not look["pattern"]["shape"]}
+    assert {"program", "sense", "transfer", "die_host_program", "die_relocation", "die_erase", "free_space"} <= set(plain)
+    for kind in kinds:
+        for one, other in combinations(plain, 2):
+            seen = [seen_by(kind, plain[cause]) for cause in (one, other)]
+            assert math.dist(*seen) > 0.1, (one, other)
+
+
+def seen_by(kind, colour):
+    """Returns a colour as someone sees it who has not all three kinds of cones."""
+    linear = [(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)]
+    return [max(sum(weight * part for weight, part in zip(row, linear, strict=True)), 0) ** (1 / 2.2) for row in kind]
+
+
+def test_causes_stand_in_words_with_their_meanings(result, comparison):
+    for html in (result.report(), comparison.report()):
+        meaning = f"die_host_program: {content.CAUSES['die_host_program']}"
+        assert re.search(f'<button [^>]*title="{meaning}"><svg.*?</svg>waiting: other host writes</button>', html)
+
+
+def test_percentiles_are_ratios_to_the_first_run(spare):
+    chart = latency.percentiles(spare)
+    (curve,) = chart.data
+    assert curve.name == "overprovisioning 0.28"
+    mine, base = (run.latency["write"] for run in reversed(spare))
+    assert dict(zip(curve.x, curve.y, strict=True))["p99"] == mine.p99_ns / base.p99_ns
+    assert [(line.y0, line.y1) for line in chart.layout.shapes] == [(1, 1)]
+    assert base.p99_99_ns is None  # too few samples: the curve has a gap
+    assert dict(zip(curve.x, curve.y, strict=True))["p99.99"] is None
+
+
+def test_wear_is_a_cumulative_curve(spare):
+    chart = wear.spread(spare)
+    for curve, run in zip(chart.data, spare, strict=True):
+        assert list(curve.y) == sorted(curve.y)
+        assert (curve.y[0], curve.y[-1]) == (0, 100)
+        assert curve.x[-1] >= run.summary["wear"]["max"]
+    assert len({curve.line.width for curve in chart.data}) == 2  # a curve behind an equal one is still seen
+
+
+def test_every_run_has_a_strip_of_its_own_over_time(comparison, examples):
+    chart = timeline.traffic(comparison.runs)
+    titles = [text.text for text in chart.layout.annotations if text.text.startswith("<b>")]
+    assert titles[:4] == [f"<b>{measure}</b> · {run}" for measure in ("bandwidth", "commands") for run in ("baseline", "ofwar")]
+    # Both strips of a measure have one scale, with the unit on its ticks.
+    assert chart.layout.yaxis.range == chart.layout.yaxis2.range
+    assert re.fullmatch(r" [kM]B/s", chart.layout.yaxis.ticksuffix)
+    assert chart.layout.xaxis.ticksuffix in (" s", " ms")
+    run = ssdlab.run("tiny", examples / "prxy-like.toml", stop_after=500, power_cut="5s", power_down="1d")
+    assert [(at, text) for at, text in timeline.events(run) if "power" in text] == [(5e9, "power fails")]
+    assert "power fails" in [text.text for text in run.plot_timeline().layout.annotations]
+
+
+PANELS = """
+const figure = document.getElementById("figure-causes");
+document.body.dataset.domains = JSON.stringify([figure.layout.xaxis.domain, figure.layout.xaxis2.domain].map((d) => d[1] - d[0]));
+const cells = [...document.querySelectorAll("table.compare small")].map((cell) => cell.getBoundingClientRect());
+document.body.dataset.clipped = cells.filter((box) => box.right > innerWidth || box.width === 0).length + " of " + cells.length;
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "stacked"), [(500, True), (1400, False)])
+def test_panels_stack_and_no_ratio_is_clipped_on_a_narrow_window(comparison, tmp_path, width, stacked):
+    html = ssdlab.Comparison([*comparison.runs, *comparison.runs]).report()
+    dom = dom_of(html, PANELS, tmp_path / "page.html", width)
+    domains = re.search(r'data-domains="\[([\d.]+),([\d.]+)\]"', dom)
+    assert [float(share) > 0.9 for share in domains.groups()] == [stacked, stacked]
+    assert re.search(r'data-clipped="0 of \d\d+"', dom)
+
+
+@pytest.mark.slow
+def test_a_legend_hides_and_shows_its_traces(comparison, tmp_path):
+    press = """
+    const button = document.querySelector('.keys[data-figure="figure-causes"] button');
+    button.click();
+    const traces = document.getElementById("figure-causes").data.filter((trace) => trace.name === button.dataset.name);
+    document.body.dataset.hidden = traces.map((trace) => trace.visible).join();
+    """
+    assert 'data-hidden="legendonly,legendonly"' in dom_of(comparison.report(), press, tmp_path / "page.html")
 
 
 DERIVED = """

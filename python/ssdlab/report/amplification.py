@@ -30,7 +30,7 @@ COLOURS = {
 
 def by_reason(runs: Sequence[Result]) -> go.Figure:
     """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
-    names = style.run_names(runs)
+    names = [style.wrapped(name) for name in style.run_names(runs)]
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
     shares = [run.write_amplification_by_reason for run in runs]
     if not any(shares):
@@ -60,5 +60,5 @@ def by_reason(runs: Sequence[Result]) -> go.Figure:
         if total:
             chart.add_annotation(x=total, y=names[index], text=f" {significant(total)}", showarrow=False, xanchor="left")
     chart.update_xaxes(title_text="programmed per unit written by the host", range=[0, 1.1 * longest])
-    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
+    chart.update_yaxes(showgrid=False)
     return chart

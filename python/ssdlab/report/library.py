@@ -7,12 +7,15 @@ when it opens. It has every kind of trace that our figures use: scatter, bar and
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -49,8 +52,26 @@ def drawn(chart: go.Figure, name: str, *, bar: bool = False) -> str:
 
 def _parts(chart: go.Figure) -> tuple[Any, Any]:
     """Returns the traces and the layout of a figure."""
-    whole = chart.to_dict()
-    return whole["data"], whole["layout"]
+    whole = chart.to_plotly_json()
+    return _rounded(whole["data"]), whole["layout"]
+
+
+def _rounded(value: Any) -> Any:
+    """Returns traces with numbers of single precision or six digits: a screen shows no more."""
+    if isinstance(value, dict):
+        return {name: _rounded(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _packed(value)
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _packed(values: np.ndarray[Any, Any]) -> Any:
+    """Returns an array of one dimension in the form of plotly.js: bytes in base64, with their type."""
+    if values.dtype.kind != "f" or values.ndim != 1:
+        return _rounded(values.tolist())
+    return {"dtype": "f4", "bdata": b64encode(values.astype("<f4").tobytes()).decode("ascii")}
 
 
 def _script(value: Any) -> str:

@@ -59,7 +59,8 @@ _BY_WEAR = (
 )
 _TIME = (
     "What was completed in each step of simulated time. Queue depth is the mean number of commands in flight "
-    "by Little's law from those completed in the step; slowest is the longest latency among them."
+    "by Little's law from those completed in the step; slowest command is the longest latency among them. Dotted lines "
+    "mark events."
 )
 _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
@@ -88,7 +89,7 @@ def single(run: Result) -> str:
             "Where the time goes",
             _CAUSES,
             _finding(bottleneck.sentences(run)),
-            _figure(causes.stacked([run]), "causes"),
+            _figure(causes.stacked([run]), "causes", content.cause_meanings()),
             content.cause_table(run),
         ),
         *_resources(run),
@@ -142,21 +143,22 @@ def several(runs: Sequence[Result]) -> str:
         ),
         _section(
             "Latency",
-            f"{_LATENCY} Reads solid, writes dashed. {_DOTTED}",
+            f"{_LATENCY}{_operations(runs)} {_DOTTED}",
             _figure(latency.distribution(runs), "latency"),
+            f"<h3>Relative to {escape(names[0])}</h3>",
             _figure(latency.percentiles(runs), "percentiles"),
         ),
         _section(
             "Where the time goes",
             _CAUSES,
             *(_finding(bottleneck.sentences(run), name) for name, run in zip(names, runs, strict=True)),
-            _figure(causes.stacked(runs), "causes"),
+            _figure(causes.stacked(runs), "causes", content.cause_meanings()),
         ),
         *_read_errors(runs),
         *_by_wear(runs),
         _section(
             "Over time",
-            f"{_TIME} Reads solid, writes dotted.",
+            f"{_TIME} Each run has a strip of its own, on one scale.",
             _figure(timeline.traffic(runs), "timeline"),
         ),
         _section(
@@ -212,7 +214,9 @@ def _read_errors(runs: Sequence[Result], *tables: str) -> list[str]:
     """Returns the section on reads that fail; none if no drive has any."""
     if not any(run.read_errors for run in runs):
         return []
-    return [_section("Reads that fail", _ATTEMPTS, _figure(attempts.of_runs(runs), "attempts"), *tables)]
+    return [
+        _section("Reads that fail", _ATTEMPTS, _figure(attempts.of_runs(runs), "attempts", content.cause_meanings()), *tables)
+    ]
 
 
 def _by_wear(runs: Sequence[Result]) -> list[str]:
@@ -225,6 +229,12 @@ def _decoders(runs: Sequence[Result]) -> str:
     """Returns the resources that are shown beside the channels."""
     shown = any(utilisation.decoders(run) for run in runs)
     return ", each group of decoders and each die" if shown else " and each die"
+
+
+def _operations(runs: Sequence[Result]) -> str:
+    """Returns a sentence on the dashes of curves; empty if the runs have reads only, or writes only."""
+    both = all(any(run.latency[op].count for run in runs) for op in ("read", "write"))
+    return " Reads solid, writes dashed." if both else ""
 
 
 def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:
@@ -277,6 +287,8 @@ def _figure(chart: go.Figure, name: str, meanings: dict[str, str] | None = None)
     """Returns a figure with a fixed name, below its legend, whose entries show their meanings when hovered."""
     legend = library.keys(chart, name, meanings)
     chart.update_layout(showlegend=False)
+    if chart.layout.margin.t is None:
+        chart.update_layout(margin_t=18)
     return legend + library.drawn(chart, name)
 
 

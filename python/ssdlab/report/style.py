@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from ssdlab.report.names import run_names
 
-__all__ = ["RUNS", "figure", "note", "panels", "run_colour", "run_names", "template"]
+__all__ = ["RUNS", "figure", "note", "panels", "prefixed", "run_colour", "run_names", "template", "wrapped"]
 
 INK = "#1f2933"
 MUTED = "#66727f"
@@ -28,12 +29,12 @@ def template() -> go.layout.Template:
     """Returns the common style: defaults of every figure and every axis."""
     axis = {
         "gridcolor": GRID,
-        "linecolor": "#b8c0c9",
+        "linecolor": INK,
         "zeroline": False,
         "ticks": "",
         "automargin": True,
-        "tickfont": {"size": 12, "color": MUTED},
-        "title": {"font": {"size": 12, "color": MUTED}, "standoff": 12},
+        "tickfont": {"size": 12, "color": INK},
+        "title": {"font": {"size": 12, "color": INK}, "standoff": 12},
     }
     legend = {
         "orientation": "h",
@@ -82,3 +83,16 @@ def note(chart: go.Figure, text: str) -> go.Figure:
 def run_colour(index: int) -> str:
     """Returns the colour of the run at `index`."""
     return RUNS[index % len(RUNS)]
+
+
+def prefixed(largest: float, unit: str) -> tuple[float, str]:
+    """Returns the divisor and the unit with a decimal prefix for an axis whose largest value is `largest`."""
+    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if largest >= size:
+            return size, f"{prefix}{unit}"
+    return 1.0, unit
+
+
+def wrapped(name: str, width: int = 20) -> str:
+    """Returns the name of a bar in lines of about `width` letters, so that a narrow window has room for the bar."""
+    return "<br>".join(wrap(name, width, break_long_words=False) or [name])
