@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.drawing.svg import SATURATED, resource_name, svg
 from ssdlab.drives import Drive, diagram
 from ssdlab.errors import InputError
-from ssdlab.report.content import in_words
+from ssdlab.report.content import phrase
 from ssdlab.units import percent
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _largest_cause(run: Result, lead: str) -> list[str]:
         return []
     cause = max(causes, key=lambda name: causes[name])
     share = percent(causes[cause] / sum(causes.values()))
-    return [f"{lead} {in_words(cause)}, with {share} ({cause})."]
+    return [f"{lead} {phrase(cause)}, with {share} ({cause})."]
 
 
 def drawing(run: Result) -> str | None:

@@ -88,6 +88,11 @@ def in_words(cause: str) -> str:
     return WORDS.get(cause, cause.replace("_", " "))
 
 
+def phrase(cause: str) -> str:
+    """Returns a cause as part of a sentence: "waiting for a free block"."""
+    return in_words(cause).replace("waiting: ", "waiting for ")
+
+
 def cause_meanings() -> dict[str, str]:
     """Returns the meaning of each cause with its name in the results, by its words."""
     return {WORDS[cause]: f"{cause}: {meaning}" for cause, meaning in CAUSES.items()}
@@ -148,12 +153,10 @@ def short(name: str) -> str:
 
 def headline(run: Result) -> list[list[tuple[str, str]]]:
     """Returns the main numbers, each with its name: a row for throughput, a row for latency."""
-    throughput = [
-        (scaled(run.iops, "IOPS"), "commands per second"),
-        (scaled(run.read_bytes_per_s, "B/s"), "read bandwidth"),
-        (scaled(run.write_bytes_per_s, "B/s"), "write bandwidth"),
-        (ratio(run.write_amplification), "write amplification"),
-    ]
+    throughput = [(scaled(run.iops, "IOPS"), "commands per second")]
+    moved = {"read": run.read_bytes_per_s, "write": run.write_bytes_per_s}
+    throughput += [(scaled(rate, "B/s"), f"{op} bandwidth") for op, rate in moved.items() if rate]
+    throughput.append((ratio(run.write_amplification), "write amplification"))
     latency: list[tuple[str, str]] = []
     for op in ("read", "write"):
         numbers = run.latency[op]
@@ -363,23 +366,23 @@ def _read_error_rows(runs: Sequence[Result]) -> list[Row]:
 def table(
     head: Sequence[str] | None,
     rows: Sequence[Sequence[str] | str],
-    raw: bool = False,
     explained: bool = False,
 ) -> str:
     """Returns an HTML table; a row that is a string is a heading within it.
 
-    `raw` cells are already HTML. The last column of an `explained` table is text.
+    The last column of an `explained` table is text. On a narrow window the cells of a row wrap, each below the title of
+    its column.
     """
     width = len(head) if head else 2
-    shown = (lambda cell: cell) if raw else escape
+    titles = ["", *(f' data-column="{escape(title)}"' for title in (head or ("", ""))[1:])]
     body = "".join(
         f'<tr class="group"><td colspan="{width}">{escape(row)}</td></tr>'
         if isinstance(row, str)
-        else "<tr>" + "".join(f"<td>{shown(cell)}</td>" for cell in row) + "</tr>"
+        else "<tr>" + "".join(f"<td{title}>{escape(cell)}</td>" for title, cell in zip(titles, row, strict=True)) + "</tr>"
         for row in rows
     )
     top = "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>" if head else ""
-    kind = ' class="explained"' if explained else ""
+    kind = f' class="wraps{" explained" if explained else ""}"' if head else ""
     return f'<div class="scroll"><table{kind}>{top}<tbody>{body}</tbody></table></div>'
 
 

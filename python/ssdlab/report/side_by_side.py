@@ -24,7 +24,7 @@ def table(runs: Sequence[Result], names: Sequence[str]) -> str:
         body.append(f'<tr class="group"><td colspan="{len(names) + 1}">{escape(group)}</td></tr>')
         body += [_row(row, names) for row in rows]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("", *names))
-    kind = "compare" if len(runs) <= _BESIDE else "compare many"
+    kind = "wraps compare" if len(runs) <= _BESIDE else "wraps compare many"
     return f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
@@ -38,5 +38,5 @@ def _row(row: Row, names: Sequence[str]) -> str:
         if index and value and base:
             quotient = value / base
             said = f"<small>{marked(f'× {ratio(quotient, 3)}', judged(quotient, row.better))}</small>"
-        cells.append(f'<td data-run="{escape(name)}">{escape(text)}{said}</td>')
+        cells.append(f'<td data-column="{escape(name)}">{escape(text)}{said}</td>')
     return f"<tr>{''.join(cells)}</tr>"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from ssdlab.report.content import in_words
+from ssdlab.report.content import phrase
 from ssdlab.report.names import run_names
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def largest_cause(run: Result) -> str:
     if not whole:
         return ""
     cause = max(causes, key=lambda name: causes[name])
-    words = in_words(cause).replace("waiting: ", "waiting for ")
-    return f"{100 * causes[cause] / whole:.0f} % of the time is {words}"
+    return f"{100 * causes[cause] / whole:.0f} % of the time is {phrase(cause)}"
 
 
 def lines(runs: Sequence[Result]) -> list[str]:
