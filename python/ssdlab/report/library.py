@@ -127,10 +127,11 @@ _PATTERNS = {
 
 def standalone(chart: go.Figure, title: str) -> str:
     """Returns a page that holds one figure called ``figure-chart``."""
+    look = "body { margin: 16px; font: 15px/1.4 sans-serif; } h1 { font-size: 17px; margin: 0 0 8px; }"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n{head()}\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>{look}</style>\n{head()}\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
         f"{drawn(chart, 'chart', bar=True)}\n{tail()}\n</body>\n</html>\n"
     )
 
