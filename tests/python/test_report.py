@@ -148,6 +148,8 @@ def test_runs_are_named_by_what_differs(spare, comparison, job):
     assert names.run_names([first, second]) == ["baseline · iodepth 8", "all_fast · iodepth 2"]
     other = ssdlab.run("tiny", job, "ofwar", set=["policy.ofwar.write_threshold=16"], stop_after=500)
     usual = ssdlab.run("tiny", job, "ofwar", stop_after=500)
+    seeds = [ssdlab.run("tiny", job, seed=seed, stop_after=500) for seed in (1, 2)]
+    assert names.run_names(seeds) == ["seed 1", "seed 2"]
     assert names.run_names([usual, other]) == ["write_threshold 128", "write_threshold 16"]
     assert "overprovisioning 0.07 against overprovisioning 0.28" in ssdlab.Comparison(spare).report()
 

@@ -35,7 +35,7 @@ def _fields(runs: Sequence[Result]) -> list[list[str]]:
     """Returns policy, drive, workload and seed; paths without their folders, if that tells as many runs apart."""
     columns = []
     for field in ("policy", "drive", "workload", "seed"):
-        whole = [str(getattr(run, field)) for run in runs]
+        whole = [f"seed {run.seed}" if field == "seed" else str(getattr(run, field)) for run in runs]
         brief = [name.rstrip("/").rsplit("/", 1)[-1] or name for name in whole]
         columns.append(brief if len(set(brief)) == len(set(whole)) else whole)
     return columns

@@ -110,7 +110,7 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
             _mark(chart, row, marks, run.simulated_ns / size if measure is measures[0] else None)
         ends = [0, 1.06 * most / divisor or 1.0]
         for place in range(row - len(runs) + 1, row + 1):
-            chart.update_yaxes(range=ends, ticksuffix=f" {suffix}".rstrip(), nticks=4, row=place, col=1)
+            chart.update_yaxes(range=ends, ticksuffix=f" {suffix}".rstrip(), nticks=4, tickformat=",~f", row=place, col=1)
     chart.update_xaxes(ticksuffix=f" {unit}")
     chart.update_xaxes(title_text="simulated time", row=rows, col=1)
     return chart
