@@ -13,7 +13,7 @@ import pytest
 
 import ssdlab
 from chromium import dom_of
-from ssdlab.report import causes, content, latency, library, names, setting, timeline, verdict, wear
+from ssdlab.report import amplification, causes, content, latency, library, names, setting, timeline, verdict, wear
 from ssdlab.units import duration, scaled
 
 FIGURES = ["latency", "causes", "timeline", "utilisation", "amplification", "modes", "wear"]
@@ -234,6 +234,11 @@ def test_causes_stand_in_words_with_their_meanings(result, comparison):
     for html in (result.report(), comparison.report()):
         meaning = f"die_host_program: {content.CAUSES['die_host_program']}"
         assert re.search(f'<button [^>]*title="{meaning}"><svg.*?</svg>waiting: other host writes</button>', html)
+
+
+def test_reasons_of_programs_have_meanings(spare):
+    assert set(amplification.MEANINGS) == set(amplification.COLOURS)
+    assert f'title="{amplification.MEANINGS["gc"]}"><svg' in spare[0].report()
 
 
 def test_percentiles_are_ratios_to_the_first_run(spare):

@@ -28,6 +28,22 @@ COLOURS = {
 }
 
 
+#: Meaning of each reason, as the glossary has it.
+MEANINGS = {
+    "host": "data that the host wrote",
+    "gc": "relocation of valid data by garbage collection, for free space",
+    "rewrite": "relocation into another mode, by the policy's choice",
+    "padding": "dummy data that fills a program",
+    "rmw": "the rest of a unit that was written in part",
+    "wear": "relocation for wear levelling",
+    "reprogram": "relocation from a block that nears its retention limit",
+    "scrub": "relocation of data that a policy finds at risk",
+    "evacuate": "relocation of a block that a policy empties",
+    "map": "pages of the map",
+    "parity": "parity of the data",
+}
+
+
 def by_reason(runs: Sequence[Result]) -> go.Figure:
     """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
     names = [style.wrapped(name) for name in style.run_names(runs)]

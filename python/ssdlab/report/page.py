@@ -107,7 +107,7 @@ def single(run: Result) -> str:
         _section(
             "Write amplification",
             _AMPLIFICATION,
-            _figure(amplification.by_reason([run]), "amplification"),
+            _figure(amplification.by_reason([run]), "amplification", amplification.MEANINGS),
             content.flash_table(run),
         ),
         _section(
@@ -169,7 +169,7 @@ def several(runs: Sequence[Result]) -> str:
         _section(
             "Write amplification",
             _AMPLIFICATION,
-            _figure(amplification.by_reason(runs), "amplification"),
+            _figure(amplification.by_reason(runs), "amplification", amplification.MEANINGS),
         ),
         _section(
             "Operating modes and wear",

@@ -111,8 +111,9 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
                 x=list(range(1, len(fractions) + 1)),
                 y=[100 * fraction for fraction in fractions],
                 mode="lines+markers",
-                marker={"size": 4 if len(fractions) > 16 else 7},
-                line={"color": style.run_colour(index), "width": 1.6},
+                # A later run with the same values leaves the edges of the first to be seen.
+                marker={"size": (4 if len(fractions) > 16 else 7) + (0 if index else 3)},
+                line={"color": style.run_colour(index), "width": 1.6 if index else 4},
                 name=name,
                 legendgroup=name,
                 showlegend=column == 1,
