@@ -24,6 +24,7 @@ COLOURS = {
     "scrub": "#3d97a8",
     "evacuate": "#8c2f45",
     "map": "#2f8f6b",
+    "journal": "#5aa884",
     "parity": "#66727f",
 }
 
@@ -37,9 +38,10 @@ MEANINGS = {
     "rmw": "the rest of a unit that was written in part",
     "wear": "relocation for wear levelling",
     "reprogram": "relocation from a block that nears its retention limit",
-    "scrub": "relocation of data that a policy finds at risk",
-    "evacuate": "relocation of a block that a policy empties",
+    "scrub": "scrubbing by a policy",
+    "evacuate": "evacuation of a bad block by a policy",
     "map": "pages of the map",
+    "journal": "journal of changes of the map, and its checkpoints",
     "parity": "parity of the data",
 }
 
