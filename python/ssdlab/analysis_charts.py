@@ -88,7 +88,7 @@ def accuracy(answer: Access) -> Chart:
     return Chart(
         title=f"{_short(answer.name)}: what a window tells",
         x=Axis("accesses in the window, the upcoming one included", ticks=tuple((size, str(size)) for size in sizes)),
-        y=Axis("accuracy", span=(0.0, 1.0)),
+        y=Axis("accuracy", span=(0.0, 1.0), better="higher"),
         series=(
             series("all accesses", "accuracy"),
             series("reads", "read_accuracy"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import InputError
@@ -21,6 +23,8 @@ __all__ = ["Axis", "Chart", "Mark", "Series", "check_chart_file", "has_matplotli
 
 #: Size of a picture [inches], and its resolution [dots per inch].
 _SIZE, _DPI = (7.2, 4.5), 160
+#: Letters of the title in one line of a picture.
+_TITLE_LETTERS = 66
 _WARNING = "#b3261e"
 #: Colours of curves that are ordered by a quantity, dark to light (viridis, without its palest end).
 _RAMP = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#b5c92c")
@@ -56,6 +60,17 @@ class Axis:
     counts: bool = False
     #: Lowest and highest value shown; ``None``: chosen by the plotting library.
     span: tuple[float, float] | None = None
+    #: The better values: ``lower`` or ``higher``; empty if neither are.
+    better: str = ""
+
+    def text(self) -> str:
+        """Returns the title with the better values.
+
+        Examples:
+            >>> ssdlab.charts.Axis("mean latency [us]", better="lower").text()
+            'mean latency [us], lower is better'
+        """
+        return f"{self.title}, {self.better} is better" if self.better else self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +205,8 @@ class Chart:
     def labels(self, which: str) -> tuple[tuple[float, str], ...]:
         """Returns positions and texts of the tick labels of axis ``x`` or ``y``; empty: the plotting library chooses.
 
-        A logarithmic axis of less than two decades gets plain numbers, because the libraries label whole decades only.
+        A logarithmic axis gets plain numbers ("100 us", not a power of ten), and if it has less than two decades, also
+        between them, where the libraries have no labels. Numbers below 0.001 or above a million remain powers of ten.
 
         Examples:
             >>> curve = ssdlab.charts.Series("reads", x=[1, 8, 32], y=[14, 90, 320])
@@ -208,12 +224,23 @@ class Chart:
         if not positive:
             return ()
         low, high = min(positive), max(positive)
-        if high >= 100 * low:
+        if high >= 100 * low and (low < 1e-3 or high > 1e6):
             return ()
-        digits = (1, 2, 3, 4, 5, 6, 7, 8, 9) if high < 10 * low else (1, 2, 5)
+        digits = (1,) if high >= 100 * low else (1, 2, 3, 4, 5, 6, 7, 8, 9) if high < 10 * low else (1, 2, 5)
         decades = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
         values = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
-        return tuple((value, f"{value:g}") for value in values if low <= value <= high)
+        return tuple((value, _plain(value, axis.title)) for value in values if low <= value <= high)
+
+
+#: Unit of time at the end of an axis title.
+_TIME_UNIT = re.compile(r"[(\[](ns|us|ms|s)[)\]]$")
+
+
+def _plain(value: float, title: str) -> str:
+    """Returns the text of a tick: a plain number, of a time with the unit in which the axis is."""
+    number = f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+    unit = _TIME_UNIT.search(title)
+    return f"{number} {unit[1]}" if unit else number
 
 
 def _ramp(share: float) -> str:
@@ -266,16 +293,19 @@ def _needs_matplotlib(path: Path) -> None:
 
 
 def _page(chart: Chart, path: Path, _: str) -> None:
-    from ssdlab.report import style
+    from ssdlab.report import library, style
 
-    title = {"text": chart.title, "x": 0.01, "xanchor": "left", "y": 0.985, "yanchor": "top", "font": {"size": 15}}
-    figure = style.figure(620, title=title, margin={"l": 80, "r": 160, "t": 70, "b": 60})
+    figure = style.figure(620, margin={"l": 80, "r": 160, "t": 40, "b": 60})
     for one, (colour, (mark_shape, _)) in zip(chart.series, chart.looks(), strict=True):
         _trace(figure, chart, one, colour, mark_shape)
     if chart.stacked:
         figure.update_layout(barmode="relative", bargap=0.35)
     legend = {"title": {"text": chart.legend}, "orientation": "v", "x": 1.01, "y": 1.0, "yanchor": "top"}
     figure.update_layout(showlegend=chart.has_legend(), legend=legend)
+    # On a narrow window the legend stands below the chart.
+    beside = {"height": 620, "margin.r": 160, "legend.orientation": "v", "legend.x": 1.01, "legend.y": 1.0}
+    below = {"height": 620, "margin.r": 16, "legend.orientation": "h", "legend.x": 0.0, "legend.y": -0.16}
+    figure.update_layout(meta={"wide": beside, "narrow": below})
     figure.update_xaxes(**_plotly_axis(chart.x, chart.labels("x")), **({"type": "category"} if chart.cases_named() else {}))
     figure.update_yaxes(**_plotly_axis(chart.y, chart.labels("y")))
     for mark in chart.marks:
@@ -283,9 +313,7 @@ def _page(chart: Chart, path: Path, _: str) -> None:
     if chart.note:
         place = {"x": 0, "y": 1.0, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}
         figure.add_annotation(text=chart.note, showarrow=False, font={"size": 12, "color": _WARNING}, **place)
-    config = {"displaylogo": False, "responsive": True}
-    html: str = figure.to_html(include_plotlyjs=True, full_html=True, div_id="figure-chart", config=config)
-    path.write_text(html, encoding="utf-8")
+    path.write_text(library.standalone(figure, chart.title), encoding="utf-8")
 
 
 def _trace(figure: Any, chart: Chart, one: Series, colour: str, shape: str) -> None:
@@ -341,7 +369,7 @@ def _plotly_mark(figure: Any, chart: Chart, mark: Mark) -> None:
 
 
 def _plotly_axis(axis: Axis, labels: Sequence[tuple[float, str]]) -> dict[str, Any]:
-    settings: dict[str, Any] = {"title_text": axis.title}
+    settings: dict[str, Any] = {"title_text": axis.text()}
     if axis.log:
         settings |= {"type": "log", "exponentformat": "power", "dtick": 1}
     if axis.counts:
@@ -368,18 +396,18 @@ def _picture(chart: Chart, path: Path, kind: str) -> None:
         "font.size": 9,
         "svg.fonttype": "none",  # text remains text, not outlines
         "svg.hashsalt": "ssdlab",
-        "axes.edgecolor": "#b8c0c9",
+        "axes.edgecolor": style.INK,
         "text.color": style.INK,
-        "axes.labelcolor": style.MUTED,
-        "xtick.color": style.MUTED,
-        "ytick.color": style.MUTED,
+        "axes.labelcolor": style.INK,
+        "xtick.color": style.INK,
+        "ytick.color": style.INK,
     }
     with matplotlib.rc_context(looks), warnings.catch_warnings():
         # Axes with one point, or with no point that they can show, cause warnings; they are drawn all the same.
         warnings.simplefilter("ignore")
         figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
         axes = figure.subplots()
-        axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold")
+        axes.set_title("\n".join(wrap(chart.title, _TITLE_LETTERS)), loc="left", fontsize=10, fontweight="bold")
         draw = _bars if chart.stacked else _curves
         draw(axes, chart)
         _matplotlib_axis(axes, "x", chart.x, chart.labels("x"))
@@ -446,7 +474,7 @@ def _matplotlib_axis(axes: Axes, which: str, axis: Axis, labels: Sequence[tuple[
     from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
 
     place = axes.xaxis if which == "x" else axes.yaxis
-    place.set_label_text(axis.title)
+    place.set_label_text(axis.text())
     if axis.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log", nonpositive="mask")
     if axis.counts:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ssdlab.comparison import Comparison
 from ssdlab.errors import InputError
+from ssdlab.manifest import version_of
 from ssdlab.results import Result
 
 
@@ -39,6 +40,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
             workload_toml=workload,
             latency=parquet.read_table(path / "latency.parquet"),
             timeline=parquet.read_table(path / "timeline.parquet"),
+            version=version_of(path),
         )
         result.origin = Kept.of(path, source)
         version = result.summary.get("schema_version")

@@ -61,6 +61,18 @@ def strangers(folder: Path) -> list[str]:
     return [*_unlisted(folder, "", files, folders)]
 
 
+def version_of(folder: Path) -> str:
+    """Returns the version of ssdlab that wrote `folder`, a result folder or one within that of a comparison.
+
+    Empty if no manifest says it.
+    """
+    for place in (folder, folder.parent):
+        version = _document(place / MANIFEST).get("version")
+        if isinstance(version, str):
+            return version
+    return ""
+
+
 def _unlisted(folder: Path, prefix: str, files: set[str], folders: set[str]) -> Iterator[str]:
     with os.scandir(folder) as scan:
         entries = sorted(scan, key=lambda entry: entry.name)

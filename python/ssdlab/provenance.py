@@ -1,4 +1,4 @@
-"""Provenance: what a result was made from, kept in its folder, and the run repeated from there.
+"""Provenance of a result: its inputs and options, kept in its folder, and the run repeated from there.
 
 ``workload.toml`` ends with a table ``[source]``: the text of a fio job or a workload TOML, or path and hash of a trace,
 with the options of its reading. A file with such a table is a workload: it can be run again.
@@ -26,18 +26,18 @@ __all__ = ["Kept", "Origin", "Rerun", "divided", "rerun", "sourced"]
 
 #: Heading of the table in ``workload.toml``.
 _SOURCE = "[source]"
-#: Options of a run that name files or rows it writes beside its result: not part of what is repeated.
+#: Options of a run that name files or rows beside its result, which are not written again.
 _RECORDS = ("save", "log_commands", "timeline", "history", "record_firmware", "record_commands", "record_spans")
-#: What differs between equal runs.
+#: Times of a run, which differ between equal runs.
 _TIMES = ("wall_s",)
 
-#: Arguments of the command under way, set by the command line.
+#: Words of the command under way, set by the command line.
 command_line: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a run was asked for."""
+    """Request that a run answered."""
 
     #: Name of the drive, as messages and the summary have it.
     drive: str

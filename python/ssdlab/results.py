@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab import _engine
 from ssdlab.errors import InputError, unknown_name
 from ssdlab.read_errors import ReadErrors
 from ssdlab.words import in_own_words, own
@@ -97,6 +98,7 @@ class Result:
         spans: pa.Table | None = None,
         notes: tuple[str, ...] = (),
         setup_s: float = 0.0,
+        version: str = "",
     ) -> None:
         #: Text of ``summary.json``, as the engine wrote it.
         self.summary_json = summary_json
@@ -108,6 +110,8 @@ class Result:
         self.notes = notes
         #: Wall-clock time of the set-up [s]; 0 for a result that was read from a folder.
         self.setup_s = setup_s
+        #: Version of ssdlab that made the run; empty if it is not known.
+        self.version = version
         # The engine's columns become tables when they are first read: a run whose summary suffices does not wait for
         # pyarrow.
         self._latency = latency
@@ -130,6 +134,7 @@ class Result:
             spans=spans,
             notes=tuple(map(own, outcome.notes)),
             setup_s=outcome.setup_s,
+            version=_engine.build(),
         )
 
     def __repr__(self) -> str:
@@ -403,7 +408,7 @@ class Result:
         Examples:
             >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_causes()
             >>> sorted({bar.name for bar in figure.data})
-            ['bus_command', 'bus_wait', 'die_host_program', 'program', 'rmw', 'transfer']
+            ['commands on the channel', ..., 'waiting: other host writes', 'waiting: the channel']
         """
         from ssdlab.report import causes
 
@@ -414,8 +419,8 @@ class Result:
 
         Examples:
             >>> figure = ssdlab.run("tiny", "examples/trace.csv.gz").plot_timeline()
-            >>> figure.layout.yaxis.title.text
-            'bandwidth (B/s)'
+            >>> figure.layout.annotations[0].text
+            '<b>bandwidth</b>'
         """
         from ssdlab.report import timeline
 
@@ -471,13 +476,13 @@ class Result:
         return modes.shares([self])
 
     def plot_wear(self) -> go.Figure:
-        """Plots the number of blocks by their program and erase cycles.
+        """Plots the share of the blocks with at most a number of program and erase cycles.
 
         Examples:
             >>> result = ssdlab.run("tiny", "examples/randwrite.fio", precondition="steady", stop_after=2000)
             >>> figure = result.plot_wear()
             >>> figure.data[0].x, figure.data[0].y
-            ((0.0, 1.0), (407, 105))
+            ((0, 0, 1), (0.0, 79.49, 100.0))
         """
         from ssdlab.report import wear
 

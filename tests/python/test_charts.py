@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from chromium import dom_of
 from ssdlab.charts import Axis, Chart, Series
 
 NAMES = ["hm_0", "a load with a long name", "another with a name as long", "prxy_0", "a fifth", "a sixth"]
@@ -42,7 +43,8 @@ def test_a_series_with_a_place_looks_like_that_place():
     [
         ([0.32, 1.2], ["0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
         ([3.0, 60.0], ["5", "10", "20", "50"]),
-        ([1.0, 1000.0], []),
+        ([1.0, 1000.0], ["1", "10", "100", "1,000"]),
+        ([1e-6, 1.0], []),
         ([0.0, float("nan")], []),
     ],
 )
@@ -53,6 +55,37 @@ def test_a_short_logarithmic_axis_has_plain_numbers(tmp_path, x, expected):
     assert all(f">{text}<" in picture for text in expected)
     if expected:
         assert page(drawn, tmp_path)[1]["xaxis"]["ticktext"] == expected
+
+
+def test_ticks_of_times_have_their_unit_and_titles_say_what_is_better(tmp_path):
+    time = Axis("mean latency [us]", log=True, better="lower")
+    drawn = Chart("some title", Axis("x"), time, (Series("one", [1.0, 2.0], [10.0, 2000.0]),))
+    assert [text for _, text in drawn.labels("y")] == ["10 us", "100 us", "1,000 us"]
+    picture = drawn.save(tmp_path / "picture.svg").read_text()
+    layout = page(drawn, tmp_path)[1]
+    assert layout["yaxis"]["ticktext"] == ["10 us", "100 us", "1,000 us"]
+    for title in (layout["yaxis"]["title"]["text"], picture):
+        assert "mean latency [us], lower is better" in title
+    assert ">100 us<" in picture
+
+
+def test_a_page_of_a_chart_is_small_and_a_long_title_wraps(tmp_path):
+    title = "a title that is longer than the window of a telephone is wide, with < and & in it"
+    html = Chart(title, Axis("x"), Axis("y"), (Series("one", [1.0], [1.0]),)).save(tmp_path / "long.html").read_text()
+    assert len(html) < 800_000
+    picture = Chart(title, Axis("x"), Axis("y"), (Series("one", [1.0], [1.0]),)).save(tmp_path / "long.svg").read_text()
+    assert title not in picture
+    assert ">a title that is longer than the window of a telephone is wide," in picture
+    assert "<h1>a title that is longer than the window of a telephone is wide, with &lt; and &amp; in it</h1>" in html
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "orientation"), [(500, "h"), (1400, "v")])
+def test_a_legend_stands_below_a_narrow_chart(tmp_path, width, orientation):
+    drawn = chart(Series("one", [1.0, 2.0], [3.0, 4.0]), Series("two", [2.0, 3.0], [3.0, 5.0]))
+    look = 'document.body.dataset.legend = document.getElementById("figure-chart").layout.legend.orientation'
+    html = drawn.save(tmp_path / "chart.html").read_text()
+    assert f'data-legend="{orientation}"' in dom_of(html, look, tmp_path / "page.html", width)
 
 
 def test_cases_are_points_under_names_that_do_not_run_together(tmp_path):

@@ -298,14 +298,14 @@ def test_the_bottleneck_is_named(result):
     said = bottleneck.sentences(changed(result, bottleneck=found, causes=causes))
     assert said == (
         "The bottleneck is channel 3: it is busy for 97.0 % of the time, and limits the throughput. Next is die 12 with "
-        "50.0 %. The largest cause of latency is bus_wait with 75.0 %: waiting for the channel."
+        "50.0 %. The largest cause of latency is waiting for the channel, with 75.0 % (bus_wait)."
     )
     alone = {**found, "utilisation": 0.31, "next": None, "next_utilisation": None}
     said = bottleneck.sentences(changed(result, bottleneck=alone, causes=causes))
     assert said == (
         "No resource is a bottleneck: channel 3, the busiest, is busy for 31.0 % of the time. No other resource was busy. "
-        "What limits the commands is their latency, not the throughput of a resource. Its largest cause is bus_wait with "
-        "75.0 %: waiting for the channel."
+        "What limits the commands is their latency, not the throughput of a resource. Its largest cause is waiting for the "
+        "channel, with 75.0 % (bus_wait)."
     )
     assert bottleneck.sentences(changed(result, bottleneck=None)) == "Nothing is a bottleneck: no resource was busy."
 

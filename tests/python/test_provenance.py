@@ -1,4 +1,4 @@
-"""What a result was made from, kept in its folder, and the run repeated from there."""
+"""Provenance of results, and runs repeated from their folders."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_the_chart_of_attempts_has_their_counts_and_times_by_cause(retried):
     made, failed, first, *parts = bars
     assert list(made.y) == [one.reads for one in found.attempts]
     assert list(failed.y) == [one.failed or None for one in found.attempts]
-    assert {"sense", "transfer", "decode"} <= {bar.name for bar in parts}
+    assert {"reading the cells", "transfer on the channel", "decoding"} <= {bar.name for bar in parts}
     unit = found.attempts[0].mean_ns / first.y[0]
     assert list(first.y[1:]) == [0] * (len(found.attempts) - 1)
     for index, one in enumerate(found.attempts):
@@ -230,10 +230,8 @@ def test_read_latency_is_drawn_by_wear_for_each_drive(worn):
     lines = {line.name: line for line in chart.data}
     names = ["read_time 50us", "read_time 100us"]
     titles = ("mean", "p99", "p99.9", "retries")
-    assert list(lines) == [
-        f"baseline · {name}, {title}" for name in names for title in titles if f"{name}, {title}" in str([*lines])
-    ]
-    assert {f"baseline · {name}, {title}" for name in names for title in ("mean", "p99", "retries")} <= set(lines)
+    assert list(lines) == [f"{name}, {title}" for name in names for title in titles if f"{name}, {title}" in str([*lines])]
+    assert {f"{name}, {title}" for name in names for title in ("mean", "p99", "retries")} <= set(lines)
     for at, name in enumerate(names):
         group = [worn[3 * at + place] for place in (1, 2, 0)]  # in order of wear
         assert [run.summary["wear"]["mean"] for run in group] == [1000, 5000, 9000]
@@ -242,12 +240,12 @@ def test_read_latency_is_drawn_by_wear_for_each_drive(worn):
             ("p99", [run.latency["read"].p99_ns for run in group]),
             ("retries", [run.read_errors.retries_per_1000 for run in group]),
         ):
-            line = lines[f"baseline · {name}, {title}"]
+            line = lines[f"{name}, {title}"]
             assert (list(line.x), list(line.y)) == ([1000, 5000, 9000], values)
             assert values == sorted(values)
     # The names of the lines do not state the least wear of each.
     named = {line.name.split(",")[0] for line in by_wear.latency([worn[0], worn[1], worn[3], worn[5]]).data}
-    assert named == {f"baseline · {name}" for name in names}
+    assert named == set(names)
     # Tails with fewer than ten samples beyond are left out.
     assert worn[0].latency["read"].p99_9_ns is None
     assert not any("p99.9" in name for name in lines)
@@ -265,10 +263,10 @@ def test_reads_by_wear_are_shown_only_where_wear_is_varied(worn, retried, lost, 
 
 
 def test_runs_are_named_by_the_settings_in_which_their_drives_differ(worn, result):
-    assert style.run_names(worn[:2]) == ["baseline · pe_cycles 9000", "baseline · pe_cycles 1000"]
+    assert style.run_names(worn[:2]) == ["pe_cycles 9000", "pe_cycles 1000"]
     assert style.run_names(worn[2:4]) == [
-        "baseline · read_time 50us · pe_cycles 5000",
-        "baseline · read_time 100us · pe_cycles 9000",
+        "read_time 50us · pe_cycles 5000",
+        "read_time 100us · pe_cycles 9000",
     ]
     assert style.run_names([result, result]) == ["baseline (1)", "baseline (2)"]
 

@@ -388,7 +388,7 @@ def _pictures(cases: Sequence[Case]) -> Iterator[Picture]:
         chart = Chart(
             title=f"Figure {figure}: {what} response over that of medium costs",
             x=Axis(""),
-            y=Axis("mean response / MCW/MCR"),
+            y=Axis("mean response / MCW/MCR", better="lower"),
             series=series,
             cases=True,
             marks=(Mark(1.0, "medium costs"),),

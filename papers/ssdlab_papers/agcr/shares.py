@@ -195,7 +195,7 @@ def _curves(used: Sequence[Load], found: Sequence[Access]) -> Picture:
     chart = Chart(
         title="Figure 6: accuracy of identification by the size of the window",
         x=Axis("accesses in the window, the upcoming one included"),
-        y=Axis("accuracy"),
+        y=Axis("accuracy", better="higher"),
         series=(*series, Series("mean", sizes, _mean_accuracy(found), dashed=True)),
         marks=(Mark(2.0, "the paper's choice", on="x"),),
     )

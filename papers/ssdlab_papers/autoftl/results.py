@@ -297,7 +297,7 @@ def _picture_of_gains(found: Sequence[Found]) -> Picture:
     chart = Chart(
         title="Figures 9 and 12b: MAX P/E over the baseline",
         x=Axis(""),
-        y=Axis("MAX P/E / baseline", span=(0.0, 2.0)),
+        y=Axis("MAX P/E / baseline", span=(0.0, 2.0), better="higher"),
         series=tuple(Series(policy, names, [one.lives[policy].max_pe for one in found]) for policy in POLICIES),
         marks=(
             Mark(1.0 + ENTERPRISE.gain, "the paper, enterprise: +69 %"),

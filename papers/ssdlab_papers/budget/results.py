@@ -360,8 +360,8 @@ def _pictures(board: Board) -> Iterator[Picture]:
     for wear in (board.wears[0], board.wears[-1]):
         chart = Chart(
             title=f"One budget, {wear:.0%} worn: what each policy buys",
-            x=Axis("mean latency / baseline", log=True),
-            y=Axis("lifetime / baseline"),
+            x=Axis("mean latency / baseline", log=True, better="lower"),
+            y=Axis("lifetime / baseline", better="higher"),
             series=tuple(Series(name, [board.mean(name, wear)], [board.life(name, wear)]) for name in names),
             marks=(Mark(1.0, "baseline"), Mark(1.0, "", on="x")),
             labelled=True,

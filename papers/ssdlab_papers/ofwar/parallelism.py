@@ -155,7 +155,7 @@ def _picture(cases: Sequence[Case], speed: str) -> Picture:
     chart = Chart(
         title=f"Mean response over the baseline's, mean of the loads: {title}",
         x=Axis("programming units per channel", ticks=tuple((float(units), str(units)) for units in all_units)),
-        y=Axis("mean response / baseline", span=(0.0, 1.1)),
+        y=Axis("mean response / baseline", span=(0.0, 1.1), better="lower"),
         series=tuple(
             Series(policy, [*map(float, all_units)], [mean(policy, units) for units in all_units], dashed=policy != "ofwar")
             for policy in POLICIES

@@ -235,7 +235,7 @@ def _supercapacitor(setting: Setting, drive: Drive) -> Iterator[Entry | Picture]
         chart=Chart(
             title="Entries of a full rewrite queue that are saved",
             x=Axis("time of the supercapacitor (ms)"),
-            y=Axis("entries saved"),
+            y=Axis("entries saved", better="higher"),
             series=(Series("OFWAR", [time / 1000 for time in times], [float(saved[time]) for time in times]),),
         ),
     )

@@ -47,7 +47,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
         chart=Chart(
             title="Figure 12a: mean response over the baseline's, random writes at a constant rate",
             x=Axis("gap between arrivals (us)", log=True),
-            y=Axis("mean response / baseline"),
+            y=Axis("mean response / baseline", better="lower"),
             series=(
                 Series("OFWAR", [*map(float, gaps)], [effects[gap].mean for gap in gaps]),
                 Series("separate", [*map(float, gaps)], [controls[gap].mean for gap in gaps], dashed=True),

@@ -81,7 +81,7 @@ def entries(setting: Setting) -> Iterator[Entry | Picture]:
         chart=Chart(
             title="Mean response over the baseline's by wear",
             x=Axis("share of the rated cycles", span=(-0.02, 1.02)),
-            y=Axis("mean response / baseline", span=(0.0, 1.1)),
+            y=Axis("mean response / baseline", span=(0.0, 1.1), better="lower"),
             series=tuple(Series(policy, [*wear], [means[share, policy] for share in wear]) for policy in _POLICIES[1:]),
         ),
     )

@@ -112,7 +112,7 @@ def _saturated(setting: Setting, throughputs: Sequence[int]) -> Iterator[Entry |
         chart=Chart(
             title="Random writes without a pause, by LDPC throughput",
             x=_axis(throughputs),
-            y=Axis("share of the ideal", span=(0.0, 1.05)),
+            y=Axis("share of the ideal", span=(0.0, 1.05), better="higher"),
             series=tuple(
                 Series(policy, [*map(float, throughputs)], [found[policy, at].bytes_per_s / ideal[policy] for at in throughputs])
                 for policy in POLICIES
@@ -285,7 +285,7 @@ def _picture(name: str, title: str, throughputs: Sequence[int], slower: dict[tup
         chart=Chart(
             title=title,
             x=_axis(throughputs),
-            y=Axis("ideal write response / write response", span=(0.0, 1.05)),
+            y=Axis("ideal write response / write response", span=(0.0, 1.05), better="higher"),
             series=tuple(
                 Series(
                     f"{load.name}, {policy}",

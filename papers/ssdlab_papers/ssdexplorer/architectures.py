@@ -206,7 +206,7 @@ def _picture(curves: _Curves, link: str) -> Picture:
     chart = Chart(
         title=f"Figure {figure}: sequential writes of 4 KiB, {link}",
         x=Axis("architecture (table 2.1)"),
-        y=Axis("bandwidth [MB/s]", log=True),
+        y=Axis("bandwidth [MB/s]", log=True, better="higher"),
         series=tuple(series),
         cases=True,
     )

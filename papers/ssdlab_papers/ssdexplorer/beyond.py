@@ -84,8 +84,8 @@ def _same_flash(setting: Setting, by_hand: Points) -> Iterator[Claim | Picture]:
         )
     chart = Chart(
         title="Flash of the thesis on PCIe 2.0 x8: ten architectures and a search",
-        x=Axis("cost [dies]", log=True),
-        y=Axis("bandwidth of sequential writes [MB/s]", log=True),
+        x=Axis("cost [dies]", log=True, better="lower"),
+        y=Axis("bandwidth of sequential writes [MB/s]", log=True, better="higher"),
         series=(
             _cloud("search", ok, _WRITES),
             _cloud("table 2.1", list(ten.values()), _WRITES),

@@ -79,7 +79,7 @@ def _error_curves() -> Iterator[Picture]:
         name="ssdexplorer-errors-cycles",
         chart=Chart(title="Figure 2.7: error rates by cycles", x=x, y=rate, series=tuple(series), marks=marks),
     )
-    share = Axis("uncorrectable pages [%]", log=True)
+    share = Axis("uncorrectable pages [%]", log=True, better="lower")
     chart = Chart(
         title="Figure 2.9: uncorrectable pages by cycles, 100 errors in 4320 B", x=x, y=share, series=tuple(failing), marks=marks
     )
@@ -273,7 +273,7 @@ def _pictures(points: Points, behind: Points) -> Iterator[Picture]:
         chart=Chart(
             title="Figure 2.19: read bandwidth against the error rate, without a host interface",
             x=x,
-            y=Axis("read bandwidth [MB/s]", log=True),
+            y=Axis("read bandwidth [MB/s]", log=True, better="higher"),
             series=tuple(_curve(points, drive, drive[-2:].upper()) for drive in _DRIVES),
         ),
     )
@@ -285,7 +285,7 @@ def _pictures(points: Points, behind: Points) -> Iterator[Picture]:
         chart=Chart(
             title="Figure 2.20: C3 and C4 against SATA III",
             x=x,
-            y=Axis("read bandwidth [MB/s]"),
+            y=Axis("read bandwidth [MB/s]", better="higher"),
             series=tuple(series),
             marks=(Mark(link, "SATA III"),),
         ),

@@ -69,7 +69,7 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
     chart = Chart(
         title="Figure 1.9: simulated writes per second of this machine",
         x=Axis("architecture (table 1.3)"),
-        y=Axis("writes per second"),
+        y=Axis("writes per second", better="higher"),
         series=(
             Series("translation layer", names, [commands / walls[name][0] for name in names]),
             Series("abstraction", names, [rates[name] for name in names]),

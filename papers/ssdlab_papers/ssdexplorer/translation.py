@@ -105,7 +105,7 @@ def _picture(points: Points) -> Picture:
     chart = Chart(
         title="Figures 1.5 and 1.6: sequential bandwidth by the clock of the controller",
         x=Axis("clock of the core [MHz]", log=True),
-        y=Axis("bandwidth [MB/s]"),
+        y=Axis("bandwidth [MB/s]", better="higher"),
         series=tuple(series),
     )
     return Picture(name="ssdexplorer-frequency", chart=chart)

@@ -74,7 +74,7 @@ def rber(answer: Rber) -> Chart:
         x={"age": _spans("age of the data", age), "pe": Axis("program/erase cycles", counts=True), "step": _steps(answer.cell)}[
             along
         ],
-        y=Axis("raw bit error rate", log=True),
+        y=Axis("raw bit error rate", log=True, better="lower"),
         series=tuple(series),
         marks=(Mark(answer.limit, f"corrected: {rate(answer.limit)}"),),
         ordered=len(series) > 1,
@@ -91,7 +91,7 @@ def modes(answer: Modes) -> Chart:
         return Chart(
             title=f"{answer.cell}: the fastest mode that keeps data for {span(retention[0])}",
             x=Axis("program/erase cycles", counts=True),
-            y=Axis("mean program time (us)", counts=True),
+            y=Axis("mean program time (us)", counts=True, better="lower"),
             series=tuple(series),
         )
     series = [_curve(f"{cycles:,.0f}", retention, micros[at]) for at, cycles in enumerate(pe)]
@@ -99,7 +99,7 @@ def modes(answer: Modes) -> Chart:
     return Chart(
         title=f"{answer.cell}: the fastest mode for a promised retention{alone}",
         x=_spans("promised retention", retention),
-        y=Axis("mean program time (us)", counts=True),
+        y=Axis("mean program time (us)", counts=True, better="lower"),
         series=tuple(series),
         ordered=True,
         legend="P/E cycles",
@@ -235,7 +235,7 @@ def code(answer: CodeMeasurement) -> Chart:
     return Chart(
         title=f"{answer.code}: codewords that fail" + (" (partial)" if answer.status != "complete" else ""),
         x=Axis("raw bit error rate"),
-        y=Axis("failure rate of codewords", log=True),
+        y=Axis("failure rate of codewords", log=True, better="lower"),
         series=tuple(series),
         marks=(*marks, Mark(1e-3, "one in a thousand")),
         legend="decisions",

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.cli.fitting import fits, put
+from ssdlab.report import verdict
 from ssdlab.report.content import (
     LATENCY_COLUMNS,
     Row,
@@ -22,6 +23,7 @@ from ssdlab.report.content import (
     shown,
     warnings,
 )
+from ssdlab.report.names import run_names
 from ssdlab.report.read_errors import totals
 from ssdlab.units import count, duration, percent, scaled, significant
 
@@ -48,34 +50,44 @@ def show_run(console: Console, result: Result) -> None:
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Prints the runs side by side, with ratios to the first run."""
     runs = comparison.runs
+    names = run_names(runs)
     _title(
         console,
         f"{short(runs[0].drive)} · {short(runs[0].workload)}",
-        f"seed {runs[0].seed} · ratios to {runs[0].policy}",
+        f"seed {runs[0].seed} · ratios to {names[0]}",
         runs,
     )
-    beside = _comparison(runs, lambda row: map(_with_ratio, row.texts, _ratios(row)), "")
+    beside = _comparison(runs, names, lambda row: map(_with_ratio, row.texts, _ratios(row)), "")
     if fits(console, beside):
         put(console, beside)
     else:
-        put(console, _comparison(runs, lambda row: row.texts, ""))
-        put(console, _comparison(runs, lambda row: _ratios(row)[1:], f"ratio to {runs[0].policy}", 1))
+        put(console, _comparison(runs, names, lambda row: row.texts, ""))
+        put(console, _comparison(runs, names, lambda row: _ratios(row)[1:], f"ratio to {names[0]}", 1))
+    for line in verdict.lines(runs):
+        console.print(Text(line))
+    console.print()
     for title, numbers in (
         ("power failure", [power_failure(run) for run in runs]),
         ("policy", [run.summary["policy_stats"] for run in runs]),
     ):
         stats = [{name: value for name, value in flatten(each) if name} for each in numbers]
-        names = list(dict.fromkeys(name for stat in stats for name in stat))
-        if names:
-            table = new_table(title, *(run.policy for run in runs))
-            for name in names:
+        counters = list(dict.fromkeys(name for stat in stats for name in stat))
+        if counters:
+            table = new_table(title, *names)
+            for name in counters:
                 table.add_row(_words(name), *(shown(name, stat[name]) if name in stat else "–" for stat in stats))
             put(console, table)
 
 
-def _comparison(runs: Sequence[Result], cells: Callable[[Row], Iterable[str | Text]], title: str, first: int = 0) -> Table:
+def _comparison(
+    runs: Sequence[Result],
+    names: Sequence[str],
+    cells: Callable[[Row], Iterable[str | Text]],
+    title: str,
+    first: int = 0,
+) -> Table:
     """Returns a table of `cells` of each main number, for the runs from the `first` on."""
-    table = new_table(title, *(run.policy for run in runs[first:]))
+    table = new_table(title, *names[first:])
     for group, rows in comparison_rows(runs):
         table.add_row(Text(group, style="dim"))
         for row in rows:
@@ -224,14 +236,23 @@ def name_list(title: str, about: str, rows: Mapping[str, str]) -> Table:
     return table
 
 
-def _with_ratio(text: str, ratio: str) -> Text:
-    return Text.assemble(text, (f"  ×{ratio:>6}" if ratio else "", "dim"))
+def _with_ratio(text: str, ratio: Text) -> Text:
+    """Returns a number with its ratio to that of the first run beside it, if there is one."""
+    return Text.assemble(text, f"  ×{' ' * (6 - len(ratio))}", ratio) if ratio else Text(text)
 
 
-def _ratios(row: Row) -> list[str]:
+def _ratios(row: Row) -> list[Text]:
     """Returns the ratios of the values of a row to the first; empty for the first, and where there is none."""
     base, *others = row.values
-    return ["", *(significant(value / base, 3) if value is not None and base else "" for value in others)]
+    return [Text(), *(_ratio(value, base, row.better) for value in others)]
+
+
+def _ratio(value: float | None, base: float | None, better: int) -> Text:
+    """Returns a ratio, coloured by which values are better."""
+    if value is None or not base:
+        return Text()
+    style = {"better": "green", "worse": "red", "": "dim"}[verdict.judged(value / base, better)]
+    return Text(significant(value / base, 3), style=style)
 
 
 def _words(name: str) -> str:

@@ -24,13 +24,31 @@ COLOURS = {
     "scrub": "#3d97a8",
     "evacuate": "#8c2f45",
     "map": "#2f8f6b",
+    "journal": "#5aa884",
     "parity": "#66727f",
+}
+
+
+#: Meaning of each reason, as the glossary has it.
+MEANINGS = {
+    "host": "data that the host wrote",
+    "gc": "relocation of valid data by garbage collection, for free space",
+    "rewrite": "relocation into another mode, by the policy's choice",
+    "padding": "dummy data that fills a program",
+    "rmw": "the rest of a unit that was written in part",
+    "wear": "relocation for wear levelling",
+    "reprogram": "relocation from a block that nears its retention limit",
+    "scrub": "scrubbing by a policy",
+    "evacuate": "evacuation of a bad block by a policy",
+    "map": "pages of the map",
+    "journal": "journal of changes of the map, and its checkpoints",
+    "parity": "parity of the data",
 }
 
 
 def by_reason(runs: Sequence[Result]) -> go.Figure:
     """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
-    names = style.run_names(runs)
+    names = [style.wrapped(name) for name in style.run_names(runs)]
     chart = style.figure(150 + 46 * len(runs), barmode="stack", bargap=0.35)
     shares = [run.write_amplification_by_reason for run in runs]
     if not any(shares):
@@ -60,5 +78,5 @@ def by_reason(runs: Sequence[Result]) -> go.Figure:
         if total:
             chart.add_annotation(x=total, y=names[index], text=f" {significant(total)}", showarrow=False, xanchor="left")
     chart.update_xaxes(title_text="programmed per unit written by the host", range=[0, 1.1 * longest])
-    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
+    chart.update_yaxes(showgrid=False)
     return chart

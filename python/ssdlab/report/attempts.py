@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from ssdlab.report import style
-from ssdlab.report.causes import COLOURS
+from ssdlab.report import library, style
+from ssdlab.report.causes import look
+from ssdlab.report.content import in_words
 from ssdlab.report.read_errors import causes_of, share
 from ssdlab.units import count, duration, time_unit
 
@@ -37,8 +38,9 @@ def of_runs(runs: Sequence[Result]) -> go.Figure:
             _curves(chart, name, found, size, colours[name])
     made = "attempts" if len(runs) == 1 else "attempts per 1,000 reads"
     chart.update_yaxes(title_text=made, type="log", dtick=1, exponentformat="power", row=1, col=1)
-    chart.update_yaxes(title_text=f"mean time ({unit})", rangemode="tozero", row=1, col=2)
+    chart.update_yaxes(title_text="mean time", ticksuffix=f" {unit}", rangemode="tozero", row=1, col=2)
     chart.update_xaxes(title_text="attempt", showgrid=False, range=[0.4, most + 0.6], dtick=max(1, most // 16))
+    library.stacked(chart, ("", "2"), 380)
     return chart
 
 
@@ -68,16 +70,17 @@ def _times(chart: go.Figure, attempts: Sequence[Attempt], size: float) -> None:
         parts[cause] = [one.causes.get(cause, 0.0) for one in attempts]
     base = [0.0] * len(attempts)
     for name, spans in parts.items():
+        words = in_words(name)
         chart.add_bar(
             x=[one.number for one in attempts],
             y=[span / size for span in spans],
             base=[below / size for below in base],
             offset=-0.35,
             width=0.7,
-            name=name,
-            marker={"color": COLOURS.get(name, "#c5cad1"), "line": {"color": "white", "width": 0.5}},
+            name=words,
+            marker=look(name),
             customdata=[duration(span) for span in spans],
-            hovertemplate="attempt %{x}: " + name + " %{customdata}<extra></extra>",
+            hovertemplate="attempt %{x}: " + words + " %{customdata}<extra></extra>",
             row=1,
             col=2,
         )

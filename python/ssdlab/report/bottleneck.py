@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.drawing.svg import SATURATED, resource_name, svg
 from ssdlab.drives import Drive, diagram
 from ssdlab.errors import InputError
-from ssdlab.report.content import CAUSES
+from ssdlab.report.content import phrase
 from ssdlab.units import percent
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def _largest_cause(run: Result, lead: str) -> list[str]:
         return []
     cause = max(causes, key=lambda name: causes[name])
     share = percent(causes[cause] / sum(causes.values()))
-    meaning = f": {CAUSES[cause]}" if cause in CAUSES else ""
-    return [f"{lead} {cause} with {share}{meaning}."]
+    return [f"{lead} {phrase(cause)}, with {share} ({cause})."]
 
 
 def drawing(run: Result) -> str | None:

@@ -3,55 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from ssdlab.report import style
+from ssdlab.report import library, style
+from ssdlab.report.content import in_words
 from ssdlab.units import duration, time_unit
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: Colour of each cause, in the order from the host to the cell; causes in one part of the drive have similar colours.
-COLOURS = {
-    "host": "#4f5b66",
-    "host_queue": "#8b93a0",
-    "queue_blocked": "#6b7480",
-    "link": "#a9b0ba",
-    "core_wait": "#5b7f95",
-    "firmware": "#86a9bf",
-    "interconnect_wait": "#7c6a8e",
-    "interconnect": "#a995bd",
-    "dram_wait": "#8e7a5b",
-    "dram": "#bfa986",
-    "map": "#b7a98f",
-    "order": "#9d8f75",
-    "buffer_full": "#b04a5a",
-    "free_space": "#8c2f45",
-    "sequencer": "#f0cfc0",
-    "die_host_read": "#e3b5a4",
-    "die_host_program": "#d98e73",
-    "die_relocation": "#c9694a",
-    "die_erase": "#a84b2f",
-    "die_held": "#7f3722",
-    "page_buffer": "#b8873b",
-    "bus_wait": "#dcb64e",
-    "bus_command": "#c79a2b",
-    "transfer": "#eed28a",
-    "sense": "#2b6ea6",
-    "program": "#5b9bd0",
-    "rmw": "#9cc4e4",
-    "retry": "#6b4a9e",
-    "ecc_wait": "#7fb89f",
-    "decode": "#3f8f6d",
+#: Colours that can be told apart without seeing red, green or blue as others do (Okabe and Ito, "Color Universal
+#: Design", 2008; the yellow is darker), and two greys.
+_HUES = {
+    "blue": "#0072b2",
+    "sky": "#56b4e9",
+    "green": "#009e73",
+    "yellow": "#e6d230",
+    "orange": "#e69f00",
+    "red": "#d55e00",
+    "purple": "#cc79a7",
+    "black": "#3b3b3b",
+    "grey": "#b4bac1",
 }
+#: Lightening of the colours that have a pattern, so that each cause has a colour of its own.
+_LIGHTER = {"": 0.0, "/": 0.12, "x": 0.22, ".": 0.32}
+#: Hue and pattern of each cause, in the order from the host to the cell; the most frequent causes have no pattern.
+_LOOKS = {
+    "host": ("grey", ""),
+    "host_queue": ("grey", "/"),
+    "queue_blocked": ("red", "x"),
+    "link": ("grey", "x"),
+    "core_wait": ("sky", "."),
+    "firmware": ("blue", "."),
+    "interconnect_wait": ("yellow", "."),
+    "interconnect": ("green", "."),
+    "dram_wait": ("orange", "x"),
+    "dram": ("yellow", "x"),
+    "map": ("purple", "/"),
+    "order": ("purple", "x"),
+    "buffer_full": ("black", "/"),
+    "free_space": ("black", ""),
+    "sequencer": ("orange", "/"),
+    "die_host_read": ("yellow", ""),
+    "die_host_program": ("orange", ""),
+    "die_relocation": ("red", ""),
+    "die_erase": ("purple", ""),
+    "die_held": ("red", "/"),
+    "page_buffer": ("yellow", "/"),
+    "bus_wait": ("green", "/"),
+    "bus_command": ("green", "x"),
+    "transfer": ("green", ""),
+    "sense": ("sky", ""),
+    "program": ("blue", ""),
+    "rmw": ("blue", "/"),
+    "retry": ("sky", "/"),
+    "ecc_wait": ("sky", "x"),
+    "decode": ("blue", "x"),
+}
+
+
+def _colour(hue: str, pattern: str) -> str:
+    parts = (int(_HUES[hue][place : place + 2], 16) for place in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * _LIGHTER[pattern]):02x}" for part in parts)
+
+
+#: Colour of each cause.
+COLOURS = {cause: _colour(*look) for cause, look in _LOOKS.items()}
+
+
+def look(cause: str) -> dict[str, Any]:
+    """Returns the look of a cause's bars: its colour and pattern."""
+    pattern = {"shape": _LOOKS.get(cause, ("grey", ""))[1], "fgcolor": "white", "fillmode": "overlay", "size": 7, "solidity": 0.2}
+    return {"color": COLOURS.get(cause, style.MUTED), "pattern": pattern, "line": {"color": "white", "width": 0.5}}
 
 
 def stacked(runs: Sequence[Result]) -> go.Figure:
     """Returns the mean latency of reads and writes, every nanosecond charged to a cause: as time and as shares."""
     bars = _bars(runs)
-    height = 170 + 46 * max(1, len(bars))
+    height = 110 + 46 * max(1, len(bars))
     if not bars:
         return style.note(style.figure(height), "no read or write was measured")
     chart = style.panels(height, 1, 2, shared_yaxes=True, horizontal_spacing=0.06)
@@ -62,17 +93,18 @@ def stacked(runs: Sequence[Result]) -> go.Figure:
     for cause in _order(bars):
         spans = [causes.get(cause, 0.0) for _, causes in bars]
         shares = [span / (total or 1.0) for span, total in zip(spans, totals, strict=True)]
-        texts = [f"{cause}<br>{100 * share:.0f} %" if share > 0.13 else "" for share in shares]
-        facts = [f"{cause} {duration(span)}, {100 * share:.2f} %" for span, share in zip(spans, shares, strict=True)]
+        words = in_words(cause)
+        texts = [f"{100 * share:.0f} %" if share > 0.07 else "" for share in shares]
+        facts = [f"{words} {duration(span)}, {100 * share:.2f} %" for span, share in zip(spans, shares, strict=True)]
         for column, lengths in enumerate(([span / size for span in spans], [100 * share for share in shares]), 1):
             chart.add_bar(
                 orientation="h",
                 y=titles,
                 x=lengths,
-                name=cause,
+                name=words,
                 legendgroup=cause,
                 showlegend=column == 1,
-                marker={"color": COLOURS.get(cause, style.MUTED), "line": {"color": "white", "width": 0.5}},
+                marker=look(cause),
                 text=texts if column == 2 else None,
                 textposition="inside",
                 insidetextanchor="middle",
@@ -87,9 +119,12 @@ def stacked(runs: Sequence[Result]) -> go.Figure:
     for title, total in zip(titles, totals, strict=True):
         place = {"showarrow": False, "xanchor": "left", "font": {"size": 12}, "row": 1, "col": 1}
         chart.add_annotation(x=total / size, y=title, text=f" {duration(total)}", **place)
-    chart.update_xaxes(title_text=f"mean latency ({unit})", range=[0, 1.25 * max(totals) / size], row=1, col=1)
-    chart.update_xaxes(title_text="share (%)", range=[0, 100], row=1, col=2)
-    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
+    chart.update_xaxes(
+        title_text="mean latency", ticksuffix=f" {unit}", nticks=5, range=[0, 1.25 * max(totals) / size], row=1, col=1
+    )
+    chart.update_xaxes(title_text="share of the latency", ticksuffix=" %", nticks=6, range=[0, 100], row=1, col=2)
+    chart.update_yaxes(showgrid=False)
+    library.stacked(chart, ("", "2"), height)
     return chart
 
 
@@ -97,7 +132,7 @@ def _bars(runs: Sequence[Result]) -> list[tuple[str, dict[str, float]]]:
     """Returns a bar for each run and operation that was measured, from the bottom up: title and mean time by cause."""
     names = style.run_names(runs)
     return [
-        (f"{op}s" if len(runs) == 1 else f"{name} · {op}s", run.causes[op])
+        (f"{op}s" if len(runs) == 1 else style.wrapped(f"{name} · {op}s"), run.causes[op])
         for op in ("write", "read")
         for name, run in reversed([*zip(names, runs, strict=True)])
         if run.causes.get(op)

@@ -147,6 +147,7 @@ def distributions(modes: Sequence[Mode]) -> go.Figure | None:
         assert mode.aged is not None
         for reference in mode.aged.references:
             chart.add_vline(x=reference, line={"color": style.MUTED, "width": 1, "dash": "dash"}, row=row, col=1)
+    chart.update_annotations(font_size=12)
     unit = drawn[0].fresh.unit if drawn[0].fresh is not None else "V"
     chart.update_yaxes(type="log", title_text=f"density (1/{unit})", exponentformat="power", nticks=6)
     chart.update_xaxes(title_text=f"threshold voltage ({unit})", row=len(drawn), col=1)

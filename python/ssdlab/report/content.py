@@ -48,6 +48,71 @@ CAUSES = {
     "decode": "decoding, at the first attempt, beyond the transfer of the data",
 }
 
+#: Each cause in words; one that is a wait begins with "waiting: ".
+WORDS = {
+    "host": "work of the host's processor",
+    "host_queue": "waiting: a place in a submission queue",
+    "queue_blocked": "waiting: a die with a full queue",
+    "link": "transfer on the host link",
+    "core_wait": "waiting: a controller core",
+    "firmware": "firmware",
+    "interconnect_wait": "waiting: the interconnect",
+    "interconnect": "transfer on the interconnect",
+    "dram_wait": "waiting: the controller's memory",
+    "dram": "access to the controller's memory",
+    "map": "waiting: pages of the map",
+    "order": "waiting: earlier commands",
+    "buffer_full": "waiting: space in the write buffer",
+    "free_space": "waiting: a free block",
+    "sequencer": "waiting: the I/O sequencer",
+    "die_host_read": "waiting: other host reads",
+    "die_host_program": "waiting: other host writes",
+    "die_relocation": "waiting: relocations",
+    "die_erase": "waiting: erases",
+    "die_held": "waiting: a held die",
+    "page_buffer": "waiting: a page buffer",
+    "bus_wait": "waiting: the channel",
+    "bus_command": "commands on the channel",
+    "transfer": "transfer on the channel",
+    "sense": "reading the cells",
+    "program": "programming the cells",
+    "rmw": "completing partial writes",
+    "retry": "repeating reads",
+    "ecc_wait": "waiting: decoders and encoders",
+    "decode": "decoding",
+}
+
+
+def in_words(cause: str) -> str:
+    """Returns a cause in words; its name if this version does not know it."""
+    return WORDS.get(cause, cause.replace("_", " "))
+
+
+def phrase(cause: str) -> str:
+    """Returns a cause as part of a sentence: "waiting for a free block"."""
+    return in_words(cause).replace("waiting: ", "waiting for ")
+
+
+def cause_meanings() -> dict[str, str]:
+    """Returns the meaning of each cause with its name in the results, by its words."""
+    return {WORDS[cause]: f"{cause}: {meaning}" for cause, meaning in CAUSES.items()}
+
+
+#: Meanings of the rows of a comparison and of the columns of latencies, as the glossary has them.
+MEASURES = {
+    "mean": "mean time from submission to completion, waiting at the host included",
+    "std. dev.": "standard deviation of the latency",
+    "p50": "latency that half of the commands do not exceed",
+    "p90": "latency that 90 % of the commands do not exceed",
+    "p99": "latency that 99 % of the commands do not exceed",
+    "p99.9": "latency that 99.9 % of the commands do not exceed",
+    "p99.99": "latency that 99.99 % of the commands do not exceed",
+    "write amplification": "units programmed on the flash for each unit that the host wrote",
+    "units programmed": "mapping units programmed, for any reason",
+    "blocks erased": "blocks erased, for any reason",
+    "retries per 1,000 reads": "attempts at reads of the flash beyond the first, for 1,000 first ones",
+}
+
 #: Columns of a table of latencies: field, title.
 LATENCY_COLUMNS = (
     ("mean_ns", "mean"),
@@ -88,12 +153,10 @@ def short(name: str) -> str:
 
 def headline(run: Result) -> list[list[tuple[str, str]]]:
     """Returns the main numbers, each with its name: a row for throughput, a row for latency."""
-    throughput = [
-        (scaled(run.iops, "IOPS"), "commands per second"),
-        (scaled(run.read_bytes_per_s, "B/s"), "read bandwidth"),
-        (scaled(run.write_bytes_per_s, "B/s"), "write bandwidth"),
-        (ratio(run.write_amplification), "write amplification"),
-    ]
+    throughput = [(scaled(run.iops, "IOPS"), "commands per second")]
+    moved = {"read": run.read_bytes_per_s, "write": run.write_bytes_per_s}
+    throughput += [(scaled(rate, "B/s"), f"{op} bandwidth") for op, rate in moved.items() if rate]
+    throughput.append((ratio(run.write_amplification), "write amplification"))
     latency: list[tuple[str, str]] = []
     for op in ("read", "write"):
         numbers = run.latency[op]
@@ -115,15 +178,21 @@ def latency_table(run: Result) -> str:
 def latency_rows(run: Result) -> list[list[str]]:
     """Returns the rows of a table of latency by operation; after each the widths of its intervals, if it has any."""
     rows = []
-    for op, numbers in run.latency.items():
-        if not numbers.count:
-            continue
+    for op in shown_operations([run]):
+        numbers = run.latency[op]
         texts = (latency_text(getattr(numbers, field), numbers.count) for field, _ in LATENCY_COLUMNS)
         rows.append([op, count(numbers.count), *texts])
         if batches := _batches(run, op):
             widths = (_half_width(batches.get(field), getattr(numbers, field)) for field, _ in LATENCY_COLUMNS)
             rows.append(["  95 %", f"{batches['batches']} × {count(batches['batch_commands'])}", *widths])
     return rows
+
+
+def shown_operations(runs: Sequence[Result]) -> list[str]:
+    """Returns the operations that any run measured; ``all`` only if a run measured several, or it repeats the one."""
+    found = [op for op in runs[0].latency if any(run.latency[op].count for run in runs)]
+    single = all(sum(run.latency[op].count > 0 for op in found if op != "all") < 2 for run in runs)
+    return [op for op in found if op != "all"] if single else found
 
 
 def _batches(run: Result, op: str) -> Mapping[str, Any] | None:
@@ -165,11 +234,11 @@ def cause_table(run: Result) -> str:
     head = ["cause", *(title for op in ops for title in (f"{op}, mean", f"{op}, share")), "meaning"]
     rows = []
     for cause in order:
-        row = [cause]
+        row = [in_words(cause)]
         for op in ops:
             span, whole = run.causes[op].get(cause, 0.0), sum(run.causes[op].values())
             row += [_micro(span), percent(span / whole)] if span else ["–", "–"]
-        rows.append([*row, CAUSES.get(cause, "")])
+        rows.append([*row, f"{cause}: {CAUSES[cause]}" if cause in CAUSES else ""])
     rows.append(["sum", *(cell for op in ops for cell in (_micro(sum(run.causes[op].values())), "100.0 %")), ""])
     return table(head, rows, explained=True) if ops else ""
 
@@ -240,36 +309,39 @@ class Row:
     title: str
     values: Sequence[float | None]
     texts: Sequence[str]
+    #: -1 if lower values are better, 1 if higher ones are, 0 if neither.
+    better: int = 0
 
 
 def comparison_rows(runs: Sequence[Result]) -> list[tuple[str, list[Row]]]:
     """Returns the main numbers of several runs, in named groups; numbers that no run has are left out."""
     groups: list[tuple[str, list[Row]]] = []
-    for op in ("all", "read", "write"):
+    operations = shown_operations(runs)
+    for op in (op for op in ("all", "read", "write") if op in operations):
         numbers = [run.latency[op] for run in runs]
         rows = []
         for field, title in LATENCY_COLUMNS:
             values = [getattr(each, field) for each in numbers]
             texts = [latency_text(value, each.count) for value, each in zip(values, numbers, strict=True)]
-            rows.append(Row(title, values, texts))
+            rows.append(Row(title, values, texts, better=-1))
         groups.append((f"{op} latency", rows))
 
-    def row(title: str, values: Sequence[float | None], text: Callable[[float | None], str]) -> Row:
-        return Row(title, values, [text(value) for value in values])
+    def row(title: str, values: Sequence[float | None], text: Callable[[float | None], str], better: int = -1) -> Row:
+        return Row(title, values, [text(value) for value in values], better)
 
     shares = [run.write_amplification_by_reason for run in runs]
     rows = [
-        row("commands per second", [run.iops for run in runs], lambda value: scaled(value, "IOPS")),
-        row("read bandwidth", [run.read_bytes_per_s for run in runs], lambda value: scaled(value, "B/s")),
-        row("write bandwidth", [run.write_bytes_per_s for run in runs], lambda value: scaled(value, "B/s")),
+        row("commands per second", [run.iops for run in runs], lambda value: scaled(value, "IOPS"), 1),
+        row("read bandwidth", [run.read_bytes_per_s for run in runs], lambda value: scaled(value, "B/s"), 1),
+        row("write bandwidth", [run.write_bytes_per_s for run in runs], lambda value: scaled(value, "B/s"), 1),
         row("write amplification", [run.write_amplification for run in runs], ratio),
     ]
     for reason in dict.fromkeys(reason for share in shares for reason in share):
-        rows.append(row(f"of it for {reason}", [share.get(reason) for share in shares], ratio))
+        rows.append(row(f"of it for {reason}", [share.get(reason) for share in shares], ratio, 0 if reason == "host" else -1))
     rows += [
         row("units programmed", [_total(run, "programs") for run in runs], count),
         row("blocks erased", [_total(run, "erases") for run in runs], count),
-        row("simulated time", [run.simulated_ns for run in runs], duration),
+        row("simulated time", [run.simulated_ns for run in runs], duration, 0),
     ]
     groups += [("throughput and cost", rows), ("reads that fail", _read_error_rows(runs))]
     known = [(name, [row for row in rows if any(value is not None for value in row.values)]) for name, rows in groups]
@@ -287,46 +359,30 @@ def _read_error_rows(runs: Sequence[Result]) -> list[Row]:
     )
     for title, number, text in measures:
         values = [None if run.read_errors is None else number(run.read_errors) for run in runs]
-        rows.append(Row(title, values, [text(value) for value in values]))
+        rows.append(Row(title, values, [text(value) for value in values], better=-1))
     return rows
-
-
-def comparison_table(runs: Sequence[Result], names: Sequence[str]) -> str:
-    """Returns a table of the main numbers, with one column for each run, and ratios to the first run."""
-    rows: list[list[str] | str] = []
-    for group, numbers in comparison_rows(runs):
-        rows.append(group)
-        for row in numbers:
-            cells = zip(row.texts, row.values, strict=True)
-            rows.append(
-                [
-                    row.title,
-                    *(_with_ratio(text, value, row.values[0], index) for index, (text, value) in enumerate(cells)),
-                ]
-            )
-    return table(["", *names], rows, raw=True)
 
 
 def table(
     head: Sequence[str] | None,
     rows: Sequence[Sequence[str] | str],
-    raw: bool = False,
     explained: bool = False,
 ) -> str:
     """Returns an HTML table; a row that is a string is a heading within it.
 
-    `raw` cells are already HTML. The last column of an `explained` table is text.
+    The last column of an `explained` table is text. On a narrow window the cells of a row wrap, each below the title of
+    its column.
     """
     width = len(head) if head else 2
-    shown = (lambda cell: cell) if raw else escape
+    titles = ["", *(f' data-column="{escape(title)}"' for title in (head or ("", ""))[1:])]
     body = "".join(
         f'<tr class="group"><td colspan="{width}">{escape(row)}</td></tr>'
         if isinstance(row, str)
-        else "<tr>" + "".join(f"<td>{shown(cell)}</td>" for cell in row) + "</tr>"
+        else "<tr>" + "".join(f"<td{title}>{escape(cell)}</td>" for title, cell in zip(titles, row, strict=True)) + "</tr>"
         for row in rows
     )
     top = "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>" if head else ""
-    kind = ' class="explained"' if explained else ""
+    kind = f' class="wraps{" explained" if explained else ""}"' if head else ""
     return f'<div class="scroll"><table{kind}>{top}<tbody>{body}</tbody></table></div>'
 
 
@@ -374,13 +430,6 @@ def latency_text(value: float | None, measured: int) -> str:
 
 def _micro(ns: float) -> str:
     return f"{significant(ns / 1000)} us"
-
-
-def _with_ratio(text: str, value: float | None, base: float | None, index: int) -> str:
-    """Formats a cell of the comparison: the number, and its ratio to that of the first run."""
-    if index == 0 or not value or not base:
-        return escape(text)
-    return f"{escape(text)}<small>× {ratio(value / base, 3)}</small>"
 
 
 def _total(run: Result, kind: str) -> int:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from ssdlab.report import style
-from ssdlab.units import duration
+from ssdlab.report import library, style
+from ssdlab.units import duration, significant
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import Latency, Result
 
 #: Number of samples that must lie beyond a percentile for it to be meaningful.
 _SAMPLES_BEYOND = 10
@@ -34,7 +34,7 @@ def distribution(runs: Sequence[Result]) -> go.Figure:
     for index, run in enumerate(runs):
         for op in ("read", "write"):
             colour = style.OPERATIONS[op] if single else style.run_colour(index)
-            line = {"color": colour, "width": 2, "dash": _DASHES[op] if both else "solid"}
+            line = {"color": colour, "width": 2 if index or single else 3.6, "dash": _DASHES[op] if both else "solid"}
             curves.append((_histogram(run, op), op if single else f"{names[index]}, {op}", line))
     edges = [edge for rows, _, _ in curves for low, high, _ in rows for edge in (low, high) if edge]
     if not edges:
@@ -60,38 +60,81 @@ def distribution(runs: Sequence[Result]) -> go.Figure:
     return chart
 
 
+#: Numbers of a latency that are compared: field, title.
+_COMPARED = (
+    ("mean_ns", "mean"),
+    ("p50_ns", "p50"),
+    ("p90_ns", "p90"),
+    ("p99_ns", "p99"),
+    ("p99_9_ns", "p99.9"),
+    ("p99_99_ns", "p99.99"),
+    ("max_ns", "max"),
+)
+_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross", "star")
+
+
 def percentiles(runs: Sequence[Result]) -> go.Figure:
-    """Returns mean and percentiles of reads and writes of each run, on a logarithmic axis."""
-    points = [("mean_ns", "mean"), ("p50_ns", "p50"), ("p90_ns", "p90"), ("p99_ns", "p99")]
-    points += [("p99_9_ns", "p99.9"), ("p99_99_ns", "p99.99"), ("max_ns", "max")]
-    chart = style.figure(400)
+    """Returns mean and percentiles of reads and writes of each run, divided by those of the first run."""
+    ops = [op for op in ("read", "write") if runs[0].latency[op].mean_ns and any(run.latency[op].count for run in runs[1:])]
+    if not ops:
+        return style.note(style.figure(130), "the first run and the others have no operation in common that took any time")
+    chart = style.panels(360, 1, len(ops), shared_yaxes=True, horizontal_spacing=0.05)
     names = style.run_names(runs)
-    values: list[float] = []
-    for index, run in enumerate(runs):
-        labels: tuple[list[str], list[str]] = ([], [])
-        heights: list[float | None] = []
-        for op in ("read", "write"):
-            if run.latency[op].count:
-                labels[0].extend(f"{op}s" for _ in points)
-                labels[1].extend(title for _, title in points)
-                heights += [getattr(run.latency[op], field) for field, _ in points]
-        values += [height for height in heights if height]
-        chart.add_scatter(
-            x=list(labels),
-            y=heights,
-            mode="markers",
-            name=names[index],
-            marker={"color": style.run_colour(index), "size": 12, "symbol": "diamond-wide", "opacity": 0.9},
-            customdata=[duration(height) for height in heights],
-            hovertemplate="%{x}: %{customdata}<extra>" + names[index] + "</extra>",
-        )
-    if not values:
-        return style.note(chart, "no read or write was measured")
-    low, high = _margins(min(values), max(values))
-    ticks, labels_y = time_ticks(low, high)
-    chart.update_yaxes(type="log", tickvals=ticks, ticktext=labels_y, title_text="latency (logarithmic)")
-    chart.update_yaxes(range=[math.log10(low), math.log10(high)])
+    ratios: list[float] = [1.0]
+    for column, op in enumerate(ops, 1):
+        for index, (name, run) in enumerate([*zip(names, runs, strict=True)][1:], 1):
+            points = _ratios(run.latency[op], runs[0].latency[op])
+            ratios += [quotient for _, quotient, _ in points if quotient]
+            chart.add_scatter(
+                x=[title for title, _, _ in points],
+                y=[quotient for _, quotient, _ in points],
+                mode="lines+markers",
+                line={"color": style.run_colour(index), "width": 1.4},
+                marker={"size": 9, "symbol": _SYMBOLS[index % len(_SYMBOLS)]},
+                name=name,
+                legendgroup=name,
+                showlegend=column == 1,
+                customdata=[text for _, _, text in points],
+                hovertemplate="%{x}: %{customdata}<extra>" + name + "</extra>",
+                row=1,
+                col=column,
+            )
+        order = {"categoryorder": "array", "categoryarray": [title for _, title in _COMPARED]}
+        chart.update_xaxes(title_text=f"{op}s", type="category", **order, row=1, col=column)
+        chart.add_hline(y=1, line={"color": style.run_colour(0), "width": 2}, row=1, col=column)
+        chart.add_annotation(text=names[0], x=0, xref="x domain", y=1, **_ABOVE_LINE, row=1, col=column)
+    _ratio_axis(chart, min(ratios), max(ratios))
+    library.stacked(chart, ("", "2")[: len(ops)], 360)
     return chart
+
+
+_ABOVE_LINE = {"showarrow": False, "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}}
+
+
+def _ratios(mine: Latency, base: Latency) -> list[tuple[str, float | None, str]]:
+    """Returns the title, ratio and text of each number of a latency; no ratio where a run has too few samples."""
+    pairs = [(title, getattr(mine, field), getattr(base, field)) for field, title in _COMPARED]
+    return [
+        (title, value / old, f"× {significant(value / old, 3)}, {duration(value)} against {duration(old)}")
+        if value and old
+        else (title, None, "")
+        for title, value, old in pairs
+    ]
+
+
+def _ratio_axis(chart: go.Figure, low: float, high: float) -> None:
+    """Sets the axis of ratios to the first run: linear, or logarithmic if they are far apart."""
+    chart.update_yaxes(title_text="ratio to the first run", col=1, row=1)
+    if high < 3 * low:
+        margin = max(0.12 * (high - low), 0.02)
+        chart.update_yaxes(range=[low - margin, high + margin], tickprefix="× ", nticks=7)
+        return
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**decade for decade in decades for step in (1, 2, 5)]
+    ends = [math.log10(low / 1.25), math.log10(high * 1.25)]
+    # A line and a text at the ratio 1: the axis takes the logarithm of the text's place.
+    chart.for_each_annotation(lambda text: text.update(y=0))
+    chart.update_yaxes(type="log", tickvals=ticks, ticktext=[f"× {tick:g}" for tick in ticks], range=ends)
 
 
 def time_ticks(low: float, high: float) -> tuple[list[float], list[str]]:

@@ -25,7 +25,7 @@ def shares(runs: Sequence[Result]) -> go.Figure:
         for name, run in reversed([*zip(names, runs, strict=True)]):
             used = {mode: number for mode, number in run.summary["modes"].get(kind, {}).items() if number}
             if used:
-                bars.append((kind if single else f"{name} · {kind}", used))
+                bars.append((kind if single else style.wrapped(f"{name} · {kind}"), used))
     chart = style.figure(130 + 40 * max(1, len(bars)), barmode="stack", bargap=0.35)
     if not bars:
         return style.note(chart, "no mode was used")
@@ -46,8 +46,8 @@ def shares(runs: Sequence[Result]) -> go.Figure:
             customdata=[count(used.get(mode, 0)) for _, used in bars],
             hovertemplate="%{y}: " + mode + " %{x:.3f} % (%{customdata})<extra></extra>",
         )
-    chart.update_xaxes(title_text="share of operations (%)", range=[0, 100])
-    chart.update_yaxes(showgrid=False, tickfont={"size": 13, "color": style.INK})
+    chart.update_xaxes(title_text="share of operations", ticksuffix=" %", range=[0, 100])
+    chart.update_yaxes(showgrid=False)
     return chart
 
 

@@ -19,11 +19,15 @@ from ssdlab.report import (
     cells,
     content,
     latency,
+    library,
     modes,
     read_errors,
+    setting,
+    side_by_side,
     style,
     timeline,
     utilisation,
+    verdict,
     wear,
 )
 from ssdlab.units import duration, ratio, scaled
@@ -55,7 +59,8 @@ _BY_WEAR = (
 )
 _TIME = (
     "What was completed in each step of simulated time. Queue depth is the mean number of commands in flight "
-    "by Little's law from those completed in the step; slowest is the longest latency among them."
+    "by Little's law from those completed in the step; slowest command is the longest latency among them. Dotted lines "
+    "mark events."
 )
 _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
@@ -71,9 +76,8 @@ _RATES = "Error rates of the write modes that were used, as the drive's model of
 def single(run: Result) -> str:
     """Returns the report of one run."""
     title = f"{content.short(run.drive)} under {content.short(run.workload)}"
-    subtitle = f"policy {run.policy} · seed {run.seed} · {duration(run.simulated_ns)} simulated"
     body = [
-        _header("SSD simulation", title, subtitle, content.warnings(run)),
+        _header("SSD simulation", title, setting.lines([run]), content.warnings(run)),
         *(_cards(row) for row in content.headline(run) if row),
         _section(
             "Latency",
@@ -85,7 +89,7 @@ def single(run: Result) -> str:
             "Where the time goes",
             _CAUSES,
             _finding(bottleneck.sentences(run)),
-            _figure(causes.stacked([run]), "causes"),
+            _figure(causes.stacked([run]), "causes", content.cause_meanings()),
             content.cause_table(run),
         ),
         *_resources(run),
@@ -103,7 +107,7 @@ def single(run: Result) -> str:
         _section(
             "Write amplification",
             _AMPLIFICATION,
-            _figure(amplification.by_reason([run]), "amplification"),
+            _figure(amplification.by_reason([run]), "amplification", amplification.MEANINGS),
             content.flash_table(run),
         ),
         _section(
@@ -127,36 +131,34 @@ def several(runs: Sequence[Result]) -> str:
     """Returns the report of several runs, overlaid; numbers stand beside their ratio to those of the first run."""
     names = style.run_names(runs)
     title = " against ".join(names) if len(runs) == 2 else ", ".join(names)
-    drives, workloads = (
-        ", ".join(dict.fromkeys(content.short(getattr(run, field)) for run in runs)) for field in ("drive", "workload")
-    )
-    seeds = ", ".join(dict.fromkeys(str(run.seed) for run in runs))
     warnings = [f"{name}: {text}" for name, run in zip(names, runs, strict=True) for text in content.warnings(run)]
     body = [
-        _header("SSD simulation: comparison", title, f"{drives} under {workloads} · seed {seeds}", warnings),
+        _header("SSD simulation: comparison", title, setting.lines(runs), warnings),
+        f'<div class="verdicts">{verdict.html(runs)}</div>',
         _cards(_gains(runs, names)),
         _section(
             "Side by side",
-            f"Small: the ratio to {names[0]}.",
-            content.comparison_table(runs, names),
+            f"Small: the ratio to {names[0]}. Blue and bold: better; orange and bold: worse.",
+            side_by_side.table(runs, names),
         ),
         _section(
             "Latency",
-            f"{_LATENCY} Reads solid, writes dashed. {_DOTTED}",
+            f"{_LATENCY}{_operations(runs)} {_DOTTED}",
             _figure(latency.distribution(runs), "latency"),
+            f"<h3>Relative to {escape(names[0])}</h3>",
             _figure(latency.percentiles(runs), "percentiles"),
         ),
         _section(
             "Where the time goes",
             _CAUSES,
             *(_finding(bottleneck.sentences(run), name) for name, run in zip(names, runs, strict=True)),
-            _figure(causes.stacked(runs), "causes"),
+            _figure(causes.stacked(runs), "causes", content.cause_meanings()),
         ),
         *_read_errors(runs),
         *_by_wear(runs),
         _section(
             "Over time",
-            f"{_TIME} Reads solid, writes dotted.",
+            f"{_TIME} Each run has a strip of its own, on one scale.",
             _figure(timeline.traffic(runs), "timeline"),
         ),
         _section(
@@ -167,7 +169,7 @@ def several(runs: Sequence[Result]) -> str:
         _section(
             "Write amplification",
             _AMPLIFICATION,
-            _figure(amplification.by_reason(runs), "amplification"),
+            _figure(amplification.by_reason(runs), "amplification", amplification.MEANINGS),
         ),
         _section(
             "Operating modes and wear",
@@ -212,7 +214,9 @@ def _read_errors(runs: Sequence[Result], *tables: str) -> list[str]:
     """Returns the section on reads that fail; none if no drive has any."""
     if not any(run.read_errors for run in runs):
         return []
-    return [_section("Reads that fail", _ATTEMPTS, _figure(attempts.of_runs(runs), "attempts"), *tables)]
+    return [
+        _section("Reads that fail", _ATTEMPTS, _figure(attempts.of_runs(runs), "attempts", content.cause_meanings()), *tables)
+    ]
 
 
 def _by_wear(runs: Sequence[Result]) -> list[str]:
@@ -225,6 +229,12 @@ def _decoders(runs: Sequence[Result]) -> str:
     """Returns the resources that are shown beside the channels."""
     shown = any(utilisation.decoders(run) for run in runs)
     return ", each group of decoders and each die" if shown else " and each die"
+
+
+def _operations(runs: Sequence[Result]) -> str:
+    """Returns a sentence on the dashes of curves; empty if the runs have reads only, or writes only."""
+    both = all(any(run.latency[op].count for run in runs) for op in ("read", "write"))
+    return " Reads solid, writes dashed." if both else ""
 
 
 def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]]:
@@ -247,25 +257,21 @@ def _gains(runs: Sequence[Result], names: Sequence[str]) -> list[tuple[str, str]
 def _page(title: str, body: Sequence[str]) -> str:
     """Returns a whole page around `body`."""
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
-    from plotly.offline import get_plotlyjs
-
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)} · ssdlab</title>\n<style>\n{css}</style>\n"
-        f"<script>{get_plotlyjs()}</script>\n</head>\n<body>\n<main>\n"
+        f"{library.head()}\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + "\n<footer>Made by ssdlab. The numbers are in summary.json, latency.parquet and timeline.parquet "
-        "beside this page.</footer>\n</main>\n</body>\n</html>\n"
+        f"beside this page.</footer>\n</main>\n{library.tail()}\n</body>\n</html>\n"
     )
 
 
-def _header(eyebrow: str, title: str, subtitle: str, warnings: Sequence[str]) -> str:
+def _header(eyebrow: str, title: str, lines: Sequence[str], warnings: Sequence[str]) -> str:
     badges = "".join(f'<span class="badge">{escape(text)}</span>' for text in warnings)
-    return (
-        f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>'
-        f'<p class="subtitle">{escape(subtitle)}</p>{badges}</header>'
-    )
+    subtitle = "".join(f'<p class="subtitle">{escape(line)}</p>' for line in lines)
+    return f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>{subtitle}{badges}</header>'
 
 
 def _cards(cards: Sequence[tuple[str, str]]) -> str:
@@ -277,15 +283,13 @@ def _section(title: str, caption: str, *parts: str) -> str:
     return f'<section><h2>{escape(title)}</h2><p class="caption">{escape(caption)}</p>{"".join(parts)}</section>'
 
 
-def _figure(chart: go.Figure, name: str) -> str:
-    """Returns a figure with a fixed name; the page's head includes the plotting library once."""
-    html: str = chart.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=f"figure-{name}",
-        config={"displayModeBar": False, "responsive": True},
-    )
-    return html
+def _figure(chart: go.Figure, name: str, meanings: dict[str, str] | None = None) -> str:
+    """Returns a figure with a fixed name, below its legend, whose entries show their meanings when hovered."""
+    legend = library.keys(chart, name, meanings)
+    chart.update_layout(showlegend=False)
+    if chart.layout.margin.t is None:
+        chart.update_layout(margin_t=18)
+    return legend + library.drawn(chart, name)
 
 
 def _descriptions(runs: Sequence[Result]) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Sequence, Set
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-if TYPE_CHECKING:
-    from ssdlab.results import Result
+from ssdlab.report.names import run_names
+
+__all__ = ["RUNS", "figure", "note", "panels", "prefixed", "run_colour", "run_names", "template", "wrapped"]
 
 INK = "#1f2933"
 MUTED = "#66727f"
@@ -21,9 +21,6 @@ OPERATIONS = {"read": "#2b6ea6", "write": "#d0732a", "all": "#5b6470"}
 #: Colours of runs that are overlaid.
 RUNS = ("#4a5563", "#d0732a", "#2b6ea6", "#2f8f6b", "#a8456b", "#7a62a8", "#9a8432", "#3d97a8")
 
-#: Largest number of settings that a name of a run states.
-_MOST_SETTINGS = 3
-
 FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 
 
@@ -32,12 +29,12 @@ def template() -> go.layout.Template:
     """Returns the common style: defaults of every figure and every axis."""
     axis = {
         "gridcolor": GRID,
-        "linecolor": "#b8c0c9",
+        "linecolor": INK,
         "zeroline": False,
         "ticks": "",
         "automargin": True,
-        "tickfont": {"size": 12, "color": MUTED},
-        "title": {"font": {"size": 12, "color": MUTED}, "standoff": 12},
+        "tickfont": {"size": 12, "color": INK},
+        "title": {"font": {"size": 12, "color": INK}, "standoff": 12},
     }
     legend = {
         "orientation": "h",
@@ -83,48 +80,19 @@ def note(chart: go.Figure, text: str) -> go.Figure:
     return chart
 
 
-def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[str]:
-    """Returns names that tell the runs apart: those of policy, drive, workload and seed that differ.
-
-    If runs would have one name, up to three settings of their drives that differ are added, except those `without`
-    which they are to be named; else a number.
-    """
-    fields = [[str(getattr(run, field)) for run in runs] for field in ("policy", "drive", "workload", "seed")]
-    chosen = [values for values in fields if len(set(values)) > 1] or fields[:1]
-    if _repeats(chosen):
-        settings = _settings(runs, without)
-        chosen += settings if len(settings) <= _MOST_SETTINGS else []
-    names = [" · ".join(parts) for parts in zip(*chosen, strict=True)]
-    return [f"{name} ({index + 1})" for index, name in enumerate(names)] if _repeats(chosen) else names
-
-
-def _repeats(columns: Sequence[Sequence[str]]) -> bool:
-    """Returns True if two rows are the same."""
-    rows = [*zip(*columns, strict=True)]
-    return len(set(rows)) < len(rows)
-
-
-def _settings(runs: Sequence[Result], without: Set[str]) -> list[list[str]]:
-    """Returns the settings in which the descriptions of the drives differ: for each, its text in every run."""
-    drives = [dict(_leaves(tomllib.loads(run.drive_toml))) for run in runs]
-    paths = [path for path in dict.fromkeys(path for drive in drives for path in drive) if path and path[-1] not in without]
-    values = {path: [drive.get(path) for drive in drives] for path in paths}
-    return [
-        [f"{path[-1]} {'–' if value is None else value}" for value in column]
-        for path, column in values.items()
-        if any(value != column[0] for value in column)
-    ]
-
-
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields the values of nested tables with their paths; a list counts as one value."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _leaves(item, (*path, name))
-    else:
-        yield path, value
-
-
 def run_colour(index: int) -> str:
     """Returns the colour of the run at `index`."""
     return RUNS[index % len(RUNS)]
+
+
+def prefixed(largest: float, unit: str) -> tuple[float, str]:
+    """Returns the divisor and the unit with a decimal prefix for an axis whose largest value is `largest`."""
+    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if largest >= size:
+            return size, f"{prefix}{unit}"
+    return 1.0, unit
+
+
+def wrapped(name: str, width: int = 20) -> str:
+    """Returns the name of a bar in lines of about `width` letters, so that a narrow window has room for the bar."""
+    return "<br>".join(wrap(name, width, break_long_words=False) or [name])

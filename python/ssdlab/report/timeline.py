@@ -15,13 +15,17 @@ from ssdlab.units import time_unit
 if TYPE_CHECKING:
     from ssdlab.results import Result
 
-#: Largest number of steps that a figure shows; a screen cannot tell more apart.
+#: Largest number of steps of a run that is shown alone; a screen cannot tell more apart.
 _STEPS = 1024
+#: Largest number of steps in a figure of several runs, and the least that each run keeps.
+_STEPS_OF_ALL, _FEWEST = 1024, 128
+#: Height of a strip and of the title above it [px].
+_STRIP, _TITLE = 92, 24
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Timeline of at most :data:`_STEPS` steps."""
+    """Timeline of a limited number of steps."""
 
     #: Start of each step [ns].
     start: np.ndarray[Any, Any]
@@ -43,55 +47,113 @@ _MERGE: dict[str, Callable[..., Any]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """Quantity that is shown over time."""
+
+    title: str
+    #: Curves of a timeline: name of the operation or ``all``, and its values.
+    curves: Callable[[Steps], dict[str, np.ndarray[Any, Any]]]
+    #: Divisor and unit of the values, from the largest of them.
+    unit: Callable[[float], tuple[float, str]]
+
+
+def _per_second(timeline: Steps, column: str) -> dict[str, np.ndarray[Any, Any]]:
+    """Returns a column of reads and one of writes as rates; those of operations that the run has."""
+    names = {op: column.format(op) for op in ("read", "write") if timeline.columns[f"{op}s"].any()}
+    return {op: timeline.columns[name] / (timeline.length * 1e-9) for op, name in names.items()}
+
+
+def _rate(unit: str) -> Callable[[float], tuple[float, str]]:
+    return lambda largest: style.prefixed(largest, unit)
+
+
+_MEASURES = (
+    _Measure("bandwidth", lambda steps: _per_second(steps, "{}_bytes"), _rate("B/s")),
+    _Measure("commands", lambda steps: _per_second(steps, "{}s"), _rate("IOPS")),
+    _Measure("queue depth", lambda steps: {"all": steps.columns["queue_depth"]}, lambda _: (1.0, "")),
+    _Measure("slowest command", lambda steps: {"all": steps.columns["latency_max_ns"]}, lambda most: time_unit(max(most, 1))),
+    _Measure("free blocks", lambda steps: {"all": steps.columns["free_blocks"]}, lambda _: (1.0, "")),
+)
+
+
 def traffic(runs: Sequence[Result]) -> go.Figure:
-    """Returns bandwidth, commands, queue depth, slowest command and free blocks, step by step."""
-    timelines = [steps(run) for run in runs]
+    """Returns bandwidth, commands, queue depth, slowest command and free blocks, step by step.
+
+    Every run has a strip of its own for each of them, on one scale, so that no run hides another. Events of a run are
+    marked in its strips.
+    """
+    limit = _STEPS if len(runs) == 1 else max(_FEWEST, _STEPS_OF_ALL // len(runs))
+    timelines = [steps(run, limit) for run in runs]
     if not any(len(timeline.start) for timeline in timelines):
         return style.note(style.figure(130), "nothing was measured")
-    longest = max(run.simulated_ns for run in runs)
-    size, unit = time_unit(max(longest, 1))
-    slowest = max(float(timeline.columns["latency_max_ns"].max(initial=0)) for timeline in timelines)
-    slow_size, slow_unit = time_unit(max(slowest, 1))
-    titles = ["bandwidth (B/s)", "commands/s", "queue depth", f"slowest ({slow_unit})"]
-    # A drive without a page map has no account of its free blocks.
-    has_blocks = not all(np.isnan(timeline.columns["free_blocks"]).all() for timeline in timelines)
-    titles += ["free blocks"] * has_blocks
-    chart = style.panels(90 + 135 * len(titles), len(titles), 1, shared_xaxes=True, vertical_spacing=0.03)
-    chart.update_layout(hovermode="x unified", margin_t=40)
+    size, unit = time_unit(max(*(run.simulated_ns for run in runs), 1))
+    measures = [one for one in _MEASURES if any(_shown(one, timeline) for timeline in timelines)]
+    rows = len(measures) * len(runs)
+    height = rows * (_STRIP + _TITLE) + 56
+    inner = height - 56 - _TITLE
+    chart = style.panels(height, rows, 1, shared_xaxes=True, vertical_spacing=_TITLE / inner)
+    chart.update_layout(margin={"t": _TITLE, "b": 56, "l": 40})
     names = style.run_names(runs)
-    single = len(runs) == 1
-    both = all(any(timeline.columns[f"{op}s"].any() for timeline in timelines) for op in ("read", "write"))
-    for index, timeline in enumerate(timelines):
-        seconds = timeline.length * 1e-9
-        colour = style.OPERATIONS["all"] if single else style.run_colour(index)
-        for op, dash in (("read", "solid"), ("write", "dot" if both and not single else "solid")):
-            name = op if single else f"{names[index]}, {op}"
-            line = {"color": style.OPERATIONS[op] if single else colour, "width": 1.3, "dash": dash}
-            moved, done = timeline.columns[f"{op}_bytes"], timeline.columns[f"{op}s"]
-            if done.any():
-                _add(chart, 1, timeline.start / size, moved / seconds, name, line)
-                _add(chart, 2, timeline.start / size, done / seconds, name, line)
-        levels = [timeline.columns["queue_depth"], timeline.columns["latency_max_ns"] / slow_size]
-        levels += [timeline.columns["free_blocks"]] * has_blocks
-        for row, values in enumerate(levels, 3):
-            line = {"color": colour, "width": 1.3}
-            _add(
-                chart,
-                row,
-                timeline.start / size,
-                values,
-                "all" if single else names[index],
-                line,
-                legend=False,
-            )
-    for row, title in enumerate(titles, 1):
-        chart.update_yaxes(title_text=title, rangemode="tozero", tickformat="~s", row=row, col=1)
-    chart.update_xaxes(title_text=f"simulated time ({unit})", row=len(titles), col=1)
+    row = 0
+    for measure in measures:
+        curves = [measure.curves(timeline) for timeline in timelines]
+        most = max((float(np.nanmax(values, initial=0.0)) for each in curves for values in each.values()), default=0.0)
+        divisor, suffix = measure.unit(most)
+        for run, name, timeline, each in zip(runs, names, timelines, curves, strict=True):
+            row += 1
+            for op, values in each.items():
+                _add(chart, row, timeline.start / size, values / divisor, op, suffix)
+            title = f"<b>{measure.title}</b>" + (f" · {name}" if len(runs) > 1 else "")
+            _title(chart, row, title)
+            marks = [(at / size, text) for at, text in events(run)]
+            _mark(chart, row, marks, run.simulated_ns / size if measure is measures[0] else None)
+        ends = [0, 1.06 * most / divisor or 1.0]
+        for place in range(row - len(runs) + 1, row + 1):
+            chart.update_yaxes(range=ends, ticksuffix=f" {suffix}".rstrip(), nticks=4, tickformat=",~f", row=place, col=1)
+    chart.update_xaxes(ticksuffix=f" {unit}")
+    chart.update_xaxes(title_text="simulated time", row=rows, col=1)
     return chart
 
 
-def steps(run: Result) -> Steps:
-    """Returns the timeline of a run, with neighbouring rows merged so that at most :data:`_STEPS` steps remain."""
+def events(run: Result) -> list[tuple[float, str]]:
+    """Returns the events of a run that its timeline marks: instant [ns] and text, in order of time."""
+    found: list[tuple[float, str]] = []
+    failure = run.summary.get("power_failure") or {}
+    if failure.get("failed_at_ns") is not None:
+        found.append((float(failure["failed_at_ns"]), "power fails"))
+    timeline = steps(run)
+    slowest = timeline.columns["latency_max_ns"]
+    if len(slowest) and np.nanmax(slowest) > 0:
+        found.append((float(timeline.start[int(np.nanargmax(slowest))]), "slowest command"))
+    return sorted(found)
+
+
+def _shown(measure: _Measure, timeline: Steps) -> bool:
+    """Returns True if a run has the measure: a drive without a page map has no account of its free blocks."""
+    return any(len(values) and not np.isnan(values).all() for values in measure.curves(timeline).values())
+
+
+def _title(chart: go.Figure, row: int, text: str) -> None:
+    """Writes the title of a strip above it, where no width clips it."""
+    place: dict[str, Any] = {"x": 0, "y": 1, "xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
+    chart.add_annotation(text=text, showarrow=False, font={"size": 12}, row=row, col=1, **place)
+
+
+def _mark(chart: go.Figure, row: int, found: Sequence[tuple[float, str]], end: float | None) -> None:
+    """Marks events in a strip by lines; with the `end` of the run, their texts stand within it one below the other."""
+    for place, (at, text) in enumerate(found):
+        chart.add_vline(x=at, line={"color": style.INK, "width": 1, "dash": "dot"}, row=row, col=1)
+        if end is None:
+            continue
+        side = "left" if at < end / 2 else "right"
+        look: dict[str, Any] = {"bgcolor": "rgba(255,255,255,0.75)", "font": {"size": 11}, "borderpad": 1}
+        where: dict[str, Any] = {"x": at, "y": 1 - 0.24 * place, "yref": "y domain", "xanchor": side, "yanchor": "top"}
+        chart.add_annotation(text=text, showarrow=False, row=row, col=1, **look, **where)
+
+
+def steps(run: Result, limit: int = _STEPS) -> Steps:
+    """Returns the timeline of a run, with neighbouring rows merged so that at most `limit` steps remain."""
     table = run.timeline_table()
     rows: dict[str, np.ndarray[Any, Any]] = {
         name: np.asarray(table.column(name).to_numpy(), dtype=float) for name in ("time_ns", *_MERGE)
@@ -100,7 +162,7 @@ def steps(run: Result) -> Steps:
     idle = (rows["reads"] == 0) & (rows["writes"] == 0) & (rows["free_blocks"] == 0)
     rows["free_blocks"] = np.where(idle, np.nan, rows["free_blocks"])
     start = rows.pop("time_ns")
-    merge = -(-len(start) // _STEPS)
+    merge = -(-len(start) // limit)
     edges = [*range(0, len(start), max(merge, 1))]
     end = max(float(run.simulated_ns), float(start[-1]) + 1.0) if len(start) else 0.0
     if len(edges) > 1 and end - start[edges[-1]] < (start[edges[-1]] - start[edges[-2]]) / 2:
@@ -117,27 +179,18 @@ def _merged(name: str, values: np.ndarray[Any, Any]) -> float:
     return float(_MERGE[name](known)) if len(known) else float("nan")
 
 
-def _add(
-    chart: go.Figure,
-    row: int,
-    times: np.ndarray[Any, Any],
-    values: np.ndarray[Any, Any],
-    name: str,
-    line: dict[str, object],
-    *,
-    legend: bool = True,
-) -> None:
+def _add(chart: go.Figure, row: int, times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], name: str, unit: str) -> None:
     """Adds one series of steps."""
     chart.add_scatter(
         x=times,
         y=values,
         mode="lines",
-        line={**line, "shape": "hv"},
+        line={"color": style.OPERATIONS[name], "width": 1.2, "shape": "hv"},
         connectgaps=True,
         name=name,
         legendgroup=name,
-        showlegend=legend and row == 1,
-        hovertemplate="%{y:.4~s}",
+        showlegend=row == 1,
+        hovertemplate=f"%{{y:.4~g}} {unit} at %{{x}}".replace("  ", " "),
         row=row,
         col=1,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from ssdlab.report import style
+from ssdlab.report import library, style
 from ssdlab.units import percent
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def _map(run: Result) -> go.Figure:
         col=2,
     )
     chart.update_yaxes(autorange="reversed", showgrid=False)
-    chart.update_xaxes(title_text="busy (%)" if groups else "channel busy (%)", range=[0, 100], row=1, col=1)
+    chart.update_xaxes(title_text="busy" if groups else "channel busy", ticksuffix=" %", range=[0, 100], row=1, col=1)
     step = max(1, per_channel // 16)
     chart.update_xaxes(title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2)
+    library.stacked(chart, ("", "2"), height)
     return chart
 
 
@@ -110,8 +111,9 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
                 x=list(range(1, len(fractions) + 1)),
                 y=[100 * fraction for fraction in fractions],
                 mode="lines+markers",
-                marker={"size": 4 if len(fractions) > 16 else 7},
-                line={"color": style.run_colour(index), "width": 1.6},
+                # A later run with the same values leaves the edges of the first to be seen.
+                marker={"size": (4 if len(fractions) > 16 else 7) + (0 if index else 3)},
+                line={"color": style.run_colour(index), "width": 1.6 if index else 4},
                 name=name,
                 legendgroup=name,
                 showlegend=column == 1,
@@ -122,6 +124,7 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
             few = len(fractions) <= 16
             title = "groups of decoders" if kind == "decoder" else f"{kind}s"
             chart.update_xaxes(title_text=f"{title}, the busiest first", dtick=1 if few else None, row=1, col=column)
-    chart.update_yaxes(rangemode="tozero")
-    chart.update_yaxes(title_text="busy (%)", row=1, col=1)
+    chart.update_yaxes(rangemode="tozero", ticksuffix=" %")
+    chart.update_yaxes(title_text="busy", row=1, col=1)
+    library.stacked(chart, ["", "2", "3"][: len(kinds)], 340)
     return chart

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -15,43 +16,39 @@ if TYPE_CHECKING:
 
 
 def spread(runs: Sequence[Result]) -> go.Figure:
-    """Returns a histogram of the blocks by their cycles for each run, all on one scale, and their mean."""
+    """Returns the share of the blocks with at most a number of cycles as a curve for each run, and their mean."""
     worn = [(name, run) for name, run in zip(style.run_names(runs), runs, strict=True) if run.summary["wear"].get("max")]
     if all(run.summary["wear"].get("mean") is None for run in runs):
         return style.note(style.figure(130), "the translation layer has no blocks of its own: their wear is not modelled")
     if not worn:
         return style.note(style.figure(130), "no block has been erased since the drive was new")
-    chart = style.panels(110 + 120 * len(worn), len(worn), 1, shared_xaxes=True, vertical_spacing=0.3 / len(worn))
-    for row, (name, run) in enumerate(worn, 1):
-        wear, classes = run.summary["wear"], run.summary["wear_histogram"]
-        first, width, blocks = classes["first_cycles"], classes["width_cycles"], classes["blocks"]
-        ends = [(first + index * width, first + (index + 1) * width - 1) for index in range(len(blocks))]
-        chart.add_bar(
-            x=[(low + high) / 2 for low, high in ends],
-            y=blocks,
-            width=width * 0.92,
-            marker={"color": style.run_colour(runs.index(run)), "line": {"width": 0}},
-            customdata=[str(low) if low == high else f"{low} to {high}" for low, high in ends],
-            hovertemplate="%{customdata} cycles: %{y:,} blocks<extra></extra>",
-            showlegend=False,
-            row=row,
-            col=1,
+    chart = style.figure(340)
+    for name, run in worn:
+        index = runs.index(run)
+        wear = run.summary["wear"]
+        mean = f"mean {significant(wear['mean'])} ± {significant(wear['stddev'], 3)} cycles"
+        cycles, shares = cumulative(run)
+        chart.add_scatter(
+            x=cycles,
+            y=shares,
+            mode="lines",
+            # A later curve that equals an earlier one leaves its edges to be seen.
+            line={"color": style.run_colour(index), "width": 2 if index or len(runs) == 1 else 4, "shape": "hv"},
+            name=mean if len(runs) == 1 else f"{name}: {mean}",
+            hovertemplate="%{y:.1f} % of the blocks have at most %{x:,} cycles<extra></extra>",
         )
-        mean = f"mean {significant(wear['mean'])} ± {significant(wear['stddev'], 3)}"
-        chart.add_vline(x=wear["mean"], line={"color": style.INK, "width": 1.2, "dash": "dot"}, row=row, col=1)
-        chart.add_annotation(
-            text=mean if len(runs) == 1 else f"{name}: {mean}",
-            x=0,
-            y=1.0,
-            xref="x domain",
-            yref="y domain",
-            xanchor="left",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 12},
-            row=row,
-            col=1,
-        )
-    chart.update_yaxes(title_text="blocks", rangemode="tozero", nticks=4)
-    chart.update_xaxes(title_text="program/erase cycles of a block", row=len(worn), col=1)
+        if len(runs) == 1:
+            place: dict[str, Any] = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
+            chart.add_annotation(text=f" {mean}", showarrow=False, font={"size": 12}, **place)
+    chart.update_yaxes(title_text="blocks with at most so many", ticksuffix=" %", range=[0, 103])
+    chart.update_xaxes(title_text="program/erase cycles of a block", tickformat=",")
     return chart
+
+
+def cumulative(run: Result) -> tuple[list[int], list[float]]:
+    """Returns numbers of cycles, and the share of the blocks [%] that have at most so many."""
+    classes = run.summary["wear_histogram"]
+    first, width, blocks = classes["first_cycles"], classes["width_cycles"], classes["blocks"]
+    sums = [*accumulate(blocks)]
+    cycles = [first + (index + 1) * width - 1 for index in range(len(blocks))]
+    return [first, *cycles], [0.0, *(100 * number / sums[-1] for number in sums)]

@@ -1,0 +1,159 @@
+"""The charting library in a page, and the figures that it draws.
+
+A page holds the cartesian bundle of plotly.js (version 4.1.1, that of the Python package; Copyright Plotly, Inc., MIT
+licence), compressed with gzip: about 0.66 MB in base64, where the complete library has 4.8 MB. The page decompresses it
+when it opens. It has every kind of trace that our figures use: scatter, bar and heatmap.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: File of the bundle beside this module. Its kinds of traces are `KINDS`.
+BUNDLE = "plotly-cartesian-4.1.1.min.js.gz"
+#: Kinds of traces of our figures.
+KINDS = frozenset({"bar", "heatmap", "scatter"})
+
+
+def head() -> str:
+    """Returns the script that precedes the figures of a page: they wait until the library is there."""
+    return "<script>const figures = [];</script>"
+
+
+@cache
+def tail() -> str:
+    """Returns the library and the script that draws the figures; both follow the figures of a page."""
+    folder = files("ssdlab.report")
+    bundle = b64encode(folder.joinpath(BUNDLE).read_bytes()).decode("ascii")
+    script = folder.joinpath("draw.js").read_text(encoding="utf-8")
+    return f'<script type="application/gzip" id="library">{bundle}</script>\n<script>\n{script}</script>'
+
+
+def drawn(chart: go.Figure, name: str, *, bar: bool = False) -> str:
+    """Returns the place of a figure, ``figure-NAME``, and the script that draws it; `bar` adds plotly's buttons."""
+    strange = {trace.type for trace in chart.data} - KINDS
+    assert not strange, f"the page's library has no traces of the kinds {sorted(strange)}"
+    config = f'{{"displayModeBar": {"true" if bar else "false"}, "displaylogo": false, "responsive": true}}'
+    data, layout = (_script(text) for text in _parts(chart))
+    place = f'<div id="figure-{escape(name)}" class="figure" style="min-height:{chart.layout.height or 450}px"></div>'
+    return f'{place}<script>figures.push(() => Plotly.newPlot("figure-{name}", {data}, {layout}, {config}));</script>'
+
+
+def _parts(chart: go.Figure) -> tuple[Any, Any]:
+    """Returns the traces and the layout of a figure."""
+    whole = chart.to_plotly_json()
+    return _rounded(whole["data"]), whole["layout"]
+
+
+def _rounded(value: Any) -> Any:
+    """Returns traces with numbers of single precision or six digits: a screen shows no more."""
+    if isinstance(value, dict):
+        return {name: _rounded(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _packed(value)
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _packed(values: np.ndarray[Any, Any]) -> Any:
+    """Returns an array of one dimension in the form of plotly.js: bytes in base64, with their type."""
+    if values.dtype.kind != "f" or values.ndim != 1:
+        return _rounded(values.tolist())
+    return {"dtype": "f4", "bdata": b64encode(values.astype("<f4").tobytes()).decode("ascii")}
+
+
+def _script(value: Any) -> str:
+    """Returns a value as JSON that can stand in a script of a page."""
+    from plotly.io.json import to_json_plotly
+
+    text: str = to_json_plotly(value)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def keys(chart: go.Figure, name: str, meanings: dict[str, str] | None = None) -> str:
+    """Returns the legend of a figure as buttons that hide and show its traces, with their meanings when hovered.
+
+    Empty for a figure with fewer than two names. The buttons wrap, so that no width clips them.
+    """
+    found: dict[str, Any] = {}
+    for trace in chart.data:
+        if trace.name and trace.showlegend is not False:
+            found.setdefault(trace.name, trace)
+    if len(found) < 2 or chart.layout.showlegend is False:
+        return ""
+    items = "".join(_key(title, trace, (meanings or {}).get(title, "")) for title, trace in found.items())
+    return f'<div class="keys" data-figure="figure-{escape(name)}">{items}</div>'
+
+
+def _key(title: str, trace: Any, meaning: str) -> str:
+    """Returns one entry of a legend: a swatch that looks as the trace does, and its name."""
+    said = f' title="{escape(meaning)}"' if meaning else ""
+    return f'<button type="button" data-name="{escape(title)}"{said}>{_swatch(trace)}{escape(title)}</button>'
+
+
+def _swatch(trace: Any) -> str:
+    """Returns a picture of a trace's look: a square of its colour and pattern, or a line of its colour and dash."""
+    if trace.type == "bar":
+        colour, shape = trace.marker.color, trace.marker.pattern.shape
+        lines = _PATTERNS.get(shape or "", "")
+        square = f'<rect width="14" height="12" rx="2" fill="{colour}"/>{lines}'
+        return f'<svg width="14" height="12" aria-hidden="true">{square}</svg>'
+    colour = trace.line.color or trace.marker.color
+    dash = _DASHES.get(trace.line.dash or "solid", "")
+    line = f'<line x1="0" x2="22" y1="6" y2="6" stroke="{colour}" stroke-width="2.4"{dash}/>'
+    return f'<svg width="22" height="12" aria-hidden="true">{line}</svg>'
+
+
+_DASHES = {"dash": ' stroke-dasharray="7 4"', "dot": ' stroke-dasharray="2 3"'}
+_STROKE = 'stroke="white" stroke-width="1.4"'
+_PATTERNS = {
+    "/": f'<path d="M0 8 L8 0 M3 12 L14 1 M9 12 L14 7" {_STROKE}/>',
+    "x": f'<path d="M0 6 L6 12 M2 0 L14 12 M0 6 L6 0 M2 12 L14 0" {_STROKE}/>',
+    ".": "".join(f'<circle cx="{x}" cy="{y}" r="1.3" fill="white"/>' for x in (3, 8, 12) for y in (3, 9)),
+}
+
+
+def standalone(chart: go.Figure, title: str) -> str:
+    """Returns a page that holds one figure called ``figure-chart``."""
+    look = "body { margin: 16px; font: 15px/1.4 sans-serif; } h1 { font-size: 17px; margin: 0 0 8px; }"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{look}</style>\n{head()}\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        f"{drawn(chart, 'chart', bar=True)}\n{tail()}\n</body>\n</html>\n"
+    )
+
+
+def stacked(chart: go.Figure, columns: Sequence[str], height: int, gap: int = 70) -> None:
+    """Lets the columns of a figure of one row stand one below the other where the window is narrow.
+
+    Args:
+        chart: Figure of one row.
+        columns: Suffixes of its axes from left to right: "", "2", "3".
+        height: Height of the figure while its columns stand beside each other [px]; each keeps it when narrow.
+        gap: Space for tick labels and a title between two panels [px].
+    """
+    total = len(columns) * height
+    share, between = 1.0 / len(columns), gap / total
+    narrow: dict[str, Any] = {"height": total}
+    wide: dict[str, Any] = {"height": height}
+    for at, suffix in enumerate(columns):
+        top = 1.0 - at * share
+        x, y = f"xaxis{suffix}", f"yaxis{suffix}"
+        narrow |= {f"{x}.domain": [0.0, 1.0], f"{y}.domain": [top - share + (between if at + 1 < len(columns) else 0.0), top]}
+        narrow |= {f"{y}.showticklabels": True}
+        wide |= {f"{x}.domain": list(chart.layout[x].domain), f"{y}.domain": list(chart.layout[y].domain)}
+        wide |= {f"{y}.showticklabels": chart.layout[y].showticklabels is not False}
+    chart.update_layout(meta={"narrow": narrow, "wide": wide})

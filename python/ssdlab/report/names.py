@@ -1,0 +1,96 @@
+"""Names of runs, by what differs between them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence, Set
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: Largest number of settings that a name of a run states.
+_MOST_SETTINGS = 3
+#: Names of settings that say nothing without the section that they are in.
+_VAGUE = frozenset({"kind", "name", "size", "file", "op"})
+
+
+def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[str]:
+    """Returns names that tell the runs apart, by what differs: policy, drive, workload, seed, and up to three settings.
+
+    Settings are those of the descriptions of drives and workloads and the parameters of the policies, except those
+    `without` which the runs are to be named. Runs that nothing tells apart are numbered.
+    """
+    chosen = [values for values in _fields(runs) if len(set(values)) > 1]
+    settings = differences(runs, without)
+    if len(settings) <= _MOST_SETTINGS:
+        chosen += [[f"{title} {value}" for value in values] for title, values in settings]
+    chosen = chosen or [[run.policy for run in runs]]
+    names = [" · ".join(parts) for parts in zip(*chosen, strict=True)]
+    repeated = len(set(names)) < len(names)
+    return [f"{name} ({index + 1})" for index, name in enumerate(names)] if repeated else names
+
+
+def _fields(runs: Sequence[Result]) -> list[list[str]]:
+    """Returns policy, drive, workload and seed; paths without their folders, if that tells as many runs apart."""
+    columns = []
+    for field in ("policy", "drive", "workload", "seed"):
+        whole = [f"seed {run.seed}" if field == "seed" else str(getattr(run, field)) for run in runs]
+        brief = [name.rstrip("/").rsplit("/", 1)[-1] or name for name in whole]
+        columns.append(brief if len(set(brief)) == len(set(whole)) else whole)
+    return columns
+
+
+def differences(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tuple[str, list[str]]]:
+    """Returns the settings in which the runs differ, beyond what their names say: title, and text in each run."""
+    same_drive, same_load = (len({getattr(run, field) for run in runs}) == 1 for field in ("drive", "workload"))
+    same_seed = len({run.seed for run in runs}) == 1
+    tables: list[dict[tuple[str, ...], Any]] = [{} for _ in runs]
+    policies = {run.policy for run in runs}
+    for table, run in zip(tables, runs, strict=True):
+        drive = dict(_leaves(tomllib.loads(run.drive_toml))) if same_drive else {}
+        load = _load(run) if same_load else {}
+        table |= {path: value for path, value in drive.items() if _counts(path, policies)}
+        table |= {path: value for path, value in load.items() if same_seed or path[-1] != "seed"}
+    paths = [path for path in dict.fromkeys(path for table in tables for path in table) if path and path[-1] not in without]
+    columns = {path: ["–" if (value := table.get(path)) is None else _text(value) for table in tables] for path in paths}
+    varied = {path: values for path, values in columns.items() if len(set(values)) > 1}
+    last = [_title(path, 1) for path in varied]
+    return [
+        (title if last.count(title) == 1 and title not in _VAGUE else _title(path, 2), values)
+        for title, (path, values) in zip(last, varied.items(), strict=True)
+    ]
+
+
+def _load(run: Result) -> dict[tuple[str, ...], Any]:
+    """Returns the settings of a workload; sizes equal to the drive's capacity follow from the drive, and say so."""
+    described = tomllib.loads(run.workload_toml)
+    capacity = described.pop("user_capacity", None)
+    return {path: "all" if value == capacity else value for path, value in _leaves(described)}
+
+
+def _counts(path: tuple[str, ...], policies: Set[str]) -> bool:
+    """Returns True if a setting of a drive can make a difference that its name and the policy's do not state."""
+    if path[0] == "policy":
+        return len(path) > 2 and path[1] in policies
+    return path != ("title",)
+
+
+def _title(path: tuple[str, ...], parts: int) -> str:
+    return ".".join([part for part in path if not part.isdigit()][-parts:])
+
+
+def _text(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the values of nested tables with their paths; a list without tables counts as one value."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _leaves(item, (*path, name))
+    elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        for index, item in enumerate(value):
+            yield from _leaves(item, (*path, str(index)))
+    else:
+        yield path, value

@@ -1,0 +1,42 @@
+"""The table of a comparison: the main numbers of every run, with their ratios to the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from ssdlab.report.content import MEASURES, Row, comparison_rows
+from ssdlab.report.verdict import judged, marked
+from ssdlab.units import ratio
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: Largest number of runs whose ratios stand beside the numbers; those of more stand below them.
+_BESIDE = 3
+
+
+def table(runs: Sequence[Result], names: Sequence[str]) -> str:
+    """Returns the table. On a narrow window each number names its run, and the numbers of a row wrap."""
+    body = []
+    for group, rows in comparison_rows(runs):
+        body.append(f'<tr class="group"><td colspan="{len(names) + 1}">{escape(group)}</td></tr>')
+        body += [_row(row, names) for row in rows]
+    head = "".join(f"<th>{escape(title)}</th>" for title in ("", *names))
+    kind = "wraps compare" if len(runs) <= _BESIDE else "wraps compare many"
+    return f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def _row(row: Row, names: Sequence[str]) -> str:
+    meaning = MEASURES.get(row.title, "")
+    title = f'<span title="{escape(meaning)}">{escape(row.title)}</span>' if meaning else escape(row.title)
+    cells = [f"<td>{title}</td>"]
+    for index, (name, text, value) in enumerate(zip(names, row.texts, row.values, strict=True)):
+        base = row.values[0]
+        said = ""
+        if index and value and base:
+            quotient = value / base
+            said = f"<small>{marked(f'× {ratio(quotient, 3)}', judged(quotient, row.better))}</small>"
+        cells.append(f'<td data-column="{escape(name)}">{escape(text)}{said}</td>')
+    return f"<tr>{''.join(cells)}</tr>"

@@ -1,0 +1,100 @@
+"""Verdicts of a comparison: for each run, in one line, how it differs from the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from ssdlab.report.content import phrase
+from ssdlab.report.names import run_names
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: Smallest relative change that counts as better or worse.
+_LEAST = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Change of one number from the first run to another."""
+
+    title: str
+    #: Value divided by that of the first run.
+    ratio: float
+    #: -1 if lower values are better, 1 if higher ones are, 0 if neither.
+    better: int = -1
+
+    def text(self) -> str:
+        """Returns the change in percent, such as ``-7.0 %``; large ones as a factor."""
+        return f"{self.title} {change_text(self.ratio)}"
+
+
+def change_text(ratio: float) -> str:
+    """Formats a ratio as a change in percent; from a tripled value on as a factor."""
+    change = 100 * (ratio - 1)
+    if ratio >= 3:
+        return f"× {ratio:.3g}"
+    if abs(change) < 0.05:
+        return "±0 %"
+    return f"{change:+.1f} %" if abs(change) < 9.95 else f"{change:+.0f} %"
+
+
+def judged(ratio: float | None, better: int) -> str:
+    """Returns ``better`` or ``worse`` for a ratio to the first run; empty if it is about 1, or neither is good."""
+    if ratio is None or not better or abs(ratio - 1) < _LEAST:
+        return ""
+    return "better" if (ratio > 1) == (better > 0) else "worse"
+
+
+def changes(run: Result, first: Result) -> list[Change]:
+    """Returns the changes of mean and tail latency, write amplification and erases; those that are known."""
+    mine, base = run.latency["all"], first.latency["all"]
+    tails = (("p99_99_ns", "p99.99"), ("p99_9_ns", "p99.9"), ("p99_ns", "p99"))
+    tail = next(((field, title) for field, title in tails if getattr(mine, field) and getattr(base, field)), None)
+    erases = [sum(each.summary["flash"]["erases"].values()) for each in (run, first)]
+    found: list[tuple[str, float | None, float | None]] = [("mean", mine.mean_ns, base.mean_ns)]
+    if tail:
+        found.append((tail[1], getattr(mine, tail[0]), getattr(base, tail[0])))
+    found += [("write amplification", run.write_amplification, first.write_amplification), ("erases", *erases)]
+    return [Change(title, value / old) for title, value, old in found if value is not None and old]
+
+
+def largest_cause(run: Result) -> str:
+    """Returns the share of the latency that its largest cause has, in words; empty without any latency."""
+    causes = run.causes["all"]
+    whole = sum(causes.values())
+    if not whole:
+        return ""
+    cause = max(causes, key=lambda name: causes[name])
+    return f"{100 * causes[cause] / whole:.0f} % of the time is {phrase(cause)}"
+
+
+def lines(runs: Sequence[Result]) -> list[str]:
+    """Returns the verdict of each run but the first."""
+    named = [*zip(run_names(runs), runs, strict=True)]
+    return ["; ".join(_parts(name, [one.text() for one in changes(run, runs[0])], run)) for name, run in named[1:]]
+
+
+def html(runs: Sequence[Result]) -> str:
+    """Returns the verdicts as paragraphs, with better and worse changes marked."""
+    named = [*zip(run_names(runs), runs, strict=True)]
+    rows = []
+    for name, run in named[1:]:
+        said = [marked(one.text(), judged(one.ratio, one.better)) for one in changes(run, runs[0])]
+        text = "; ".join(_parts(f"<b>{escape(name)}</b>", said, run))
+        rows.append(f'<p class="verdict">{text}</p>')
+    return "".join(rows)
+
+
+def marked(text: str, judgement: str) -> str:
+    """Returns a text as HTML, marked as better or worse."""
+    return f'<span class="{judgement}">{escape(text)}</span>' if judgement else escape(text)
+
+
+def _parts(name: str, said: Sequence[str], run: Result) -> list[str]:
+    """Returns the clauses of a verdict: its changes, and the largest cause of the latency."""
+    cause = largest_cause(run)
+    return [f"{name}: {', '.join(said) or 'nothing to compare'}", *([cause] if cause else [])]
