@@ -2,6 +2,7 @@
 
 mod allocation;
 mod bad_input;
+mod bases;
 mod buffers;
 mod clairvoyant;
 mod closed_forms;
