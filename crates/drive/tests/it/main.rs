@@ -33,6 +33,7 @@ mod oracle;
 mod origins;
 mod power;
 mod presets;
+mod progress;
 mod reference;
 mod regulated;
 mod relaxed;
