@@ -110,11 +110,14 @@ fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
     Some(node)
 }
 
-/// Parses a text as TOML. An error names every place at which it is not; a key that is given twice, with both places.
+/// Number of syntax errors that are named.
+const MOST_SYNTAX_ERRORS: usize = 5;
+
+/// Parses a text as TOML. An error names the places at which it is not; a key that is given twice, with both places.
 pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let root = Node { place: name.to_owned(), value: Lines { name, text }.table(table.get_ref()) };
-    let mut problems = Problems::default();
+    let (mut problems, mut syntax_errors) = (Problems::default(), 0);
     for error in errors {
         let start = error.span().map_or(0, |span| span.start);
         let place = format!("{name}:{}", line_of(text, start));
@@ -127,7 +130,12 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
         });
         match given_twice {
             Some((path, first)) => problems.add(place, format!("`{path}` is given twice{first}: expected it once")),
-            None => problems.add(place, format!("not TOML: {}", error.message())),
+            // A file that is no TOML at all has an error in most of its lines.
+            None if syntax_errors == MOST_SYNTAX_ERRORS => {}
+            None => {
+                syntax_errors += 1;
+                problems.add(place, format!("not TOML: {}", error.message()));
+            }
         }
     }
     problems.or(root)

@@ -85,6 +85,13 @@ fn a_key_given_twice_is_named_with_both_places() {
 }
 
 #[test]
+fn a_file_that_is_no_toml_is_refused_in_a_few_lines() {
+    let trace = refused(&"1,2,R,3\n".repeat(1000), &[]);
+    assert!(trace.starts_with("folder/d.toml:1: not TOML: "), "{trace}");
+    assert_eq!(trace.lines().count(), 5);
+}
+
+#[test]
 fn a_size_may_be_a_bare_number_of_bytes_where_no_other_unit_can_be_meant() {
     let of = |capacity: &str| {
         let text = format!("base = \"tiny\"\n[buffer]\npolicy = \"write_back\"\nflush_after = \"1ms\"\ncapacity = {capacity}\n");
