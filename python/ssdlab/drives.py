@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -137,6 +138,37 @@ def _named(name: str, title: str) -> str:
     return title if title.startswith(f"{name}:") else f"{name}: {title}" if title else name
 
 
+def looks_like_drive(argument: object) -> bool:
+    """Returns true if an argument names a preset, or a TOML file with the sections of a drive."""
+    if not isinstance(argument, (str, PathLike)):
+        return isinstance(argument, Drive)
+    path = Path(argument)
+    if not path.exists():
+        return any(preset.name == str(path) for preset in presets())
+    if path.suffix != ".toml":
+        return False
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(fields.keys() & {"base", "host", "buffer", "flash", "ftl"})
+
+
+def check_places(drive: object, workload: object) -> None:
+    """Checks that a drive is not given as the workload, nor a workload as the drive.
+
+    Raises:
+        InputError: it is.
+    """
+    given = workload if isinstance(workload, (str, PathLike, Drive)) else getattr(workload, "path", None)
+    if not looks_like_drive(given):
+        return
+    name = given.name if isinstance(given, Drive) else str(given)
+    if isinstance(drive, (str, PathLike)) and Path(drive).is_file() and not looks_like_drive(drive):
+        raise InputError(f"the arguments are swapped: {name} is a drive, and {drive!s} a workload; expected {name} {drive!s}")
+    raise InputError(f"{name}: a drive, where a workload is expected: a trace, a fio job file, or a workload TOML")
+
+
 #: Drive as an argument: a preset's name, a path, a :class:`Drive`, or a dictionary.
 DriveLike: TypeAlias = str | PathLike[str] | Drive | Mapping[str, object]
 #: Fields to override: ``{"flash.channels": 16}`` or ``["flash.channels=16"]``.
@@ -203,7 +235,7 @@ def check(drive: DriveLike, *, set: Settings = ()) -> str:
     Examples:
         >>> text = ssdlab.check("tiny", set={"flash.channels": 4})
         >>> print(text.splitlines()[0])
-        title = "tiny: 4 dies, 107 MiB, for tests"
+        title = "derived from tiny: 4 channels x 2 dies, 213 MiB"
         >>> ssdlab.check("tiny", set={"ftl.victim": "gredy", "ftl.reserve_blocks": 0})
         Traceback (most recent call last):
         ssdlab.InputError: set ftl.reserve_blocks=0: ftl.reserve_blocks: 0: expected 1..=1024

@@ -164,6 +164,7 @@ def call_engine(
         failed: Receives the file of a drive that could not be saved.
         progress: As for :func:`run`.
     """
+    drives.check_places(drive, workload)
     source, stream = Drive.open(drive), sourced(Workload.open(workload))
     setup = {**asked["setup"], "set": drives.setting_lines(asked["setup"]["set"])}
     policy = setup.pop("policy")
@@ -224,6 +225,7 @@ def compare(
         baseline 1.0
         all_fast 0.4989
     """
+    drives.check_places(drive, workload)
     sorted_by_group("compare", options, *_GROUPS)
     single_files = ("log_commands", "timeline", "history", "record_firmware")
     single = [name for name in single_files if options.get(name) is not None]

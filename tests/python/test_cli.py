@@ -191,5 +191,6 @@ def test_the_report_of_a_folder_is_written_again(cli, comparison, tmp_path):
 
 def test_the_module_is_the_command(cli):
     for command in ([SSDLAB], [sys.executable, "-m", "ssdlab"]):
-        done = subprocess.run([*command, "presets"], capture_output=True, text=True, check=True)
+        environment = {**os.environ, "COLUMNS": "140"}
+        done = subprocess.run([*command, "presets"], capture_output=True, text=True, check=True, env=environment)
         assert done.stdout == cli("presets").stdout

@@ -81,7 +81,7 @@ def test_batches_that_are_too_short_are_a_warning(job):
 
 @pytest.mark.parametrize("count", [0, 1, 101])
 def test_a_number_of_batches_outside_the_range_is_refused(job, count):
-    with pytest.raises(ssdlab.InputError, match=rf"--batches: {count}: expected 2\.\.=100"):
+    with pytest.raises(ssdlab.InputError, match=rf"batches: {count}: expected 2\.\.=100"):
         ssdlab.run("tiny", job, batches=count)
 
 

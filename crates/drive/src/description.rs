@@ -5,6 +5,7 @@
 //! with its line, the value, the accepted values and the nearest valid name. Then serde reads the document, and each
 //! stage checks its fields for inconsistencies.
 
+mod base;
 mod budget;
 mod check;
 mod derive;
@@ -138,12 +139,15 @@ impl Description {
         Description::read_with(name, text, sets, &no_file)
     }
 
-    /// Reads a description like [`Description::read`]; `file` returns the texts of the files that it names.
+    /// Reads a description like [`Description::read`]; `file` returns the texts of the files that it names, its base
+    /// among them. A title that describes a base of another structure is replaced.
     pub fn read_with(name: &str, text: &str, sets: &[String], file: File<'_>) -> Result<Description, Problems> {
-        let document = document::Document::read(name, text, sets)?;
-        let mut description: Description = check::read(&document)?;
+        let document = document::Document::read(name, text, sets, file)?;
+        let (description, mut problems) = check::read(&document);
+        let Some(mut description) = description else { return Err(problems) };
         // The given fields are checked first, so that nothing is derived from an inconsistent flash section.
-        description.problems().or(()).map_err(|problems| document.locate(problems))?;
+        problems.0.extend(document.locate(description.problems()).0);
+        problems.or(())?;
         derive::resolve(&mut description.flash, file).map_err(|problems| document.locate(problems))?;
         if let Some(source) = &mut description.ecc.errors {
             errors::read_file(source, file).map_err(|problems| document.locate(problems))?;
@@ -153,7 +157,17 @@ impl Description {
             return Err(document.locate(problems));
         }
         description.read_firmware(file).map_err(|problems| document.locate(problems))?;
+        if let Some(origin) = &document.outdated_title {
+            description.title = description.derived_title(origin);
+        }
         Ok(description)
+    }
+
+    /// Returns the title of a drive that is derived from the preset or file `origin` and has another structure.
+    fn derived_title(&self, origin: &str) -> String {
+        let geometry = self.geometry();
+        let (channels, capacity) = (geometry.shape.channels, kit::words::size(kit::Bytes(self.user_bytes())));
+        format!("derived from {origin}: {channels} channels x {} dies, {capacity}", geometry.die_count / channels)
     }
 
     /// Reads the firmware trace that the translation layer replays, if it does.

@@ -16,7 +16,8 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "precondition": description.state.precondition,
         "user_bytes": description.user_bytes(),
         "physical_bytes": geometry.physical_bytes(),
-        "overprovisioning": description.ftl.overprovisioning,
+        "overprovisioning": effective_overprovisioning(description, &geometry),
+        "stated_overprovisioning": description.ftl.overprovisioning,
         "channels": geometry.shape.channels,
         "chips": geometry.chip_count,
         "dies_working_at_once": geometry.die_count,
@@ -30,6 +31,15 @@ pub fn facts(name: &str, description: &Description) -> Value {
         "erase_modes": erase_modes(description, &geometry),
         "read_modes": read_modes(description),
     })
+}
+
+/// Returns the over-provisioning that the user capacity leaves: the stated one, unless a user capacity is given.
+fn effective_overprovisioning(description: &Description, geometry: &Geometry) -> f64 {
+    let (physical, user) = (geometry.physical_bytes(), description.user_bytes());
+    if description.ftl.user_capacity.is_none() {
+        return description.ftl.overprovisioning;
+    }
+    (physical - user) as f64 / user as f64
 }
 
 /// Returns the memory of the map in bytes: 4 for each logical unit, and 4 and a validity bit for each physical unit.

@@ -33,7 +33,7 @@ pub use description::Description;
 pub use diagram::{Diagram, Edge, Node, Stage, diagram};
 pub use drive::{Drive, Identity, PowerFailure, Resumed};
 pub use facts::facts;
-pub use run_loop::{End, Part, RunLoop};
+pub use run_loop::{End, Part, Reached, RunLoop};
 pub use shrink::shrink;
 pub use span::{Span, SpanPurpose};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};

@@ -40,6 +40,15 @@ pub struct Part {
     pub stop_after: Option<u64>,
 }
 
+/// Progress of a replay.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached {
+    /// Number of commands completed.
+    pub commands: u64,
+    /// Share of the workload that was submitted, 0 to 1, where its commands, bytes or time are limited or known.
+    pub share: Option<f64>,
+}
+
 /// Replays the jobs of a workload.
 pub struct RunLoop {
     jobs: Vec<Running>,
@@ -109,7 +118,7 @@ impl RunLoop {
 
     /// Runs to the end of the workload, or until `go_on` returns false. `go_on` is called every few hundred steps and
     /// at the end of each round.
-    pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
+    pub fn run(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, Reached) -> bool) -> Result<End, Problems> {
         let ramped = self.jobs.iter().any(|running| running.job.ramp_time > Nanos::ZERO);
         drive.record(!ramped);
         self.queues = drive.queue_count();
@@ -117,7 +126,7 @@ impl RunLoop {
     }
 
     /// Continues after a power failure. For the host, no time has passed since it stopped.
-    pub fn resume(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
+    pub fn resume(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, Reached) -> bool) -> Result<End, Problems> {
         let away = drive.now().since(std::mem::replace(&mut self.power_fails, SimTime::FOREVER));
         for running in &mut self.jobs {
             running.started = running.started.map(|at| at + away);
@@ -127,7 +136,7 @@ impl RunLoop {
         self.replay(drive, go_on)
     }
 
-    fn replay(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, u64) -> bool) -> Result<End, Problems> {
+    fn replay(&mut self, drive: &mut Drive, go_on: &mut dyn FnMut(&mut Drive, Reached) -> bool) -> Result<End, Problems> {
         let mut steps = 0u64;
         let mut completed = self.completed;
         let mut round_end = self.next_round(drive.now());
@@ -173,11 +182,11 @@ impl RunLoop {
             if round_is_over {
                 round_end = self.next_round(drive.now());
             }
-            if (is_quiet || round_is_over || steps.is_multiple_of(256)) && !go_on(drive, completed) {
+            if (is_quiet || round_is_over || steps.is_multiple_of(256)) && !go_on(drive, self.reached(completed, drive)) {
                 return Ok(End::Stopped);
             }
         }
-        go_on(drive, completed);
+        go_on(drive, self.reached(completed, drive));
         Ok(End::Complete)
     }
 
@@ -186,7 +195,7 @@ impl RunLoop {
         &mut self,
         done: &[Completion],
         drive: &mut Drive,
-        go_on: &mut dyn FnMut(&mut Drive, u64) -> bool,
+        go_on: &mut dyn FnMut(&mut Drive, Reached) -> bool,
     ) -> Result<End, Problems> {
         self.note_done(done);
         let mut more = Vec::with_capacity(BATCH);
@@ -195,11 +204,11 @@ impl RunLoop {
             drive.advance_into(SimTime::FOREVER, &mut more);
             self.completed += more.len() as u64;
             self.note_done(&more);
-            if more.is_empty() && !go_on(drive, self.completed) {
+            if more.is_empty() && !go_on(drive, self.reached(self.completed, drive)) {
                 return Ok(End::Stopped);
             }
         }
-        Ok(if go_on(drive, self.completed) { End::PowerFails } else { End::Stopped })
+        Ok(if go_on(drive, self.reached(self.completed, drive)) { End::PowerFails } else { End::Stopped })
     }
 
     /// Counts completions without submitting further requests.
@@ -229,6 +238,15 @@ impl RunLoop {
     #[inline]
     fn is_over(&self, wake: Option<SimTime>, drive: &Drive) -> bool {
         wake.is_none() && drive.commands_in_flight() == 0 && self.pending_arrivals() == 0 && self.wave_has_ended()
+    }
+
+    /// Returns the progress after `commands` completed commands. Waves count alike; in a wave, its slowest job counts.
+    fn reached(&self, commands: u64, drive: &Drive) -> Reached {
+        let waves = self.jobs.iter().map(|running| running.job.wave + 1).max().unwrap_or(1);
+        let mut current = self.jobs.iter().filter(|running| running.job.wave == self.wave);
+        let slowest = current.try_fold(1.0f64, |least, running| Some(least.min(running.share(drive.now())?)));
+        let share = slowest.map(|share| ((f64::from(self.wave) + share) / f64::from(waves)).min(1.0));
+        Reached { commands, share }
     }
 
     fn pending_arrivals(&self) -> u32 {

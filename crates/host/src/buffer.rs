@@ -34,6 +34,24 @@ pub enum FlushOrder {
     ByDie,
 }
 
+/// Treatment of units that do not fill a program once `flush_after` has passed without a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartialFlush {
+    /// They are padded and programmed.
+    #[default]
+    Pad,
+    /// They wait until further writes fill the program, unless a write lacks space in the buffer. A flush, a write with
+    /// FUA and a shutdown program them at once. A volatile write cache may do so: NVMe requires its data to be on the
+    /// medium only after these (NVM Express Base Specification, Flush command and Volatile Write Cache). Drives that
+    /// program the rest into one-bit blocks are not modelled.
+    Wait,
+}
+
+fn is_pad(partial: &PartialFlush) -> bool {
+    *partial == PartialFlush::Pad
+}
+
 /// The `[buffer]` section of a drive's description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +65,9 @@ pub struct BufferConfig {
     /// `write_back`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_after: Option<Nanos>,
+    /// Treatment of units that do not fill a program once `flush_after` has passed without a write (`write_back`).
+    #[serde(default, skip_serializing_if = "is_pad")]
+    pub partial_flush: PartialFlush,
     /// Share of the capacity of a buffer from which its units are programmed (`write_back`). Absent: they are as soon
     /// as they fill a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,6 +150,7 @@ impl BufferConfig {
         if self.policy != BufferPolicy::WriteBack {
             for (field, is_set) in [
                 ("buffer.flush_after", self.flush_after.is_some() && self.policy == BufferPolicy::WriteThrough),
+                ("buffer.partial_flush", self.partial_flush != PartialFlush::Pad),
                 ("buffer.flush_above", self.flush_above.is_some()),
                 ("buffer.flush_below", self.flush_below > 0.0),
                 ("buffer.flush_order", self.flush_order != FlushOrder::Fifo),
@@ -233,6 +255,7 @@ pub struct Buffer {
     waiting: VecDeque<Waiting>,
     flushes: Vec<PendingFlush>,
     flush_after: Nanos,
+    partial_flush: PartialFlush,
     last_write: SimTime,
     timer_armed: bool,
 }
@@ -272,6 +295,7 @@ impl Buffer {
             watermarks: Watermarks::of(config),
             waiting: VecDeque::with_capacity(64),
             flush_after: config.flush_after.unwrap_or_default(),
+            partial_flush: config.partial_flush,
             ..Buffer::default()
         }
     }
@@ -279,7 +303,7 @@ impl Buffer {
     /// Returns the state of the buffer of a drive at rest.
     pub fn image(&self) -> BufferImage {
         let Buffer { expected, left, taken, waiting, flushes, last_write, timer_armed, spaces, watermarks, .. } = self;
-        let Buffer { capacity: _, flush_after: _, acknowledges: _, used: _, .. } = self;
+        let Buffer { capacity: _, flush_after: _, partial_flush: _, acknowledges: _, used: _, .. } = self;
         assert!(*expected == 0 && *left == 0 && waiting.is_empty() && flushes.is_empty(), "the drive is at rest");
         BufferImage {
             used: spaces.iter().map(|space| space.used).collect(),
@@ -523,8 +547,18 @@ impl Buffer {
         }
     }
 
+    /// Ensures that the flush timer is pending while a write waits for space and units that do not fill a program are
+    /// held back, which then must make room.
+    #[inline]
+    pub fn arm_timer_for_space(&mut self, now: SimTime, events: &mut Events) {
+        if self.partial_flush == PartialFlush::Wait && self.has_waiting() {
+            self.arm_timer(now, events);
+        }
+    }
+
     /// Handles the flush timer, while `queued` units wait for a die. If the flush delay has passed without a write,
-    /// returns the number up to which units are to be programmed; otherwise arms the timer again.
+    /// returns the number up to which units are to be programmed, if they need not wait for further ones; otherwise
+    /// arms the timer again.
     pub fn timer_fired(&mut self, queued: u64, now: SimTime, events: &mut Events) -> Option<u64> {
         self.timer_armed = false;
         if queued == 0 {
@@ -532,7 +566,8 @@ impl Buffer {
         }
         let due = self.last_write + self.flush_after;
         if now >= due {
-            return Some(self.last_number());
+            let is_due = self.partial_flush == PartialFlush::Pad || self.has_waiting();
+            return is_due.then(|| self.last_number());
         }
         self.timer_armed = true;
         events.push(due, Class::Timer, Event::Timer(Timer::Flush));
@@ -554,6 +589,7 @@ mod tests {
             policy: BufferPolicy::WriteBack,
             capacity: Some(Bytes(units * UNIT_BYTES)),
             flush_after: Some(Nanos(1)),
+            partial_flush: PartialFlush::Pad,
             flush_above: None,
             flush_below: 0.0,
             flush_order: FlushOrder::Fifo,
@@ -670,6 +706,26 @@ mod tests {
         assert_eq!(events.next_time(), Some(SimTime(270)));
         events.pop();
         assert_eq!((buffer.timer_fired(0, SimTime(270), &mut events), events.len()), (None, 0));
+    }
+
+    /// Units that wait for further ones are programmed by the timer only if a write lacks space.
+    #[test]
+    fn units_that_wait_are_programmed_once_a_write_lacks_space() {
+        let (mut events, delay) = (Events::default(), Nanos(100));
+        let config = BufferConfig { partial_flush: PartialFlush::Wait, flush_after: Some(delay), ..config(2) };
+        let mut buffer = Buffer::new(&config);
+        buffer.adopt_unit(Lpn(0), SimTime(0));
+        buffer.arm_timer(SimTime(0), &mut events);
+        events.pop();
+        assert_eq!((buffer.timer_fired(1, SimTime(100), &mut events), events.len()), (None, 0));
+        buffer.adopt_unit(Lpn(1), SimTime(150));
+        buffer.arm_timer_for_space(SimTime(150), &mut events);
+        assert_eq!(events.len(), 0, "no write waits");
+        buffer.arrive(CommandId(0), Lpn(2), 1, SimTime(170));
+        buffer.arm_timer_for_space(SimTime(170), &mut events);
+        assert_eq!(events.next_time(), Some(SimTime(270)));
+        events.pop();
+        assert_eq!(buffer.timer_fired(2, SimTime(270), &mut events), Some(buffer.last_number()));
     }
 
     /// The problems of a section, for programs of four units: a buffer holds one program at least, and 32 GiB at most.

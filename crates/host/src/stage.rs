@@ -333,6 +333,12 @@ impl Host {
         self.buffer.arm_timer(now, events);
     }
 
+    /// Handles the arrival of a write that may wait for space in the write buffer.
+    #[inline]
+    pub fn write_waits(&mut self, now: SimTime, events: &mut Events) {
+        self.buffer.arm_timer_for_space(now, events);
+    }
+
     /// Handles the flush timer ([`kit::Timer::Flush`]). Returns the number up to which units are to be programmed, if
     /// the flush delay has passed without a write.
     pub fn flush_timer_fired(&mut self, now: SimTime, out: &mut Outbox) -> Option<u64> {

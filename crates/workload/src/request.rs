@@ -22,6 +22,11 @@ pub trait Source: Send {
     /// Appends up to `limit` requests to `out`; appending none means that the stream has ended. A batch lets the drive
     /// prefetch map entries. The requests of a source must not depend on the sizes of the batches.
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems>;
+
+    /// Returns the number of requests of the whole stream, if it is known.
+    fn requests(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Rule by which a job submits its next request.

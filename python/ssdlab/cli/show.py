@@ -40,7 +40,10 @@ def show(
     else:
         from ssdlab.cli import views
 
-        views.show_facts(standard_output(), drives.describe(drive, set=settings or ()))
+        shown = drives.describe(drive, set=settings or ())
+        if shown["stated_overprovisioning"] == shown["overprovisioning"]:
+            del shown["stated_overprovisioning"]
+        views.show_facts(standard_output(), shown)
 
 
 def _check_options(*, toml: bool, diagram: bool, svg: Path | None, force: bool, json: bool) -> None:

@@ -138,12 +138,20 @@ def warnings(run: Result) -> list[str]:
         found.append(f"{count(run.summary['rejected'])} commands rejected")
     if (run.summary.get("power_failure") or {}).get("lost_pages"):
         found.append(f"{count(run.summary['power_failure']['lost_pages'])} pages lost while the drive was without power")
+    found += _padding(run)
     found += _short_batches(run)
     if run.read_errors and run.read_errors.media_errors:
         found.append(f"{count(run.read_errors.media_errors)} uncorrectable reads")
     if run.read_errors and run.read_errors.lost_units:
         found.append(f"{count(run.read_errors.lost_units)} units lost while they were moved or rewritten")
     return found
+
+
+def _padding(run: Result) -> list[str]:
+    """Returns a warning if more than half of what the run programmed is padding."""
+    programs = run.summary["flash"]["programs"]
+    padding, whole = programs.get("padding", 0), sum(programs.values())
+    return [f"padding is {100 * padding / whole:.0f} % of what is programmed"] if 2 * padding > whole else []
 
 
 def short(name: str) -> str:

@@ -8,30 +8,72 @@ use super::Description;
 use super::document::{Document, Node, Value};
 use kit::{Problem, Problems};
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 
 pub(super) fn schema() -> Json {
     let mut schema = schemars::schema_for!(Description).to_value();
     if let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
-        properties.insert(
-            "base".to_owned(),
-            json!({"type": "string", "description": "A preset whose fields are used where this description has none."}),
-        );
+        properties.insert("base".to_owned(), json!({"type": "string", "description": BASE}));
     }
+    accept_bytes(&mut schema);
     schema
 }
 
-/// Returns the description in a document, or all its errors.
-pub(super) fn read(document: &Document) -> Result<Description, Problems> {
+/// Documentation of the field `base`.
+const BASE: &str = "A preset, or a file in .toml beside this one, whose fields are used where this description has none.";
+
+/// Kind of the unit strings that are sizes.
+const SIZE: &str = "a size";
+
+/// Smallest bare integer that is taken as a size in bytes. A smaller one could be meant in another unit: 64 for 64 MiB,
+/// 16384 for 16 GiB.
+const LEAST_BARE_BYTES: i64 = 1 << 20;
+
+/// Lets each size of a schema be an integer, too.
+fn accept_bytes(schema: &mut Json) {
+    if schema.get("x-unit").and_then(Json::as_str) == Some(SIZE) {
+        let null = schema["type"].as_array().is_some_and(|types| types.contains(&json!("null")));
+        schema["type"] = if null { json!(["string", "integer", "null"]) } else { json!(["string", "integer"]) };
+        schema["minimum"] = json!(LEAST_BARE_BYTES);
+    }
+    match schema {
+        Json::Object(fields) => fields.values_mut().for_each(accept_bytes),
+        Json::Array(items) => items.iter_mut().for_each(accept_bytes),
+        _ => {}
+    }
+}
+
+/// Returns the description in a document, if its fields can be read, and the problems found so far.
+pub(super) fn read(document: &Document) -> (Option<Description>, Problems) {
     let schema = schemars::schema_for!(Description).to_value();
-    let mut checker = Checker { definitions: schema.get("$defs").cloned().unwrap_or_default(), problems: Problems::default() };
+    let mut checker = Checker {
+        definitions: schema.get("$defs").cloned().unwrap_or_default(),
+        problems: document.problems.clone(),
+        may_miss: document.lacks_base,
+        unknown: 0,
+    };
     let value = checker.check(&document.root, &schema, "");
-    checker.problems.or(())?;
-    serde_json::from_value(value).map_err(|error| Problems::one(document.root.place.clone(), error.to_string()))
+    let (unknown, mut problems) = (checker.unknown, checker.problems);
+    // Unknown fields are left out of the value, which can be read without them.
+    if document.lacks_base || problems.0.len() > document.problems.0.len() + unknown {
+        return (None, problems);
+    }
+    match serde_json::from_value(value) {
+        Ok(description) => (Some(description), problems),
+        Err(error) => {
+            problems.add(document.root.place.clone(), error.to_string());
+            (None, problems)
+        }
+    }
 }
 
 struct Checker {
     definitions: Json,
     problems: Problems,
+    /// True where missing fields are no problem: what provides them is a problem already.
+    may_miss: bool,
+    /// Number of the problems that are unknown fields.
+    unknown: usize,
 }
 
 impl Checker {
@@ -154,20 +196,56 @@ impl Checker {
                     let checked = self.check(field, property, &field_path);
                     value.insert(key.clone(), checked);
                 }
-                None => {
-                    let what = if path.is_empty() { "field or section" } else { "field" };
-                    let place = if path.is_empty() { field.place.clone() } else { format!("{}: {path}", field.place) };
-                    self.problems.0.push(Problem::unknown(place, what, key, properties.keys().map(String::as_str)));
-                }
+                None => self.unknown_field(key, field, properties, path),
             }
         }
+        if !self.may_miss {
+            self.check_missing(node, fields, schema, path);
+        }
+        Json::Object(value)
+    }
+
+    /// Records an unknown field. A table that probably has a misspelt name is checked as the one that is meant.
+    fn unknown_field(&mut self, key: &str, field: &Node, properties: &Map<String, Json>, path: &str) {
+        let what = if path.is_empty() { "field or section" } else { "field" };
+        let place = if path.is_empty() { field.place.clone() } else { format!("{}: {path}", field.place) };
+        let problem = Problem::unknown(place, what, key, properties.keys().map(String::as_str));
+        let meant = problem.nearest.as_ref().and_then(|name| properties.get(name)).cloned();
+        self.problems.0.push(problem);
+        self.unknown += 1;
+        if let (Some(meant), Value::Table(_)) = (meant, &field.value) {
+            let may_miss = std::mem::replace(&mut self.may_miss, true);
+            let inner = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            self.check(field, &meant, &inner);
+            self.may_miss = may_miss;
+        }
+    }
+
+    /// Records the required fields that a table does not have. If they are most of those of a section, a base is
+    /// probably missing.
+    fn check_missing(&mut self, node: &Node, fields: &BTreeMap<String, Node>, schema: &Json, path: &str) {
+        let empty = Map::new();
+        let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
         let required = schema.get("required").and_then(Json::as_array).cloned().unwrap_or_default();
-        for key in required.iter().filter_map(Json::as_str).filter(|key| !fields.contains_key(*key)) {
+        let missing: Vec<&str> = required.iter().filter_map(Json::as_str).filter(|key| !fields.contains_key(*key)).collect();
+        let is_section = !path.contains(['.', '[']);
+        if is_section && missing.len() >= 3 && 2 * missing.len() > required.len() {
+            let place = if path.is_empty() { node.place.clone() } else { format!("{}: {path}", node.place) };
+            let complaint = format!(
+                "{} of {} required {} are missing ({}): expected them, or a preset or file that has them, such as base = \"tlc-1tb\" \
+                 above the first section",
+                missing.len(),
+                required.len(),
+                if path.is_empty() { "fields and sections" } else { "fields" },
+                missing.join(", ")
+            );
+            return self.problems.add(place, complaint);
+        }
+        for key in missing {
             let expected = properties.get(key).map(|property| self.expectation(property)).unwrap_or_default();
             let field_path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
             self.problems.add(format!("{}: {field_path}", node.place), format!("missing: expected {expected}"));
         }
-        Json::Object(value)
     }
 
     /// Returns the values that a field accepts, in a few words.
@@ -238,7 +316,13 @@ impl Checker {
     fn check_text(&mut self, node: &Node, schema: &Json, path: &str) -> Json {
         let unit = schema.get("x-unit").and_then(Json::as_str);
         let Value::Text(text) = &node.value else {
-            let expected = self.expectation(schema);
+            let mut expected = self.expectation(schema);
+            if let (Some(SIZE), Value::Integer(number)) = (unit, &node.value) {
+                if *number >= LEAST_BARE_BYTES {
+                    return json!(format!("{number}B"));
+                }
+                expected.push_str(&format!("; a bare integer is taken as bytes from {LEAST_BARE_BYTES} on"));
+            }
             let unit =
                 if unit.is_some() && matches!(node.value, Value::Integer(_) | Value::Float(_)) { " has no unit" } else { "" };
             return self.complain(node, path, format!("{}{unit}: expected {expected}", node.shown()));

@@ -1,6 +1,7 @@
 //! A description's text as a tree of values, each with its place (source and line).
 
-use crate::presets::{PRESETS, Preset};
+use super::File;
+use super::base::{TitleOrigin, based};
 use kit::{Problem, Problems};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -26,6 +27,11 @@ pub(super) enum Value {
 }
 
 impl Node {
+    /// Returns an empty table.
+    pub fn empty(place: String) -> Node {
+        Node { place, value: Value::Table(BTreeMap::new()) }
+    }
+
     /// Returns the value as error messages show it.
     pub fn shown(&self) -> String {
         match &self.value {
@@ -44,18 +50,31 @@ impl Node {
 pub(super) struct Document {
     pub root: Node,
     name: String,
+    /// Problems of the base and the overrides.
+    pub problems: Problems,
+    /// True if the base could not be read, so that fields may be missing for that reason.
+    pub lacks_base: bool,
+    /// The source of the title, if the title describes another structure than that of this drive.
+    pub outdated_title: Option<String>,
 }
 
 impl Document {
-    pub fn read(name: &str, text: &str, sets: &[String]) -> Result<Document, Problems> {
-        let mut root = based(parse(name, text)?, PRESETS)?;
-        let mut problems = Problems::default();
+    /// Reads a description; `file` returns the text of a file that is its base. An error if the text is not TOML.
+    pub fn read(name: &str, text: &str, sets: &[String], file: File<'_>) -> Result<Document, Problems> {
+        let own = based(parse(name, text)?, name, file);
+        let (mut root, mut problems) = (own.root, own.problems);
+        let lacks_base = !problems.0.is_empty();
         for set in sets {
-            if let Err(problem) = apply(&mut root, set) {
-                problems.0.push(problem);
+            let mut changed = root.clone();
+            match apply(&mut changed, set) {
+                Ok(()) => root = changed,
+                Err(problem) => problems.0.push(problem),
             }
         }
-        problems.or(Document { root, name: name.to_owned() })
+        let is_titled = get(&root, "title").is_some_and(|title| title.place.starts_with(SET));
+        let is_outdated = |title: &TitleOrigin| !is_titled && !title.describes(&root);
+        let outdated_title = own.title.filter(is_outdated).map(|title| title.name);
+        Ok(Document { root, name: name.to_owned(), problems, lacks_base, outdated_title })
     }
 
     /// Puts file and line before the place of each problem, which is a field's path.
@@ -68,20 +87,12 @@ impl Document {
     }
 }
 
-/// Returns the fields of a document, with those of the preset that it names as its base, one of `among`, under them.
-/// The base of a preset stands before it in the list, so that bases end.
-fn based(mut root: Node, among: &[Preset]) -> Result<Node, Problems> {
-    let Value::Table(fields) = &mut root.value else { return Ok(root) };
-    let Some(base) = fields.remove("base") else { return Ok(root) };
-    let Value::Text(name) = &base.value else {
-        return Err(Problems::one(base.place.clone(), format!("base = {}: expected the name of a preset", base.shown())));
-    };
-    let Some(index) = among.iter().position(|preset| preset.name == name) else {
-        return Err(Problem::unknown(base.place.clone(), "preset", name, among.iter().map(|preset| preset.name)).into());
-    };
-    let mut under = based(parse(&format!("preset {name}"), among[index].text)?, &among[..index])?;
-    merge(&mut under, root);
-    Ok(under)
+/// Returns the value of the field at a dotted path, if it is given.
+pub(super) fn get<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
+    path.split('.').try_fold(root, |node, key| match &node.value {
+        Value::Table(fields) => fields.get(key),
+        _ => None,
+    })
 }
 
 /// Returns the value at a dotted path, or the nearest existing table above it.
@@ -99,13 +110,50 @@ fn find<'a>(root: &'a Node, path: &str) -> Option<&'a Node> {
     Some(node)
 }
 
-fn parse(name: &str, text: &str) -> Result<Node, Problems> {
-    let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, span.start));
-        Problems::one(format!("{name}:{line}"), format!("not TOML: {}", error.message()))
-    })?;
-    let lines = Lines { name, text };
-    Ok(Node { place: name.to_owned(), value: lines.table(table.get_ref()) })
+/// Number of syntax errors that are named.
+const MOST_SYNTAX_ERRORS: usize = 5;
+
+/// Parses a text as TOML. An error names the places at which it is not; a key that is given twice, with both places.
+pub(super) fn parse(name: &str, text: &str) -> Result<Node, Problems> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let root = Node { place: name.to_owned(), value: Lines { name, text }.table(table.get_ref()) };
+    let (mut problems, mut syntax_errors) = (Problems::default(), 0);
+    for error in errors {
+        let start = error.span().map_or(0, |span| span.start);
+        let place = format!("{name}:{}", line_of(text, start));
+        let given_twice = error.span().filter(|_| error.message() == "duplicate key").map(|span| {
+            let path = path_at(text, span.start, text.get(span).unwrap_or_default().trim());
+            let header = text.lines().position(|line| header(line).as_deref() == Some(&path));
+            let first = header.map(|index| format!("{name}:{}", index + 1));
+            let first = first.or_else(|| get(&root, &path).map(|node| node.place.clone())).filter(|first| *first != place);
+            (path, first.map_or_else(String::new, |first| format!(", first at {first}")))
+        });
+        match given_twice {
+            Some((path, first)) => problems.add(place, format!("`{path}` is given twice{first}: expected it once")),
+            // A file that is no TOML at all has an error in most of its lines.
+            None if syntax_errors == MOST_SYNTAX_ERRORS => {}
+            None => {
+                syntax_errors += 1;
+                problems.add(place, format!("not TOML: {}", error.message()));
+            }
+        }
+    }
+    problems.or(root)
+}
+
+/// Returns the name of the table that a line opens.
+fn header(line: &str) -> Option<String> {
+    let line = line.trim();
+    line.starts_with('[').then(|| line.trim_start_matches('[').split(']').next().unwrap_or_default().trim().to_owned())
+}
+
+/// Returns the dotted path of the key that stands in a TOML text at `offset`: with the table in which it stands.
+fn path_at(text: &str, offset: usize, key: &str) -> String {
+    let (before, after) = text.split_at(text[..offset].rfind('\n').map_or(0, |end| end + 1));
+    if let Some(own) = after.lines().next().and_then(header) {
+        return own;
+    }
+    before.lines().rev().find_map(header).map_or_else(|| key.to_owned(), |table| format!("{table}.{key}"))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -147,7 +195,7 @@ impl Lines<'_> {
 
 /// Merges `over` into `under`: tables are merged field by field; every other value, lists included, is replaced. So is
 /// a table that names another member of a family: the fields of the former are not those of the latter.
-fn merge(under: &mut Node, over: Node) {
+pub(super) fn merge(under: &mut Node, over: Node) {
     let is_other = kind(&over.value).is_some_and(|name| kind(&under.value).is_some_and(|other| other != name));
     match (&mut under.value, over.value) {
         (Value::Table(below), Value::Table(above)) if !is_other => {
@@ -174,10 +222,13 @@ fn kind(value: &Value) -> Option<&str> {
     }
 }
 
+/// Beginning of the place of a value that an override gives.
+const SET: &str = "--set ";
+
 /// Applies one `KEY=VALUE` override. The value is parsed as TOML, and taken as a string if that fails. `KEY=` removes a
 /// field that the document gives.
 fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
-    let place = format!("--set {set}");
+    let place = format!("{SET}{set}");
     let Some((path, text)) = set.split_once('=') else {
         return Err(Problem::new(place, "expected KEY=VALUE, such as flash.channels=16"));
     };
@@ -202,7 +253,7 @@ fn apply(root: &mut Node, set: &str) -> Result<(), Problem> {
         let Value::Table(fields) = &mut node.value else {
             return Err(Problem::new(place, format!("`{}` is not a table", keys[..depth].join("."))));
         };
-        let blank = || Node { place: place.clone(), value: Value::Table(BTreeMap::new()) };
+        let blank = || Node::empty(place.clone());
         let missing_list = index.is_some() && !fields.contains_key(key);
         node = fields.entry(key.to_owned()).or_insert_with(blank);
         if let Some(index) = index {

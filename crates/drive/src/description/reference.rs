@@ -9,7 +9,7 @@ pub(super) fn page(schema: &Json) -> String {
     page.line("# Reference: a drive's description");
     page.line("");
     page.line("Made from the declarations in the code by `ssdlab schema --format markdown`; a test compares the two. A description is one TOML document;");
-    page.line("`base = \"PRESET\"` provides the missing fields. Fields without a default must be given. A member of a family stands as its");
+    page.line("`base = \"PRESET\"`, or `base = \"FILE.toml\"`, provides the missing fields. Fields without a default must be given. A member of a family stands as its");
     page.line("name (`victim = \"greedy\"`) or, with parameters, as a table (`victim = { kind = \"d_choices\", d = 8 }`).");
     page.section("The document", "", schema);
     let sections: Vec<(String, &Json)> =

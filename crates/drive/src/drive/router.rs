@@ -421,6 +421,7 @@ impl Drive {
             Request::BufferedWrite => {
                 self.announce(command);
                 self.fill_buffer();
+                self.host.write_waits(self.now, &mut self.out.events);
             }
             Request::Write(_) if matches!(self.ftl, Translator::Other(_)) => self.announced_write(command),
             Request::Write(units) if self.controller.takes_time(Way::Take) => self.take_all(command, &units),

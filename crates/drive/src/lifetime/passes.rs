@@ -40,7 +40,7 @@ impl<'a> Passes<'a> {
         let workload = self.open()?;
         self.begun += 1;
         let next = workload.period.map(|period| drive.now() + period);
-        let end = RunLoop::new(workload).run(drive, &mut |drive, completed| go_on(drive, completed))?;
+        let end = RunLoop::new(workload).run(drive, &mut |drive, reached| go_on(drive, reached.commands))?;
         if end == End::Complete {
             wait_until(drive, next.unwrap_or(SimTime::ZERO).min(SimTime::LAST));
         }

@@ -14,6 +14,8 @@ pub(super) struct Running {
     /// Commands submitted and not completed.
     pub in_flight: u32,
     pub submitted: u64,
+    /// Commands skipped at the beginning.
+    skipped: u64,
     /// Bytes submitted, including those of skipped commands, which count towards the job's limit.
     pub submitted_bytes: u64,
     /// Recorded time of the last skipped command, from which recorded times are counted.
@@ -45,6 +47,7 @@ impl Running {
             exhausted: false,
             in_flight: 0,
             submitted: 0,
+            skipped: 0,
             submitted_bytes: 0,
             origin: SimTime::ZERO,
             started: None,
@@ -63,6 +66,7 @@ impl Running {
             }
             let Some(request) = self.batch.get(self.next) else { break };
             self.next += 1;
+            self.skipped += 1;
             self.submitted_bytes += request.length.0;
             self.origin = request.at;
             self.last_recorded = request.at;
@@ -88,6 +92,23 @@ impl Running {
 
     pub fn has_ended(&self) -> bool {
         self.exhausted && self.in_flight == 0
+    }
+
+    /// Returns the submitted share of the job, 0 to 1, by that of its limits that is nearest; `None` without any.
+    pub fn share(&self, now: SimTime) -> Option<f64> {
+        if self.has_ended() {
+            return Some(1.0);
+        }
+        let limits = self.job.limits;
+        let elapsed = self.started.map_or(0, |started| now.0.saturating_sub(started.0));
+        let all = [
+            (self.submitted, limits.requests),
+            (self.submitted + self.skipped, self.job.source.requests()),
+            (self.submitted_bytes, limits.bytes),
+            (elapsed, limits.runtime.map(|runtime| runtime.0)),
+        ];
+        let shares = all.into_iter().filter_map(|(done, most)| Some(done as f64 / most?.max(1) as f64));
+        shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
     /// Returns the least time between the last submission and the next.

@@ -27,7 +27,7 @@ pub(super) fn future_accesses(
     drive.ftl_mut().precondition(&filled, &ScaleModels::default(), &mut |_| true).map_err(does_not_fit)?;
     drive.adopt();
     drive.statistics.log = Some(Vec::new());
-    run_loop.run(&mut drive, &mut |drive, completed| watch.tell("foresee", drive.now().0, completed, None))?;
+    run_loop.run(&mut drive, &mut |drive, reached| watch.tell("foresee", drive.now().0, reached.commands, reached.share))?;
     let mut rows = drive.statistics.log.take().unwrap_or_default();
     rows.sort_by_key(|row| row.submitted);
     let access = |row: &CommandRow| {

@@ -9,7 +9,8 @@ use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::power_cut::PowerCut;
 use crate::run_loop::End;
-use kit::Nanos;
+use host::{BufferPolicy, PartialFlush};
+use kit::{Bytes, Nanos, Op, Reason, UNIT_BYTES};
 use workload::Workload;
 
 /// Returns the notes on a run that are known when it starts.
@@ -36,6 +37,7 @@ pub(super) fn closing_notes(
     notes.extend(worn_out(drive));
     notes.extend(measured.search.as_ref().and_then(Search::note));
     notes.extend(idle_policy_note(description, custom, drive));
+    notes.extend(padding_note(description, drive));
     notes.extend(unmapped_note(drive));
     notes
 }
@@ -130,6 +132,28 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
             names.join(", ")
         )
     })
+}
+
+/// Returns a note if more than half of what was programmed is padding, with the reason for it.
+fn padding_note(description: &Description, drive: &Drive) -> Option<String> {
+    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
+    let padding = ftl.units_programmed[Reason::Padding as usize];
+    let all: u64 = ftl.units_programmed.iter().sum();
+    let buffer = &description.buffer;
+    let program = kit::words::size(Bytes(u64::from(description.geometry().units_per_program) * UNIT_BYTES));
+    let reason = match (buffer.policy, buffer.partial_flush, buffer.flush_after) {
+        _ if drive.statistics.histograms[Op::Flush as usize].count() > 0 => {
+            format!("flushes program partly filled pages, of {program} at a time")
+        }
+        (BufferPolicy::WriteBack, PartialFlush::Pad, Some(after)) => format!(
+            "flush_after = {} programs partly filled pages, of {program} at a time (buffer.partial_flush = \"wait\" holds them back)",
+            kit::words::time(after)
+        ),
+        (BufferPolicy::WriteBack, ..) => format!("writes with FUA program partly filled pages, of {program} at a time"),
+        _ => format!("buffer.policy is not \"write_back\", and a program of {program} does not wait for further writes"),
+    };
+    let percent = (100.0 * padding as f64 / all.max(1) as f64).round();
+    (2 * padding > all).then(|| format!("padding is {percent} % of what is programmed: {reason}"))
 }
 
 /// Returns a note if units were read that had never been written.

@@ -9,7 +9,7 @@ use super::search::Search;
 use crate::description::Description;
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
-use crate::run_loop::{End, Part, RunLoop};
+use crate::run_loop::{End, Part, Reached, RunLoop};
 use crate::statistics::Utilisation;
 use crate::streams::Streams;
 use crate::summary::RunFacts;
@@ -78,8 +78,8 @@ impl Run<'_, '_> {
         self.set_future(part)?;
         let mut run_loop = RunLoop::of(self.plan.workload(self.input, self.description)?, part)?;
         let watch = &mut self.watch;
-        let end = run_loop.run(&mut self.drive, &mut |drive, completed| {
-            may_go_on(drive) && watch.tell("run", drive.now().0, completed, None)
+        let end = run_loop.run(&mut self.drive, &mut |drive, reached| {
+            may_go_on(drive) && watch.tell("run", drive.now().0, reached.commands, reached.share)
         })?;
         failure(&self.drive)?;
         in_time(end)?;
@@ -126,13 +126,13 @@ impl Run<'_, '_> {
         let loop_start = self.watch.seconds();
         let mut stopped_early = false;
         let (drive, watch) = (&mut self.drive, &mut self.watch);
-        let mut go_on = |drive: &mut Drive, completed: u64| {
+        let mut go_on = |drive: &mut Drive, reached: Reached| {
             streams.flush_batches(drive);
             if search.as_mut().is_some_and(|search| search.is_over(drive)) {
                 stopped_early = true;
                 return false;
             }
-            may_go_on(drive) && watch.tell("run", drive.now().0, completed, None)
+            may_go_on(drive) && watch.tell("run", drive.now().0, reached.commands, reached.share)
         };
         let mut end = if goes_on { run_loop.run(drive, &mut go_on)? } else { End::Stopped };
         let power_failure = match plan.power_cut.filter(|_| end == End::PowerFails) {

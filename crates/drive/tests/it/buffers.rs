@@ -243,3 +243,35 @@ fn a_sequential_stream_is_read_ahead() {
     // Three units are left before the one up to which it is read ahead: less than half of the distance.
     assert_eq!(counters.read_ahead, 8 + 5);
 }
+
+/// Units that do not fill a program of four wait for further ones: the timer programs none of them, a later write fills
+/// the program, a flush programs the rest, and a write that lacks space makes the timer do so.
+#[test]
+fn units_that_do_not_fill_a_program_may_wait() {
+    let sets = with(ONE_DIE, &["flash.page_size=16KiB", "buffer.policy=write_back", "buffer.capacity=24KiB"]);
+    let sets = with(&sets, &["buffer.flush_after=1ms", "buffer.partial_flush=wait"]);
+    let programs = |units: &[(u64, u64)], flush_at: Option<u64>| {
+        let mut rig = Rig::new(&sets);
+        for &(unit, at) in units {
+            rig.submit(Op::Write, unit, 1, SimTime(at));
+        }
+        if let Some(at) = flush_at {
+            rig.submit(Op::Flush, 0, 0, SimTime(at));
+        }
+        rig.submit(Op::Read, 9, 1, SimTime(50_000_000));
+        rig.drain();
+        rig.operations()[1]
+    };
+    assert_eq!(programs(&[(0, 0), (1, 10)], None), 0);
+    assert_eq!(programs(&[(0, 0), (1, 10), (2, 20), (3, 9_000_000)], None), 1);
+    assert_eq!(programs(&[(0, 0), (1, 10)], Some(5_000_000)), 1);
+    // With allocation per die, three units on each of two dies fill the buffer.
+    let two_dies = with(&sets, &["flash.channels=2", "ftl.write_allocation=static"]);
+    let mut rig = Rig::new(&two_dies);
+    let tags: Vec<u32> = [0, 1, 2, 3, 4, 5].iter().map(|&unit| rig.submit(Op::Write, unit, 1, SimTime(unit))).collect();
+    let large = rig.submit(Op::Write, 10, 2, SimTime(5_000_000));
+    rig.drain();
+    assert!(tags.iter().all(|&tag| rig.row(tag).completed.0 < 5_000_000));
+    let waited = rig.row(large).completed.0;
+    assert!((6_000_000..8_000_000).contains(&waited) && rig.operations()[1] >= 2, "{waited}");
+}

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod bad_input;
+mod bases;
 mod buffers;
 mod clairvoyant;
 mod closed_forms;
@@ -32,6 +33,7 @@ mod oracle;
 mod origins;
 mod power;
 mod presets;
+mod progress;
 mod reference;
 mod regulated;
 mod relaxed;

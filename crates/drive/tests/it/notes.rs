@@ -119,3 +119,27 @@ fn a_clock_has_an_end() {
     }
     assert!(run("thinktime=36500d\nnumber_ios=4\nruntime=1d").is_ok(), "what comes later than the runtime is not asked for");
 }
+
+/// A light load of small writes on programs of four units: each is padded, unless units may wait for further ones.
+#[test]
+fn a_run_that_programs_mostly_padding_is_told_why() {
+    let buffer = ["flash.page_size=16KiB", "buffer.policy=write_back", "buffer.capacity=64KiB", "buffer.flush_after=100us"];
+    let padding = |more: &[&str], job: &str| {
+        let found = notes(TINY, &[&buffer[..], more].concat(), job);
+        found.into_iter().find(|note| note.starts_with("padding is "))
+    };
+    let light = "rw=randwrite\nbs=4k\nnumber_ios=200\nthinktime=2000";
+    let reason = "flush_after = 100 us programs partly filled pages, of 16 KiB at a time (buffer.partial_flush = \"wait\" holds them back)";
+    let note = padding(&[], light).expect("three of four units are padding");
+    assert_eq!(note, format!("padding is 75 % of what is programmed: {reason}"));
+    assert_eq!(padding(&["buffer.partial_flush=wait"], light), None);
+    assert_eq!(padding(&["flash.page_size=4KiB"], light), None, "every unit fills a program");
+    let alone = padding(&["buffer.policy=none", "buffer.flush_after="], light).expect("no unit is held back");
+    assert!(
+        alone.ends_with("buffer.policy is not \"write_back\", and a program of 16 KiB does not wait for further writes"),
+        "{alone}"
+    );
+    let durable =
+        padding(&["buffer.partial_flush=wait"], &format!("{light}\nwritefua=1")).expect("each write is programmed alone");
+    assert!(durable.contains("writes with FUA program partly filled pages"), "{durable}");
+}

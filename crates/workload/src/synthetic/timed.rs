@@ -24,6 +24,10 @@ impl<S: Source> Timed<S> {
 }
 
 impl<S: Source> Source for Timed<S> {
+    fn requests(&self) -> Option<u64> {
+        self.inner.requests()
+    }
+
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems> {
         let from = out.len();
         self.inner.fill(out, limit)?;

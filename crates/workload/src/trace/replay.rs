@@ -104,6 +104,10 @@ pub fn scaled(ns: u64, time_scale: f64) -> u64 {
 }
 
 impl Source for Replay {
+    fn requests(&self) -> Option<u64> {
+        Some(self.scan.records * u64::from(self.plan.repeat))
+    }
+
     fn fill(&mut self, out: &mut Vec<Request>, limit: usize) -> Result<(), Problems> {
         for _ in 0..limit {
             match self.next()? {
