@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Options of a workload: how a trace is read and replayed.
 ///
-/// [`Options::plan`] checks the keywords and reports all problems at once. fio jobs and models use [`Options::seed`]
-/// only. As for the options of a run, this is the only declaration; `drive::options` describes the entries of the
+/// [`Options::plan`] checks the keywords and reports all problems at once. fio jobs use [`Options::seed`] and
+/// [`Options::ignore`] only, models [`Options::seed`]. As for the options of a run, this is the only declaration; `drive::options` describes the entries of the
 /// schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -59,6 +59,9 @@ pub struct Options {
     /// Time from the start whose commands are left out of the statistics, such as `2w`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Workload"))]
     pub ramp_time: Option<Nanos>,
+    /// Keys of a fio job file to leave out, such as `verify,sync`, although their values are refused or would take effect.
+    #[schemars(extend("x-value" = "KEYS", "x-panel" = "Workload", "x-separator" = ","))]
+    pub ignore: Vec<String>,
     /// Seed of the run. Traces do not use it.
     #[schemars(skip)]
     pub seed: u64,
@@ -79,6 +82,7 @@ impl Default for Options {
             strict_time: false,
             max_requests: None,
             ramp_time: None,
+            ignore: Vec::new(),
             seed: 1,
         }
     }
