@@ -8,7 +8,8 @@ use std::io::Read;
 
 /// Opens a workload for a drive of `user_bytes`: a fio job file, a workload TOML (`kind = "..."`) or a trace.
 ///
-/// fio jobs use only the seed of `options` and the keys to ignore, models only the seed; for them, options that apply to traces only are errors.
+/// fio jobs use only the seed of `options` and the keys to ignore, models only the seed; for them, options that apply
+/// to traces only are errors.
 pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workload, Problems> {
     let head = trace::Head::of(input)?;
     let kind = if options.format.is_some() || options.columns.is_some() { Kind::Trace } else { kind(&head.lines) };

@@ -23,7 +23,7 @@ pub struct Key {
     pub aliases: &'static [&'static str],
     /// True if it needs no value.
     pub is_flag: bool,
-    /// What it does here.
+    /// Its effect here.
     pub standing: Standing,
     /// Honoured key that a refusal suggests; empty: none.
     pub instead: &'static str,
@@ -138,8 +138,8 @@ pub const HONOURED: &[Key] = &[
     honoured("zoneskip", "Bytes between two zones; 0 by default."),
 ];
 
-/// Keys that are ignored, by reason. Of `ioengine`, `sync`, `psync`, `vsync`, `pvsync` and `pvsync2` force one request in
-/// flight.
+/// Keys that are ignored, by reason. Of `ioengine`, `sync`, `psync`, `vsync`, `pvsync` and `pvsync2` force one request
+/// in flight.
 pub const IGNORED: &[Group] = &[
     Group {
         why: "Concerns the host that fio runs on (its kernel, files, processors and memory), or how fio groups its report",

@@ -1,5 +1,5 @@
-//! fio job files: a common subset of the keys, with the meaning that they have in fio ([`keys`]). Keys that only concern
-//! the host or the reports are ignored; every other key is refused by name, with the reason.
+//! fio job files: a common subset of the keys, with the meaning that they have in fio ([`keys`]). Keys that only
+//! concern the host or the reports are ignored; every other key is refused by name, with the reason.
 //!
 //! Meanings follow fio's HOWTO (sections "Job file parameters", "I/O type", "I/O size", "I/O rate", "Time related
 //! parameters"). Details of the simulation, and its differences from fio:
