@@ -67,6 +67,9 @@ class WorkloadKeywords(TypedDict, total=False):
     max_requests: int | None
     #: Time from the start whose commands are left out of the statistics, such as `2w`.
     ramp_time: str | None
+    #: Keys of a fio job file to leave out, such as `verify,sync`, although their values are refused or would take
+    #: effect.
+    ignore: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,9 @@ class WorkloadFields:
     max_requests: int | None = None
     #: Time from the start whose commands are left out of the statistics, such as `2w`.
     ramp_time: str | None = None
+    #: Keys of a fio job file to leave out, such as `verify,sync`, although their values are refused or would take
+    #: effect.
+    ignore: Sequence[str] | None = None
 
 
 class RunKeywords(TypedDict, total=False):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from os import PathLike
+from os import PathLike, fspath
 from typing import TypeAlias, Unpack
 
-from ssdlab import toml
+from ssdlab import _engine, toml
 from ssdlab._declared import WorkloadFields, WorkloadKeywords
 from ssdlab.declared import checked
 from ssdlab.errors import InputError
@@ -16,6 +17,25 @@ from ssdlab.files import existing_file
 from ssdlab.numbers import plain
 
 __all__ = ["Workload", "WorkloadLike"]
+
+#: Name of standard input in the place of a file.
+_STANDARD_INPUT = "-"
+
+
+def _standard_input() -> str:
+    """Reads standard input for the engine, once for all workloads that name it; returns its name.
+
+    Raises:
+        InputError: standard input is closed, or cannot be read.
+    """
+    try:
+        content = sys.stdin.buffer.read()
+    except (AttributeError, OSError, ValueError) as error:
+        raise InputError(f"standard input: cannot be read: {error}") from None
+    # A second reading finds nothing: the first remains.
+    if content:
+        _engine.keep_standard_input(content)
+    return _STANDARD_INPUT
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,7 +50,8 @@ class Workload(WorkloadFields):
         {'read': 22, 'write': 478, 'trim': 0, 'flush': 0}
     """
 
-    #: File: a trace (``.gz`` and ``.zst`` are decompressed while reading), a fio job file, or a workload TOML.
+    #: File: a trace (``.gz`` and ``.zst`` are decompressed while reading), a fio job file, or a workload TOML; ``-``:
+    #: standard input.
     path: str | PathLike[str] | None = None
     #: Text of a fio job or of a workload TOML, instead of a file.
     text: str | None = None
@@ -89,12 +110,14 @@ class Workload(WorkloadFields):
 
     @property
     def file(self) -> str | None:
-        """Path of the file, checked to be a readable file; ``None`` for a text.
+        """Path of the file, checked to be a readable file; ``None`` for a text. ``-`` is standard input.
 
         Raises:
             InputError: there is no such file, or it is not a file.
         """
-        return None if self.path is None else existing_file(self.path)
+        if self.path is None:
+            return None
+        return _standard_input() if fspath(self.path) == _STANDARD_INPUT else existing_file(self.path)
 
     def trace_file(self) -> str:
         r"""Returns the path of the file, where a trace is expected.

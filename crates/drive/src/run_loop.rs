@@ -328,7 +328,7 @@ impl RunLoop {
             let Some(request) = self.peek(index, drive)? else { return Ok(None) };
             let running = &mut self.jobs[index];
             let mut at = match running.job.pacing {
-                Pacing::Open => start + request.at.since(running.origin),
+                Pacing::Open | Pacing::Timed { .. } => start + request.at.since(running.origin),
                 Pacing::Gaps if running.submitted > 0 => running.last_submission + request.at.since(running.last_recorded),
                 Pacing::Gaps => start + request.at.since(running.origin),
                 Pacing::Closed { .. } => now,
@@ -374,7 +374,7 @@ impl RunLoop {
             running.thinking.pop_front();
         }
         match running.job.pacing {
-            Pacing::Closed { depth } => running.in_flight + (running.thinking.len() as u32) < depth,
+            Pacing::Closed { depth } | Pacing::Timed { depth } => running.in_flight + (running.thinking.len() as u32) < depth,
             Pacing::Gaps => !drive.is_full(),
             Pacing::Open => true,
         }

@@ -140,7 +140,9 @@ type Suffix = (&'static str, u64);
 const DURATION: &[Suffix] = &[
     ("ns", 1),
     ("us", 1_000),
+    // The micro sign and the Greek letter look alike; keyboards have either.
     ("µs", 1_000),
+    ("μs", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
     ("min", 60_000_000_000),
@@ -218,7 +220,7 @@ fn scale_decimal(number: &str, scale: u64) -> Option<u64> {
 fn write_quantity(f: &mut fmt::Formatter<'_>, value: u64, suffixes: &[Suffix]) -> fmt::Result {
     let best = suffixes
         .iter()
-        .filter(|(name, scale)| value.is_multiple_of(*scale) && value >= *scale && *name != "µs" && !name.starts_with("KB"))
+        .filter(|(name, scale)| value.is_multiple_of(*scale) && value >= *scale && name.is_ascii() && !name.starts_with("KB"))
         .max_by_key(|(_, scale)| *scale);
     let (name, scale) = best.copied().unwrap_or(suffixes[0]);
     write!(f, "{}{}", value / scale, name)
@@ -300,7 +302,15 @@ mod tests {
 
     #[test]
     fn unit_strings_are_exact_and_round_trip() {
-        for (text, ns) in [("600us", 600_000), ("1.5ms", 1_500_000), ("4d", 345_600_000_000_000), ("0ns", 0), ("50 us", 50_000)] {
+        for (text, ns) in [
+            ("600us", 600_000),
+            ("2µs", 2_000),
+            ("2μs", 2_000),
+            ("1.5ms", 1_500_000),
+            ("4d", 345_600_000_000_000),
+            ("0ns", 0),
+            ("50 us", 50_000),
+        ] {
             let parsed: Nanos = text.parse().expect("a valid duration");
             assert_eq!(parsed.0, ns, "{text}");
             assert_eq!(parsed.to_string().parse::<Nanos>(), Ok(parsed));

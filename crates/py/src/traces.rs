@@ -6,12 +6,28 @@ use kit::{Problem, Problems};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::sync::Arc;
+use std::io::{BufWriter, Cursor, Write};
+use std::sync::{Arc, LazyLock, Mutex};
 use workload::{Input, Options, analysis, lookalike, trace};
 
-/// Returns the workload in the file at `path`.
+/// Content of standard input. A pipe can be read only once, and a trace is read twice.
+static STANDARD_INPUT: LazyLock<Mutex<Arc<[u8]>>> = LazyLock::new(Mutex::default);
+
+/// Keeps the content of standard input, which a workload called `-` reads.
+#[pyfunction]
+pub fn keep_standard_input(content: Vec<u8>) {
+    *STANDARD_INPUT.lock().expect("nobody panics while it is held") = content.into();
+}
+
+/// Returns the workload in the file at `path`; `-` is the content of standard input.
 pub fn file(path: &str) -> Input {
+    if path == "-" {
+        let content = Arc::clone(&STANDARD_INPUT.lock().expect("nobody panics while it is held"));
+        return Input {
+            name: "standard input".to_owned(),
+            open: Arc::new(move || Ok(Box::new(Cursor::new(Arc::clone(&content))))),
+        };
+    }
     let owned = path.to_owned();
     Input { name: path.to_owned(), open: Arc::new(move || Ok(Box::new(File::open(&owned)?))) }
 }

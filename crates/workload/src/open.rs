@@ -8,10 +8,17 @@ use std::io::Read;
 
 /// Opens a workload for a drive of `user_bytes`: a fio job file, a workload TOML (`kind = "..."`) or a trace.
 ///
-/// fio jobs and models use only the seed of `options`; for them, options that apply to traces only are errors.
+/// fio jobs use only the seed of `options` and the keys to ignore, models only the seed; for them, options that apply
+/// to traces only are errors.
 pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workload, Problems> {
     let head = trace::Head::of(input)?;
     let kind = if options.format.is_some() || options.columns.is_some() { Kind::Trace } else { kind(&head.lines) };
+    if kind != Kind::Fio && !options.ignore.is_empty() {
+        return Err(Problems::one(
+            "ignore",
+            format!("applies to fio job files only, and {} is not one: leave it out", input.name),
+        ));
+    }
     if kind == Kind::Trace {
         return trace::open(input, user_bytes, options);
     }
@@ -19,7 +26,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
     refuse_trace_options(input, options)?;
     match kind {
         Kind::Model(kind) => model(&kind, input, &text, user_bytes, options.seed),
-        _ => fio::open(&input.name, &text, user_bytes, options.seed),
+        _ => fio::open_without(&input.name, &text, user_bytes, options.seed, &options.ignore),
     }
 }
 

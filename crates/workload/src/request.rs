@@ -42,6 +42,12 @@ pub enum Pacing {
         /// Maximum number of requests of the job in flight.
         depth: u32,
     },
+    /// At its arrival, or later, as soon as fewer than `depth` requests of the job are in flight; the arrivals of the
+    /// requests after it stay where they are (fio `rate_process=poisson`).
+    Timed {
+        /// Maximum number of requests of the job in flight.
+        depth: u32,
+    },
 }
 
 /// Limits that end a job before its stream ends. The first limit reached ends the job.

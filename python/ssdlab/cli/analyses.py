@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer", Access, Gaps, Retention)
 
 #: Options that affect only a replay on a drive.
-_REPLAY = ("replay", "max_requests", "ramp_time", "address")
+_REPLAY = ("replay", "max_requests", "ramp_time", "ignore", "address")
 #: Options that do not affect the classes of pages.
 _TIMING = ("time_scale", "repeat")
 _CHARTS = ("shares", "accuracy")

@@ -21,7 +21,7 @@ _Target = typer.Option("--out", metavar="FILE", help="The file to write.", rich_
 _Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.", rich_help_panel="Output")]
 
 #: Options that affect only a replay on a drive.
-_REPLAY = ("replay", "max_requests", "ramp_time")
+_REPLAY = ("replay", "max_requests", "ramp_time", "ignore")
 #: Options that also affect a conversion; a trace is described and fitted as it was recorded.
 _TIMING = ("time_scale", "repeat")
 

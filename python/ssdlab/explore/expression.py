@@ -30,6 +30,8 @@ _UNITS = {
     "GT/s": 1e9,
     "ns": 1.0,
     "us": 1e3,
+    "\N{MICRO SIGN}s": 1e3,
+    "\N{GREEK SMALL LETTER MU}s": 1e3,
     "ms": 1e6,
     "s": 1e9,
     "min": 60e9,

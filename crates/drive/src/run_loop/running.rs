@@ -114,7 +114,10 @@ impl Running {
     /// Returns the least time between the last submission and the next.
     pub fn gap(&self) -> Nanos {
         let by_bytes = match (self.job.bytes_per_second, self.next.checked_sub(1).and_then(|last| self.batch.get(last))) {
-            (0, _) | (_, None) => Nanos::ZERO,
+            (_, None) => Nanos::ZERO,
+            // A flush moves nothing, and the gap of the request before it has passed.
+            (_, Some(last)) if last.op == kit::Op::Flush => return Nanos::ZERO,
+            (0, Some(_)) => Nanos::ZERO,
             (rate, Some(last)) => kit::Rate(rate).time_for(last.length),
         };
         self.job.submission_gap.max(by_bytes)

@@ -2,8 +2,11 @@
 
 use super::options::Distribution;
 use super::resolve::Resolved;
-use crate::generator::{BlockPlan, BlockSource};
-use crate::{Job, Limits, Pacing, Workload};
+use super::stages::{FlushRule, Flushes, Loops};
+use crate::generator::{BlockPlan, BlockSource, Stretches};
+use crate::synthetic::arrival::poisson;
+use crate::synthetic::timed::Timed;
+use crate::{Job, Limits, Pacing, Source, Workload};
 use kit::{Bytes, Nanos, Rng};
 use serde::Serialize;
 
@@ -44,10 +47,33 @@ struct JobRecord {
     startdelay: Nanos,
     bytes_per_second: u64,
     submission_gap: Nanos,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loops: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    percentage_random: Option<[u64; 3]>,
+    #[serde(skip_serializing_if = "is_zero")]
+    fsync: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    fdatasync: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    end_fsync: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    poisson_mean_gap_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zonesize: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zonerange: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zoneskip: Option<Bytes>,
     // Text, because a TOML integer has 63 bits.
     seed: String,
     seed_streams: String,
     block: Vec<BlockRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Block size of one operation.
@@ -83,7 +109,7 @@ pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<Strin
 fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> Job {
     let plan = BlockPlan {
         offset: job.offset,
-        region_bytes: job.region_bytes,
+        region_bytes: job.strides.map_or(job.region_bytes, |(_, range)| range),
         unit: job.unit,
         ops: job.ops(),
         sizes: job.size_mixes(),
@@ -98,12 +124,21 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
     } else {
         low + Rng::stream(seed, &format!("{streams}.delay")).below((high - low).saturating_add(1))
     };
+    // With flushes and repetitions, only the source can count what the limits mean.
+    let counts = job.options.loops == 1 && !flush_rule(job).inserts_any();
     Job {
         name,
-        source: Box::new(BlockSource::new(plan, seed, streams)),
-        pacing: Pacing::Closed { depth: job.depth },
-        overwrites_in_passes: has_random_map(job) && job.shares[1] > 0.0,
-        limits: Limits { requests: job.requests_max, bytes: job.bytes_max, runtime: job.runtime_ns.map(Nanos) },
+        source: source(job, plan, seed, streams),
+        pacing: match job.mean_gap_ns {
+            Some(_) => Pacing::Timed { depth: job.depth },
+            None => Pacing::Closed { depth: job.depth },
+        },
+        overwrites_in_passes: overwrites_in_passes(job),
+        limits: Limits {
+            requests: job.requests_max.filter(|_| counts),
+            bytes: job.bytes_max.filter(|_| counts),
+            runtime: job.runtime_ns.map(Nanos),
+        },
         think_time: Nanos(job.options.think_ns),
         submission_gap: Nanos(job.gap_ns),
         bytes_per_second: job.bytes_per_second,
@@ -112,6 +147,46 @@ fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> 
         fua: job.options.fua,
         wave: job.wave,
     }
+}
+
+fn flush_rule(job: &Resolved) -> FlushRule {
+    FlushRule { every: [job.options.fsync, job.options.fdatasync], at_end: job.options.end_fsync }
+}
+
+/// Returns the requests of a job: its blocks, repeated, at their arrivals, with flushes.
+fn source(job: &Resolved, plan: BlockPlan, seed: u64, streams: &str) -> Box<dyn Source> {
+    let stretches = job.options.rw.random && job.options.random_percent != [100; 3];
+    let (percent, strides, name) = (job.options.random_percent, job.strides, streams.to_owned());
+    let make = move || {
+        let mut blocks = BlockSource::new(plan.clone(), seed, &name);
+        if stretches {
+            blocks = blocks.with_stretches(Stretches::new(percent, Rng::stream(seed, &format!("{name}.random"))));
+        }
+        if let Some((strides, _)) = strides {
+            blocks = blocks.with_strides(strides);
+        }
+        blocks
+    };
+    let arrivals = |gap_ns: f64| poisson::with_mean_ns(gap_ns, Rng::stream(seed, &format!("{streams}.arrival")));
+    let looped = job.options.loops > 1 && !job.options.time_based;
+    let source: Box<dyn Source> = match (looped, job.mean_gap_ns) {
+        (false, None) => Box::new(make()),
+        (false, Some(gap_ns)) => Box::new(Timed::new(make(), arrivals(gap_ns))),
+        (true, None) => Box::new(Loops::new(make, job.options.loops)),
+        (true, Some(gap_ns)) => Box::new(Timed::new(Loops::new(make, job.options.loops), arrivals(gap_ns))),
+    };
+    let rule = flush_rule(job);
+    if rule.inserts_any() { Box::new(Flushes::new(source, rule)) } else { source }
+}
+
+/// Returns true if the job writes every block of its region once before it writes any block again.
+fn overwrites_in_passes(job: &Resolved) -> bool {
+    let whole_loops = job.requests_max.is_none() && job.bytes_max.is_none_or(|bytes| bytes.is_multiple_of(job.region_bytes));
+    has_random_map(job)
+        && job.shares[1] > 0.0
+        && job.options.random_percent == [100; 3]
+        && job.strides.is_none()
+        && (job.options.loops == 1 || whole_loops)
 }
 
 /// Returns true if the job accesses random blocks, each once per pass.
@@ -149,6 +224,15 @@ fn describe(job: &Resolved, made: &Job, stream: u16, seed: u64, seed_streams: St
         startdelay: made.start_delay,
         bytes_per_second: made.bytes_per_second,
         submission_gap: made.submission_gap,
+        loops: Some(job.options.loops).filter(|count| *count > 1 && !job.options.time_based),
+        percentage_random: Some(job.options.random_percent).filter(|percent| random && *percent != [100; 3]),
+        fsync: job.options.fsync,
+        fdatasync: job.options.fdatasync,
+        end_fsync: job.options.end_fsync,
+        poisson_mean_gap_ns: job.mean_gap_ns,
+        zonesize: job.strides.map(|(strides, _)| Bytes(strides.zone_bytes)),
+        zonerange: job.strides.map(|(_, range)| Bytes(range)),
+        zoneskip: job.strides.map(|(strides, range)| Bytes(strides.distance - range)),
         seed: seed.to_string(),
         seed_streams,
         block: blocks.collect(),

@@ -1,5 +1,5 @@
-//! fio job files: a common subset of the keys, with the meaning that they have in fio; every other key is refused by
-//! name.
+//! fio job files: a common subset of the keys, with the meaning that they have in fio ([`keys`]). Keys that only
+//! concern the host or the reports are ignored; every other key is refused by name, with the reason.
 //!
 //! Meanings follow fio's HOWTO (sections "Job file parameters", "I/O type", "I/O size", "I/O rate", "Time related
 //! parameters"). Details of the simulation, and its differences from fio:
@@ -21,17 +21,17 @@
 //! - `runtime` begins after `ramp_time`, as in fio; bytes moved during the ramp count towards `io_size`.
 
 mod build;
+pub mod keys;
 mod options;
 mod parse;
 mod resolve;
+mod stages;
 mod value;
 
 use crate::Workload;
 use kit::Problems;
 use options::Options;
 use resolve::Resolved;
-
-pub use parse::{HONOURED, IGNORED};
 
 /// Reads a job file and builds its jobs.
 ///
@@ -41,9 +41,17 @@ pub use parse::{HONOURED, IGNORED};
 ///
 /// All problems are returned at once: unknown keys with the nearest known name, bad values, jobs that do not fit.
 pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Workload, Problems> {
+    open_without(name, text, user_bytes, seed, &[])
+}
+
+/// Like [`open`], but leaves out the keys in `ignore`, whatever they mean.
+pub fn open_without(name: &str, text: &str, user_bytes: u64, seed: u64, ignore: &[String]) -> Result<Workload, Problems> {
     let mut problems = Problems::default();
-    let file = parse::parse(name, text, &mut problems);
+    let file = parse::parse(name, text, ignore, &mut problems);
     let mut notes = Vec::new();
+    if !file.left_out.is_empty() {
+        notes.push(format!("{name}: left out, as --ignore says: {}", file.left_out.join(", ")));
+    }
     if !file.ignored.is_empty() {
         notes.push(format!("{name}: read and ignored: {}", file.ignored.join(", ")));
     }
@@ -81,7 +89,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
 
 /// Adds a note on a size such as `1GiB`, which fio reads as a power of 1000: few users expect that.
 fn note_opposite_unit(name: &str, entry: &parse::Entry<'_>, notes: &mut Vec<String>) {
-    let sized = ["size", "io_size", "offset", "bs", "blocksize", "bssplit", "rate"].contains(&entry.key);
+    let sized = ["size", "io_size", "offset", "bs", "bssplit", "rate", "zonesize", "zonerange", "zoneskip"].contains(&entry.key);
     if let (true, Some(text)) = (sized, entry.value.filter(|text| value::opposite_unit(text))) {
         notes.push(format!(
             "{name}:{}: {}={text}: to fio, Ki, Mi, Gi are powers of 1000 (k, m, g of 1024)",

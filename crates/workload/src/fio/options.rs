@@ -30,7 +30,19 @@ pub const PATTERNS: &[(&str, Pattern)] = &[
 ];
 
 /// Accepted engines: first the asynchronous ones, which can have several requests in flight, then the synchronous ones.
-const ENGINES: &[&str] = &["libaio", "io_uring", "posixaio", "sync", "psync"];
+const ENGINES: &[&str] = &[
+    "libaio",
+    "io_uring",
+    "io_uring_cmd",
+    "posixaio",
+    "windowsaio",
+    "solarisaio",
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+];
 
 /// Value of the `random_distribution` key (HOWTO, "I/O type").
 #[derive(Clone, Debug, PartialEq)]
@@ -94,10 +106,30 @@ pub struct Options {
     pub delay_ns: (u64, u64),
     /// `stonewall`.
     pub stonewall: bool,
+    /// `loops`.
+    pub loops: u64,
+    /// `percentage_random` by operation.
+    pub random_percent: [u64; 3],
+    /// `fsync`: number of writes after which a flush follows; zero: none.
+    pub fsync: u64,
+    /// `fdatasync`, as `fsync`.
+    pub fdatasync: u64,
+    /// `end_fsync`.
+    pub end_fsync: bool,
+    /// True for `rate_process=poisson`.
+    pub poisson: bool,
+    /// True for `zonemode=strided`.
+    pub strided: bool,
+    /// `zonesize` \[bytes\].
+    pub zone_bytes: Option<u64>,
+    /// `zonerange` \[bytes\].
+    pub zone_range: Option<u64>,
+    /// `zoneskip` \[bytes\].
+    pub zone_skip: u64,
     /// `ioengine`, if given.
     pub engine: Option<&'static str>,
     /// Keys with their line numbers, for messages about the resolved job: (key, line).
-    lines: Vec<(String, usize)>,
+    lines: Vec<(&'static str, usize)>,
 }
 
 impl Default for Options {
@@ -125,6 +157,16 @@ impl Default for Options {
             think_ns: 0,
             delay_ns: (0, 0),
             stonewall: false,
+            loops: 1,
+            random_percent: [100; 3],
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            poisson: false,
+            strided: false,
+            zone_bytes: None,
+            zone_range: None,
+            zone_skip: 0,
             engine: None,
             lines: Vec::new(),
         }
@@ -134,19 +176,18 @@ impl Default for Options {
 impl Options {
     /// Returns true if the engine submits one request at a time.
     pub fn synchronous(&self) -> bool {
-        matches!(self.engine, Some("sync" | "psync"))
+        self.engine.is_some_and(|engine| engine.ends_with("sync") || engine == "pvsync2")
     }
 
     /// Returns the number of the last line that set `key`; `otherwise` if there is none.
     pub fn line_of(&self, key: &str, otherwise: usize) -> usize {
-        self.lines.iter().rev().find(|(name, _)| name == key).map_or(otherwise, |(_, line)| *line)
+        self.lines.iter().rev().find(|(name, _)| *name == key).map_or(otherwise, |(_, line)| *line)
     }
 
     /// Applies one line; an invalid value is added to `problems` at `place`.
     pub fn apply(&mut self, place: &str, entry: &Entry<'_>, problems: &mut Problems) {
-        let canonical = if entry.key == "blocksize" { "bs" } else { entry.key };
-        self.lines.push((canonical.to_owned(), entry.line));
-        if let Err(problem) = self.set(place, canonical, entry.value) {
+        self.lines.push((entry.key, entry.line));
+        if let Err(problem) = self.set(place, entry.key, entry.value) {
             problems.0.push(problem);
         }
     }
@@ -179,6 +220,31 @@ impl Options {
             "norandommap" => self.norandommap = value::flag(value).map_err(named)?,
             "writefua" => self.fua = value::flag(value).map_err(named)?,
             "stonewall" => self.stonewall = value::flag(value).map_err(named)?,
+            _ => return self.set_more(place, key, value),
+        }
+        Ok(())
+    }
+
+    /// Applies the keys that change the course of a whole job, not its single requests.
+    fn set_more(&mut self, place: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
+        let text = value.unwrap_or("");
+        let named = |why: String| Problem::new(place, format!("{key}: {why}"));
+        match key {
+            "loops" => self.loops = value::within(text, 1, 1 << 32).map_err(named)?,
+            "percentage_random" => {
+                self.random_percent = value::by_operation(text, &100, |part| value::within(part, 0, 100)).map_err(named)?;
+            }
+            "fsync" => self.fsync = value::integer(text).map_err(named)?,
+            "fdatasync" => self.fdatasync = value::integer(text).map_err(named)?,
+            "end_fsync" => self.end_fsync = value::flag(value).map_err(named)?,
+            "rate_process" => self.poisson = word(place, key, text, &[("linear", false), ("poisson", true)])?,
+            "zonemode" if text == "zbd" => {
+                return Err(named("zbd is refused: no drive here has zones of its own".to_owned()));
+            }
+            "zonemode" => self.strided = word(place, key, text, &[("none", false), ("strided", true)])?,
+            "zonesize" => self.zone_bytes = Some(zone_bytes(text).map_err(named)?),
+            "zonerange" => self.zone_range = Some(zone_bytes(text).map_err(named)?),
+            "zoneskip" => self.zone_skip = zone_bytes(text).map_err(named)?,
             _ => {}
         }
         Ok(())
@@ -191,6 +257,21 @@ fn pattern(place: &str, text: &str) -> Result<Pattern, Problem> {
     }
     let found = PATTERNS.iter().find(|(name, _)| *name == text).map(|(_, pattern)| *pattern);
     found.ok_or_else(|| Problem::unknown(place, "value of rw", text, PATTERNS.iter().map(|(name, _)| *name)))
+}
+
+/// Returns the value of a key that is one of a few words.
+fn word<T: Copy>(place: &str, key: &str, text: &str, words: &[(&str, T)]) -> Result<T, Problem> {
+    let found = words.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+    found.ok_or_else(|| Problem::unknown(place, &format!("value of {key}"), text, words.iter().map(|(name, _)| *name)))
+}
+
+fn zone_bytes(text: &str) -> Result<u64, String> {
+    let bytes = value::integer(text)?;
+    if bytes.is_multiple_of(kit::SECTOR_BYTES) {
+        Ok(bytes)
+    } else {
+        Err(format!("{bytes} bytes: expected a multiple of {}", kit::SECTOR_BYTES))
+    }
 }
 
 fn engine(place: &str, text: &str) -> Result<&'static str, Problem> {

@@ -1,82 +1,15 @@
-//! Lines of a job file: sections, keys, comments, and the lists of honoured and ignored keys.
+//! Lines of a job file: sections, keys, comments.
 
+use super::keys::{self, Key, Standing};
 use kit::{Problem, Problems};
-
-/// Keys that affect the generated requests.
-pub const HONOURED: &[&str] = &[
-    "rw",
-    "bs",
-    "blocksize",
-    "bssplit",
-    "iodepth",
-    "numjobs",
-    "size",
-    "io_size",
-    "number_ios",
-    "offset",
-    "runtime",
-    "time_based",
-    "ramp_time",
-    "rwmixread",
-    "rwmixwrite",
-    "random_distribution",
-    "norandommap",
-    "writefua",
-    "randseed",
-    "rate",
-    "rate_iops",
-    "thinktime",
-    "startdelay",
-    "stonewall",
-];
-
-/// Keys that are accepted and ignored, because they have no meaning for a simulated drive; only `ioengine=sync` and
-/// `ioengine=psync` have an effect (one request in flight).
-pub const IGNORED: &[&str] = &[
-    "ioengine",
-    "filename",
-    "direct",
-    "group_reporting",
-    "name",
-    "description",
-    "invalidate",
-    "thread",
-    "gtod_reduce",
-    "cpus_allowed",
-    "lat_percentiles",
-];
-
-/// Keys that need no value.
-const BARE: &[&str] = &[
-    "time_based",
-    "norandommap",
-    "stonewall",
-    "group_reporting",
-    "thread",
-    "gtod_reduce",
-    "direct",
-    "invalidate",
-    "lat_percentiles",
-];
-
-/// fio keys that are refused, each with the honoured key that the message suggests.
-const ALIASES: &[(&str, &str)] = &[
-    ("readwrite", "rw"),
-    ("io_limit", "io_size"),
-    ("start_delay", "startdelay"),
-    ("wait_for_previous", "stonewall"),
-    ("timeout", "runtime"),
-    ("blocksize_range", "bssplit"),
-    ("bsrange", "bssplit"),
-];
 
 /// Line `key = value`.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// Line number, from 1.
     pub line: usize,
-    /// Key, one of [`HONOURED`] or [`IGNORED`].
-    pub key: &'a str,
+    /// Key that is honoured or ignored, by its name in [`keys`].
+    pub key: &'static str,
     /// Value, if any.
     pub value: Option<&'a str>,
 }
@@ -97,12 +30,14 @@ pub struct Section<'a> {
 pub struct File<'a> {
     /// Sections in the order of the file, including `[global]`.
     pub sections: Vec<Section<'a>>,
-    /// Ignored keys that occur, in the order of [`IGNORED`].
+    /// Ignored keys that occur, in the order of the table.
     pub ignored: Vec<&'static str>,
+    /// Keys that occur and are left out because the user asked for it, in the order of the file.
+    pub left_out: Vec<&'a str>,
 }
 
-/// Parses the lines of `text`; each unknown key is reported as a separate problem.
-pub fn parse<'a>(name: &str, text: &'a str, problems: &mut Problems) -> File<'a> {
+/// Parses the lines of `text`; each refused key is reported as a separate problem. Keys in `ignore` are left out.
+pub fn parse<'a>(name: &str, text: &'a str, ignore: &[String], problems: &mut Problems) -> File<'a> {
     let mut file = File::default();
     let mut refused = false;
     for (index, raw) in text.lines().enumerate() {
@@ -118,28 +53,62 @@ pub fn parse<'a>(name: &str, text: &'a str, problems: &mut Problems) -> File<'a>
             }
             continue;
         }
-        let (key, value) = match code.split_once('=') {
+        let (written, value) = match code.split_once('=') {
             Some((key, value)) => (key.trim(), Some(value.trim())),
+            None if code.starts_with("include ") => ("include", None),
             None => (code, None),
         };
-        match check_key(&place, key, value) {
-            Err(problem) => {
-                refused |= !HONOURED.contains(&key) && !IGNORED.contains(&key);
-                problems.0.push(problem);
+        if is_left_out(written, ignore) {
+            if !file.left_out.contains(&written) {
+                file.left_out.push(written);
             }
-            Ok(()) => match file.sections.last_mut() {
+            continue;
+        }
+        match check_key(&place, written, value) {
+            Err(fault) => {
+                refused |= fault.is_refusal;
+                problems.0.push(fault.problem);
+            }
+            Ok(key) => match file.sections.last_mut() {
                 Some(section) => section.entries.push(Entry { line, key, value }),
                 None => problems
-                    .add(place, format!("`{key}` stands before the first section: expected `[global]` or `[job]` above it")),
+                    .add(place, format!("`{written}` stands before the first section: expected `[global]` or `[job]` above it")),
             },
         }
     }
     if refused {
-        problems.add(name, format!("keys that are honoured: {}; read and ignored: {}", HONOURED.join(", "), IGNORED.join(", ")));
+        let honoured: Vec<&str> = keys::honoured_names().collect();
+        problems.add(
+            name,
+            format!(
+                "keys that are honoured: {}; docs/WORKLOADS.md lists all keys; `--ignore KEY,...` leaves keys out",
+                honoured.join(", ")
+            ),
+        );
     }
+    check_ignore(name, ignore, &file, problems);
     let used = |key: &&'static str| file.sections.iter().any(|section| section.entries.iter().any(|entry| entry.key == *key));
-    file.ignored = IGNORED.iter().copied().filter(used).collect();
+    let silent = |key: &&'static str| !keys::honoured_names().any(|name| name == *key);
+    let mut ignored: Vec<&'static str> = keys::names().filter(silent).filter(used).collect();
+    ignored.dedup();
+    file.ignored = ignored;
     file
+}
+
+/// Returns true if the user asked to leave the key out, under any of its names.
+fn is_left_out(written: &str, ignore: &[String]) -> bool {
+    let canonical = |name: &str| keys::find(name).map(|key| key.name);
+    ignore.iter().any(|name| name == written || canonical(name).is_some_and(|key| canonical(written) == Some(key)))
+}
+
+/// Refuses names in `ignore` that are neither keys of fio nor in the file: they are misspelt.
+fn check_ignore(name: &str, ignore: &[String], file: &File<'_>, problems: &mut Problems) {
+    for key in ignore.iter().filter(|key| keys::find(key).is_none() && !file.left_out.contains(&key.as_str())) {
+        let mut problem =
+            Problem::new("ignore", format!("`{key}` is no key of fio and not in {name}: expected keys of the job file"));
+        problem.nearest = kit::problem::nearest(key, keys::names()).map(str::to_owned);
+        problems.0.push(problem);
+    }
 }
 
 /// Removes a comment (`;` or `#`, anywhere in the line, as fio does) and surrounding blanks.
@@ -147,19 +116,39 @@ fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
 }
 
-fn check_key(place: &str, key: &str, value: Option<&str>) -> Result<(), Problem> {
-    let known = HONOURED.contains(&key) || IGNORED.contains(&key);
-    if known {
-        return match value {
-            None if !BARE.contains(&key) => Err(Problem::new(place, format!("`{key}` needs a value"))),
-            Some("") => Err(Problem::new(place, format!("`{key}` has an empty value"))),
-            _ => Ok(()),
-        };
+/// Fault of a key.
+struct Fault {
+    problem: Problem,
+    /// True if the key or its value is refused, false if the value is missing.
+    is_refusal: bool,
+}
+
+/// Returns the name in the table of the key that the file calls `written`, if it may stand there with this value.
+fn check_key(place: &str, written: &str, value: Option<&str>) -> Result<&'static str, Fault> {
+    let Some(key) = keys::find(written) else {
+        let mut problem = Problem::new(place, format!("fio key `{written}` is refused: it is not known here"));
+        problem.nearest = kit::problem::nearest(written, keys::names()).map(str::to_owned);
+        return Err(Fault { problem, is_refusal: true });
+    };
+    match key.standing {
+        Standing::Refused(reason) => Err(refusal(place, written, &key, reason)),
+        Standing::Off(values, reason) if !value.is_some_and(|value| values.contains(&value)) => {
+            Err(refusal(place, written, &key, &format!("{reason} (accepted: {written}={})", values.join(" or "))))
+        }
+        Standing::Ignored(_) | Standing::Off(..) => Ok(key.name),
+        Standing::Honoured(_) => {
+            let complaint = match value {
+                None if !key.is_flag => format!("`{written}` needs a value"),
+                Some("") => format!("`{written}` has an empty value"),
+                _ => return Ok(key.name),
+            };
+            Err(Fault { problem: Problem::new(place, complaint), is_refusal: false })
+        }
     }
-    let nearest = ALIASES.iter().find(|(alias, _)| *alias == key).map(|(_, honoured)| *honoured);
-    let nearest = nearest.or_else(|| kit::problem::nearest(key, HONOURED.iter().chain(IGNORED).copied()));
-    let mut problem =
-        Problem::new(place, format!("fio key `{key}` is refused: it would change the result, and is not supported"));
-    problem.nearest = nearest.map(str::to_owned);
-    Err(problem)
+}
+
+fn refusal(place: &str, written: &str, key: &Key, reason: &str) -> Fault {
+    let mut problem = Problem::new(place, format!("fio key `{written}` is refused: {reason}"));
+    problem.nearest = (!key.instead.is_empty()).then(|| key.instead.to_owned());
+    Fault { problem, is_refusal: true }
 }

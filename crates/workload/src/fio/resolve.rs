@@ -2,7 +2,7 @@
 
 use super::options::{Distribution, Options, cut};
 use super::value::Amount;
-use crate::generator::{OpMix, Place as Spread, SizeMix};
+use crate::generator::{OpMix, Place as Spread, SizeMix, Strides};
 use kit::{Op, Problems};
 
 /// Position of a section, for messages.
@@ -51,6 +51,10 @@ pub struct Resolved {
     pub bytes_per_second: u64,
     /// Minimum gap between submissions of the whole job \[ns\]; zero: none.
     pub gap_ns: u64,
+    /// Mean time between two arrivals \[ns\], if they are a Poisson process.
+    pub mean_gap_ns: Option<f64>,
+    /// Zones, and the size of each \[bytes\].
+    pub strides: Option<(Strides, u64)>,
     /// Number of the job's wave.
     pub wave: u32,
     /// Messages for the user.
@@ -92,8 +96,14 @@ pub fn resolve(place: &Place<'_>, options: &Options, user_bytes: u64, wave: u32,
     if options.time_based && options.runtime_ns.is_none() {
         problems.add(place.of(options, "time_based"), "time_based without runtime would never end: expected a runtime above 0");
     }
-    let spread = spread(place, options, region_bytes / unit, problems);
-    let (bytes_per_second, gap_ns) = caps(place, options, &sizes, &shares, problems, &mut notes);
+    let strides = strides(place, options, (unit, largest), region_bytes, problems);
+    let spread = spread(place, options, strides.map_or(region_bytes, |(_, range)| range) / unit, problems);
+    let mut caps = caps(place, options, &sizes, &shares, problems, &mut notes);
+    let mean_gap_ns = if options.poisson { mean_gap_ns(options, &sizes, &shares) } else { None };
+    if mean_gap_ns.is_some() {
+        caps = (0, 0);
+    }
+    note_without_effect(place, options, mean_gap_ns, &mut notes);
     let depth = if options.synchronous() { 1 } else { options.iodepth };
     if depth < options.iodepth {
         notes.push(format!("{}: {} forces iodepth 1", place.of(options, "ioengine"), options.engine.unwrap_or("sync")));
@@ -119,11 +129,86 @@ pub fn resolve(place: &Place<'_>, options: &Options, user_bytes: u64, wave: u32,
         sizes,
         shares,
         spread,
-        bytes_per_second,
-        gap_ns,
+        bytes_per_second: caps.0,
+        gap_ns: caps.1,
+        mean_gap_ns,
+        strides,
         wave,
         notes,
     })
+}
+
+/// Returns the zones of `zonemode=strided` and the size of each; `blocks` are the smallest and the largest block.
+fn strides(
+    place: &Place<'_>,
+    options: &Options,
+    blocks: (u64, u64),
+    region_bytes: u64,
+    problems: &mut Problems,
+) -> Option<(Strides, u64)> {
+    if !options.strided {
+        return None;
+    }
+    let Some(zone_bytes) = options.zone_bytes.filter(|bytes| *bytes > 0) else {
+        problems.add(place.of(options, "zonemode"), "zonemode=strided needs a zonesize above 0");
+        return None;
+    };
+    let range = options.zone_range.unwrap_or(zone_bytes);
+    if range < blocks.1 || !range.is_multiple_of(blocks.0) || range > region_bytes {
+        let key = if options.zone_range.is_some() { "zonerange" } else { "zonesize" };
+        problems.add(
+            place.of(options, key),
+            format!(
+                "a zone of {range} bytes: expected a multiple of the smallest block of {}, from one block of {} up to the region of {region_bytes}",
+                blocks.0, blocks.1
+            ),
+        );
+        return None;
+    }
+    if options.rw.random && options.distribution != Distribution::Random {
+        problems.add(
+            place.of(options, "random_distribution"),
+            "zonemode=strided draws uniformly within its zones: expected random_distribution=random",
+        );
+    }
+    Some((Strides { zone_bytes, distance: range.saturating_add(options.zone_skip), region_bytes }, range))
+}
+
+/// Returns the mean time between two arrivals of a Poisson process \[ns\] under which no direction exceeds its rate on
+/// average; a rate in bytes counts blocks of the direction's smallest size, as fio does. `None` without a rate.
+fn mean_gap_ns(options: &Options, sizes: &[Vec<(u64, f64)>; 3], shares: &[f64; 3]) -> Option<f64> {
+    let smallest = |op: usize| sizes[op].iter().map(|(bytes, _)| *bytes).min().unwrap_or(kit::SECTOR_BYTES) as f64;
+    let iops = |op: usize| match (options.rate_iops[op], options.rate[op]) {
+        (0, 0) => None,
+        (0, rate) => Some(rate as f64 / smallest(op)),
+        (iops, _) => Some(iops as f64),
+    };
+    let caps = (0..3).filter(|&op| shares[op] > 0.0).filter_map(|op| iops(op).map(|iops| iops / shares[op]));
+    caps.min_by(f64::total_cmp).map(|iops| 1e9 / iops)
+}
+
+/// Notes keys that are honoured but have no effect on this job.
+fn note_without_effect(place: &Place<'_>, options: &Options, mean_gap_ns: Option<f64>, notes: &mut Vec<String>) {
+    let mut note = |key: &str, why: &str| notes.push(format!("{}: {key} {why}", place.of(options, key)));
+    if options.poisson && mean_gap_ns.is_none() {
+        note("rate_process", "has no effect without rate or rate_iops");
+    }
+    if !options.rw.random && options.random_percent != [100; 3] {
+        note("percentage_random", "has no effect on a sequential job");
+    }
+    if options.loops > 1 && options.time_based {
+        note("loops", "has no effect with time_based");
+    }
+    for key in ["fsync", "fdatasync", "end_fsync"] {
+        let given = match key {
+            "fsync" => options.fsync > 0,
+            "fdatasync" => options.fdatasync > 0,
+            _ => options.end_fsync,
+        };
+        if given && !matches!(options.rw.op, None | Some(Op::Write)) {
+            note(key, "has no effect on a job that does not write");
+        }
+    }
 }
 
 fn shares(options: &Options) -> [f64; 3] {

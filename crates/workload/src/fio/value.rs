@@ -77,7 +77,7 @@ pub fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
     let (number, suffix) = number_and_suffix(text)?;
     let scale = match suffix.as_str() {
         "" => unit_ns,
-        "us" | "usec" => 1_000,
+        "us" | "usec" | "µs" | "μs" => 1_000,
         "ms" | "msec" => 1_000_000,
         "s" | "sec" => 1_000_000_000,
         "m" => 60_000_000_000,
@@ -203,6 +203,7 @@ mod tests {
         assert_eq!(time("10", 1_000_000_000), Ok(10_000_000_000));
         assert_eq!(time("10", 1_000), Ok(10_000));
         assert_eq!(time("5ms", 1_000), Ok(5_000_000));
+        assert_eq!((time("5µs", 1), time("5μs", 1)), (Ok(5_000), Ok(5_000)));
         assert_eq!(time("2M", 1), Ok(120_000_000_000));
         assert_eq!(time_range("9-3", 1), Ok((3, 9)));
         assert!(time("3w", 1).is_err());

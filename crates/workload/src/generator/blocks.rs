@@ -1,7 +1,8 @@
 //! Generates a job's requests, each with an operation, a length and an address, until a limit of the job is reached.
 
+use super::course::Position;
 use super::place::{Normal, OncePerPass, Placer, Ranked, SelfSimilar, Sequential, Uniform, Zoned};
-use super::{OpMix, Place, SizeMix, Zipf};
+use super::{OpMix, Place, SizeMix, Stretches, Strides, Zipf};
 use crate::{Request, Source};
 use kit::Permutation;
 use kit::{Bytes, Problems, Rng, SimTime};
@@ -41,6 +42,8 @@ struct Core {
     size_rng: Rng,
     requests_left: u64,
     bytes_left: u64,
+    stretches: Option<Stretches>,
+    position: Option<Position>,
 }
 
 /// Address generator, one variant per [`Place`]; the variant is selected once per batch.
@@ -85,13 +88,41 @@ impl BlockSource {
             size_rng: Rng::stream(seed, &format!("{name}.size")),
             requests_left: plan.requests_max.unwrap_or(u64::MAX),
             bytes_left: plan.bytes_max.unwrap_or(u64::MAX),
+            stretches: None,
+            position: None,
             plan,
         };
         BlockSource { core, placer }
     }
+
+    /// Returns the source with sequential stretches between its random requests.
+    pub fn with_stretches(mut self, stretches: Stretches) -> BlockSource {
+        self.core.stretches = Some(stretches);
+        self
+    }
+
+    /// Returns the source with zones: the plan's region is the first of them, and the others have its size.
+    pub fn with_strides(mut self, strides: Strides) -> BlockSource {
+        assert!(self.core.plan.region_bytes <= strides.region_bytes && strides.zone_bytes > 0, "the first zone fits");
+        self.core.position = Some(Position::new(strides));
+        self
+    }
 }
 
 impl Core {
+    /// Moves on to the next zone if the current one is done, and returns its start \[bytes from the region's start\].
+    #[inline]
+    fn enter_zone(&mut self, placer: &mut impl Placer) -> u64 {
+        let Some(position) = &mut self.position else { return 0 };
+        if position.advance(self.plan.region_bytes) {
+            placer.restart();
+            if let Some(stretches) = &mut self.stretches {
+                stretches.restart();
+            }
+        }
+        position.start
+    }
+
     fn run(&mut self, placer: &mut impl Placer, out: &mut Vec<Request>, limit: usize) {
         let count = u64::try_from(limit).unwrap_or(u64::MAX).min(self.requests_left);
         for _ in 0..count {
@@ -100,15 +131,22 @@ impl Core {
             }
             let op = self.plan.ops.draw(&mut self.op_rng);
             let wanted = self.plan.sizes[(op as usize).min(2)].draw(&mut self.size_rng);
-            let start = placer.place(op, wanted);
+            let zone = self.enter_zone(placer);
+            let start = match &mut self.stretches {
+                None => placer.place(op, wanted),
+                Some(stretches) => stretches.place(placer, op, wanted, self.plan.region_bytes),
+            };
             let length = wanted.min(self.plan.region_bytes - start);
+            if let Some(position) = &mut self.position {
+                position.count(length);
+            }
             self.requests_left -= 1;
             self.bytes_left = self.bytes_left.saturating_sub(length);
             out.push(Request {
                 at: SimTime::ZERO,
                 op,
                 stream: self.plan.stream,
-                offset: Bytes(self.plan.offset + start),
+                offset: Bytes(self.plan.offset + zone + start),
                 length: Bytes(length),
             });
         }

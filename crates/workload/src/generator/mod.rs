@@ -5,11 +5,13 @@
 //! requests do not depend on the sizes of the batches.
 
 mod blocks;
+mod course;
 mod mix;
 mod place;
 mod zipf;
 
 pub use blocks::{BlockPlan, BlockSource};
+pub use course::{Stretches, Strides};
 pub use mix::{OpMix, SizeMix};
 pub use place::{Place, Zone};
 pub use zipf::Zipf;

@@ -53,6 +53,9 @@ pub enum Place {
 pub(super) trait Placer: Send {
     /// Returns the start of a request of `length` bytes \[bytes from the region's start\].
     fn place(&mut self, op: Op, length: u64) -> u64;
+
+    /// Begins anew in another zone.
+    fn restart(&mut self) {}
 }
 
 pub(super) struct Sequential {
@@ -67,6 +70,10 @@ impl Placer for Sequential {
         let start = if *next + length > self.region_bytes { 0 } else { *next };
         *next = start + length;
         start
+    }
+
+    fn restart(&mut self) {
+        self.next = [0; 4];
     }
 }
 
@@ -87,6 +94,10 @@ impl Placer for OncePerPass {
         let block = self.pass.at(self.index);
         self.index += 1;
         block * self.unit
+    }
+
+    fn restart(&mut self) {
+        self.index = self.pass.count();
     }
 }
 

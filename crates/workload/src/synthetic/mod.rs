@@ -16,7 +16,7 @@
 
 pub mod arrival;
 pub(crate) mod form;
-mod timed;
+pub(crate) mod timed;
 
 use crate::generator::{BlockPlan, BlockSource, OpMix, Place, SizeMix, Zone};
 use crate::{Job, Limits, Pacing, Source, Workload};

@@ -117,13 +117,28 @@ fn unknown(input: &Input, head: &Head) -> Problems {
         return Problems::one(place, format!("{other}: expected a trace"));
     }
     let names: Vec<&str> = format::all().map(Format::name).collect();
+    let header = if starts_with_header(head) {
+        "; its first line looks like a header: name its columns, such as `--columns time=Timestamp:us,op=Type,offset=Offset:B,size=Size:B`"
+    } else {
+        ""
+    };
     Problems::one(
         place,
         format!(
             "the format is not recognised: found {}, expected a fio job file, a workload description or a trace in one of the formats {} \
-             (name it with `--format`, or describe a table with `--columns`)",
+             (name it with `--format`, or describe a table with `--columns`{header})",
             first_line(&head.lines),
             names.join(", ")
         ),
     )
+}
+
+/// Returns true if the first line consists of at least four names with commas, semicolons or TABs between them.
+fn starts_with_header(head: &Head) -> bool {
+    let first = head.lines.first().map_or(&[][..], Vec::as_slice);
+    [b',', b';', b'\t'].iter().any(|separator| {
+        let names: Vec<&[u8]> = first.split(|byte| byte == separator).map(<[u8]>::trim_ascii).collect();
+        let is_name = |name: &&[u8]| name.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'"');
+        names.len() >= 4 && names.iter().all(is_name)
+    })
 }

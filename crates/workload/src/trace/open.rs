@@ -108,7 +108,7 @@ fn resolved(input: &Input, options: &Options, info: &TraceInfo, pacing: Pacing, 
     let replay = match pacing {
         Pacing::Open => "open".to_owned(),
         Pacing::Gaps => "gaps".to_owned(),
-        Pacing::Closed { depth } => format!("closed:{depth}"),
+        Pacing::Closed { depth } | Pacing::Timed { depth } => format!("closed:{depth}"),
     };
     let resolved = Resolved {
         kind: "trace",

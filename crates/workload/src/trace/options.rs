@@ -7,16 +7,19 @@ use serde::{Deserialize, Serialize};
 
 /// Options of a workload: how a trace is read and replayed.
 ///
-/// [`Options::plan`] checks the keywords and reports all problems at once. fio jobs and models use [`Options::seed`]
-/// only. As for the options of a run, this is the only declaration; `drive::options` describes the entries of the
-/// schema.
+/// [`Options::plan`] checks the keywords and reports all problems at once. fio jobs use [`Options::seed`] and
+/// [`Options::ignore`] only, models [`Options::seed`]. As for the options of a run, this is the only declaration;
+/// `drive::options` describes the entries of the schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Format of the trace; absent: recognised from its content.
     #[schemars(extend("x-value" = "NAME", "x-panel" = "Workload"))]
     pub format: Option<String>,
-    /// Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1.
+    /// Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
+    /// names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`.
+    ///
+    /// docs/WORKLOADS.md has all units and roles.
     #[schemars(extend("x-value" = "SPEC", "x-panel" = "Workload"))]
     pub columns: Option<String>,
     /// Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
@@ -59,6 +62,9 @@ pub struct Options {
     /// Time from the start whose commands are left out of the statistics, such as `2w`.
     #[schemars(extend("x-value" = "TIME", "x-panel" = "Workload"))]
     pub ramp_time: Option<Nanos>,
+    /// Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
+    #[schemars(extend("x-value" = "KEYS", "x-panel" = "Workload", "x-separator" = ","))]
+    pub ignore: Vec<String>,
     /// Seed of the run. Traces do not use it.
     #[schemars(skip)]
     pub seed: u64,
@@ -79,6 +85,7 @@ impl Default for Options {
             strict_time: false,
             max_requests: None,
             ramp_time: None,
+            ignore: Vec::new(),
             seed: 1,
         }
     }

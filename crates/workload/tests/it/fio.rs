@@ -2,7 +2,8 @@
 
 use kit::{Nanos, Op, Problems};
 use proptest::prelude::*;
-use workload::{Job, Pacing, Request, Workload, fio};
+use workload::fio::keys::{self, Standing};
+use workload::{Input, Job, Options, Pacing, Request, Workload, fio};
 
 const MIB: u64 = 1 << 20;
 
@@ -43,11 +44,12 @@ fn defaults_are_those_of_fio() {
 #[test]
 fn every_refused_key_is_in_one_message_with_line_and_nearest_name() {
     let text = "[global]\nverify=crc32c\niodpeth=4\n[a]\nbuffer_pattern=1\nbsrange=1k-4k\nbs=5\nrw=randraed\nsize\n\
-        readwrite=read\n[b]\nrunntime=3\n";
+        include other.fio\n[b]\nrunntime=3\nsync=dsync\n";
     let message = refused(text).to_string();
     for part in [
-        "job.fio:2: fio key `verify`",
-        "job.fio:3: fio key `iodpeth`",
+        "job.fio:2: fio key `verify` is refused: commands carry no data here",
+        "(accepted: verify=0 or none)",
+        "job.fio:3: fio key `iodpeth` is refused: it is not known here",
         "did you mean `iodepth`?",
         "job.fio:5: fio key `buffer_pattern`",
         "job.fio:6: fio key `bsrange`",
@@ -56,11 +58,13 @@ fn every_refused_key_is_in_one_message_with_line_and_nearest_name() {
         "job.fio:8: unknown value of rw `randraed`",
         "did you mean `randread`?",
         "job.fio:9: `size` needs a value",
-        "job.fio:10: fio key `readwrite`",
-        "did you mean `rw`?",
+        "job.fio:10: fio key `include` is refused: other files are not read",
         "job.fio:12: fio key `runntime`",
         "did you mean `runtime`?",
+        "job.fio:13: fio key `sync`",
+        "did you mean `writefua`?",
         "honoured: rw, bs,",
+        "`--ignore KEY,...` leaves keys out",
     ] {
         assert!(message.contains(part), "`{part}` missing in:\n{message}");
     }
@@ -77,6 +81,184 @@ fn ignored_keys_are_named_in_one_note() {
     );
     let unknown = refused("[j]\nioengine=libaoi\n").to_string();
     assert!(unknown.contains("did you mean `libaio`?"), "{unknown}");
+}
+
+#[test]
+fn every_key_of_the_table_stands_as_the_table_says() {
+    for name in keys::names() {
+        let key = keys::find(name).expect("a listed name");
+        let with = |value: &str| fio::open("job.fio", &format!("[j]\n{name}={value}\n"), 64 * MIB, 1);
+        match key.standing {
+            Standing::Honoured(_) => {
+                let problems = with("?").err().map_or_else(String::new, |problems| problems.to_string());
+                assert!(!problems.contains("is refused: it is not known"), "{name}: {problems}");
+            }
+            Standing::Ignored(_) => {
+                let value = if name == "ioengine" { "libaio" } else { "1" };
+                let workload = with(value).unwrap_or_else(|problems| panic!("{name}: {problems}"));
+                assert_eq!(workload.notes, [format!("job.fio: read and ignored: {name}")]);
+            }
+            Standing::Off(values, reason) => {
+                for value in values {
+                    let workload = with(value).unwrap_or_else(|problems| panic!("{name}={value}: {problems}"));
+                    assert_eq!(workload.notes, [format!("job.fio: read and ignored: {}", key.name)]);
+                }
+                let problems = with("x").err().unwrap_or_else(|| panic!("{name}=x was accepted")).to_string();
+                assert!(problems.contains(&format!("job.fio:2: fio key `{name}` is refused: {reason}")), "{problems}");
+            }
+            Standing::Refused(reason) => {
+                let problems = with("1").err().unwrap_or_else(|| panic!("{name} was accepted")).to_string();
+                assert!(problems.contains(&format!("job.fio:2: fio key `{name}` is refused: {reason}")), "{problems}");
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_of_reports_and_hosts_are_named_in_one_remark() {
+    let text = "[global]\nname=x\nthread\nhipri\nlog_avg_msec=1000\nwrite_lat_log=a\nwrite_bw_log=a\nwrite_iops_log=a\n\
+        percentile_list=99:99.9\nlat_percentiles=1\nunified_rw_reporting=1\neta=always\nverify=0\nsync=0\nloops=1\n\
+        [j]\nrw=randwrite\nrefill_buffers\nrandrepeat=0\ngroup_reporting\n";
+    let workload = open(text);
+    assert_eq!(workload.notes.len(), 1, "{:?}", workload.notes);
+    assert!(workload.notes[0].starts_with("job.fio: read and ignored: group_reporting, name, thread, hipri,"));
+    assert_eq!(workload.notes[0].matches(", ").count() + 1, 16, "{:?}", workload.notes);
+}
+
+#[test]
+fn ignored_by_option() {
+    let text = "[j]\nrw=write\nverify=crc32c\ndo_the_twist=1\nrate_iops=10\nblocksize=8k\n";
+    let without = |keys: &[&str]| {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        fio::open_without("job.fio", text, 64 * MIB, 1, &keys)
+    };
+    let workload = without(&["verify", "do_the_twist", "rate_iops", "bs"]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(workload.notes, ["job.fio: left out, as --ignore says: verify, do_the_twist, rate_iops, blocksize"]);
+    assert_eq!(workload.jobs[0].submission_gap, Nanos::ZERO);
+    assert!(workload.resolved.contains("size = \"4KiB\""), "{}", workload.resolved);
+    assert!(without(&["verify", "do_the_twist", "write_lat_log"]).is_ok(), "a key that does not occur may be named");
+    let problems = without(&["verify", "do_the_twist", "veriffy"]).err().expect("misspelt").to_string();
+    assert!(problems.contains("ignore: `veriffy` is no key of fio") && problems.contains("did you mean `verify`?"), "{problems}");
+    let options = Options { ignore: vec!["sync".into()], ..Options::default() };
+    let refused = workload::open(&Input::text("t.csv", "0 0 8 16 1\n"), 1 << 30, &options).err().expect("a trace");
+    assert!(refused.to_string().contains("ignore: applies to fio job files only"), "{refused}");
+}
+
+/// Returns the operations as letters.
+fn letters(requests: &[Request]) -> String {
+    requests.iter().map(|r| ["r", "w", "t", "f"][r.op as usize]).collect()
+}
+
+#[test]
+fn flushes_follow_every_n_writes_but_not_the_last() {
+    let take_all = |text: &str| take(&mut only(text), 10_000);
+    assert_eq!(letters(&take_all("[j]\nrw=write\nnumber_ios=6\nfsync=2\n")), "wwfwwfww");
+    assert_eq!(letters(&take_all("[j]\nrw=write\nnumber_ios=6\nfdatasync=2\nend_fsync=1\n")), "wwfwwfwwf");
+    assert_eq!(
+        letters(&take_all("[j]\nrw=write\nnumber_ios=6\nfsync=2\nfdatasync=3\n")),
+        "wwfwfwfww",
+        "one flush where both are due"
+    );
+    assert_eq!(letters(&take_all("[j]\nrw=write\nsize=12k\nend_fsync\n")), "wwwf");
+    assert_eq!(letters(&take_all("[j]\nrw=write\nnumber_ios=2\nfsync=0\n")), "ww");
+    let mixed = letters(&take_all("[j]\nrw=randrw\nnumber_ios=1000\nfsync=3\n"));
+    let (writes, flushes) = (mixed.matches('w').count(), mixed.matches('f').count());
+    assert!(flushes == writes / 3 || flushes + 1 == writes / 3, "{writes} writes, {flushes} flushes");
+    assert!(!mixed.contains("ff"), "reads between two writes flush nothing");
+    let reads = open("[j]\nrw=randread\nnumber_ios=9\nfsync=1\nend_fsync=1\n");
+    assert!(reads.notes[0].contains("job.fio:4: [j]: fsync has no effect on a job that does not write"), "{:?}", reads.notes);
+    assert!(refused("[j]\nfsync=often\n").to_string().contains("job.fio:2: fsync: "));
+}
+
+#[test]
+fn loops_repeat_the_same_requests() {
+    let once = take(&mut only("[j]\nrw=randwrite\nsize=1m\n"), 10_000);
+    let thrice = take(&mut only("[j]\nrw=randwrite\nsize=1m\nloops=3\n"), 10_000);
+    assert_eq!(thrice, [once.clone(), once.clone(), once].concat());
+    let job = only("[j]\nrw=randwrite\nnumber_ios=5\nloops=2\n");
+    assert!(!job.overwrites_in_passes, "a pass that is broken off is repeated");
+    assert_eq!(job.limits.requests, None);
+    assert_eq!(letters(&take(&mut only("[j]\nrw=write\nnumber_ios=3\nloops=2\nfsync=2\n"), 99)), "wwfwwfww", "the count goes on");
+    assert!(open("[j]\nloops=2\n").resolved.contains("loops = 2"));
+    assert!(open("[j]\nloops=2\ntime_based\nruntime=1\n").notes[0].contains("no effect with time_based"));
+    assert!(refused("[j]\nloops=0\n").to_string().contains("job.fio:2: loops: 0 is out of range"));
+}
+
+#[test]
+fn a_percentage_of_the_requests_is_random() {
+    let share = |text: &str, op: Op| {
+        let requests = take(&mut only(text), 8000);
+        let own: Vec<u64> = requests.iter().filter(|r| r.op == op).map(|r| r.offset.0).collect();
+        own.windows(2).filter(|w| w[1] == w[0] + 4096).count() as f64 / own.len() as f64
+    };
+    let text = "[j]\nrw=randrw\npercentage_random=30,80\nio_size=1g\n";
+    assert!((share(text, Op::Read) - 0.7).abs() < 0.03, "{}", share(text, Op::Read));
+    assert!((share(text, Op::Write) - 0.2).abs() < 0.03, "{}", share(text, Op::Write));
+    let sequential = take(&mut only("[j]\nrw=randread\npercentage_random=0\nsize=1m\nio_size=2m\n"), 9999);
+    assert_eq!(offsets(&sequential), offsets(&take(&mut only("[j]\nrw=read\nsize=1m\nio_size=2m\n"), 9999)));
+    assert!(refused("[j]\npercentage_random=101\n").to_string().contains("job.fio:2: percentage_random: 101 is out of range"));
+}
+
+#[test]
+fn poisson_arrivals_have_the_mean_of_the_rate() {
+    let text = "[j]\nrw=randwrite\nnumber_ios=20000\nio_size=1g\niodepth=4\nrate_process=poisson\nfsync=1000\n";
+    let mut job = only(&format!("{text}rate_iops=3000\n"));
+    assert_eq!((job.pacing, job.submission_gap), (Pacing::Timed { depth: 4 }, Nanos::ZERO));
+    let requests = take(&mut job, 40_000);
+    let times: Vec<f64> = requests.iter().filter(|r| r.op == Op::Write).map(|r| r.at.0 as f64).collect();
+    let mean = times[times.len() - 1] / times.len() as f64;
+    assert!((mean * 3000.0 / 1e9 - 1.0).abs() < 0.03, "{mean} ns");
+    let spread = times.windows(2).map(|w| (w[1] - w[0] - mean).powi(2)).sum::<f64>() / times.len() as f64;
+    assert!((spread.sqrt() / mean - 1.0).abs() < 0.05, "the gaps are exponential");
+    assert!(requests.windows(2).all(|w| w[1].op != Op::Flush || w[1].at == w[0].at));
+    let by_bytes = open(&format!("{text}rate=4m\nbssplit=4k/50:8k/50\n"));
+    assert!(by_bytes.resolved.contains("poisson_mean_gap_ns = 976562.5"), "{}", by_bytes.resolved);
+    assert!(open("[j]\nrate_process=poisson\n").notes[0].contains("no effect without rate or rate_iops"));
+    assert!(refused("[j]\nrate_process=pois\n").to_string().contains("job.fio:2: unknown value of rate_process `pois`"));
+}
+
+#[test]
+fn strided_zones_are_visited_one_after_the_other() {
+    let text = "[j]\nsize=1m\nio_size=96k\nzonemode=strided\nzonesize=16k\nzoneskip=240k\n";
+    let blocks: Vec<u64> = offsets(&take(&mut only(&format!("{text}rw=read\n")), 99)).iter().map(|at| at / 4096).collect();
+    assert_eq!(blocks[..8], [0, 1, 2, 3, 64, 65, 66, 67]);
+    assert_eq!(blocks[12..], [192, 193, 194, 195, 0, 1, 2, 3, 64, 65, 66, 67], "after the last zone comes the first");
+    let random = take(&mut only(&format!("{text}rw=randwrite\nzonerange=32k\n")), 99);
+    for (zone, part) in random.chunks(4).enumerate() {
+        let mut found: Vec<u64> = part.iter().map(|r| r.offset.0 / 4096).collect();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found.len(), 4, "each block once");
+        let start = [0, 68, 136, 204, 0, 68][zone];
+        assert!(found.iter().all(|block| (start..start + 8).contains(block)), "{zone}: {found:?}");
+    }
+    for (bad, place, part) in [
+        ("zonemode=strided", 2, "needs a zonesize above 0"),
+        ("zonemode=zbd", 2, "no drive here has zones"),
+        ("zonemode=strided\nzonesize=1k", 3, "a zone of 1024 bytes"),
+        ("zonemode=strided\nzonesize=128m", 3, "up to the region"),
+        ("zonemode=strided\nzonesize=1m\nrw=randread\nrandom_distribution=zipf", 5, "draws uniformly"),
+        ("zoneskip=100", 2, "expected a multiple of 512"),
+    ] {
+        let problems = refused(&format!("[j]\n{bad}\n")).to_string();
+        assert!(problems.contains(&format!("job.fio:{place}: ")) && problems.contains(part), "{bad}: {problems}");
+    }
+    assert!(open("[j]\nzonemode=none\n").notes.is_empty());
+}
+
+#[test]
+fn the_page_of_workloads_has_the_table_of_keys() {
+    const MARKS: [&str; 2] = ["<!-- keys of fio: made by a test -->\n", "<!-- end of the keys of fio -->\n"];
+    let path = format!("{}/../../docs/WORKLOADS.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(&path).expect("the page can be read");
+    let (before, rest) = page.split_once(MARKS[0]).expect("the page has the first mark");
+    let (_, after) = rest.split_once(MARKS[1]).expect("the page has the second mark");
+    let made = format!("{before}{}\n{}\n{}{after}", MARKS[0], keys::reference(), MARKS[1]);
+    if std::env::var_os("SSDLAB_BLESS").is_some() {
+        std::fs::write(&path, &made).expect("the page can be written");
+    }
+    let page = std::fs::read_to_string(&path).expect("the page can be read");
+    assert!(page == made, "docs/WORKLOADS.md is out of date: SSDLAB_BLESS=1 cargo test -p workload page_of_workloads");
 }
 
 #[test]
@@ -348,6 +530,9 @@ const KINDS: &[&str] = &[
     "rw=randwrite\nrandom_distribution=pareto:0.3\nbssplit=4k/50:12k/50",
     "rw=randread\nrandom_distribution=normal:9",
     "rw=randrw\nrandom_distribution=zoned:50/10:50/90,90/50:10/50",
+    "rw=randrw\nfsync=3\nloops=2\nend_fsync=1",
+    "rw=randrw\npercentage_random=40\nrate_iops=100\nrate_process=poisson",
+    "rw=randrw\nzonemode=strided\nzonesize=100k\nzonerange=200k\nzoneskip=64k\nfdatasync=7",
 ];
 
 #[test]
@@ -366,7 +551,7 @@ fn batches_do_not_matter() {
             }
         }
         assert_eq!(whole, parts, "{kind}");
-        assert!(whole.iter().all(|r| r.offset.0 + r.length.0 <= 3 * MIB && r.length.0 > 0), "{kind}");
+        assert!(whole.iter().all(|r| r.offset.0 + r.length.0 <= 3 * MIB && (r.length.0 > 0 || r.op == Op::Flush)), "{kind}");
     }
 }
 
@@ -380,10 +565,10 @@ proptest! {
 
     #[test]
     fn any_value_of_a_known_key_is_answered(
-        pairs in proptest::collection::vec((0usize..23, "[0-9a-z%:/,.-]{0,12}"), 1..6),
+        pairs in proptest::collection::vec((0..fio::keys::HONOURED.len(), "[0-9a-z%:/,.-]{0,12}"), 1..6),
         user in prop_oneof![Just(0u64), Just(4096), Just(1 << 30), Just(u64::MAX)],
     ) {
-        let lines: String = pairs.iter().map(|(key, value)| format!("{}={value}\n", fio::HONOURED[*key])).collect();
+        let lines: String = pairs.iter().map(|(key, value)| format!("{}={value}\n", fio::keys::HONOURED[*key].name)).collect();
         if let Ok(mut workload) = fio::open("x", &format!("[j]\nrw=randrw\n{lines}"), user, 1) {
             for job in workload.jobs.iter_mut().take(3) {
                 for request in take(job, 100) {

@@ -87,6 +87,23 @@ fn commands_that_are_not_queued_are_alone_in_the_device() {
     assert!(row(third).causes.get(kit::Cause::HostQueue).0 >= row(flush).causes.get(kit::Cause::HostQueue).0);
 }
 
+/// Poisson arrivals keep their times while the drive is fast enough, and wait for a place while it is not; flushes take
+/// no time of a rate.
+#[test]
+fn arrivals_of_a_rate_wait_for_a_place() {
+    let summary = |keys: &str| crate::common::summary(&["state.precondition=fill"], keys);
+    let reads = "rw=randread\nrate_process=poisson\nnumber_ios=2000\nrate_iops";
+    let seconds = |summary: &serde_json::Value| summary["simulated_ns"].as_f64().expect("a time") / 1e9;
+    let slow = seconds(&summary(&format!("{reads}=1000\niodepth=8\n")));
+    assert!((slow / 2.0 - 1.0).abs() < 0.1, "{slow} s");
+    let (fast, closed) =
+        (summary(&format!("{reads}=1000000000\niodepth=2\n")), summary("rw=randread\nnumber_ios=2000\niodepth=2\n"));
+    assert!((seconds(&fast) / seconds(&closed) - 1.0).abs() < 0.01, "{} s, {} s", seconds(&fast), seconds(&closed));
+    let flushed = summary("rw=write\nnumber_ios=100\nrate_iops=1000\nfsync=1\n");
+    assert_eq!((flushed["commands"]["write"].as_u64(), flushed["commands"]["flush"].as_u64()), (Some(100), Some(99)));
+    assert!((seconds(&flushed) / 0.1 - 1.0).abs() < 0.05, "{} s", seconds(&flushed));
+}
+
 /// Each job of a fio file has a queue of its own.
 #[test]
 fn the_jobs_of_a_workload_have_their_queues() {

@@ -30,6 +30,11 @@ pub fn build(params: &Params, rng: Rng) -> Box<dyn Arrivals> {
     Box::new(Poisson { mean_ns: params.mean_gap.0 as f64, rng })
 }
 
+/// Returns the process with a mean gap of `mean_ns`, which need not be whole.
+pub fn with_mean_ns(mean_ns: f64, rng: Rng) -> Box<dyn Arrivals> {
+    Box::new(Poisson { mean_ns, rng })
+}
+
 impl Arrivals for Poisson {
     fn fill(&mut self, gaps_ns: &mut [u64]) {
         for gap in gaps_ns {

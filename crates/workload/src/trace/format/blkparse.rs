@@ -1,9 +1,9 @@
 //! The default text of Linux `blkparse`: `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
 //!
 //! Lines of the arrival action ([`super::block_layer::Arrival`]) are requests; the other actions are later events of
-//! the same requests. Messages (`m`) and the summary at the end are text. An arrival without `sector + sectors` is a
-//! flush if its flags say so; otherwise it moves no data (a plug, or a SCSI command that is passed through). Each
-//! device is its own stream.
+//! the same requests. Messages (`m`), comments (`#`, such as a line of titles) and the summary at the end are text. An
+//! arrival without `sector + sectors` is a flush if its flags say so; otherwise it moves no data (a plug, or a SCSI
+//! command that is passed through). Each device is its own stream.
 
 use super::block_layer::{Arrival, operation};
 use super::{Format, Line, Parser, Raw};
@@ -46,7 +46,7 @@ impl Parser for Text {
         let of = |index: usize| &line[words[index].0..words[index].1];
         if !is_device(of(0)) {
             let text = line.trim_ascii();
-            let summary = text.is_empty() || SUMMARY.iter().any(|start| text.starts_with(start));
+            let summary = text.is_empty() || text[0] == b'#' || SUMMARY.iter().any(|start| text.starts_with(start));
             return if summary {
                 Ok(Line::Text)
             } else {
@@ -128,7 +128,8 @@ impl Format for Blkparse {
         Box::new(Text { arrival: Arrival::guessed(actions) })
     }
     fn sample(&self) -> &'static str {
-        "  8,16   5        1     0.000000000 18615  A   R 1444645666 + 256 <- (8,17) 1444645632\n\
+        "#Maj,Mn CPU Seq Time PID Action RWBS\n\
+         \x20 8,16   5        1     0.000000000 18615  A   R 1444645666 + 256 <- (8,17) 1444645632\n\
          \x20 8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]\n\
          \x20 8,16   5        3     0.000006438 18615  G   R 1444645666 + 256 [java]\n\
          \x20 8,16   5        0     0.000007000     0  m   N cfq224SN insert_request\n\

@@ -135,3 +135,30 @@ fn a_file_that_changes_after_the_scan_is_noticed() {
     let message = complaint(workload.jobs[0].source.fill(&mut Vec::new(), 100));
     assert!(message.starts_with("f:10: the file has changed"), "{message}");
 }
+
+#[test]
+fn a_table_with_a_header_is_read_by_its_names() {
+    let text = "Timestamp,Type,Offset,Size\n2024-05-01T12:00:00Z,Read,0,4KiB\n2024-05-01T12:00:01Z,WRITE,8,512\n";
+    let columns = |spec: &str| Options { columns: Some(spec.into()), ..Options::default() };
+    let options = columns("time=timestamp:iso,op=Type,offset=Offset:sector,size=Size:B");
+    let requests = replay(text, &options).expect("reads");
+    assert_eq!(shape(&requests), [(0, Op::Read, 0, 4096), (1_000_000_000, Op::Write, 4096, 512)]);
+    let message = complaint(replay(text, &columns("time=Time:iso,op=Type,offset=Offset:B,size=Size:B")));
+    assert!(message.starts_with("t:1: header: ") && message.contains("a column called `Time`"), "{message}");
+    let message = complaint(replay(text, &columns("time=1:iso,op=2,offset=3:B,size=4:B")));
+    assert!(message.starts_with("t:1: ") && message.contains("add header=yes"), "{message}");
+    let message = complaint(replay(&text.replace("512", "4parsec"), &options));
+    assert!(message.starts_with("t:3: size: found `4parsec`"), "{message}");
+    let message = complaint(replay(text, &Options::default()));
+    assert!(message.contains("its first line looks like a header: name its columns, such as `--columns"), "{message}");
+}
+
+#[test]
+fn completions_of_array_traces_are_skipped_and_counted() {
+    let text = "#ELAPSED_USECS.D,CMD.S,LUN_SSID.I,OP.I,PHASE.I,LBA.I,NBLKS.I\n1.0,WR_IN,1,1,0,8,8\n2.0,WR_OUT,1,2,1,8,8\n\
+        3.0,RD_IN,1,2,0,8,8\n4.0,RD_IN,1,0,1,8,8\n5.0,RD_IN,1,0,0,8,8\n";
+    let info = trace::info(&Input::text("t", text), &Options::default()).expect("an array trace");
+    assert_eq!((info.format.as_str(), info.requests, info.skipped.other_action), ("hf", 2, 3));
+    let message = complaint(trace::info(&Input::text("t", text.replace("OUT,1,2", "OUT,1,3")), &Options::default()));
+    assert!(message.starts_with("t:3: operation: found `3`"), "{message}");
+}

@@ -1,6 +1,7 @@
 //! Parser of any table: walks the columns of a line once, and parses those that have a role.
 
-use super::{Codes, Column, Columns, Header, Separator};
+use super::table::Table;
+use super::{Codes, Column, Columns, Header, Separator, Words, moment};
 use crate::trace::fields::{self, Fault};
 use crate::trace::format::{Line, Parser, Raw};
 use kit::Op;
@@ -20,8 +21,10 @@ pub enum Role {
     Size(u64),
     /// First of this many columns that make up the stream's name.
     Stream(usize),
-    /// Column that distinguishes arrivals from other events.
-    Event,
+    /// Arrival as an instant of the calendar or of the Unix clock.
+    Moment,
+    /// Column that distinguishes arrivals from other events, with its words.
+    Event(Words),
     /// Column that makes the request a trim if it begins with a certain prefix.
     Trim,
 }
@@ -34,24 +37,25 @@ pub struct Steps {
     pub(super) columns_min: usize,
     pub(super) columns_max: usize,
     pub(super) codes: Codes,
-    pub(super) events: &'static [(&'static str, bool)],
     pub(super) trim_prefix: &'static str,
+    /// True if values may be in quotes, and addresses and lengths may have units of their own (`4KiB`).
+    pub(super) is_lenient: bool,
 }
 
 /// Parser of tables.
 pub struct Engine {
     steps: Option<Steps>,
     format: Option<&'static Columns>,
-    /// True if a table without a format has a header.
-    header: bool,
+    /// Table that the user describes, if there is no format.
+    table: Option<Table>,
     first: bool,
 }
 
 impl Engine {
-    /// Returns the parser of a table that the user describes. If it has a `header`, the first line is skipped;
+    /// Returns the parser of a table that the user describes. If it has a header, the first line is read as such;
     /// otherwise a first line that does not parse is a fault like any other.
-    pub fn described(steps: Steps, header: bool) -> Engine {
-        Engine { steps: Some(steps), format: None, header, first: true }
+    pub fn described(table: Table) -> Engine {
+        Engine { steps: table.steps(&[]).ok(), format: None, table: Some(table), first: true }
     }
 
     /// Returns the parser of one of the known formats.
@@ -63,7 +67,7 @@ impl Engine {
             })
         });
         let steps = steps.map(|steps| steps.expect("only a table with a header of names has named columns"));
-        Engine { steps, format: Some(format), header: false, first: true }
+        Engine { steps, format: Some(format), table: None, first: true }
     }
 
     /// Reads the first line; returns true if it is a header, false if it is a request like all other lines.
@@ -88,7 +92,29 @@ impl Engine {
                 Ok(true)
             }
             Some(Header::None) => Ok(false),
-            None => Ok(self.header),
+            None => {
+                let table = self.table.as_ref().expect("a parser has a format or a table");
+                if table.has_header() {
+                    let steps = table.steps(&table.names(line));
+                    self.steps = Some(steps.map_err(|expected| Fault::new("header", line, expected))?);
+                }
+                Ok(table.has_header())
+            }
+        }
+    }
+
+    /// Adds to a fault in the first line of a table that it looks like a header, and how to say so.
+    #[cold]
+    fn suspect_header(&self, fault: Fault, line: &[u8]) -> Fault {
+        match &self.table {
+            Some(table) if table.looks_like_header(line) => {
+                let expected = format!(
+                    "{} (if this line is a header, add header=yes, or name the columns as it does, such as time=Timestamp:us)",
+                    fault.expected
+                );
+                Fault { expected, ..fault }
+            }
+            _ => fault,
         }
     }
 }
@@ -102,9 +128,29 @@ fn strip_type(name: &[u8]) -> &[u8] {
 impl Parser for Engine {
     #[inline]
     fn line(&mut self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
-        if self.first && self.read_header(line)? {
-            return Ok(Line::Text);
+        if self.first {
+            if self.read_header(line)? {
+                return Ok(Line::Text);
+            }
+            if self.table.is_some() {
+                return self.parse(line, raw).map_err(|fault| self.suspect_header(fault, line));
+            }
         }
+        self.parse(line, raw)
+    }
+
+    fn restart(&self) -> Box<dyn Parser> {
+        Box::new(match (self.format, &self.table) {
+            (Some(format), _) => Engine::of(format),
+            (None, table) => Engine::described(table.clone().expect("a parser has a format or a table")),
+        })
+    }
+}
+
+impl Engine {
+    /// Parses a line that is not a header.
+    #[inline(always)]
+    fn parse(&self, line: &[u8], raw: &mut Raw) -> Result<Line, Fault> {
         let Some(steps) = &self.steps else {
             return Err(Fault::new("line", line, "a header of column names before it"));
         };
@@ -112,13 +158,6 @@ impl Parser for Engine {
             Separator::Byte(byte) => steps.line(Byte(byte), line, raw),
             Separator::Blanks => steps.line(Blanks, line, raw),
         }
-    }
-
-    fn restart(&self) -> Box<dyn Parser> {
-        Box::new(match (self.format, &self.steps) {
-            (Some(format), _) => Engine::of(format),
-            (None, steps) => Engine { steps: steps.clone(), format: None, header: self.header, first: true },
-        })
     }
 }
 
@@ -209,20 +248,26 @@ impl Steps {
             }
             let end = match *role {
                 Role::Offset(unit) => {
-                    let (value, end) = number(part, line, at, "offset")?;
-                    raw.offset = scaled(value, unit, "offset", &line[at..end])?;
+                    let (bytes, end) = self.extent(part, line, at, unit, "offset")?;
+                    raw.offset = bytes;
                     end
                 }
                 Role::Size(unit) => {
-                    let (value, end) = number(part, line, at, "size")?;
-                    raw.length = scaled(value, unit, "size", &line[at..end])?;
+                    let (bytes, end) = self.extent(part, line, at, unit, "size")?;
+                    raw.length = bytes;
                     end
                 }
                 Role::Time(power, whole) => time(part, line, at, power, whole, raw)?,
-                Role::Skip => part.end(line, at),
-                Role::Op | Role::Event | Role::Trim => {
+                Role::Moment => {
                     let end = part.end(line, at);
-                    self.word(*role, line[at..end].trim_ascii(), raw, &mut seen)?;
+                    raw.at_ns = instant(line[at..end].trim_ascii())?;
+                    end
+                }
+                Role::Skip => part.end(line, at),
+                Role::Op | Role::Event(_) | Role::Trim => {
+                    let end = part.end(line, at);
+                    let field = line[at..end].trim_ascii();
+                    self.word(*role, if self.is_lenient { unquoted(field) } else { field }, raw, &mut seen)?;
                     end
                 }
                 Role::Stream(columns) => {
@@ -242,6 +287,22 @@ impl Steps {
             raw.op = Op::Trim;
         }
         Ok(if seen.arrival && !seen.other_code { Line::Request } else { Line::Other })
+    }
+
+    /// Parses an address or a length in units of `unit` bytes in the column that starts at `at`; returns the bytes, and
+    /// the column's end.
+    #[inline(always)]
+    fn extent<P: Part>(&self, part: P, line: &[u8], at: usize, unit: u64, what: &'static str) -> Result<(u64, usize), Fault> {
+        let (value, count) = fields::digits(&line[at..]);
+        let end = at + count;
+        if (1..=19).contains(&count) && (end == line.len() || part.parts(line[end])) {
+            return Ok((scaled(value, unit, what, &line[at..end])?, end));
+        }
+        if self.is_lenient {
+            return quantity(part, line, at, unit, what);
+        }
+        let (value, end) = padded_number(part, line, at, what)?;
+        Ok((scaled(value, unit, what, &line[at..end])?, end))
     }
 
     /// Checks the number of columns, counting those after the last one used.
@@ -289,9 +350,9 @@ impl Steps {
                 Some(None) => seen.other_code = true,
                 None => return Err(Fault::new("operation", field, self.codes.expected())),
             },
-            Role::Event => match self.events.iter().find(|(name, _)| name.as_bytes() == field) {
-                Some((_, arrival)) => seen.arrival = *arrival,
-                None => return Err(Fault::new("event", field, one_of(self.events.iter().map(|(name, _)| *name)))),
+            Role::Event(words) => match words.iter().find(|(name, _)| name.as_bytes() == field) {
+                Some((_, arrival)) => seen.arrival &= *arrival,
+                None => return Err(Fault::new("event", field, one_of(words.iter().map(|(name, _)| *name)))),
             },
             _ => seen.trim = field.starts_with(self.trim_prefix.as_bytes()),
         }
@@ -307,6 +368,32 @@ pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
         Some((last, _)) => last.clone(),
         None => String::new(),
     }
+}
+
+/// Parses a number of units, or a quantity with a unit of its own; returns the bytes, and the column's end.
+#[cold]
+fn quantity<P: Part>(part: P, line: &[u8], at: usize, unit: u64, what: &'static str) -> Result<(u64, usize), Fault> {
+    let end = part.end(line, at);
+    let field = unquoted(line[at..end].trim_ascii());
+    if let Some(value) = fields::integer(field) {
+        return Ok((scaled(value, unit, what, field)?, end));
+    }
+    let bytes = std::str::from_utf8(field).ok().and_then(|text| text.parse::<kit::Bytes>().ok());
+    let bytes =
+        bytes.ok_or_else(|| Fault::new(what, field, "an unsigned integer, or a size with its unit such as 4KiB or 512B"))?;
+    Ok((bytes.0, end))
+}
+
+/// Parses an instant of the calendar or of the Unix clock \[ns\].
+fn instant(field: &[u8]) -> Result<u64, Fault> {
+    let field = unquoted(field);
+    moment::nanoseconds(field)
+        .ok_or_else(|| Fault::new("time", field, "an ISO time such as 2024-05-01T12:00:00.25Z, or seconds since 1970"))
+}
+
+/// Returns a field without the quotes around it.
+pub(super) fn unquoted(field: &[u8]) -> &[u8] {
+    field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(field)
 }
 
 /// Parses the unsigned integer in the column that starts at `at`; returns it with the column's end.

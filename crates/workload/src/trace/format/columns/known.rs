@@ -64,7 +64,7 @@ const PLAIN: Columns = Columns {
     offset: (at(1), BYTE),
     size: (at(1), BYTE),
     stream: None,
-    event: None,
+    events: &[],
     trim: None,
     clock_set_ns: None,
     fits: |_| true,
@@ -224,7 +224,7 @@ pub static COLUMN_FORMATS: &[Columns] = &[
         op: (at(3), SCSI),
         offset: (at(5), SECTOR),
         size: (at(4), BYTE),
-        event: Some((at(1), &[("1", true)])),
+        events: &[(at(1), &[("1", true)])],
         sample: "version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n1,5633898611441,28,4096,7\n1,5633898611442,0,0,0\n",
         expected: &[(0, Write, 21_981_565_440, 512, "0"), (242_639_000, Read, 3584, 4096, "0")],
         ..PLAIN
@@ -317,16 +317,20 @@ pub static COLUMN_FORMATS: &[Columns] = &[
     Columns {
         name: "hf",
         aliases: &["hfplayer"],
-        about: "hfplayer storage-controller CSV (Haghdoost et al., FAST 2017): columns by their names in the header; arrivals only.",
+        about: "hfplayer storage-controller CSV (Haghdoost et al., FAST 2017): columns by their names in the header; \
+                arrivals only: completions (OUT, phase 1, operation 2) are skipped.",
         header: Header::Names,
         time: (called("ELAPSED_USECS"), MICROSECONDS),
-        op: (called("OP"), ONE_IS_WRITE),
+        op: (called("OP"), Codes::Beside(&[("0", Read), ("1", Write)], &["2"])),
         offset: (called("LBA"), SECTOR),
         size: (called("NBLKS"), SECTOR),
         stream: Some((called("LUN_SSID"), called("LUN_SSID"))),
-        event: Some((called("CMD"), &[("WR_IN", true), ("RD_IN", true), ("WR_OUT", false), ("RD_OUT", false)])),
+        events: &[
+            (called("CMD"), &[("WR_IN", true), ("RD_IN", true), ("WR_OUT", false), ("RD_OUT", false)]),
+            (called("PHASE"), &[("0", true), ("1", false)]),
+        ],
         sample: "#ELAPSED_USECS.D,CMD.S,LUN_SSID.I,OP.I,PHASE.I,LBA.I,NBLKS.I\n81442951.096,WR_IN,1,1,0,2254431928,8\n\
-                 81442951.500,WR_OUT,1,1,1,2254431928,8\n81443249.278,RD_IN,2,0,0,80,96\n",
+                 81442951.500,WR_OUT,1,1,1,2254431928,8\n81442952.000,WR_OUT,1,2,1,2254431928,8\n81443249.278,RD_IN,2,0,0,80,96\n",
         expected: &[(0, Write, 1_154_269_147_136, 4096, "1"), (298_182, Read, 40_960, 49_152, "2")],
         ..PLAIN
     },
@@ -341,7 +345,7 @@ pub static COLUMN_FORMATS: &[Columns] = &[
         op: (at(3), Codes::Known(&[("write", Write), ("read", Read), ("discard", Trim), ("flush", Flush)])),
         offset: (at(4), BYTE),
         size: (at(5), BYTE),
-        event: Some((at(2), &[("D", true), ("C", false)])),
+        events: &[(at(2), &[("D", true), ("C", false)])],
         sample: "39949 D read 299008 4096 0.000000000 0 False\n0 C read 299008 4096 0.000122793 0.000122793 False\n\
                  39949 D discard 331776 8192 0.000196695 7.3902e-05 True\n",
         expected: &[(0, Read, 299_008, 4096, "0"), (196_695, Trim, 331_776, 8192, "0")],

@@ -5,6 +5,7 @@
 
 mod engine;
 mod known;
+mod moment;
 mod table;
 
 pub use engine::{Engine, Role, Steps};
@@ -60,6 +61,10 @@ pub enum Codes {
     Known(&'static [(&'static str, Op)]),
     /// Known words; any other word is an event that is not an I/O.
     Among(&'static [(&'static str, Op)]),
+    /// Known words, and words for events that are not an I/O.
+    Beside(&'static [(&'static str, Op)], &'static [&'static str]),
+    /// Known words, in upper or lower case.
+    AnyCase(&'static [(&'static str, Op)]),
     /// Bit 0 of a number: the operation if it is set, and if it is clear.
     Bit(Op, Op),
     /// Words that the user defines.
@@ -73,20 +78,37 @@ impl Codes {
         match self {
             Codes::Known(words) => words.iter().find(|(word, _)| same(word.as_bytes(), field)).map(|(_, op)| Some(*op)),
             Codes::Among(words) => Some(words.iter().find(|(word, _)| same(word.as_bytes(), field)).map(|(_, op)| *op)),
+            Codes::Beside(words, others) => {
+                let op = words.iter().find(|(word, _)| same(word.as_bytes(), field)).map(|(_, op)| Some(*op));
+                op.or_else(|| others.iter().any(|word| same(word.as_bytes(), field)).then_some(None))
+            }
+            Codes::AnyCase(words) => of_any_case(words.iter().map(|(word, op)| (*word, *op)), field).map(Some),
             Codes::Bit(set, clear) => {
                 super::super::fields::integer(field).map(|bits| Some(if bits & 1 == 1 { *set } else { *clear }))
             }
-            Codes::Said(words) => words.iter().find(|(word, _)| same(word.as_bytes(), field)).map(|(_, op)| Some(*op)),
+            // A word in the user's own case takes precedence: `r` and `R` may mean different operations.
+            Codes::Said(words) => {
+                let exact = words.iter().find(|(word, _)| same(word.as_bytes(), field)).map(|(_, op)| *op);
+                exact.or_else(|| of_any_case(words.iter().map(|(word, op)| (word.as_str(), *op)), field)).map(Some)
+            }
         }
     }
 
     fn expected(&self) -> String {
         match self {
-            Codes::Known(words) | Codes::Among(words) => engine::one_of(words.iter().map(|(word, _)| *word)),
+            Codes::Known(words) | Codes::Among(words) | Codes::Beside(words, _) => {
+                engine::one_of(words.iter().map(|(word, _)| *word))
+            }
+            Codes::AnyCase(words) => format!("{} in upper or lower case", engine::one_of(words.iter().map(|(word, _)| *word))),
             Codes::Bit(..) => "an unsigned integer".to_owned(),
             Codes::Said(words) => engine::one_of(words.iter().map(|(word, _)| word.as_str())),
         }
     }
+}
+
+/// Returns the operation of the word that is `field` in upper or lower case.
+fn of_any_case<'a>(mut words: impl Iterator<Item = (&'a str, Op)>, field: &[u8]) -> Option<Op> {
+    words.find(|(word, _)| word.as_bytes().eq_ignore_ascii_case(field)).map(|(_, op)| op)
 }
 
 /// Compares short words for equality: the length and the first byte settle nearly all comparisons without a call.
@@ -94,6 +116,9 @@ impl Codes {
 fn same(word: &[u8], field: &[u8]) -> bool {
     word.len() == field.len() && word.first() == field.first() && word.iter().zip(field).all(|(left, right)| left == right)
 }
+
+/// Words of a column, each with true if it means an arrival.
+pub type Words = &'static [(&'static str, bool)];
 
 /// One format, an entry of the table.
 pub struct Columns {
@@ -112,8 +137,8 @@ pub struct Columns {
     size: (Column, u64),
     /// First and last column of the stream's name.
     stream: Option<(Column, Column)>,
-    /// Column that distinguishes arrivals from other events, with its words: true for an arrival.
-    event: Option<(Column, &'static [(&'static str, bool)])>,
+    /// Columns that distinguish arrivals from other events, each with its words: true for an arrival.
+    events: &'static [(Column, Words)],
     /// Column, and the prefix in it that makes a request a trim.
     trim: Option<(Column, &'static str)>,
     clock_set_ns: Option<u64>,
@@ -146,7 +171,7 @@ impl Columns {
             };
             used.push((first, Role::Stream(columns)));
         }
-        used.extend(self.event.map(|(column, _)| (column, Role::Event)));
+        used.extend(self.events.iter().map(|(column, words)| (*column, Role::Event(words))));
         used.extend(self.trim.map(|(column, _)| (column, Role::Trim)));
         let mut roles = Vec::new();
         for (column, role) in used {
@@ -167,8 +192,8 @@ impl Columns {
             columns_min: self.count,
             columns_max: self.count,
             codes: self.op.1.clone(),
-            events: self.event.map_or(&[], |(_, words)| words),
             trim_prefix: self.trim.map_or("", |(_, prefix)| prefix),
+            is_lenient: false,
         })
     }
 }
