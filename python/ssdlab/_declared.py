@@ -41,7 +41,9 @@ class WorkloadKeywords(TypedDict, total=False):
 
     #: Format of the trace; absent: recognised from its content.
     format: str | None
-    #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1.
+    #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
+    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/WORKLOADS.md has all
+    #: units and roles.
     columns: str | None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None
@@ -67,8 +69,7 @@ class WorkloadKeywords(TypedDict, total=False):
     max_requests: int | None
     #: Time from the start whose commands are left out of the statistics, such as `2w`.
     ramp_time: str | None
-    #: Keys of a fio job file to leave out, such as `verify,sync`, although their values are refused or would take
-    #: effect.
+    #: Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
     ignore: Sequence[str] | None
 
 
@@ -78,7 +79,9 @@ class WorkloadFields:
 
     #: Format of the trace; absent: recognised from its content.
     format: str | None = None
-    #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1.
+    #: Columns of a table of any format, such as `time=1:us,op=4,offset=5:B,size=6:B`, counted from 1, or by their
+    #: names in its header, such as `time=Timestamp:iso,op=Type,offset=Offset:B,size=Size:B`. docs/WORKLOADS.md has all
+    #: units and roles.
     columns: str | None = None
     #: Treatment of addresses past the drive's end: `error`, `wrap`, `scale` or `compact`.
     address: str | None = None
@@ -104,8 +107,7 @@ class WorkloadFields:
     max_requests: int | None = None
     #: Time from the start whose commands are left out of the statistics, such as `2w`.
     ramp_time: str | None = None
-    #: Keys of a fio job file to leave out, such as `verify,sync`, although their values are refused or would take
-    #: effect.
+    #: Keys of a fio job file to leave out, such as `verify,sync`, even if they would take effect.
     ignore: Sequence[str] | None = None
 
 
