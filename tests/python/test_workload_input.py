@@ -20,7 +20,7 @@ def test_a_job_is_read_from_standard_input(cli):
 
 
 def test_standard_input_is_read_once_for_all_policies(cli):
-    done = cli("compare", "tiny", "-", "--policy", "all_normal,all_fast", "--json", input=JOB)
+    done = cli("compare", "tiny", "-", "--policy", "baseline,all_fast", "--json", input=JOB)
     assert done.returncode == 0, done.stderr
     assert [run["commands"]["write"] for run in json.loads(done.stdout)["runs"]] == [10, 10]
 

@@ -131,6 +131,7 @@ impl RunLoop {
         for running in &mut self.jobs {
             running.started = running.started.map(|at| at + away);
             running.last_submission = running.last_submission + away;
+            running.last_paced = running.last_paced + away;
             running.thinking.iter_mut().for_each(|at| *at = *at + away);
         }
         self.replay(drive, go_on)
@@ -333,8 +334,9 @@ impl RunLoop {
                 Pacing::Gaps => start + request.at.since(running.origin),
                 Pacing::Closed { .. } => now,
             };
-            if running.submitted > 0 {
-                at = at.max(running.last_submission + running.gap());
+            // A flush moves nothing: it neither waits for a rate nor delays what follows.
+            if running.submitted > 0 && request.op != Op::Flush {
+                at = at.max(running.last_paced + running.gap());
             }
             if running.job.limits.runtime.is_some_and(|runtime| at > start + runtime) {
                 running.exhausted = true;
@@ -387,6 +389,9 @@ impl RunLoop {
         running.submitted += 1;
         running.submitted_bytes += request.length.0;
         running.last_submission = at;
+        if request.op != Op::Flush {
+            running.last_paced = at;
+        }
         running.last_recorded = request.at;
         let limits = running.job.limits;
         running.exhausted |= limits.requests.is_some_and(|most| running.submitted >= most)

@@ -22,6 +22,8 @@ pub(super) struct Running {
     pub origin: SimTime,
     pub started: Option<SimTime>,
     pub last_submission: SimTime,
+    /// Last submission of a request that a rate limits.
+    pub last_paced: SimTime,
     pub last_recorded: SimTime,
     /// For a closed loop with think time: the instants at which the think times of completed commands end.
     pub thinking: VecDeque<SimTime>,
@@ -52,6 +54,7 @@ impl Running {
             origin: SimTime::ZERO,
             started: None,
             last_submission: SimTime::ZERO,
+            last_paced: SimTime::ZERO,
             last_recorded: SimTime::ZERO,
             thinking: VecDeque::new(),
             measured: false,
@@ -111,13 +114,11 @@ impl Running {
         shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
-    /// Returns the least time between the last submission and the next.
+    /// Returns the least time between the last submission that moves data and the next.
     pub fn gap(&self) -> Nanos {
-        let by_bytes = match (self.job.bytes_per_second, self.next.checked_sub(1).and_then(|last| self.batch.get(last))) {
-            (_, None) => Nanos::ZERO,
-            // A flush moves nothing, and the gap of the request before it has passed.
-            (_, Some(last)) if last.op == kit::Op::Flush => return Nanos::ZERO,
-            (0, Some(_)) => Nanos::ZERO,
+        let last = self.batch[..self.next].iter().rev().find(|request| request.op != kit::Op::Flush);
+        let by_bytes = match (self.job.bytes_per_second, last) {
+            (0, _) | (_, None) => Nanos::ZERO,
             (rate, Some(last)) => kit::Rate(rate).time_for(last.length),
         };
         self.job.submission_gap.max(by_bytes)
