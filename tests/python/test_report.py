@@ -192,7 +192,7 @@ def test_a_run_that_only_writes_has_no_second_copy_of_its_latency(spare, result)
 
 def test_the_head_states_the_setting(spare, result):
     lines = setting.lines(spare)
-    assert lines[0] == "tiny: 4 dies, 107 MiB, for tests · 2 channels with 4 dies · SLC · overprovisioning 7 %"
+    assert lines[0] == "derived from tiny: 2 channels x 2 dies, 120 MiB · 2 channels with 4 dies · SLC · overprovisioning 7 %"
     assert lines[2] == "starting state: in the steady state of random writes"
     assert f"ssdlab {ssdlab.__version__}" in lines[3]
     assert lines[3].startswith("workload w.fio · policy baseline · seed 1 · ")
