@@ -8,16 +8,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ssdlab import _engine
+from ssdlab import _engine, drives
 from ssdlab._declared import LifeKeywords, SavedDriveKeywords, SetupKeywords
 from ssdlab.declared import checked, documented, sorted_by_group
-from ssdlab.drives import DriveLike
+from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError
 from ssdlab.files import FailedFiles, write_folder
+from ssdlab.provenance import sourced
 from ssdlab.sessions import Session
 from ssdlab.simulate import EngineHook, ProgressHook, call_engine
 from ssdlab.words import in_own_words, own
-from ssdlab.workloads import WorkloadLike
+from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
     from ssdlab._engine import LifetimeOutcome
@@ -198,7 +199,9 @@ def lifetime(
         return _engine.lifetime(request_json, paths, hook, shared)
 
     failed: FailedFiles = []
-    outcome = call_engine(call, request, drive, workload, asked, failed, progress)
+    drives.check_places(drive, workload)
+    stream = sourced(Workload.open(workload))
+    outcome = call_engine(call, request, Drive.open(drive), stream, asked, failed, progress)
     result = Lifetime.from_engine(outcome)
     if outcome.interrupted:
         raise Interrupted(result, failed)

@@ -42,8 +42,9 @@ def chosen(text: str) -> str | type[Policy]:
 
 def named(policy: object) -> str:
     """Returns the name with which :func:`chosen` finds a policy again; ``class ...`` for one that has no file."""
-    cls = policy if inspect.isclass(policy) else type(policy)
-    return _FILES.get(cls, f"class {cls.__qualname__}") if inspect.isclass(policy) else f"class {cls.__qualname__}"
+    if inspect.isclass(policy) and policy in _FILES:
+        return _FILES[policy]
+    return f"class {(policy if inspect.isclass(policy) else type(policy)).__qualname__}"
 
 
 def load(file: str, name: str | None = None) -> type[Policy]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError
-from ssdlab.workloads import Workload
+from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
 
 if TYPE_CHECKING:
     from ssdlab.results import Result
@@ -28,6 +29,8 @@ __all__ = ["Kept", "Origin", "Rerun", "divided", "rerun", "sourced"]
 _SOURCE = "[source]"
 #: Options of a run that name files or rows beside its result, which are not written again.
 _RECORDS = ("save", "log_commands", "timeline", "history", "record_firmware", "record_commands", "record_spans")
+#: Name of standard input in messages and results.
+_NAME_OF_INPUT = "standard input"
 #: Times of a run, which differ between equal runs.
 _TIMES = ("wall_s",)
 
@@ -70,14 +73,17 @@ class Origin:
         else:
             path = fspath(self.workload.path or "")
             text = _text_of(path)
-            table |= {"name": path, **({"sha256": _hash_of(path)} if text is None else {"text": text})}
+            table |= {
+                "name": _NAME_OF_INPUT if path == STANDARD_INPUT else path,
+                **({"sha256": _hash_of(path)} if text is None else {"text": text}),
+            }
         return toml.document({"source": {**table, **({"options": given} if given else {})}})
 
     def record(self, drive_toml: str, workload_toml: str, summary: Mapping[str, Any]) -> dict[str, Any]:
         """Returns what the manifest says of the run."""
         load = self.options.get("load")
         return {
-            "command_line": None if self.command is None else " ".join(map(_quoted, self.command)),
+            "command_line": None if self.command is None else shlex.join(self.command),
             "engine": _engine.build(),
             "drive": self.drive,
             "overrides": list(self.overrides),
@@ -147,6 +153,8 @@ def sourced(workload: Workload) -> Workload:
         wanted = str(source["sha256"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: [source]: damaged: {error}") from None
+    if name == _NAME_OF_INPUT:
+        raise InputError(f"{path}: [source]: the trace came from standard input, of which only the hash is kept")
     for place in (Path(name), Path(path).parent / name):
         if place.is_file():
             found = _hash_of(str(place))
@@ -225,7 +233,9 @@ def rerun(folder: str | PathLike[str], **hooks: Any) -> Rerun:
 
 def _differences(before: Result, after: Result) -> list[str]:
     """Returns where two results differ, numbers of the summary first."""
-    old, new = (dict(_flat(each.summary, "")) for each in (before, after))
+    from ssdlab.explore.rows import flat
+
+    old, new = (dict(flat(each.summary, "")) for each in (before, after))
     names = [name for name in {**old, **new} if name not in _TIMES and old.get(name) != new.get(name)]
     found = [f"{name}: {old.get(name)!r}, now {new.get(name)!r}" for name in names]
     if before.drive_toml != after.drive_toml:
@@ -239,16 +249,10 @@ def _differences(before: Result, after: Result) -> list[str]:
     return found
 
 
-def _flat(inner: Any, prefix: str) -> list[tuple[str, Any]]:
-    if isinstance(inner, dict):
-        return [pair for name, value in inner.items() for pair in _flat(value, f"{prefix}.{name}" if prefix else name)]
-    return [(prefix, inner)]
-
-
 def _text_of(path: str) -> str | None:
     """Returns the text of a fio job or workload TOML; ``None`` for a trace."""
     try:
-        text = Path(path).read_bytes().decode()
+        text = (standard_input() if path == STANDARD_INPUT else Path(path).read_bytes()).decode()
     except (OSError, UnicodeDecodeError):
         return None
     is_job = any(line.startswith("[") and line.endswith("]") for line in map(str.strip, text[:100_000].splitlines()))
@@ -256,6 +260,8 @@ def _text_of(path: str) -> str | None:
 
 
 def _hash_of(path: str) -> str:
+    if path == STANDARD_INPUT:
+        return hashlib.sha256(standard_input()).hexdigest()
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -272,9 +278,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value if isinstance(value, bool | int | float | str) else fspath(value)
-
-
-def _quoted(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)

@@ -114,16 +114,18 @@ def run(
     """
     asked = sorted_by_group("run", options, *_GROUPS)
     _check_conditions(asked["run"], asked["records"])
+    drives.check_places(drive, workload)
+    source, stream = Drive.open(drive), sourced(Workload.open(workload))
     guest = None if policy is None or isinstance(policy, str) else _guest(policy)
     request = {"run": checked("run", asked["run"], lambda option: option.flag)}
     asked["setup"]["policy"] = policy if guest is None else None
     failed: FailedFiles = []
     with Outputs(**asked["records"], failed=failed) as outputs:
-        outcome = call_engine(outputs.call(guest, session), request, drive, workload, asked, failed, progress)
+        outcome = call_engine(outputs.call(guest, session), request, source, stream, asked, failed, progress)
     result = Result.from_outcome(outcome, commands=outputs.commands.table(), spans=outputs.spans.table())
     named = policy if isinstance(policy, str) or policy is None else policy_file.named(policy)
     overrides = drives.setting_lines(asked["setup"]["set"])
-    result.origin = Origin.of(Drive.open(drive).name, sourced(Workload.open(workload)), named, overrides, options)
+    result.origin = Origin.of(source.name, stream, named, overrides, options)
     if outcome.interrupted:
         raise Interrupted(result, failed)
     if failed:
@@ -147,8 +149,8 @@ def _check_conditions(course: dict[str, Any], records: dict[str, Any]) -> None:
 def call_engine(
     call: EngineCall[Outcome],
     request: dict[str, Any],
-    drive: DriveLike,
-    workload: WorkloadLike,
+    source: Drive,
+    stream: Workload,
     asked: dict[str, dict[str, Any]],
     failed: FailedFiles,
     progress: ProgressHook | None,
@@ -158,14 +160,12 @@ def call_engine(
     Args:
         call: Calls the engine.
         request: The request, without the parts that every run has.
-        drive: As for :func:`run`.
-        workload: As for :func:`run`.
+        source: The drive.
+        stream: The workload.
         asked: The options by group: of ``setup``, with the name of the policy, and of ``saved_drive``.
         failed: Receives the file of a drive that could not be saved.
         progress: As for :func:`run`.
     """
-    drives.check_places(drive, workload)
-    source, stream = Drive.open(drive), sourced(Workload.open(workload))
     setup = {**asked["setup"], "set": drives.setting_lines(asked["setup"]["set"])}
     policy = setup.pop("policy")
     whole = {

@@ -19,7 +19,9 @@ from ssdlab.numbers import plain
 __all__ = ["Workload", "WorkloadLike"]
 
 #: Name of standard input in the place of a file.
-_STANDARD_INPUT = "-"
+STANDARD_INPUT = "-"
+#: Content of standard input, once it has been read.
+_kept = b""
 
 
 def _standard_input() -> str:
@@ -34,8 +36,15 @@ def _standard_input() -> str:
         raise InputError(f"standard input: cannot be read: {error}") from None
     # A second reading finds nothing: the first remains.
     if content:
+        global _kept
+        _kept = content
         _engine.keep_standard_input(content)
-    return _STANDARD_INPUT
+    return STANDARD_INPUT
+
+
+def standard_input() -> bytes:
+    """Returns what a run has read from standard input."""
+    return _kept
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -117,7 +126,7 @@ class Workload(WorkloadFields):
         """
         if self.path is None:
             return None
-        return _standard_input() if fspath(self.path) == _STANDARD_INPUT else existing_file(self.path)
+        return _standard_input() if fspath(self.path) == STANDARD_INPUT else existing_file(self.path)
 
     def trace_file(self) -> str:
         r"""Returns the path of the file, where a trace is expected.

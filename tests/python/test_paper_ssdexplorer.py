@@ -16,7 +16,7 @@ from ssdlab_papers.outcome import Outcome
 from ssdlab_papers.page import markdown
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer import architectures, depth, retry, soft, translation
-from ssdlab_papers.ssdexplorer.runs import SPECS, Points, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, Points, curve, swept
 
 WHAT = {"work": "a work", "where": "figure 1", "what": "a quantity"}
 
@@ -70,7 +70,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table_2_1(runs):
-    return [*architectures.entries(runs)]
+    return [*architectures.entries(runs, architectures.ten(runs))]
 
 
 def test_the_ten_architectures(table_2_1):
@@ -156,6 +156,12 @@ def test_a_drop_is_interpolated_seed_by_seed():
     points.rows = rows
     found = retry.drop_point(points, "retry-c1", 0.10)
     assert found.mean == pytest.approx((2e-3 + 2e-4 * 5 / 11 + 2e-3 + 2e-4 * 5 / 12) / 2)
+
+
+def test_a_curve_has_the_bounds_of_its_estimates():
+    found = [Estimate(3, 1.0, 0.0, 2.0), Estimate(1, 5.0, None, None)]
+    saved = curve("saved", [1.0, 2.0], found, -100.0)
+    assert (saved.y, saved.low, saved.high) == ([-100.0, -500.0], [-200.0, -500.0], [0.0, -500.0])
 
 
 @pytest.mark.slow

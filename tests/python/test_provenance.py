@@ -136,3 +136,14 @@ def test_each_run_of_a_comparison_can_be_repeated(cli, here):
     assert cli("compare", "tiny", "job.fio", "--policy", "baseline,all_fast", "--out", "both").returncode == 0
     again = cli("rerun", "both/all_fast")
     assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_a_run_from_standard_input_is_kept(cli, here):
+    assert cli("run", "tiny", "-", "--out", "job", input=JOB).returncode == 0
+    assert tomllib.loads((here / "job" / "workload.toml").read_text())["source"]["text"] == JOB
+    assert cli("rerun", "job").returncode == 0
+    trace = (here / "trace.csv").read_text()
+    done = cli("run", "tiny", "-", *RUNS["trace"][2:], "--out", "trace", input=trace)
+    assert done.returncode == 0, done.stderr
+    refused = cli("rerun", "trace")
+    assert (refused.returncode, "came from standard input" in refused.stderr) == (2, True)

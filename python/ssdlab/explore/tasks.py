@@ -195,7 +195,9 @@ class Maker:
         own = {name: value for name, value in point.fields.items() if name.partition(".")[0] not in ("workload", "options")}
         given = {**self.spec.settings, **own}
         settings = tuple(
-            drives.setting_lines({name: value for name, value in given.items() if not self.is_idle(point.drive, name, value)})
+            drives.setting_lines(
+                {name: value for name, value in given.items() if not self.removes_nothing(point.drive, name, value)}
+            )
         )
         for_load = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("workload.")}
         chosen = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("options.")}
@@ -245,7 +247,7 @@ class Maker:
             life=self.life,
         )
 
-    def is_idle(self, drive: str, name: str, value: Any) -> bool:
+    def removes_nothing(self, drive: str, name: str, value: Any) -> bool:
         """Returns true if a setting removes a field that the drive does not have."""
         if value != "":
             return False
