@@ -121,7 +121,7 @@ def number(
         work=work,
         where=where,
         what=what,
-        published=further.pop("published_text", unit(published)),
+        published=unit(published),
         standing=further.pop("standing", "stated"),
         ours=found.mean,
         shown=f"{unit(found.mean)}{spread}",

@@ -19,8 +19,9 @@ def experiment(setting: Setting) -> Iterator[Entry | Picture | Table]:
     """SSDExplorer, chapters 1 and 2: translation, architectures, queue depth, read retry, LDPC with soft decision."""
     yield from translation.entries(setting)
     yield from speed.entries(setting)
-    yield from architectures.entries(setting)
+    ten = architectures.ten(setting)
+    yield from architectures.entries(setting, ten)
     yield from depth.entries(setting)
     yield from retry.entries(setting)
     yield from soft.entries(setting)
-    yield from beyond.entries(setting)
+    yield from beyond.entries(setting, ten)

@@ -12,7 +12,7 @@ from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
 from ssdlab_papers.ssdexplorer.runs import WORK, Points, swept
 
-_NAMES = tuple(f"C{number}" for number in range(1, 11))
+NAMES = tuple(f"C{number}" for number in range(1, 11))
 _LINKS = {"SATA II": 32, "PCIe 2.0 x8": 4096}
 _BANDWIDTH = "throughput.write_bytes_per_s"
 #: Architectures that saturate SATA II with caching.
@@ -29,10 +29,10 @@ _LOAD = "sequential writes of 4 KiB to an empty drive"
 class _Curves:
     """Bandwidth of each architecture [MB/s]; nothing in these runs is drawn, so that all seeds agree."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, drives: Points) -> None:
         self.links = swept(setting, "links", keep_length=True)
         self.flash = swept(setting, "flash", keep_length=True)
-        self.drives = swept(setting, "architectures", keep_length=True)
+        self.drives = drives
 
     def link(self, name: str, link: str, with_buffers: bool) -> float:
         where = {"workload.iodepth": _LINKS[link], "controller.dram": '"ddr"' if with_buffers else '"ideal"'}
@@ -59,9 +59,14 @@ def _value(points: Points, name: str, where: Mapping[str, object]) -> float:
     return points.estimate(_BANDWIDTH, {"drive": f"explorer-{name.lower()}", **where}, 1e6).mean
 
 
-def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
+def ten(setting: Setting) -> Points:
+    """Does the runs of the ten architectures."""
+    return swept(setting, "architectures", keep_length=True)
+
+
+def entries(setting: Setting, drives: Points) -> Iterator[Claim | Picture | Table]:
     """Yields the claims of section 2.1, with figures 2.1 and 2.2."""
-    curves = _Curves(setting)
+    curves = _Curves(setting, drives)
     common: dict[str, Any] = {"work": WORK, "load": _LOAD}
     yield from _saturation(curves, common)
     yield from _without_caching(curves, common)
@@ -73,8 +78,8 @@ def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
 
 
 def _saturation(curves: _Curves, common: dict[str, Any]) -> Iterator[Claim]:
-    reached = {name: curves.drive(name, "SATA II", True) / curves.link(name, "SATA II", True) for name in _NAMES}
-    found = [name for name in _NAMES if reached[name] >= _SATURATED]
+    reached = {name: curves.drive(name, "SATA II", True) / curves.link(name, "SATA II", True) for name in NAMES}
+    found = [name for name in NAMES if reached[name] >= _SATURATED]
     next_best = max(value for name, value in reached.items() if name not in found)
     yield statement(
         float(len(set(found) ^ set(_SATURATE))),
@@ -124,7 +129,7 @@ def _cheapest(curves: _Curves, common: dict[str, Any]) -> Claim:
 
 
 def _without_caching(curves: _Curves, common: dict[str, Any]) -> Iterator[Claim]:
-    flat = {name: curves.drive(name, "SATA II", False) for name in _NAMES}
+    flat = {name: curves.drive(name, "SATA II", False) for name in NAMES}
     yield statement(
         max(flat.values()) / flat["C1"],
         f"{min(flat.values()):.1f} to {max(flat.values()):.1f} MB/s",
@@ -150,8 +155,8 @@ def _on_pci_express(curves: _Curves, common: dict[str, Any]) -> Iterator[Claim]:
         **common,
     )
     for cached in (True, False):
-        every = {name: curves.drive(name, "PCIe 2.0 x8", cached) for name in _NAMES}
-        behind = max(every[name] for name in _NAMES if name != "C10")
+        every = {name: curves.drive(name, "PCIe 2.0 x8", cached) for name in NAMES}
+        behind = max(every[name] for name in NAMES if name != "C10")
         yield statement(
             every["C10"] / behind,
             ", ".join(f"{name} {value:.0f}" for name, value in every.items()) + " MB/s",
@@ -161,7 +166,7 @@ def _on_pci_express(curves: _Curves, common: dict[str, Any]) -> Iterator[Claim]:
             low=1.0 + 1e-9,
             **common,
         )
-    gaps = {name: 1.0 - curves.drive(name, "PCIe 2.0 x8", False) / curves.drive(name, "PCIe 2.0 x8", True) for name in _NAMES}
+    gaps = {name: 1.0 - curves.drive(name, "PCIe 2.0 x8", False) / curves.drive(name, "PCIe 2.0 x8", True) for name in NAMES}
     yield statement(
         min(gaps.values()),
         ", ".join(f"{name} {100 * gap:.1f} %" for name, gap in gaps.items()),
@@ -176,11 +181,11 @@ def _on_pci_express(curves: _Curves, common: dict[str, Any]) -> Iterator[Claim]:
 def _curves_of(curves: _Curves, link: str) -> list[tuple[str, list[float]]]:
     """Returns the curves of figure 2.1 or 2.2, by name."""
     return [
-        (f"{link} ideal", [curves.link(name, link, False) for name in _NAMES]),
-        (f"{link} + DDR", [curves.link(name, link, True) for name in _NAMES]),
-        ("DDR + flash", [curves.inner(name) for name in _NAMES]),
-        ("SSD cache", [curves.drive(name, link, True) for name in _NAMES]),
-        ("SSD no cache", [curves.drive(name, link, False) for name in _NAMES]),
+        (f"{link} ideal", [curves.link(name, link, False) for name in NAMES]),
+        (f"{link} + DDR", [curves.link(name, link, True) for name in NAMES]),
+        ("DDR + flash", [curves.inner(name) for name in NAMES]),
+        ("SSD cache", [curves.drive(name, link, True) for name in NAMES]),
+        ("SSD no cache", [curves.drive(name, link, False) for name in NAMES]),
     ]
 
 
@@ -188,7 +193,7 @@ def _table(curves: _Curves) -> Table:
     rows: list[Sequence[object]] = []
     for link in _LINKS:
         named = _curves_of(curves, link)
-        for place, name in enumerate(_NAMES):
+        for place, name in enumerate(NAMES):
             limits = [curves.resource(name, link, cached) for cached in (True, False)]
             rows.append([link, name, *(round(values[place], 1) for _, values in named), *limits])
     columns = ("link", "architecture", "link ideal", "link + DDR", "DDR + flash", "SSD cache", "SSD no cache")
@@ -200,7 +205,7 @@ def _table(curves: _Curves) -> Table:
 def _picture(curves: _Curves, link: str) -> Picture:
     figure = "2.1" if link == "SATA II" else "2.2"
     series = [
-        Series(name, list(_NAMES), values, dashed=place < 3, points=True)
+        Series(name, list(NAMES), values, dashed=place < 3, points=True)
         for place, (name, values) in enumerate(_curves_of(curves, link))
     ]
     chart = Chart(

@@ -12,10 +12,10 @@ from ssdlab.charts import Axis, Chart, Series
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
+from ssdlab_papers.ssdexplorer.architectures import NAMES
 from ssdlab_papers.ssdexplorer.runs import Points, searched, swept
 
 _WORK = "Beyond the thesis"
-_NAMES = tuple(f"C{number}" for number in range(1, 11))
 #: Channels, chips and dies of the ten architectures of table 2.1, in their order.
 _SHAPES = (
     (4, 4, 2),
@@ -40,9 +40,8 @@ _SAME_COST = 1.02
 _TRIALS = 60
 
 
-def entries(setting: Setting) -> Iterator[Claim | Picture | Table]:
+def entries(setting: Setting, by_hand: Points) -> Iterator[Claim | Picture | Table]:
     """Yields what a search finds beside the ten architectures, and what modern flash changes."""
-    by_hand = swept(setting, "architectures", keep_length=True)
     yield from _same_flash(setting, by_hand)
     modern = swept(setting, "modern_architectures", keep_length=True)
     yield from _modern_flash(setting, modern)
@@ -67,7 +66,7 @@ def _same_flash(setting: Setting, by_hand: Points) -> Iterator[Claim | Picture]:
     found = searched(setting, "search_thesis", _TRIALS).table.to_pylist()
     ten = {
         name: _row(by_hand, {"drive": f"explorer-{name.lower()}", "buffer.policy": "write_back", "workload.iodepth": 4096})
-        for name in _NAMES
+        for name in NAMES
     }
     ok = [row for row in found if row["status"] == "ok"]
     for name in ("C6", "C8", "C10"):
@@ -112,7 +111,7 @@ def _modern_flash(setting: Setting, points: Points) -> Iterator[Claim | Picture 
     """Yields which architecture is the right one with modern flash, by policy and wear."""
     for policy in _POLICIES:
         saturate = []
-        for name, shape in zip(_NAMES, _SHAPES, strict=True):
+        for name, shape in zip(NAMES, _SHAPES, strict=True):
             row = _row(points, _at(shape, "writes.fio", policy, 0))
             if row["utilisation.link_to_device"] >= _SATURATED:
                 saturate.append((row["cost"], name))
@@ -149,7 +148,7 @@ def _modern_flash(setting: Setting, points: Points) -> Iterator[Claim | Picture 
 
 def _table(points: Points) -> Table:
     rows = []
-    for name, shape in zip(_NAMES, _SHAPES, strict=True):
+    for name, shape in zip(NAMES, _SHAPES, strict=True):
         for policy in _POLICIES:
             for wear in _WEARS:
                 written, read = (_row(points, _at(shape, load, policy, wear)) for load in ("writes.fio", "reads.fio"))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from ssdlab.charts import Axis, Chart, Mark, Series
+from ssdlab.charts import Axis, Chart, Mark
 from ssdlab.explore.statistics import Estimate
 from ssdlab_papers.claim import Claim, statement
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, Points, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, Points, curve, swept
 
 #: Depths of figures 2.3 to 2.6.
 _DEPTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -152,11 +152,7 @@ def _pictures(points: Points) -> Iterator[Picture]:
         series = []
         for threshold, label in ((_FREE, "without blocking"), (_BLOCKED, "head-of-line blocking")):
             found = [points.estimate(number, _at(depth, threshold), scale) for depth in _DEPTHS]
-            bounds = [
-                [each.mean if bound is None else bound for each, bound in zip(found, side, strict=True)]
-                for side in ([each.low for each in found], [each.high for each in found])
-            ]
-            series.append(Series(label, [*map(float, _DEPTHS)], [each.mean for each in found], low=bounds[0], high=bounds[1]))
+            series.append(curve(label, [*map(float, _DEPTHS)], found))
         chart = Chart(
             title=f"Figures 2.3 to 2.6: {title} by the depth of the host's queue",
             x=Axis("queue depth", log=True, ticks=ticks),

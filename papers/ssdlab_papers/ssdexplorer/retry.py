@@ -16,7 +16,7 @@ from ssdlab_papers.claim import Claim, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.session import run
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, Points, swept
+from ssdlab_papers.ssdexplorer.runs import SPECS, WORK, Points, curve, swept
 
 _DRIVES = ("retry-c1", "retry-c2", "retry-c3", "retry-c4")
 _RATE, _BANDWIDTH = "ecc.errors.rates[0]", "throughput.read_bytes_per_s"
@@ -261,9 +261,7 @@ def _table(points: Points, behind: Points) -> Table:
 def _curve(points: Points, drive: str, label: str, dashed: bool = False) -> Series:
     rates: Sequence[float] = points.values(_RATE)[1:]
     found = [points.estimate(_BANDWIDTH, {"drive": drive, _RATE: rate}, 1e6) for rate in rates]
-    low = [each.mean if each.low is None else each.low for each in found]
-    high = [each.mean if each.high is None else each.high for each in found]
-    return Series(label, [rate * 1e3 for rate in rates], [each.mean for each in found], low=low, high=high, dashed=dashed)
+    return curve(label, [rate * 1e3 for rate in rates], found, dashed=dashed)
 
 
 def _pictures(points: Points, behind: Points) -> Iterator[Picture]:

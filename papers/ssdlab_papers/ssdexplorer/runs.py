@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 import ssdlab
+from ssdlab.charts import Series
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab.explore.tasks import engine_hash
 from ssdlab_papers.setting import Setting
 
-__all__ = ["SPECS", "WORK", "Points", "searched", "swept"]
+__all__ = ["SPECS", "WORK", "Points", "curve", "searched", "swept"]
 
 #: Name of the source work in the entries.
 WORK = "SSDExplorer"
@@ -70,20 +71,26 @@ def _is(found: object, wanted: object) -> bool:
     return wanted in found if isinstance(found, str) and isinstance(wanted, str) and found.startswith("{") else found == wanted
 
 
-def swept(setting: Setting, name: str, *, changes: Mapping[str, Any] | None = None, keep_length: bool = False) -> Points:
+def curve(name: str, x: Sequence[float], found: Sequence[Estimate], scale: float = 1.0, **style: Any) -> Series:
+    """Returns a curve of estimates with their intervals, multiplied by `scale`; one seed has no interval."""
+    ends = [sorted(scale * (each.mean if end is None else end) for end in (each.low, each.high)) for each in found]
+    low, high = [end[0] for end in ends], [end[1] for end in ends]
+    return Series(name, [*x], [scale * each.mean for each in found], low=low, high=high, **style)
+
+
+def swept(setting: Setting, name: str, *, keep_length: bool = False) -> Points:
     """Does the runs of a specification, and returns its points.
 
     Args:
         setting: The setting; a quick one has fewer seeds and shorter runs.
         name: Name of the specification.
-        changes: Keys of the specification with other values.
         keep_length: True if a quick run is as long as a full one.
 
     Raises:
         RuntimeError: a run failed.
         KeyboardInterrupt: Ctrl-C ended the sweep; what is done is kept if the setting has a folder.
     """
-    document = {**tomllib.loads((SPECS / f"{name}.toml").read_text(encoding="utf-8")), **(changes or {})}
+    document = tomllib.loads((SPECS / f"{name}.toml").read_text(encoding="utf-8"))
     if setting.quick:
         document["seeds"] = _first(document.get("seeds", [1]), _QUICK_SEEDS)
         if not keep_length:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from ssdlab.charts import Axis, Chart, Series
+from ssdlab.charts import Axis, Chart
 from ssdlab.explore.statistics import Estimate, estimate
 from ssdlab_papers.claim import Claim, number, statement, taken, untestable
 from ssdlab_papers.entry import Picture, Table
 from ssdlab_papers.setting import Setting
-from ssdlab_papers.ssdexplorer.runs import WORK, Points, swept
+from ssdlab_papers.ssdexplorer.runs import WORK, Points, curve, swept
 
 _SAMPLES = ("A", "B", "C", "D")
 #: Hosts of table 2.6, by the depth of their queue.
@@ -306,16 +306,7 @@ def _by_endurance(points: Points) -> Iterator[Claim | Picture]:
                 for one in here
             ]
             rated = max(here) / 2.0
-            series.append(
-                Series(
-                    f"{sample}, rated {rated:,.0f} cycles",
-                    [one / rated for one in here],
-                    [sign * gain.mean for gain in gains],
-                    low=[min(sign * (gain.low or gain.mean), sign * (gain.high or gain.mean)) for gain in gains],
-                    high=[max(sign * (gain.low or gain.mean), sign * (gain.high or gain.mean)) for gain in gains],
-                    colour=place,
-                )
-            )
+            series.append(curve(f"{sample}, rated {rated:,.0f} cycles", [one / rated for one in here], gains, sign, colour=place))
             first, last = gains[0], gains[-1]
             yield statement(
                 sign * (last.mean - first.mean),
