@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.policy import BlockMove, PageMove, Policy
     from ssdlab.provenance import Rerun, rerun
     from ssdlab.read_errors import ReadErrors
-    from ssdlab.results import Latency, Result
+    from ssdlab.results import Latency, Result, Stream
     from ssdlab.sessions import Session, StartingStates
     from ssdlab.simulate import PolicyLike, Progress, compare, run
     from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
@@ -66,6 +66,7 @@ __all__ = [
     "Session",
     "Spec",
     "StartingStates",
+    "Stream",
     "Sweep",
     "SweepProgress",
     "TraceFit",
@@ -129,7 +130,7 @@ _NAMES = {
     "ssdlab.policy": ("BlockMove", "PageMove", "Policy"),
     "ssdlab.provenance": ("Rerun", "rerun"),
     "ssdlab.read_errors": ("ReadErrors",),
-    "ssdlab.results": ("Latency", "Result"),
+    "ssdlab.results": ("Latency", "Result", "Stream"),
     "ssdlab.sessions": ("Session", "StartingStates"),
     "ssdlab.simulate": ("PolicyLike", "Progress", "compare", "run"),
     "ssdlab.traces": ("TraceFit", "trace_convert", "trace_fit", "trace_info"),

@@ -25,6 +25,8 @@ class Outcome:
     interrupted: bool
     setup_s: float
     latency: Columns
+    #: Latency histogram of each stream; ``None`` for a workload of one stream.
+    stream_latency: Columns | None
     timeline: Columns
     #: Files that could not be written: the option, the system's number of the error, what it said.
     unwritten: list[tuple[str, int | None, str]]

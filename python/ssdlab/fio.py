@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ssdlab.results import Stream
 
 if TYPE_CHECKING:
     from ssdlab.results import Latency, Result
@@ -13,9 +16,14 @@ _SECOND = 1_000_000_000
 
 
 def document(result: Result) -> dict[str, Any]:
-    """Returns one fio job for the whole run, as with ``group_reporting``; 0 where nothing was measured, as in fio."""
-    name, options = _job(result)
-    runtime_ms = result.simulated_ns // 1_000_000
+    """Returns one fio job for each job or stream of the run; 0 where nothing was measured, as in fio."""
+    options = _options(result)
+    table = result.stream_latency_table() if result.streams else result.latency_table()
+    rows = table.to_pylist() if table is not None else []
+    jobs = []
+    for index, stream in enumerate(result.streams or (_whole(result),)):
+        own = [row for row in rows if row.get("stream", stream.name) == stream.name]
+        jobs.append(_job(stream, options[index] if index < len(options) else {}, own))
     return {
         "fio version": "fio-3 (ssdlab)",
         "global options": {
@@ -23,39 +31,49 @@ def document(result: Result) -> dict[str, Any]:
             "ssdlab_policy": result.policy,
             "randseed": str(result.seed),
         },
-        "jobs": [
-            {
-                "jobname": name,
-                "groupid": 0,
-                "error": 0,
-                "eta": 0,
-                "elapsed": -(-result.simulated_ns // _SECOND),
-                "job options": options,
-                "read": _direction(result, "read"),
-                "write": _direction(result, "write"),
-                "trim": _direction(result, "trim"),
-                "sync": {"total_ios": result.commands["flush"], "lat_ns": _spread(None)},
-                "job_runtime": runtime_ms,
-            }
-        ],
+        "jobs": jobs,
     }
 
 
-def _job(result: Result) -> tuple[str, dict[str, str]]:
-    """Returns name and options of the only job. Several jobs give one entry with their number, like a group in fio."""
+def _whole(result: Result) -> Stream:
+    """Returns the only stream of a run."""
+    summary = result.summary
     workload = tomllib.loads(result.workload_toml)
     jobs = workload["job"] if workload["kind"] == "fio" else []
-    if len(jobs) != 1:
-        return f"{result.workload}: (groupid=0, jobs={len(jobs)})" if jobs else result.workload, {}
-    (job,) = jobs
-    options = {name: str(job[name]) for name in ("name", "rw", "iodepth", "number_ios") if name in job}
-    options |= {name: _size(job[name]) for name in ("offset", "size", "io_size") if name in job}
-    sizes = {block["size"] for block in job.get("block", [])}
-    if len(sizes) == 1:
-        options["bs"] = _size(sizes.pop())
-    if job.get("random_map") is False:
-        options["norandommap"] = "1"
-    return str(job["name"]), options
+    return Stream.from_summary(
+        {**summary, "name": jobs[0]["name"] if jobs else result.workload, "begin_ns": 0, "end_ns": result.simulated_ns}
+    )
+
+
+def _job(stream: Stream, options: dict[str, str], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the entry of a job, whose latency histogram has these rows."""
+    return {
+        "jobname": options.get("name", stream.name),
+        "groupid": 0,
+        "error": 0,
+        "eta": 0,
+        "elapsed": -(-stream.span_ns // _SECOND),
+        "job options": options,
+        **{op: _direction(stream, op, [row for row in rows if row["op"] == op]) for op in ("read", "write", "trim")},
+        "sync": {"total_ios": stream.commands["flush"], "lat_ns": _spread(None)},
+        "job_runtime": stream.span_ns // 1_000_000,
+    }
+
+
+def _options(result: Result) -> list[dict[str, str]]:
+    """Returns the options of each job of a fio job file; none for other workloads."""
+    workload = tomllib.loads(result.workload_toml)
+    found = []
+    for job in workload["job"] if workload["kind"] == "fio" else []:
+        options = {name: str(job[name]) for name in ("name", "rw", "iodepth", "number_ios") if name in job}
+        options |= {name: _size(job[name]) for name in ("offset", "size", "io_size") if name in job}
+        sizes = {block["size"] for block in job.get("block", [])}
+        if len(sizes) == 1:
+            options["bs"] = _size(sizes.pop())
+        if job.get("random_map") is False:
+            options["norandommap"] = "1"
+        found.append(options)
+    return found
 
 
 def _size(text: str) -> str:
@@ -63,25 +81,25 @@ def _size(text: str) -> str:
     return text.removesuffix("iB").removesuffix("B").lower()
 
 
-def _direction(result: Result, op: str) -> dict[str, Any]:
-    """Returns the entry of one data direction."""
-    latency = result.latency.get(op)
-    rate = result.summary["throughput"].get(f"{op}_bytes_per_s") or 0.0
-    done = result.commands[op]
-    seconds = result.simulated_ns / _SECOND
-    moved = int(result.summary["throughput"].get(f"{op}_bytes", 0))
+def _direction(stream: Stream, op: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the entry of one data direction, whose latency histogram has these rows."""
+    latency = stream.latency.get(op)
+    rate = stream.throughput.get(f"{op}_bytes_per_s") or 0.0
+    done = stream.commands[op]
+    seconds = stream.span_ns / _SECOND
+    moved = int(stream.throughput.get(f"{op}_bytes", 0))
     return {
         "io_bytes": moved,
         "io_kbytes": moved // 1024,
         "bw_bytes": round(rate),
         "bw": round(rate / 1024),
         "iops": done / seconds if seconds else 0.0,
-        "runtime": result.simulated_ns // 1_000_000,
+        "runtime": stream.span_ns // 1_000_000,
         "total_ios": done,
         "short_ios": 0,
         "drop_ios": 0,
         "slat_ns": _spread(None),
-        "clat_ns": {**_spread(latency), "percentile": _percentiles(result, op)},
+        "clat_ns": {**_spread(latency), "percentile": _percentiles(latency, rows)},
         "lat_ns": _spread(latency),
     }
 
@@ -99,10 +117,8 @@ def _spread(latency: Latency | None) -> dict[str, Any]:
     }
 
 
-def _percentiles(result: Result, op: str) -> dict[str, int]:
+def _percentiles(latency: Latency | None, rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Returns fio's percentiles, from the histogram: for each the upper edge of its bucket, at most the maximum."""
-    table = result.latency_table()
-    rows = [row for row in table.to_pylist() if row["op"] == op]
     total = sum(row["count"] for row in rows)
     values: dict[str, int] = {}
     for percentile in _PERCENTILES:
@@ -111,7 +127,8 @@ def _percentiles(result: Result, op: str) -> dict[str, int]:
         for row in rows:
             seen += row["count"]
             if seen >= rank:
-                values[f"{percentile:.6f}"] = min(row["high_ns"], result.latency[op].max_ns or row["high_ns"])
+                most = None if latency is None else latency.max_ns
+                values[f"{percentile:.6f}"] = min(row["high_ns"], most or row["high_ns"])
                 break
         else:
             values[f"{percentile:.6f}"] = 0

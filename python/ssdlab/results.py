@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab._engine import Columns, Outcome
     from ssdlab.provenance import Kept, Origin
 
-__all__ = ["Latency", "Result"]
+__all__ = ["Latency", "Result", "Stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,51 @@ class Latency:
         return cls(**{field.name: numbers[field.name] for field in fields(cls)})
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    r"""Measurements of one stream of a workload: a fio job, a job of a model, a device or volume of a trace.
+
+    Examples:
+        >>> jobs = "[reader]\nrw=randread\nnumber_ios=500\n[writer]\nrw=randwrite\nnumber_ios=300"
+        >>> for stream in ssdlab.run("tiny", ssdlab.Workload.from_text(jobs), precondition="fill").streams:
+        ...     print(stream.name, stream.commands["read"], stream.latency["all"].count)
+        reader 500 500
+        writer 0 300
+    """
+
+    #: Name of the job, or of the stream in the trace.
+    name: str
+    #: Time from the first submission to the last completion [ns].
+    span_ns: int
+    #: Number of completed commands, by operation.
+    commands: Mapping[str, int]
+    #: Latency of ``all``, ``read``, ``write``, ``trim`` and ``flush`` commands.
+    latency: Mapping[str, Latency]
+    #: ``iops``, ``read_bytes_per_s`` and ``write_bytes_per_s`` over ``span_ns``; ``read_bytes`` and ``write_bytes``.
+    throughput: Mapping[str, Any]
+    #: Mean time by cause [ns] of ``all``, ``read`` and ``write`` commands.
+    causes: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def from_summary(cls, numbers: Mapping[str, Any]) -> Stream:
+        r"""Returns the measurements in an entry of ``summary["streams"]``.
+
+        Examples:
+            >>> jobs = ssdlab.Workload.from_text("[a]\nrw=read\nnumber_ios=20\n[b]\nrw=read\nnumber_ios=30")
+            >>> summary = ssdlab.run("tiny", jobs, precondition="fill").summary
+            >>> ssdlab.Stream.from_summary(summary["streams"][1]).name
+            'b'
+        """
+        return cls(
+            name=str(numbers["name"]),
+            span_ns=(numbers["end_ns"] or 0) - (numbers["begin_ns"] or 0),
+            commands=numbers["commands"],
+            latency={kind: Latency.from_summary(latency) for kind, latency in numbers["latency"].items()},
+            throughput=numbers["throughput"],
+            causes=numbers["causes"],
+        )
+
+
 class Result:
     """Result of one run: numbers, tables, figures, a report and a folder.
 
@@ -94,6 +139,7 @@ class Result:
         workload_toml: str,
         latency: pa.Table | Columns,
         timeline: pa.Table | Columns,
+        stream_latency: pa.Table | Columns | None = None,
         commands: pa.Table | None = None,
         spans: pa.Table | None = None,
         notes: tuple[str, ...] = (),
@@ -116,6 +162,7 @@ class Result:
         # pyarrow.
         self._latency = latency
         self._timeline = timeline
+        self._stream_latency = stream_latency
         self._commands = commands
         self._spans = spans
         #: Request that the run answered; ``None`` for a folder of an earlier version.
@@ -130,6 +177,7 @@ class Result:
             workload_toml=outcome.workload_toml,
             latency=outcome.latency,
             timeline=outcome.timeline,
+            stream_latency=outcome.stream_latency,
             commands=commands,
             spans=spans,
             notes=tuple(map(own, outcome.notes)),
@@ -243,6 +291,15 @@ class Result:
         return dict(self.summary["causes"])
 
     @property
+    def streams(self) -> tuple[Stream, ...]:
+        """Measurements of each fio job, trace stream or volume; empty for a workload of one."""
+        return self._streams
+
+    @cached_property
+    def _streams(self) -> tuple[Stream, ...]:
+        return tuple(map(Stream.from_summary, self.summary.get("streams", [])))
+
+    @property
     def read_errors(self) -> ReadErrors | None:
         """Attempts at reads, and their failures; ``None`` for a drive whose reads cannot fail."""
         return self._read_errors
@@ -265,6 +322,21 @@ class Result:
         """
         self._latency = _table(self._latency)
         return self._latency
+
+    def stream_latency_table(self) -> pa.Table | None:
+        r"""Returns the latency histogram of each stream: ``stream`` and the columns of :meth:`latency_table`.
+
+        ``None`` for a workload of one stream.
+
+        Examples:
+            >>> jobs = ssdlab.Workload.from_text("[a]\nrw=read\nnumber_ios=20\n[b]\nrw=read\nnumber_ios=30")
+            >>> table = ssdlab.run("tiny", jobs, precondition="fill").stream_latency_table()
+            >>> table.group_by("stream").aggregate([("count", "sum")]).to_pylist()
+            [{'stream': 'a', 'count_sum': 20}, {'stream': 'b', 'count_sum': 30}]
+        """
+        if self._stream_latency is not None:
+            self._stream_latency = _table(self._stream_latency)
+        return self._stream_latency
 
     def timeline_table(self) -> pa.Table:
         """Returns traffic, queue depth and internal state over simulated time, in at most 4096 rows.
@@ -302,11 +374,11 @@ class Result:
         """Returns a table of the result as an Arrow table.
 
         Args:
-            table: ``latency``, ``timeline``, ``commands`` or ``spans``: the table of the method ``latency_table`` and
-                so on.
+            table: ``latency``, ``stream_latency``, ``timeline``, ``commands`` or ``spans``: the table of the method
+                ``latency_table`` and so on.
 
         Raises:
-            InputError: there is no table of this name, or the run did not record it.
+            InputError: there is no table of this name, or the run does not have it.
 
         Examples:
             >>> result = ssdlab.run("tiny", "examples/trace.csv.gz")
@@ -318,6 +390,7 @@ class Result:
         """
         tables = {
             "latency": self.latency_table,
+            "stream_latency": self.stream_latency_table,
             "timeline": self.timeline_table,
             "commands": self.command_table,
             "spans": self.span_table,
@@ -325,6 +398,8 @@ class Result:
         if table not in tables:
             raise unknown_name("table", table, [*tables])
         found = tables[table]()
+        if found is None and table == "stream_latency":
+            raise InputError("stream_latency: the workload has one stream: expected several jobs, or a trace of several volumes")
         if found is None:
             raise InputError(f"{table}: not recorded: expected a run with record_{table}=True")
         return found

@@ -62,6 +62,8 @@ def _write_result(result: Result, path: Path) -> None:
     (path / "workload.toml").write_text(workload, encoding="utf-8")
     (path / "summary.json").write_text(result.summary_json, encoding="utf-8")
     write_parquet(result.latency_table(), path / "latency.parquet")
+    if (streams := result.stream_latency_table()) is not None:
+        write_parquet(streams, path / "stream_latency.parquet")
     write_parquet(result.timeline_table(), path / "timeline.parquet")
     (path / "report.html").write_text(result.report(), encoding="utf-8")
 

@@ -44,13 +44,19 @@ def test_fio_json_names_the_only_job_and_its_options(cli, job):
     assert expected.items() <= only["job options"].items()
 
 
-def test_fio_json_says_that_several_jobs_are_one_entry(cli, tmp_path):
+def test_fio_json_has_one_entry_for_each_job(cli, tmp_path):
     path = tmp_path / "two.fio"
-    path.write_text("[global]\nnumber_ios=100\n[reader]\nrw=randread\n[writer]\nrw=randwrite\n")
-    (only,) = json.loads(cli("run", "tiny", path, "--format", "fio").stdout)["jobs"]
-    assert only["jobname"].endswith("two.fio: (groupid=0, jobs=2)")
-    assert only["job options"] == {}
-    assert only["read"]["total_ios"] == only["write"]["total_ios"] == 100
+    path.write_text("[global]\nnumber_ios=100\n[reader]\nrw=randread\n[writer]\nrw=randwrite\nbs=8k\nnumjobs=2\n")
+    jobs = json.loads(cli("run", "tiny", path, "--format", "fio", "--precondition", "fill").stdout)["jobs"]
+    assert [job["jobname"] for job in jobs] == ["reader", "writer.0", "writer.1"]
+    assert [job["read"]["total_ios"] for job in jobs] == [100, 0, 0]
+    assert [job["write"]["total_ios"] for job in jobs] == [0, 100, 100]
+    assert [job["job options"]["rw"] for job in jobs] == ["randread", "randwrite", "randwrite"]
+    assert jobs[1]["write"]["io_bytes"] == 100 * 8192
+    reads, writes = (job[op]["clat_ns"]["percentile"] for job, op in zip(jobs, ("read", "write"), strict=False))
+    assert reads["50.000000"] < writes["50.000000"]
+    # A read is over before the first write is: each has the time of its own commands.
+    assert jobs[0]["job_runtime"] < jobs[1]["job_runtime"]
 
 
 def test_fio_json_of_a_trace_has_its_name(cli, examples):

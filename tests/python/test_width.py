@@ -77,6 +77,17 @@ def test_no_line_is_wider_than_the_terminal(job, examples, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("width", [80, 120])
+def test_the_tables_of_several_streams_fit(tmp_path, monkeypatch, width):
+    monkeypatch.chdir(tmp_path)
+    job = tmp_path / "jobs.fio"
+    job.write_text("[global]\nnumber_ios=900\n[a reader with a name that is long]\nrw=randread\n[writer]\nrw=randwrite\n")
+    for words in (("run", "tiny", "JOB"), ("compare", "tiny", "JOB", "--policy", "baseline,ofwar")):
+        shown = lines((*words, "--precondition", "fill"), width, job=job, trace=None)
+        assert max(map(cell_len, shown)) <= width
+        assert sum("a reader with a name that is long" in line for line in shown) >= 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
 def test_the_table_of_an_experiment_fits(tmp_path, monkeypatch, width):
     def small(setting):
         """Does little."""

@@ -26,6 +26,7 @@ mod statistics;
 mod steady;
 pub mod streams;
 pub mod summary;
+mod totals;
 mod wall;
 
 pub use build::BUILD;
@@ -37,3 +38,4 @@ pub use run_loop::{End, Part, Reached, RunLoop};
 pub use shrink::shrink;
 pub use span::{Span, SpanPurpose};
 pub use statistics::{CommandRow, Statistics, Timeline, TimelineRow};
+pub use totals::{LatencyRow, StreamTotals, Totals};

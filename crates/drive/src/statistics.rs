@@ -1,12 +1,13 @@
 //! Measurements of a run: latencies, their causes, and a timeline.
 
 use crate::batches::Batches;
+use crate::totals::{LatencyRow, StreamTotals, Streams, Totals};
 use controller::reads::ReadStatistics;
 use controller::{Busy, Controller};
 use flash::{Flash, Snapshot};
 use ftl::{Ftl, FtlCounters, MapCounters, Translator};
 use host::Command;
-use kit::{CommandFlags, Completion, Histogram, HostCommand, Ledger, Nanos, Op, SimTime, Sums};
+use kit::{CommandFlags, Completion, HostCommand, Ledger, Nanos, Op, SimTime};
 
 /// Largest number of rows in a timeline; when it is full, pairs of rows are merged.
 const ROWS: usize = 4096;
@@ -181,12 +182,10 @@ fn decoders_busy(controller: &Controller, now: SimTime) -> Vec<u64> {
 /// All measurements of a run.
 #[derive(Clone, Default)]
 pub struct Statistics {
-    /// Exact sums by operation, in the order of [`Op::ALL`].
-    pub sums: [Sums; 4],
-    /// Latency histograms by operation.
-    pub histograms: [Histogram; 4],
-    /// Bytes of the completed commands by operation.
-    pub bytes: [u64; 4],
+    /// Totals of all commands.
+    pub totals: Totals,
+    /// Totals of each stream, if the workload has several.
+    pub(crate) streams: Streams,
     /// Measurements over time.
     pub timeline: Timeline,
     /// Reads that completed with a media error.
@@ -220,6 +219,7 @@ impl Statistics {
         *self = Statistics {
             log,
             batches,
+            streams: self.streams.anew(),
             start: now,
             last_completion: now,
             busy_at_start: flash.snapshot(now),
@@ -238,6 +238,7 @@ impl Statistics {
     pub(crate) fn exclude(&mut self, off: Nanos) {
         self.start = self.start + off;
         self.timeline.start = self.timeline.start + off;
+        self.streams.exclude(off);
         self.busy_at_start.exclude(off);
     }
 
@@ -248,10 +249,9 @@ impl Statistics {
             return;
         }
         let HostCommand { op: kind, length, .. } = *command.command();
-        let (op, latency) = (kind as usize, command.latency(now));
-        self.sums[op].record(latency, causes);
-        self.histograms[op].record(latency.0);
-        self.bytes[op] += length.0;
+        let latency = command.latency(now);
+        self.totals.record(kind, latency, length, causes);
+        self.streams.record(command, now, causes);
         self.last_completion = now;
         let (row, fresh) = self.timeline.row(now);
         row.latency_ns = row.latency_ns.saturating_add(latency.0);
@@ -306,14 +306,10 @@ impl Statistics {
         row.write_queue = write_queue;
     }
 
-    /// Returns the latencies of all operations together.
-    pub fn all(&self) -> (Sums, Histogram) {
-        let (mut sums, mut histogram) = (Sums::default(), Histogram::default());
-        for op in Op::ALL {
-            sums.merge(&self.sums[op as usize]);
-            histogram.merge(&self.histograms[op as usize]);
-        }
-        (sums, histogram)
+    /// Returns the latency histograms of the streams, with their names.
+    pub fn stream_latency_rows(&self) -> Vec<(String, Vec<LatencyRow>)> {
+        let rows = |stream: &StreamTotals| (stream.name.clone(), stream.totals.latency_rows().collect());
+        self.streams.all().iter().map(rows).collect()
     }
 
     /// Returns the shares of the time from the beginning of the measurement to `now` during which the drive's resources

@@ -50,7 +50,7 @@ pub use command::{CommandFlags, Completion, HostCommand, HostUnit, Op, ReadSourc
 pub use divisor::Divisor;
 pub use event::{Event, Events, IdleDelay, Timer};
 pub use geometry::{Geometry, Shape};
-pub use histogram::Histogram;
+pub use histogram::{Bucket, Histogram};
 pub use history::History;
 pub use ids::{BlockId, ChannelId, ChipId, CommandId, DieId, Lpn, ModeId, Ppn, TransactionId};
 pub use journal::{Journal, Record};

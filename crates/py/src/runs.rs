@@ -12,7 +12,7 @@ use drive::export::CompressedWriter;
 use drive::lifetime::LifetimeRequest;
 use drive::session::{self, CustomPolicy, Ended, Files, Progress, RunRequest};
 use drive::streams::{Outputs, WriteFailure};
-use drive::{CommandRow, TimelineRow};
+use drive::{CommandRow, LatencyRow, TimelineRow};
 use kit::{Cause, Op, Problems};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -38,6 +38,8 @@ pub struct Outcome {
     setup_s: f64,
     /// Latency histogram, as columns.
     latency: Py<PyDict>,
+    /// Latency histogram of each stream, as columns; `None` for a workload of one stream.
+    stream_latency: Option<Py<PyDict>>,
     /// Totals over time, one row for each interval, as columns.
     timeline: Py<PyDict>,
     /// Files that could not be written: the option, the error number of the operating system, and its message.
@@ -364,19 +366,36 @@ fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyRe
         interrupted,
         setup_s: outcome.setup_s,
         latency: latency(py, &outcome.latency)?,
+        stream_latency: stream_latency(py, &outcome.stream_latency)?,
         timeline: timeline(py, &outcome.timeline, outcome.timeline_width_ns)?,
         unwritten: not_written(outcome.unwritten),
         history: outcome.history.map(|digest| (digest.entries, format!("{:016x}", digest.hash))),
     })
 }
 
-fn latency(py: Python<'_>, rows: &[(Op, u64, u64, u64)]) -> PyResult<Py<PyDict>> {
+fn latency(py: Python<'_>, rows: &[LatencyRow]) -> PyResult<Py<PyDict>> {
     let columns = Columns::new(py);
-    columns.codes("op", rows.iter().map(|row| row.0 as u32), op_names())?;
-    columns.u64("low_ns", rows.iter().map(|row| row.1))?;
-    columns.u64("high_ns", rows.iter().map(|row| row.2))?;
-    columns.u64("count", rows.iter().map(|row| row.3))?;
+    add_latency(&columns, || rows.iter())?;
     Ok(columns.0.unbind())
+}
+
+fn stream_latency(py: Python<'_>, streams: &[(String, Vec<LatencyRow>)]) -> PyResult<Option<Py<PyDict>>> {
+    if streams.is_empty() {
+        return Ok(None);
+    }
+    let columns = Columns::new(py);
+    let numbers = (0u32..).zip(streams).flat_map(|(number, (_, rows))| rows.iter().map(move |_| number));
+    columns.codes("stream", numbers, streams.iter().map(|(name, _)| name.clone()).collect())?;
+    add_latency(&columns, || streams.iter().flat_map(|(_, rows)| rows))?;
+    Ok(Some(columns.0.unbind()))
+}
+
+/// Adds the columns of a latency histogram.
+fn add_latency<'a, Rows: Iterator<Item = &'a LatencyRow>>(columns: &Columns<'_>, rows: impl Fn() -> Rows) -> PyResult<()> {
+    columns.codes("op", rows().map(|row| row.0 as u32), op_names())?;
+    columns.u64("low_ns", rows().map(|row| row.1.low))?;
+    columns.u64("high_ns", rows().map(|row| row.1.high))?;
+    columns.u64("count", rows().map(|row| row.1.count))
 }
 
 fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyResult<Py<PyDict>> {

@@ -93,6 +93,9 @@ pub struct Job {
 pub struct Workload {
     /// Jobs, wave by wave.
     pub jobs: Vec<Job>,
+    /// Names of the streams of the only job, by number. Empty where the job has one, and where there are several jobs:
+    /// each job is a stream then.
+    pub streams: Vec<String>,
     /// Resolved description as TOML, stored as `workload.toml` beside the results. The same file and options give the
     /// same text.
     pub resolved: String,
@@ -104,4 +107,12 @@ pub struct Workload {
     pub period: Option<Nanos>,
     /// True if the workload has no end of its own and runs until it is stopped.
     pub is_endless: bool,
+}
+
+impl Workload {
+    /// Returns the names of the streams, by number.
+    pub fn stream_names(&self) -> Vec<String> {
+        let jobs = || self.jobs.iter().map(|job| job.name.clone()).collect();
+        if self.streams.is_empty() { jobs() } else { self.streams.clone() }
+    }
 }

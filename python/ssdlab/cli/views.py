@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.cli.fitting import fits, put
-from ssdlab.report import verdict
+from ssdlab.report import streams, verdict
 from ssdlab.report.content import (
     LATENCY_COLUMNS,
     Row,
@@ -42,7 +42,14 @@ def show_run(console: Console, result: Result) -> None:
     )
     put(console, _latency(result))
     put(console, _throughput(result))
-    for table in (_causes(result), _read_errors(result), _amplification(result), _power_failure(result), _policy(result)):
+    for table in (
+        _streams(result),
+        _causes(result),
+        _read_errors(result),
+        _amplification(result),
+        _power_failure(result),
+        _policy(result),
+    ):
         if table is not None:
             put(console, table)
 
@@ -88,7 +95,7 @@ def _comparison(
 ) -> Table:
     """Returns a table of `cells` of each main number, for the runs from the `first` on."""
     table = new_table(title, *names[first:])
-    for group, rows in comparison_rows(runs):
+    for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
         table.add_row(Text(group, style="dim"))
         for row in rows:
             table.add_row(f"  {row.title}", *cells(row))
@@ -150,6 +157,15 @@ def _throughput(result: Result) -> Table:
         scaled(result.read_bytes_per_s, "B/s"),
         scaled(result.write_bytes_per_s, "B/s"),
     )
+    return table
+
+
+def _streams(result: Result) -> Table | None:
+    if not result.streams:
+        return None
+    table = new_table("stream", *streams.COLUMNS)
+    for row in streams.rows(result):
+        table.add_row(*row)
     return table
 
 

@@ -12,7 +12,7 @@ from ssdlab.report.content import in_words
 from ssdlab.units import duration, time_unit
 
 if TYPE_CHECKING:
-    from ssdlab.results import Result
+    from ssdlab.results import Result, Stream
 
 #: Colours that can be told apart without seeing red, green or blue as others do (Okabe and Ito, "Color Universal
 #: Design", 2008; the yellow is darker), and two greys.
@@ -81,7 +81,21 @@ def look(cause: str) -> dict[str, Any]:
 
 def stacked(runs: Sequence[Result]) -> go.Figure:
     """Returns the mean latency of reads and writes, every nanosecond charged to a cause: as time and as shares."""
-    bars = _bars(runs)
+    return _stacked(_bars(runs))
+
+
+def of_streams(streams: Sequence[Stream]) -> go.Figure:
+    """Returns the mean latency of reads and writes of each stream, like :func:`stacked`."""
+    bars = [
+        (style.wrapped(f"{stream.name} · {op}s"), dict(stream.causes[op]))
+        for stream in reversed(streams)
+        for op in ("write", "read")
+        if stream.causes.get(op)
+    ]
+    return _stacked(bars)
+
+
+def _stacked(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
     height = 110 + 46 * max(1, len(bars))
     if not bars:
         return style.note(style.figure(height), "no read or write was measured")

@@ -24,6 +24,7 @@ from ssdlab.report import (
     read_errors,
     setting,
     side_by_side,
+    streams,
     style,
     timeline,
     utilisation,
@@ -43,6 +44,10 @@ _LATENCY = (
 )
 _DOTTED = "Dotted: fewer than ten commands lie beyond."
 _CAUSES = "Every nanosecond of every command is charged to exactly one cause; the parts add up to the mean latency."
+_STREAMS = (
+    "Each fio job, stream or volume of the workload by itself. Rates are over the time from its first submission to its "
+    "last completion; latencies are those of all its commands together."
+)
 _RESOURCES = (
     "The drive from the host to the cells. A box is coloured by its busiest resource, each of its cells by one; what is "
     "dashed takes no time, or is not there."
@@ -92,6 +97,7 @@ def single(run: Result) -> str:
             _figure(causes.stacked([run]), "causes", content.cause_meanings()),
             content.cause_table(run),
         ),
+        *_streams(run),
         *_resources(run),
         *_read_errors([run], read_errors.tables(run)),
         _section(
@@ -192,6 +198,16 @@ def _finding(text: str, name: str = "") -> str:
     """Returns a paragraph with the conclusion of a section, after the name of its run; none without a text."""
     run = f"<b>{escape(name)}.</b> " if name else ""
     return f'<p class="finding">{run}{escape(text)}</p>' if text else ""
+
+
+def _streams(run: Result) -> list[str]:
+    """Returns the section on the streams; none for a workload of one."""
+    if not run.streams:
+        return []
+    shown = streams.busiest(run.streams, streams.MOST_COMPARED)
+    chart = causes.of_streams(shown)
+    table = content.table(["stream", *streams.COLUMNS], streams.rows(run))
+    return [_section("By stream", _STREAMS, table, _figure(chart, "streams", content.cause_meanings()))]
 
 
 def _resources(run: Result) -> list[str]:

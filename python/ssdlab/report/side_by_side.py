@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from ssdlab.report import streams
 from ssdlab.report.content import MEASURES, Row, comparison_rows
 from ssdlab.report.verdict import judged, marked
 from ssdlab.units import ratio
@@ -20,7 +21,7 @@ _BESIDE = 3
 def table(runs: Sequence[Result], names: Sequence[str]) -> str:
     """Returns the table. On a narrow window each number names its run, and the numbers of a row wrap."""
     body = []
-    for group, rows in comparison_rows(runs):
+    for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
         body.append(f'<tr class="group"><td colspan="{len(names) + 1}">{escape(group)}</td></tr>')
         body += [_row(row, names) for row in rows]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("", *names))

@@ -94,12 +94,12 @@ impl Tally {
     /// Returns the totals up to now.
     pub fn of(drive: &Drive) -> Tally {
         let (ftl, flash, statistics) = (&drive.ftl().counters, &drive.flash().counters, &drive.statistics);
-        let write = &statistics.sums[Op::Write as usize];
+        let write = &statistics.totals.sums[Op::Write as usize];
         Tally {
             ns: drive.now().0 as f64,
-            commands: statistics.sums.iter().map(|sums| sums.count()).sum::<u64>() as f64,
+            commands: statistics.totals.count() as f64,
             writes: write.count() as f64,
-            written_bytes: statistics.bytes[Op::Write as usize] as f64,
+            written_bytes: statistics.totals.bytes[Op::Write as usize] as f64,
             write_ns: write.total_ns() as f64,
             host_units: ftl.host_units as f64,
             programmed_units: ftl.units_programmed.iter().sum::<u64>() as f64,

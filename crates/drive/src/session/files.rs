@@ -4,7 +4,7 @@ use crate::description::File;
 use crate::drive::{Drive, Identity};
 use crate::statistics::TimelineRow;
 use crate::streams::{Outputs, WriteFailure};
-use kit::Op;
+use crate::totals::LatencyRow;
 use kit::history::Digest;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -32,8 +32,10 @@ pub struct Outcome {
     pub workload_toml: String,
     /// Notes for the user, one line each.
     pub notes: Vec<String>,
-    /// Latency histogram: operation, low edge, high edge, count.
-    pub latency: Vec<(Op, u64, u64, u64)>,
+    /// Latency histogram.
+    pub latency: Vec<LatencyRow>,
+    /// Names of the streams and their latency histograms; empty for a workload of one stream.
+    pub stream_latency: Vec<(String, Vec<LatencyRow>)>,
     /// Timeline rows with the start of each \[ns\], from the start of the measurement.
     pub timeline: Vec<(u64, TimelineRow)>,
     /// Width of a timeline row \[ns\].

@@ -16,7 +16,7 @@ use crate::batches::Batches;
 use crate::description::{Description, no_file};
 use crate::drive::{Drive, Identity};
 use crate::streams::Streams;
-use crate::summary;
+use crate::{summary, totals};
 use custom::failure;
 use ftl::{Ftl, ScaleModels};
 use kit::Problems;
@@ -86,7 +86,7 @@ impl Session {
         let policy_name = custom_name.as_ref().unwrap_or(&description.policy.kind);
         let plan = RunPlan::of(request, &files, &description)?;
         let workload = plan.workload(input, &description)?;
-        let workload_toml = workload.resolved.clone();
+        let (workload_toml, stream_names) = (workload.resolved.clone(), workload.stream_names());
 
         let mut watch = ProgressMeter::new(progress);
         let mut drive = custom::drive(request, &description, custom)?;
@@ -104,6 +104,7 @@ impl Session {
         let mut streams = Streams::new(std::mem::take(&mut files.outputs), &description, request.history);
         streams.begin(&mut run.drive, plan.timeline_from, plan.timeline_for);
         run.drive.statistics.batches = request.run.batches.map(|count| Box::new(Batches::new(count as usize)));
+        run.drive.statistics.streams = totals::Streams::of(stream_names);
         let measured = run.play(workload, goes_on, &mut streams)?;
 
         let Run { mut drive, mut watch, .. } = run;
@@ -114,7 +115,8 @@ impl Session {
             drive_toml: drive_toml(&description, custom_name.as_deref()),
             workload_toml,
             notes,
-            latency: summary::latency_rows(&drive.statistics),
+            latency: drive.statistics.totals.latency_rows().collect(),
+            stream_latency: drive.statistics.stream_latency_rows(),
             timeline: drive.statistics.timeline.rows().map(|(at, row)| (at, *row)).collect(),
             timeline_width_ns: drive.statistics.timeline.width_ns(),
             history: None,

@@ -142,7 +142,7 @@ fn padding_note(description: &Description, drive: &Drive) -> Option<String> {
     let buffer = &description.buffer;
     let program = kit::words::size(Bytes(u64::from(description.geometry().units_per_program) * UNIT_BYTES));
     let reason = match (buffer.policy, buffer.partial_flush, buffer.flush_after) {
-        _ if drive.statistics.histograms[Op::Flush as usize].count() > 0 => {
+        _ if drive.statistics.totals.histograms[Op::Flush as usize].count() > 0 => {
             format!("flushes program partly filled pages, of {program} at a time")
         }
         (BufferPolicy::WriteBack, PartialFlush::Pad, Some(after)) => format!(

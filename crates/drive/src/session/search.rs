@@ -37,7 +37,7 @@ impl Search {
         if now < self.next {
             return false;
         }
-        let total: u64 = drive.statistics.sums.iter().map(kit::Sums::count).sum();
+        let total: u64 = drive.statistics.totals.count();
         let rounds = (now - self.next) / self.state.round_ns + 1;
         let iops = (total - self.counted) as f64 * 1e9 / (rounds * self.state.round_ns) as f64;
         self.counted = total;

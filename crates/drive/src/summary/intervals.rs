@@ -18,8 +18,8 @@ const PERCENTILES: [(&str, f64); 5] =
 /// Returns the section `intervals`: for each kind of commands the batches, and the interval of each number.
 pub(super) fn section(statistics: &Statistics, batches: &Batches) -> Value {
     let [all, read, write] = batches.series();
-    let of = |op: Op| (statistics.sums[op as usize].mean(), &statistics.histograms[op as usize]);
-    let (all_sums, all_histogram) = statistics.all();
+    let of = |op: Op| (statistics.totals.sums[op as usize].mean(), &statistics.totals.histograms[op as usize]);
+    let (all_sums, all_histogram) = statistics.totals.all();
     json!({
         "confidence": CONFIDENCE,
         "all": kind(all, all_sums.mean(), &all_histogram),

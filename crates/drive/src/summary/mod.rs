@@ -3,6 +3,7 @@
 mod intervals;
 pub mod origin;
 mod read_errors;
+mod totals;
 mod utilisation;
 
 pub(crate) use utilisation::keys as utilisation_keys;
@@ -10,11 +11,11 @@ pub(crate) use utilisation::keys as utilisation_keys;
 use crate::description::Description;
 use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
-use crate::statistics::{Statistics, Utilisation};
+use crate::statistics::Utilisation;
 use crate::steady::SteadyState;
 use ftl::{Ftl, Store};
 use kit::reason::REASON_COUNT;
-use kit::{BlockId, Cause, Histogram, Op, Reason, SimTime, Sums};
+use kit::{BlockId, Reason, SimTime};
 use serde_json::{Map, Value, json};
 
 /// Version of the document's format.
@@ -62,12 +63,16 @@ pub struct RunFacts<'a> {
 }
 
 /// Builds the summary of a run. Every key is always present, with `null` where nothing was measured; only
-/// `power_failure` is absent unless power failed, `intervals` unless batches were requested, `read_cache` and
-/// `map_cache` unless the drive has one, `translation` where the translation layer is the page map.
+/// `power_failure` is absent unless power failed, `streams` unless the workload has several, `intervals` unless batches
+/// were requested, `read_cache` and `map_cache` unless the drive has one, `translation` where the translation layer is
+/// the page map.
 pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let mut all = whole_run(facts, description, drive);
     if let Some(power_failure) = facts.power_failure {
         all["power_failure"] = power_failure.to_json();
+    }
+    if !drive.statistics.streams.all().is_empty() {
+        all["streams"] = totals::streams(&drive.statistics);
     }
     if let Some(batches) = &drive.statistics.batches {
         all["intervals"] = intervals::section(&drive.statistics, batches);
@@ -109,11 +114,11 @@ pub fn summary(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -
 fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> Value {
     let statistics = &drive.statistics;
     let span_ns = facts.workload_end.since(statistics.start).0;
-    let (all_sums, all_histogram) = statistics.all();
+    let totals = &statistics.totals;
     let (flash, ftl) = statistics.since_start(drive.flash(), drive.translator());
-    let by_op = |op: Op| statistics.sums[op as usize].count();
     let units: u64 = ftl.units_programmed.iter().sum();
-    let per_second = |amount: u64| if span_ns > 0 { json!(amount as f64 * 1e9 / span_ns as f64) } else { Value::Null };
+    let mut throughput = totals::throughput(totals, span_ns);
+    throughput["most_in_flight"] = json!(facts.most_in_flight);
     json!({
         "schema_version": SCHEMA_VERSION,
         "status": if facts.complete { "complete" } else { "partial" },
@@ -123,28 +128,11 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "seed": facts.seed,
         "simulated_ns": span_ns,
         "wall_s": facts.wall_s,
-        "commands": Op::ALL.iter().map(|op| (op.name().to_owned(), json!(by_op(*op)))).collect::<Map<_, _>>(),
+        "commands": totals::commands(totals),
         "rejected": facts.rejected,
-        "latency": {
-            "all": latency(&all_sums, &all_histogram),
-            "read": latency(&statistics.sums[0], &statistics.histograms[0]),
-            "write": latency(&statistics.sums[1], &statistics.histograms[1]),
-            "trim": latency(&statistics.sums[2], &statistics.histograms[2]),
-            "flush": latency(&statistics.sums[3], &statistics.histograms[3]),
-        },
-        "throughput": {
-            "iops": per_second(all_sums.count()),
-            "read_bytes_per_s": per_second(statistics.bytes[0]),
-            "write_bytes_per_s": per_second(statistics.bytes[1]),
-            "read_bytes": statistics.bytes[0],
-            "write_bytes": statistics.bytes[1],
-            "most_in_flight": facts.most_in_flight,
-        },
-        "causes": {
-            "all": causes(&all_sums),
-            "read": causes(&statistics.sums[0]),
-            "write": causes(&statistics.sums[1]),
-        },
+        "latency": totals::latencies(totals),
+        "throughput": throughput,
+        "causes": totals::causes(totals),
         "flash": {
             "reads": by_reason(&flash.reads),
             "programs": by_reason(&ftl.units_programmed),
@@ -174,30 +162,6 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "steady": facts.steady,
         "saturated": facts.saturated,
     })
-}
-
-fn latency(sums: &Sums, histogram: &Histogram) -> Value {
-    let percentile = |fraction: f64| histogram.percentile(fraction, BEYOND);
-    json!({
-        "count": sums.count(),
-        "mean_ns": sums.mean(),
-        "stddev_ns": sums.stddev(),
-        "min_ns": histogram.min(),
-        "p50_ns": percentile(0.5),
-        "p90_ns": percentile(0.9),
-        "p99_ns": percentile(0.99),
-        "p99_9_ns": percentile(0.999),
-        "p99_99_ns": percentile(0.9999),
-        "max_ns": histogram.max(),
-    })
-}
-
-/// Returns the mean time charged to each cause \[ns\]; causes without any time are left out. The values sum to the mean
-/// latency.
-fn causes(sums: &Sums) -> Value {
-    let count = sums.count() as f64;
-    let charged = Cause::ALL.iter().map(|cause| (cause.name(), sums.cause_ns(*cause as usize))).filter(|(_, ns)| *ns > 0);
-    Value::Object(charged.map(|(name, ns)| (name.to_owned(), json!(ns as f64 / count))).collect())
 }
 
 fn by_reason(counts: &[u64; REASON_COUNT]) -> Value {
@@ -305,12 +269,4 @@ fn policy_stats(drive: &Drive) -> Value {
             .map(|(name, value)| (name, json!(value)))
             .collect(),
     )
-}
-
-/// Returns the latency histograms as rows: operation, low edge, high edge, count.
-pub fn latency_rows(statistics: &Statistics) -> Vec<(Op, u64, u64, u64)> {
-    Op::ALL
-        .iter()
-        .flat_map(|op| statistics.histograms[*op as usize].buckets().map(|bucket| (*op, bucket.low, bucket.high, bucket.count)))
-        .collect()
 }

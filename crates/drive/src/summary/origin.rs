@@ -43,6 +43,8 @@ pub const ORIGINS: &[(&str, Origin)] = &[
     ("intervals/*", ACCOUNTING),
     ("throughput/*", ACCOUNTING),
     ("causes/*/*", ACCOUNTING),
+    ("streams/*/name", Run),
+    ("streams/*/*", ACCOUNTING),
     ("flash/reads/*", FLASH),
     ("flash/programs/*", MAPPING),
     ("flash/erases/*", FLASH),

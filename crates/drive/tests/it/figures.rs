@@ -36,7 +36,7 @@ fn figure_3_normal_writes_queue_up() {
     let (responses, done, rig) = eleven_writes(&[]);
     assert_eq!(responses, (0..11).map(|index| 600 + 300 * index).collect::<Vec<u64>>());
     assert_eq!(done, (1..=11).map(|index| 600 * index).collect::<Vec<u64>>());
-    assert_eq!(rig.drive.statistics.sums[Op::Write as usize].mean(), Some(2_100_000.0));
+    assert_eq!(rig.drive.statistics.totals.sums[Op::Write as usize].mean(), Some(2_100_000.0));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn figure_3_fast_writes_do_not() {
     let (responses, done, rig) = eleven_writes(&["policy.kind=all_fast"]);
     assert_eq!(responses, [300; 11]);
     assert_eq!(done, (1..=11).map(|index| 300 * index).collect::<Vec<u64>>());
-    assert_eq!(rig.drive.statistics.sums[Op::Write as usize].mean(), Some(300_000.0));
+    assert_eq!(rig.drive.statistics.totals.sums[Op::Write as usize].mean(), Some(300_000.0));
 }
 
 #[test]

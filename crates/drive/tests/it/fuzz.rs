@@ -154,7 +154,7 @@ impl Seen {
             u64::from(ftl.worn_out_die().is_some()),
         ];
         self.totals.iter_mut().zip(new).for_each(|(sum, count)| *sum += count);
-        let (all, _) = passed.drive.statistics.all();
+        let (all, _) = passed.drive.statistics.totals.all();
         self.waits.iter_mut().zip(WAITS).for_each(|(sum, cause)| *sum += u64::from(all.cause_ns(cause as usize) > 0));
         let Some(reads) = passed.drive.controller().reads() else { return };
         let reads = &reads.statistics;

@@ -40,6 +40,7 @@ mod relaxed;
 mod saved;
 mod sizes;
 mod starting_states;
+mod streams;
 mod timing;
 mod translation;
 mod write_amplification;

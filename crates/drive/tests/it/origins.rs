@@ -36,6 +36,7 @@ fn summaries() -> Vec<(String, Value)> {
     let request = RunRequest::new("test.toml", tiny).precondition("fill").run(batches);
     let outcome = drive::session::run(&request, &Input::text("workload", JOB), Files::default(), &mut |_| true);
     all.push(("batches".to_owned(), outcome.unwrap_or_else(|problems| panic!("batches: {problems}")).summary));
+    all.push(run("streams", tiny, &[], &format!("{JOB}{}", JOB.replace("[job]", "[other]"))));
     all.push(run("waf", tiny, &["ftl.translation=waf"], JOB));
     let ofwar = ["policy.kind=ofwar", "state.precondition=steady", "state.graceful_shutdown=true"];
     let deadlines = "[job]\nrw=randwrite\nbs=4k\nnorandommap=1\nrate_iops=50\nnumber_ios=2000\n";

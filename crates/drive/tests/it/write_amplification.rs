@@ -92,7 +92,7 @@ fn the_tail_of_the_first_writes_is_that_of_the_rest() {
     let mut tail = |from: u64, writes: u64| -> Histogram {
         rig.drive.restart_measurement();
         rig.replay(&format!("rw=randwrite\nnorandommap=1\nrandseed={from}\niodepth=32\nio_size=1000g\nnumber_ios={writes}"));
-        rig.drive.statistics.histograms[Op::Write as usize].clone()
+        rig.drive.statistics.totals.histograms[Op::Write as usize].clone()
     };
     let (first, rest) = (tail(1, 40_000), tail(2, 760_000));
     for (fraction, factor) in [(0.5, 1.1), (0.99, 1.3), (0.999, 1.5)] {

@@ -103,7 +103,7 @@ pub fn build(resolved: &[Resolved], user_bytes: u64, seed: u64, notes: Vec<Strin
         }
     }
     let resolved = toml::to_string(&record).expect("a record of plain values is TOML");
-    Workload { jobs, resolved, notes, period: None, is_endless: false }
+    Workload { jobs, streams: Vec::new(), resolved, notes, period: None, is_endless: false }
 }
 
 fn make(job: &Resolved, name: String, stream: u16, seed: u64, streams: &str) -> Job {

@@ -104,7 +104,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
         wave: 0,
     };
     let resolved = format!("# Seed {seed}\n{}", written(&model));
-    Ok(Workload { jobs: vec![job], resolved, notes, period: model.runtime, is_endless })
+    Ok(Workload { jobs: vec![job], streams: Vec::new(), resolved, notes, period: model.runtime, is_endless })
 }
 
 /// Checks the conditions that the schema cannot express.

@@ -169,7 +169,7 @@ pub fn open(name: &str, text: &str, user_bytes: u64, seed: u64) -> Result<Worklo
     }
     let resolved = toml::to_string(&form.value).expect("a description of plain values is TOML");
     let resolved = format!("# Seed {seed}, user capacity {}\n{resolved}", Bytes(user_bytes));
-    Ok(Workload { jobs, resolved, notes: Vec::new(), period: None, is_endless: false })
+    Ok(Workload { jobs, streams: Vec::new(), resolved, notes: Vec::new(), period: None, is_endless: false })
 }
 
 fn make(job: &JobDescription, plan: BlockPlan, seed: u64, index: usize, wave: u32) -> Job {

@@ -47,6 +47,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
     let pacing = pacing(&scan, &plan, &mut notes)?;
     note_placement(&scan, &plan, user_bytes, &mut notes);
     let resolved = resolved(input, options, &scan.info, pacing, user_bytes)?;
+    let streams = scan.info.by_stream.iter().map(|stream| stream.stream.clone()).collect();
     let source = Replay::new(input, scan, &plan, placement)?;
     let period = Some(source.period()).filter(|_| !matches!(pacing, Pacing::Closed { .. }));
     let job = Job {
@@ -63,7 +64,7 @@ pub fn open(input: &Input, user_bytes: u64, options: &Options) -> Result<Workloa
         fua: false,
         wave: 0,
     };
-    Ok(Workload { jobs: vec![job], resolved, notes, period, is_endless: false })
+    Ok(Workload { jobs: vec![job], streams, resolved, notes, period, is_endless: false })
 }
 
 fn pacing(scan: &Scan, plan: &Plan, notes: &mut Vec<String>) -> Result<Pacing, Problems> {

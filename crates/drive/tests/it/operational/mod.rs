@@ -108,8 +108,8 @@ fn run(seed: u64, description: &Description) -> (Rig, Snapshot, Counts) {
     };
     let is_relocation = |reason: Reason| !matches!(reason, Reason::Host | Reason::Rmw);
     let mut counts = Counts {
-        reads: rig.drive.statistics.sums[0].count(),
-        writes: rig.drive.statistics.sums[1].count(),
+        reads: rig.drive.statistics.totals.sums[0].count(),
+        writes: rig.drive.statistics.totals.sums[1].count(),
         read_operations: flash.operations[OperationKind::Read as usize],
         read_units: flash.reads.iter().sum(),
         relocation_units: reasons(is_relocation),
