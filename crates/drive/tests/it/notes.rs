@@ -120,6 +120,20 @@ fn a_clock_has_an_end() {
     assert!(run("thinktime=36500d\nnumber_ios=4\nruntime=1d").is_ok(), "what comes later than the runtime is not asked for");
 }
 
+#[test]
+fn small_writes_are_not_padded_on_drives_with_large_programs() {
+    let light = "[light]\nrw=randwrite\nbs=4k\nnumber_ios=100\nrate_iops=200\n";
+    for preset in ["tlc-1tb", "qlc-2tb", "pcie4-tlc-2tb"] {
+        let programs = |sets: &[&str]| {
+            let outcome =
+                session(&format!("base = \"{preset}\""), sets, None, light).unwrap_or_else(|problems| panic!("{problems}"));
+            outcome.summary["flash"]["programs"].clone()
+        };
+        assert_eq!(programs(&[]).get("padding"), None, "{preset}");
+        assert!(programs(&["buffer.partial_flush=pad"]).get("padding").is_some(), "{preset}");
+    }
+}
+
 /// A light load of small writes on programs of four units: each is padded, unless units may wait for further ones.
 #[test]
 fn a_run_that_programs_mostly_padding_is_told_why() {
