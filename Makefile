@@ -21,11 +21,16 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 DEMO_DRIVE    ?= ofwar-64g
-DEMO_WORKLOAD ?= examples/iozone-like.toml
+DEMO_WORKLOAD ?= examples/telegram-like.toml
+DEMO_POLICIES ?= baseline,ofwar,all_fast
 
-demo: build ## Build, run one workload under two policies, write a report.
+demo: ## Build, run one workload under three policies, write a report.
+	@echo "1 of 2: build the engine and install ssdlab in $(VENV). The first time: 2 to 5 minutes on two cores."
+	@$(MAKE) --no-print-directory build
+	@echo
+	@echo "2 of 2: two hours of a message service on $(DEMO_DRIVE), under $(DEMO_POLICIES). About 10 s on two cores."
 	@mkdir -p target
-	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy baseline,ofwar --precondition steady \
+	$(BIN)/ssdlab compare $(DEMO_DRIVE) $(DEMO_WORKLOAD) --policy $(DEMO_POLICIES) --precondition steady \
 		--out target/demo --force
 	@echo
 	@echo "The report: $(CURDIR)/target/demo/report.html"

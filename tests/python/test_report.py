@@ -172,7 +172,17 @@ def test_a_verdict_says_how_a_run_differs_from_the_first(spare):
 
 def test_the_command_prints_the_verdict_below_its_table(cli, job):
     done = cli("compare", "tiny", job, "--policy", "baseline,all_fast", "--quiet")
-    assert re.search(r"blocks erased.*^all_fast: mean -\d+ %, .*% of the time is \w+", done.stdout, re.DOTALL | re.MULTILINE)
+    assert re.search(
+        r"blocks erased.*^all_fast: mean -\d+ %, .*%\s+of\s+the\s+time\s+is\s+\w+", done.stdout, re.DOTALL | re.MULTILINE
+    )
+
+
+def test_a_verdict_says_what_a_faster_mode_promises():
+    runs = [ssdlab.run("tiny", "examples/trace.csv.gz", policy) for policy in ("baseline", "all_fast")]
+    (line,) = verdict.lines(runs)
+    assert "; 100 % of the writes are in mode fast, which keeps data for 4d; " in line
+    (back,) = verdict.lines(runs[::-1])
+    assert "; 100 % of the writes are in mode normal, which keeps data for 10y; " in back
 
 
 def test_ratios_are_marked_as_better_and_worse(spare):

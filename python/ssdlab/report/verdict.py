@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -62,6 +63,25 @@ def changes(run: Result, first: Result) -> list[Change]:
     return [Change(title, value / old) for title, value, old in found if value is not None and old]
 
 
+def promises(run: Result, first: Result) -> list[str]:
+    """Returns the modes with a retention limit that take a larger share of the host's data than in the first run."""
+    modes = tomllib.loads(run.drive_toml)["flash"].get("write_mode", [])
+    limits = {mode["name"]: mode["retention"] for mode in modes if "retention" in mode}
+    mine, base = _mode_shares(run), _mode_shares(first)
+    return [
+        f"{100 * share:.0f} % of the writes are in mode {name}, which keeps data for {limits[name]}"
+        for name, share in mine.items()
+        if name in limits and share >= base.get(name, 0.0) + _LEAST
+    ]
+
+
+def _mode_shares(run: Result) -> dict[str, float]:
+    """Returns the share of each write mode in the units that the host wrote."""
+    units: dict[str, int] = run.summary["modes"]["host_write"]
+    total = sum(units.values())
+    return {name: number / total for name, number in units.items()} if total else {}
+
+
 def largest_cause(run: Result) -> str:
     """Returns the share of the latency that its largest cause has, in words; empty without any latency."""
     causes = run.causes["all"]
@@ -75,7 +95,7 @@ def largest_cause(run: Result) -> str:
 def lines(runs: Sequence[Result]) -> list[str]:
     """Returns the verdict of each run but the first."""
     named = [*zip(run_names(runs), runs, strict=True)]
-    return ["; ".join(_parts(name, [one.text() for one in changes(run, runs[0])], run)) for name, run in named[1:]]
+    return ["; ".join(_parts(name, [one.text() for one in changes(run, runs[0])], run, runs[0])) for name, run in named[1:]]
 
 
 def html(runs: Sequence[Result]) -> str:
@@ -84,7 +104,7 @@ def html(runs: Sequence[Result]) -> str:
     rows = []
     for name, run in named[1:]:
         said = [marked(one.text(), judged(one.ratio, one.better)) for one in changes(run, runs[0])]
-        text = "; ".join(_parts(f"<b>{escape(name)}</b>", said, run))
+        text = "; ".join(_parts(f"<b>{escape(name)}</b>", said, run, runs[0]))
         rows.append(f'<p class="verdict">{text}</p>')
     return "".join(rows)
 
@@ -94,7 +114,7 @@ def marked(text: str, judgement: str) -> str:
     return f'<span class="{judgement}">{escape(text)}</span>' if judgement else escape(text)
 
 
-def _parts(name: str, said: Sequence[str], run: Result) -> list[str]:
-    """Returns the clauses of a verdict: its changes, and the largest cause of the latency."""
+def _parts(name: str, said: Sequence[str], run: Result, first: Result) -> list[str]:
+    """Returns the clauses of a verdict: its changes, what its modes promise, and the largest cause of the latency."""
     cause = largest_cause(run)
-    return [f"{name}: {', '.join(said) or 'nothing to compare'}", *([cause] if cause else [])]
+    return [f"{name}: {', '.join(said) or 'nothing to compare'}", *promises(run, first), *([cause] if cause else [])]
