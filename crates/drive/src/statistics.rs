@@ -251,7 +251,6 @@ impl Statistics {
         let HostCommand { op: kind, length, .. } = *command.command();
         let latency = command.latency(now);
         self.totals.record(kind, latency, length, causes);
-        self.streams.record(command, now, causes);
         self.last_completion = now;
         let (row, fresh) = self.timeline.row(now);
         row.latency_ns = row.latency_ns.saturating_add(latency.0);
@@ -268,6 +267,7 @@ impl Statistics {
             Op::Trim | Op::Flush => {}
         }
         self.sample_due |= fresh;
+        self.streams.record(command, now, causes);
         if self.log.is_some() {
             self.log_command(command, now, causes);
         }

@@ -117,7 +117,7 @@ impl Streams {
         }
     }
 
-    #[inline(never)]
+    #[cold]
     fn record_in_stream(&mut self, command: &Command, now: SimTime, causes: &Ledger) {
         let equal: Vec<String> = Streams::of(vec!["a".to_owned(); 3]).all().iter().map(|stream| stream.name.clone()).collect();
         assert_eq!(equal, ["a", "a (2)", "a (3)"]);

@@ -28,7 +28,7 @@ impl Sums {
     ///
     /// # Panics
     /// If the parts do not add up to the latency. The invariant is checked for every command, in release builds too.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, latency: Nanos, parts: &Ledger) {
         if self.partial_ns.checked_add(latency.0).is_none() {
             self.carry();
