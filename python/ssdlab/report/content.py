@@ -48,6 +48,7 @@ LATENCY_COLUMNS = (
 #: Rows of a comparison and other numbers, by the keys of the summary that define them.
 _KEYS = {
     "commands per second": "throughput.iops",
+    "IOPS": "throughput.iops",
     "read bandwidth": "throughput.read_bytes_per_s",
     "write bandwidth": "throughput.write_bytes_per_s",
     "write amplification": "write_amplification",

@@ -15,7 +15,7 @@ pub struct Key {
 }
 
 /// Sections whose members have sections with the same keys as the whole run.
-const PARTS: &[(&str, &[&str])] = &[("streams", &["latency", "throughput", "causes"])];
+const PARTS: &[(&str, &[&str])] = &[("streams", &["commands", "latency", "throughput", "causes"])];
 
 const fn key(path: &'static str, origin: Origin, unit: &'static str, definition: &'static str) -> Key {
     Key { term: Term::new(path, unit, definition), origin }
@@ -328,6 +328,7 @@ mod tests {
     fn parts_of_a_run_have_the_keys_of_the_whole_run() {
         assert_eq!(found("streams.*.latency.read.p99_ns"), Some("latency.OP.p99_ns"));
         assert_eq!(found("streams.*.causes.all.sense"), Some("causes.OP.CAUSE"));
+        assert_eq!(found("streams.*.commands.trim"), Some("commands.OP"));
         assert_eq!(found("streams.*.wear.mean"), None);
         assert_eq!(found("jobs.*.latency.read.p99_ns"), None);
     }
