@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ssdlab.results import Latency, Result, Stream
     from ssdlab.sessions import Session, StartingStates
     from ssdlab.simulate import PolicyLike, Progress, compare, run
+    from ssdlab.terms import definitions
     from ssdlab.traces import TraceFit, trace_convert, trace_fit, trace_info
     from ssdlab.workloads import Workload, WorkloadLike
 
@@ -78,6 +79,7 @@ __all__ = [
     "check",
     "compare",
     "compare_histories",
+    "definitions",
     "describe",
     "diagram",
     "lifetime",
@@ -133,6 +135,7 @@ _NAMES = {
     "ssdlab.results": ("Latency", "Result", "Stream"),
     "ssdlab.sessions": ("Session", "StartingStates"),
     "ssdlab.simulate": ("PolicyLike", "Progress", "compare", "run"),
+    "ssdlab.terms": ("definitions",),
     "ssdlab.traces": ("TraceFit", "trace_convert", "trace_fit", "trace_info"),
     "ssdlab.workloads": ("Workload", "WorkloadLike"),
 }

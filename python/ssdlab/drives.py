@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError, unknown_name
@@ -215,14 +215,22 @@ def schema() -> dict[str, Any]:
     return fields
 
 
-def reference() -> str:
-    """Returns the reference page of a drive's description, in Markdown.
+def reference(of: Literal["drive", "results"] = "drive") -> str:
+    """Returns a reference page in Markdown: the fields of a drive's description, or the names in results.
+
+    Raises:
+        InputError: there is no page of this name.
 
     Examples:
         >>> print(ssdlab.reference().splitlines()[0])
         # Reference: a drive's description
+        >>> print(ssdlab.reference("results").splitlines()[0])
+        # Reference: the names in results
     """
-    return _engine.reference()
+    pages = {"drive": _engine.reference, "results": _engine.results_reference}
+    if of not in pages:
+        raise unknown_name("page", of, [*pages])
+    return pages[of]()
 
 
 @in_own_words

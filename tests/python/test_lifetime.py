@@ -84,13 +84,6 @@ def test_a_life_as_tables(cli, small, writes):
     assert re.search(r"die \d can spare no more blocks: \d+ of its 32 are worn out", done.stderr)
 
 
-def test_every_key_is_documented(small, writes):
-    page = (Path(__file__).parents[2] / "docs" / "LIFETIME.md").read_text(encoding="utf-8")
-    report = ssdlab.lifetime(small, writes, set={"flash.rated_pe_cycles": 12}).report
-    keys = {*report, *report["intervals"][0], *report["pass_rows"][0]}
-    assert [key for key in keys if f"`{key}`" not in page] == []
-
-
 def test_a_worn_out_drive_is_saved_and_runs_on(small, writes, tmp_path):
     settings = {"flash.rated_pe_cycles": 12, "ftl.wear_leveling": "none"}
     life = ssdlab.lifetime(small, writes, until="spare", set=settings, save=tmp_path / "worn.drive")

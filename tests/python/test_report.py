@@ -13,6 +13,7 @@ import pytest
 
 import ssdlab
 from chromium import dom_of
+from ssdlab import terms
 from ssdlab.report import amplification, causes, content, latency, library, names, setting, timeline, verdict, wear
 from ssdlab.units import duration, scaled
 
@@ -159,7 +160,7 @@ def test_a_verdict_says_how_a_run_differs_from_the_first(spare):
     mean = 100 * (spare[1].latency["all"].mean_ns / spare[0].latency["all"].mean_ns - 1)
     spans = spare[1].causes["all"]
     largest = max(spans, key=spans.get)
-    words = content.WORDS[largest].replace("waiting: ", "waiting for ")
+    words = terms.words()[largest].replace("waiting: ", "waiting for ")
     assert line.startswith(f"overprovisioning 0.28: mean {mean:+.0f} %, p99 -")
     assert ", write amplification -" in line
     assert line.endswith(f"; {100 * spans[largest] / sum(spans.values()):.0f} % of the time is {words}")
@@ -191,7 +192,7 @@ def test_ratios_are_marked_as_better_and_worse(spare):
     assert [verdict.judged(ratio, -1) for ratio in (0.5, 0.999, 2.0)] == ["better", "", "worse"]
     assert [verdict.judged(ratio, 1) for ratio in (0.5, 2.0)] == ["worse", "better"]
     table = ssdlab.Comparison(spare).report().split("Side by side")[1].split("</table>")[0]
-    assert re.search(r'commands per second</td>.*?<small><span class="better">×', table)
+    assert re.search(r'commands per second</span></td>.*?<small><span class="better">×', table)
 
 
 def test_a_run_that_only_writes_has_no_second_copy_of_its_latency(spare, result):
@@ -218,7 +219,7 @@ def test_a_saved_result_keeps_the_version_that_made_it(result, tmp_path):
 
 
 def test_causes_are_told_apart_also_without_seeing_red_green_or_blue():
-    assert set(causes.COLOURS) == set(content.CAUSES) == set(content.WORDS)
+    assert set(causes.COLOURS) == set(terms.causes())
     looks = {cause: causes.look(cause) for cause in causes.COLOURS}
     assert len({(look["color"], look["pattern"]["shape"]) for look in looks.values()}) == len(looks)
     # Projections of linear RGB by Vienot, Brettel and Mollon, 1999 (protanopia, deuteranopia).
@@ -242,13 +243,13 @@ def seen_by(kind, colour):
 
 def test_causes_stand_in_words_with_their_meanings(result, comparison):
     for html in (result.report(), comparison.report()):
-        meaning = f"die_host_program: {content.CAUSES['die_host_program']}"
+        meaning = f"die_host_program: {terms.causes()['die_host_program']}"
         assert re.search(f'<button [^>]*title="{meaning}"><svg.*?</svg>waiting: other host writes</button>', html)
 
 
 def test_reasons_of_programs_have_meanings(spare):
-    assert set(amplification.MEANINGS) == set(amplification.COLOURS)
-    assert f'title="{amplification.MEANINGS["gc"]}"><svg' in spare[0].report()
+    assert set(terms.reasons()) == set(amplification.COLOURS)
+    assert f'title="{terms.reasons()["gc"]}"><svg' in spare[0].report()
 
 
 def test_percentiles_are_ratios_to_the_first_run(spare):

@@ -8,6 +8,7 @@
 
 mod batches;
 mod build;
+pub mod definitions;
 pub mod description;
 mod diagram;
 mod drive;

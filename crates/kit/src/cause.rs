@@ -3,11 +3,11 @@
 use crate::units::Nanos;
 
 macro_rules! causes {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $words:literal;)+) => {
         /// A named part of a command's latency.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Cause { $($(#[$doc])* $variant),+ }
+        pub enum Cause { $($(#[doc = $doc])+ $variant),+ }
 
         impl Cause {
             /// Every cause, in the order of the results.
@@ -16,74 +16,82 @@ macro_rules! causes {
             pub fn name(self) -> &'static str {
                 match self { $(Cause::$variant => $name),+ }
             }
+            /// Returns the cause in words, for tables and charts. A wait begins with `waiting: `.
+            pub fn words(self) -> &'static str {
+                match self { $(Cause::$variant => $words),+ }
+            }
+            /// Returns the definition: the text of the declaration.
+            pub fn definition(self) -> &'static str {
+                match self { $(Cause::$variant => concat!($($doc),+).trim_ascii()),+ }
+            }
         }
     };
 }
 
 causes! {
     /// The host's processor: submission, interrupts or polling, and completion, with their waits.
-    Host = "host",
+    Host = "host", "work of the host's processor";
     /// Waiting for a place in a submission queue, and in it until the device fetches the command.
-    HostQueue = "host_queue",
+    HostQueue = "host_queue", "waiting: a place in a submission queue";
     /// Waiting in a submission queue while a die has more reads than the threshold of its queue.
-    QueueBlocked = "queue_blocked",
+    QueueBlocked = "queue_blocked", "waiting: a die with a full queue";
     /// Command, data and completion on the host link, including the wait for the link and for host memory.
-    Link = "link",
+    Link = "link", "transfer on the host link";
     /// Waiting for a core of the controller.
-    CoreWait = "core_wait",
+    CoreWait = "core_wait", "waiting: a controller core";
     /// Work of the firmware on a core.
-    Firmware = "firmware",
+    Firmware = "firmware", "firmware";
     /// Waiting for the interconnect of the controller.
-    InterconnectWait = "interconnect_wait",
+    InterconnectWait = "interconnect_wait", "waiting: the interconnect";
     /// Data on the interconnect of the controller.
-    Interconnect = "interconnect",
+    Interconnect = "interconnect", "transfer on the interconnect";
     /// Waiting for the memory of the controller.
-    DramWait = "dram_wait",
+    DramWait = "dram_wait", "waiting: the controller's memory";
     /// Accesses to the memory of the controller.
-    Dram = "dram",
+    Dram = "dram", "access to the controller's memory";
     /// Waiting for space in the write buffer.
-    BufferFull = "buffer_full",
+    BufferFull = "buffer_full", "waiting: space in the write buffer";
     /// Wait of a write while no die has a free block for host data.
-    FreeSpace = "free_space",
+    FreeSpace = "free_space", "waiting: a free block";
     /// Waiting in the I/O sequencer, while the die has reads outstanding or older reads go first.
-    Sequencer = "sequencer",
+    Sequencer = "sequencer", "waiting: the I/O sequencer";
     /// Waiting for a die that executes host reads.
-    DieHostRead = "die_host_read",
+    DieHostRead = "die_host_read", "waiting: other host reads";
     /// Waiting for a die that executes host programs.
-    DieHostProgram = "die_host_program",
+    DieHostProgram = "die_host_program", "waiting: other host writes";
     /// Waiting for a die that reads or programs for a relocation.
-    DieRelocation = "die_relocation",
+    DieRelocation = "die_relocation", "waiting: relocations";
     /// Waiting for a die that erases.
-    DieErase = "die_erase",
+    DieErase = "die_erase", "waiting: erases";
     /// Waiting for a die that is suspending, suspended or resuming, or held for the next attempt at a read, or while a
     /// policy holds back other work.
-    DieHeld = "die_held",
+    DieHeld = "die_held", "waiting: a held die";
     /// Waiting for a page buffer of the channel's controller: of a read, for its data; of a write, while a die waits
     /// for one before it takes a program.
-    PageBuffer = "page_buffer",
+    PageBuffer = "page_buffer", "waiting: a page buffer";
     /// Waiting for the flash channel.
-    BusWait = "bus_wait",
+    BusWait = "bus_wait", "waiting: the channel";
     /// Command and address cycles and their gaps on the flash channel.
-    BusCommand = "bus_command",
-    /// The array read, tR.
-    Sense = "sense",
+    BusCommand = "bus_command", "commands on the channel";
+    /// The array read, tR, at the first attempt.
+    Sense = "sense", "reading the cells";
     /// The array program, tPROG.
-    Program = "program",
+    Program = "program", "programming the cells";
     /// Data on the flash channel.
-    Transfer = "transfer",
-    /// Waiting for an encoder or a decoder, and the encoding itself.
-    EccWait = "ecc_wait",
-    /// Decoding of data that has been read.
-    Decode = "decode",
-    /// Attempts at a read after the first one, with their waits.
-    Retry = "retry",
+    Transfer = "transfer", "transfer on the channel";
+    /// Waiting for a decoder; of a write: waiting for an encoder, and encoding.
+    EccWait = "ecc_wait", "waiting: decoders and encoders";
+    /// Decoding at the first attempt at a read, beyond the transfer of the data.
+    Decode = "decode", "decoding";
+    /// Attempts at a read after the first one, their waits and decoding included.
+    Retry = "retry", "repeating reads";
     /// Reading the mapping unit that a write covers only in part, before the unit is written.
-    Rmw = "rmw",
+    Rmw = "rmw", "completing partial writes";
     /// Wait for a page of the map that is not in memory, and of a read for data that is being read ahead.
-    Map = "map",
+    Map = "map", "waiting: pages of the map";
     /// Wait for what comes before in a given order: of a flush for earlier writes to become durable, of data for that
     /// of earlier reads (`ecc.delivery`).
-    Order = "order",
+    Order = "order", "waiting: earlier commands";
 }
 
 /// Number of causes.

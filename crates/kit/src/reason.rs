@@ -1,36 +1,47 @@
 //! Reasons of flash operations.
 
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
+    ($(#[doc = $first_doc:literal])+ $first:ident = $first_name:literal,
+     $($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
         /// Reason of a flash operation. The counts of units read, units programmed and blocks erased are split by it.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
-        pub enum Reason { $($(#[$doc])* $variant),+ }
+        pub enum Reason {
+            $(#[doc = $first_doc])+ #[default] $first,
+            $($(#[doc = $doc])+ $variant),+
+        }
 
         impl Reason {
             /// Every reason, in the order of the results.
-            pub const ALL: &'static [Reason] = &[$(Reason::$variant),+];
+            pub const ALL: &'static [Reason] = &[Reason::$first, $(Reason::$variant),+];
             /// Returns the name used in results.
             pub fn name(self) -> &'static str {
-                match self { $(Reason::$variant => $name),+ }
+                match self { Reason::$first => $first_name, $(Reason::$variant => $name),+ }
+            }
+            /// Returns the definition: the text of the declaration.
+            pub fn definition(self) -> &'static str {
+                match self {
+                    Reason::$first => concat!($($first_doc),+).trim_ascii(),
+                    $(Reason::$variant => concat!($($doc),+).trim_ascii()),+
+                }
             }
         }
     };
 }
 
+// The first one is the default.
 reasons! {
-    /// A host command.
-    #[default]
+    /// Data that the host reads or writes.
     Host = "host",
-    /// Read of a mapping unit that a host write covers only in part (read-modify-write).
+    /// The rest of a mapping unit that a host write covers only in part (read-modify-write).
     Rmw = "rmw",
-    /// Garbage collection.
+    /// Garbage collection: relocation of valid data, and the erase, for free space.
     Gc = "gc",
-    /// Wear levelling.
+    /// Wear levelling: relocation of data, and the erase, so that blocks wear evenly.
     Wear = "wear",
-    /// A policy's rewrite of data written in a short-lived mode.
+    /// Relocation into another mode by the choice of a policy.
     Rewrite = "rewrite",
-    /// Data moved before the retention limit of its block.
+    /// Relocation from a block that nears its retention limit.
     Reprogram = "reprogram",
     /// Scrubbing by a policy.
     Scrub = "scrub",

@@ -45,6 +45,18 @@ pub fn options() -> String {
     serde_json::to_string(&drive::options::groups()).expect("plain values")
 }
 
+/// Returns the definitions of the names in results, as JSON: causes, reasons, keys, statistics of policies, columns.
+#[pyfunction]
+pub fn definitions() -> String {
+    drive::definitions::all().to_string()
+}
+
+/// Returns the page of the names in results (Markdown).
+#[pyfunction]
+pub fn results_reference() -> String {
+    drive::definitions::reference()
+}
+
 /// Returns the fields of the facts that a policy receives and of the needs that it declares, as JSON Schemas by name.
 #[pyfunction]
 pub fn policy_contract() -> String {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import style
 from ssdlab.units import count, significant
 
@@ -29,23 +30,6 @@ COLOURS = {
 }
 
 
-#: Meaning of each reason, as the glossary has it.
-MEANINGS = {
-    "host": "data that the host wrote",
-    "gc": "relocation of valid data by garbage collection, for free space",
-    "rewrite": "relocation into another mode, by the policy's choice",
-    "padding": "dummy data that fills a program",
-    "rmw": "the rest of a unit that was written in part",
-    "wear": "relocation for wear levelling",
-    "reprogram": "relocation from a block that nears its retention limit",
-    "scrub": "scrubbing by a policy",
-    "evacuate": "evacuation of a bad block by a policy",
-    "map": "pages of the map",
-    "journal": "journal of changes of the map, and its checkpoints",
-    "parity": "parity of the data",
-}
-
-
 def by_reason(runs: Sequence[Result]) -> go.Figure:
     """Returns a bar for each run whose length is its write amplification, divided by the reason of the programs."""
     names = [style.wrapped(name) for name in style.run_names(runs)]
@@ -58,6 +42,7 @@ def by_reason(runs: Sequence[Result]) -> go.Figure:
     order = range(len(runs) - 1, -1, -1)
     for reason in reasons:
         values = [shares[index].get(reason, 0.0) for index in order]
+        meaning = terms.below(terms.reasons().get(reason, ""))
         programs = [runs[index].summary["flash"]["programs"].get(reason, 0) for index in order]
         chart.add_bar(
             orientation="h",
@@ -71,7 +56,7 @@ def by_reason(runs: Sequence[Result]) -> go.Figure:
             textangle=0,
             textfont={"size": 11},
             customdata=[count(number) for number in programs],
-            hovertemplate="%{y}: " + reason + " %{x:.4f} (%{customdata} units)<extra></extra>",
+            hovertemplate="%{y}: " + reason + " %{x:.4f} (%{customdata} units)" + meaning + "<extra></extra>",
         )
     for index in order:
         total = sum(shares[index].values())

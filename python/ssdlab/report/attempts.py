@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import library, style
 from ssdlab.report.causes import look
 from ssdlab.report.content import in_words
@@ -70,7 +71,7 @@ def _times(chart: go.Figure, attempts: Sequence[Attempt], size: float) -> None:
         parts[cause] = [one.causes.get(cause, 0.0) for one in attempts]
     base = [0.0] * len(attempts)
     for name, spans in parts.items():
-        words = in_words(name)
+        words, meaning = in_words(name), terms.below(terms.causes().get(name, ""))
         chart.add_bar(
             x=[one.number for one in attempts],
             y=[span / size for span in spans],
@@ -80,7 +81,7 @@ def _times(chart: go.Figure, attempts: Sequence[Attempt], size: float) -> None:
             name=words,
             marker=look(name),
             customdata=[duration(span) for span in spans],
-            hovertemplate="attempt %{x}: " + words + " %{customdata}<extra></extra>",
+            hovertemplate="attempt %{x}: " + words + " %{customdata}" + meaning + "<extra></extra>",
             row=1,
             col=2,
         )

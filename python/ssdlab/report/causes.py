@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import library, style
 from ssdlab.report.content import in_words
 from ssdlab.units import duration, time_unit
@@ -107,7 +108,7 @@ def _stacked(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
     for cause in _order(bars):
         spans = [causes.get(cause, 0.0) for _, causes in bars]
         shares = [span / (total or 1.0) for span, total in zip(spans, totals, strict=True)]
-        words = in_words(cause)
+        words, meaning = in_words(cause), terms.below(terms.causes().get(cause, ""))
         texts = [f"{100 * share:.0f} %" if share > 0.07 else "" for share in shares]
         facts = [f"{words} {duration(span)}, {100 * share:.2f} %" for span, share in zip(spans, shares, strict=True)]
         for column, lengths in enumerate(([span / size for span in spans], [100 * share for share in shares]), 1):
@@ -126,7 +127,7 @@ def _stacked(bars: list[tuple[str, dict[str, float]]]) -> go.Figure:
                 textfont={"size": 11},
                 constraintext="none",
                 customdata=facts,
-                hovertemplate="%{y}: %{customdata}<extra></extra>",
+                hovertemplate="%{y}: %{customdata}" + meaning + "<extra></extra>",
                 row=1,
                 col=column,
             )

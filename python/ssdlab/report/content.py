@@ -8,84 +8,17 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ssdlab import terms
 from ssdlab.units import count, duration, percent, ratio, scaled, significant, size
 
 if TYPE_CHECKING:
     from ssdlab.read_errors import ReadErrors
     from ssdlab.results import Result
 
-#: Meaning of each cause of latency.
-CAUSES = {
-    "host": "the host's processor: submission, interrupts or polling, and completion",
-    "host_queue": "waiting for a place in a submission queue, and in it",
-    "queue_blocked": "waiting while a die has more reads than the threshold of its queue",
-    "link": "command and data on the host link, waiting included",
-    "core_wait": "waiting for a core of the controller",
-    "firmware": "work of the firmware on a core of the controller",
-    "interconnect_wait": "waiting for the controller's interconnect",
-    "interconnect": "data on the controller's interconnect",
-    "dram_wait": "waiting for the controller's memory",
-    "dram": "accesses to the controller's memory",
-    "map": "waiting for pages of the map, or for data that is being read ahead",
-    "order": "a flush waiting for earlier writes, data for that of earlier reads",
-    "buffer_full": "waiting for space in the write buffer",
-    "free_space": "waiting for a free block",
-    "sequencer": "waiting in the I/O sequencer for reads that are outstanding at the die, or for older ones",
-    "die_host_read": "the die is reading for another command",
-    "die_host_program": "the die is programming for another command",
-    "die_relocation": "the die is moving data",
-    "die_erase": "the die is erasing",
-    "die_held": "the die is suspending or resuming, or held by a policy or for a repeated read",
-    "page_buffer": "waiting for a page buffer of the channel's controller",
-    "bus_wait": "waiting for the channel",
-    "bus_command": "command and address cycles, and gaps, on the channel",
-    "transfer": "data on the channel",
-    "sense": "reading the cells, at the first attempt",
-    "program": "programming the cells",
-    "rmw": "reading the rest of a unit that is written in part",
-    "retry": "everything from the second attempt at a read on, waiting and decoding included",
-    "ecc_wait": "waiting for a decoder; of writes: waiting for an encoder, and encoding",
-    "decode": "decoding, at the first attempt, beyond the transfer of the data",
-}
-
-#: Each cause in words; one that is a wait begins with "waiting: ".
-WORDS = {
-    "host": "work of the host's processor",
-    "host_queue": "waiting: a place in a submission queue",
-    "queue_blocked": "waiting: a die with a full queue",
-    "link": "transfer on the host link",
-    "core_wait": "waiting: a controller core",
-    "firmware": "firmware",
-    "interconnect_wait": "waiting: the interconnect",
-    "interconnect": "transfer on the interconnect",
-    "dram_wait": "waiting: the controller's memory",
-    "dram": "access to the controller's memory",
-    "map": "waiting: pages of the map",
-    "order": "waiting: earlier commands",
-    "buffer_full": "waiting: space in the write buffer",
-    "free_space": "waiting: a free block",
-    "sequencer": "waiting: the I/O sequencer",
-    "die_host_read": "waiting: other host reads",
-    "die_host_program": "waiting: other host writes",
-    "die_relocation": "waiting: relocations",
-    "die_erase": "waiting: erases",
-    "die_held": "waiting: a held die",
-    "page_buffer": "waiting: a page buffer",
-    "bus_wait": "waiting: the channel",
-    "bus_command": "commands on the channel",
-    "transfer": "transfer on the channel",
-    "sense": "reading the cells",
-    "program": "programming the cells",
-    "rmw": "completing partial writes",
-    "retry": "repeating reads",
-    "ecc_wait": "waiting: decoders and encoders",
-    "decode": "decoding",
-}
-
 
 def in_words(cause: str) -> str:
     """Returns a cause in words; its name if this version does not know it."""
-    return WORDS.get(cause, cause.replace("_", " "))
+    return terms.words().get(cause, cause.replace("_", " "))
 
 
 def phrase(cause: str) -> str:
@@ -95,23 +28,8 @@ def phrase(cause: str) -> str:
 
 def cause_meanings() -> dict[str, str]:
     """Returns the meaning of each cause with its name in the results, by its words."""
-    return {WORDS[cause]: f"{cause}: {meaning}" for cause, meaning in CAUSES.items()}
+    return {terms.words()[cause]: f"{cause}: {meaning}" for cause, meaning in terms.causes().items()}
 
-
-#: Meanings of the rows of a comparison and of the columns of latencies, as the glossary has them.
-MEASURES = {
-    "mean": "mean time from submission to completion, waiting at the host included",
-    "std. dev.": "standard deviation of the latency",
-    "p50": "latency that half of the commands do not exceed",
-    "p90": "latency that 90 % of the commands do not exceed",
-    "p99": "latency that 99 % of the commands do not exceed",
-    "p99.9": "latency that 99.9 % of the commands do not exceed",
-    "p99.99": "latency that 99.99 % of the commands do not exceed",
-    "write amplification": "units programmed on the flash for each unit that the host wrote",
-    "units programmed": "mapping units programmed, for any reason",
-    "blocks erased": "blocks erased, for any reason",
-    "retries per 1,000 reads": "attempts at reads of the flash beyond the first, for 1,000 first ones",
-}
 
 #: Columns of a table of latencies: field, title.
 LATENCY_COLUMNS = (
@@ -125,6 +43,40 @@ LATENCY_COLUMNS = (
     ("p99_99_ns", "p99.99"),
     ("max_ns", "max"),
 )
+
+
+#: Rows of a comparison and other numbers, by the keys of the summary that define them.
+_KEYS = {
+    "commands per second": "throughput.iops",
+    "IOPS": "throughput.iops",
+    "read bandwidth": "throughput.read_bytes_per_s",
+    "write bandwidth": "throughput.write_bytes_per_s",
+    "write amplification": "write_amplification",
+    "flash reads": "flash.reads",
+    "units programmed": "flash.programs",
+    "blocks erased": "flash.erases",
+    "simulated time": "simulated_ns",
+    "commands": "latency.OP.count",
+    "media errors": "read_errors.media_errors",
+    "lost units": "read_errors.lost_units",
+    "soft attempts": "reliability.soft_levels",
+    "attempt": "read_errors.attempts.*.attempt",
+    "made": "read_errors.attempts.*.reads",
+    "failed": "read_errors.attempts.*.failed",
+    "mean time": "read_errors.attempts.*.mean_ns",
+}
+#: The only number of a comparison that the engine does not state.
+_RETRIES = "Attempts at reads of the flash after the first, for 1,000 first attempts."
+
+
+def measures() -> dict[str, str]:
+    """Returns the definitions of the rows of a comparison, of the columns of tables and of the main numbers."""
+    found = {title: terms.key(key) for title, key in _KEYS.items()} | {"retries per 1,000 reads": _RETRIES}
+    for field, title in LATENCY_COLUMNS:
+        meaning = terms.key(f"latency.OP.{field}")
+        found |= {title: meaning, f"read {title}": meaning, f"write {title}": meaning}
+    found |= {f"mean {op}": found["mean"] for op in ("read", "write")}
+    return found | {f"of it for {reason}": meaning for reason, meaning in terms.reasons().items()}
 
 
 def warnings(run: Result) -> list[str]:
@@ -180,7 +132,7 @@ def headline(run: Result) -> list[list[tuple[str, str]]]:
 def latency_table(run: Result) -> str:
     """Returns a table of latency by operation."""
     head = ["", "commands", *(title for _, title in LATENCY_COLUMNS)]
-    return table(head, latency_rows(run))
+    return table(head, latency_rows(run), meanings=measures())
 
 
 def latency_rows(run: Result) -> list[list[str]]:
@@ -246,7 +198,7 @@ def cause_table(run: Result) -> str:
         for op in ops:
             span, whole = run.causes[op].get(cause, 0.0), sum(run.causes[op].values())
             row += [_micro(span), percent(span / whole)] if span else ["–", "–"]
-        rows.append([*row, f"{cause}: {CAUSES[cause]}" if cause in CAUSES else ""])
+        rows.append([*row, f"{cause}: {terms.causes()[cause]}" if cause in terms.causes() else ""])
     rows.append(["sum", *(cell for op in ops for cell in (_micro(sum(run.causes[op].values())), "100.0 %")), ""])
     return table(head, rows, explained=True) if ops else ""
 
@@ -258,33 +210,44 @@ def flash_table(run: Result) -> str:
     reasons = dict.fromkeys(reason for kind in kinds for reason, number in flash[kind].items() if number)
     rows = [[reason, *(count(flash[kind].get(reason, 0)) for kind in kinds)] for reason in reasons]
     rows.append(["all", *(count(_total(run, kind)) for kind in kinds)])
-    return table(["for", "flash reads", "units programmed", "blocks erased"], rows)
+    return table(["for", "flash reads", "units programmed", "blocks erased"], rows, meanings=measures() | terms.reasons())
 
 
 def state_tables(run: Result) -> str:
     """Returns tables of starting state, policy, wear, reliability, power failure, energy, commands and steady state."""
     summary = run.summary
-    blocks = [
-        ("Starting state", _pairs(summary["starting_state"])),
-        ("Policy", _pairs(summary["policy_stats"])),
-        ("Wear", _pairs({"erases": summary["wear"], "effective": summary["effective_wear"]})),
-        ("Reliability", _pairs(summary["reliability"])),
-        ("Power failure", _pairs(power_failure(run))),
-        ("Energy", [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"]) if joules is not None]),
-        (
-            "Commands",
-            _pairs(
-                {
-                    **run.commands,
-                    "rejected": summary["rejected"],
-                    "unmapped_reads": summary.get("unmapped_reads"),
-                }
-            ),
-        ),
-        ("Steady state", _pairs({"steady": summary["steady"], "saturated": summary["saturated"]})),
+    numbers: list[tuple[str, str, Any]] = [
+        ("Starting state", "starting_state", summary["starting_state"]),
+        ("Policy", "policy_stats", summary["policy_stats"]),
+        ("Wear", "", {"wear": summary["wear"], "effective_wear": summary["effective_wear"]}),
+        ("Reliability", "reliability", summary["reliability"]),
+        ("Power failure", "power_failure", power_failure(run)),
+        ("Commands", "", {**run.commands, "rejected": summary["rejected"], "unmapped_reads": summary.get("unmapped_reads")}),
+        ("Steady state", "", {"steady": summary["steady"], "saturated": summary["saturated"]}),
     ]
-    cells = "".join(f"<div><h3>{title}</h3>{table(None, rows)}</div>" for title, rows in blocks if rows)
+    blocks = [(title, _pairs_table(run, at, value)) for title, at, value in numbers if flatten(value)]
+    energy = [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"]) if joules is not None]
+    if energy:
+        blocks.append(("Energy", table(None, energy)))
+    cells = "".join(f"<div><h3>{title}</h3>{text}</div>" for title, text in blocks)
     return f'<div class="columns">{cells}</div>'
+
+
+def _pairs_table(run: Result, section: str, value: Any) -> str:
+    """Returns the table of the leaves of a section of the summary, with their definitions."""
+    return table(None, _pairs(value), meanings=_meanings(run, section, value))
+
+
+def _meanings(run: Result, section: str, value: Any) -> dict[str, str]:
+    """Returns the definitions of the leaves of a section of the summary, by their names as :func:`_pairs` has them."""
+    found = {}
+    for name, _ in flatten(value):
+        path = ".".join([*filter(None, [section]), *name.split(" ")])
+        if section == "policy_stats":
+            found[_name(name)] = terms.statistic(run.policy, name)
+        else:
+            found[_name(name)] = terms.key("commands.OP" if path in run.commands else path)
+    return found
 
 
 def power_failure(run: Result) -> dict[str, Any]:
@@ -296,17 +259,19 @@ def power_failure(run: Result) -> dict[str, Any]:
 def policy_tables(runs: Sequence[Result], names: Sequence[str]) -> str:
     """Returns tables of the policies' counters and of the states they ran in, with one column for each run."""
     parts = []
-    for title, numbers in (
-        ("Policy", [run.summary["policy_stats"] for run in runs]),
-        ("Starting state", [run.summary["starting_state"] for run in runs]),
-        ("Reliability", [run.summary["reliability"] for run in runs]),
-        ("Power failure", [power_failure(run) for run in runs]),
+    for title, section, numbers in (
+        ("Policy", "policy_stats", [run.summary["policy_stats"] for run in runs]),
+        ("Starting state", "starting_state", [run.summary["starting_state"] for run in runs]),
+        ("Reliability", "reliability", [run.summary["reliability"] for run in runs]),
+        ("Power failure", "power_failure", [power_failure(run) for run in runs]),
     ):
         columns = [dict(_pairs(each)) for each in numbers]
         fields = list(dict.fromkeys(field for column in columns for field in column))
         if fields:
             rows = [[field, *(column.get(field, "–") for column in columns)] for field in fields]
-            parts.append(f"<h3>{title}</h3>" + table(["", *names], rows))
+            known = [_meanings(run, section, each).items() for run, each in zip(runs, numbers, strict=True)]
+            meanings = {field: meaning for items in reversed(known) for field, meaning in items if meaning}
+            parts.append(f"<h3>{title}</h3>" + table(["", *names], rows, meanings=meanings))
     return "".join(parts)
 
 
@@ -375,23 +340,36 @@ def table(
     head: Sequence[str] | None,
     rows: Sequence[Sequence[str] | str],
     explained: bool = False,
+    meanings: Mapping[str, str] | None = None,
 ) -> str:
     """Returns an HTML table; a row that is a string is a heading within it.
 
     The last column of an `explained` table is text. On a narrow window the cells of a row wrap, each below the title of
-    its column.
+    its column. Titles of columns and rows that have one of the `meanings` show it when the pointer rests on them.
     """
+    known = meanings or {}
     width = len(head) if head else 2
     titles = ["", *(f' data-column="{escape(title)}"' for title in (head or ("", ""))[1:])]
     body = "".join(
         f'<tr class="group"><td colspan="{width}">{escape(row)}</td></tr>'
         if isinstance(row, str)
-        else "<tr>" + "".join(f"<td{title}>{escape(cell)}</td>" for title, cell in zip(titles, row, strict=True)) + "</tr>"
+        else "<tr>"
+        + "".join(
+            f"<td{title}>{escape(cell) if at else named(cell, known.get(cell, ''))}</td>"
+            for at, (title, cell) in enumerate(zip(titles, row, strict=True))
+        )
+        + "</tr>"
         for row in rows
     )
-    top = "<thead><tr>" + "".join(f"<th>{escape(title)}</th>" for title in head) + "</tr></thead>" if head else ""
+    heads = "".join(f"<th>{named(title, known.get(title, ''))}</th>" for title in head or ())
+    top = f"<thead><tr>{heads}</tr></thead>" if head else ""
     kind = f' class="wraps{" explained" if explained else ""}"' if head else ""
     return f'<div class="scroll"><table{kind}>{top}<tbody>{body}</tbody></table></div>'
+
+
+def named(text: str, meaning: str) -> str:
+    """Returns a name that shows its meaning when the pointer rests on it; the name alone without a meaning."""
+    return f'<span title="{escape(meaning)}">{escape(text)}</span>' if meaning else escape(text)
 
 
 def flatten(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
@@ -424,7 +402,11 @@ def shown(name: str, value: Any) -> str:
 
 
 def _pairs(value: Any) -> list[tuple[str, str]]:
-    return [(name.replace("_", " ").removesuffix(" ns"), shown(name, item)) for name, item in flatten(value)]
+    return [(_name(name), shown(name, item)) for name, item in flatten(value)]
+
+
+def _name(name: str) -> str:
+    return name.replace("_", " ").removesuffix(" ns")
 
 
 def _tail(value: int | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import library, style
 from ssdlab.units import duration, significant
 
@@ -80,6 +81,7 @@ def percentiles(runs: Sequence[Result]) -> go.Figure:
         return style.note(style.figure(130), "the first run and the others have no operation in common that took any time")
     chart = style.panels(360, 1, len(ops), shared_yaxes=True, horizontal_spacing=0.05)
     names = style.run_names(runs)
+    meanings = {title: terms.below(terms.key(f"latency.OP.{field}")) for field, title in _COMPARED}
     ratios: list[float] = [1.0]
     for column, op in enumerate(ops, 1):
         for index, (name, run) in enumerate([*zip(names, runs, strict=True)][1:], 1):
@@ -94,7 +96,7 @@ def percentiles(runs: Sequence[Result]) -> go.Figure:
                 name=name,
                 legendgroup=name,
                 showlegend=column == 1,
-                customdata=[text for _, _, text in points],
+                customdata=[text + meanings[title] if text else "" for title, _, text in points],
                 hovertemplate="%{x}: %{customdata}<extra>" + name + "</extra>",
                 row=1,
                 col=column,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import style
 from ssdlab.units import count
 
@@ -21,11 +22,13 @@ def shares(runs: Sequence[Result]) -> go.Figure:
     names = style.run_names(runs)
     single = len(runs) == 1
     bars: list[tuple[str, dict[str, int]]] = []
+    meanings: list[str] = []
     for kind in _kinds(runs):
         for name, run in reversed([*zip(names, runs, strict=True)]):
             used = {mode: number for mode, number in run.summary["modes"].get(kind, {}).items() if number}
             if used:
                 bars.append((kind if single else style.wrapped(f"{name} · {kind}"), used))
+                meanings.append(terms.below(terms.key(f"modes.{kind}.MODE")))
     chart = style.figure(130 + 40 * max(1, len(bars)), barmode="stack", bargap=0.35)
     if not bars:
         return style.note(chart, "no mode was used")
@@ -43,8 +46,8 @@ def shares(runs: Sequence[Result]) -> go.Figure:
             insidetextanchor="middle",
             textangle=0,
             textfont={"size": 11},
-            customdata=[count(used.get(mode, 0)) for _, used in bars],
-            hovertemplate="%{y}: " + mode + " %{x:.3f} % (%{customdata})<extra></extra>",
+            customdata=[f"({count(used.get(mode, 0))}){meaning}" for (_, used), meaning in zip(bars, meanings, strict=True)],
+            hovertemplate="%{y}: " + mode + " %{x:.3f} % %{customdata}<extra></extra>",
         )
     chart.update_xaxes(title_text="share of operations", ticksuffix=" %", range=[0, 100])
     chart.update_yaxes(showgrid=False)

@@ -10,6 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ssdlab import terms
 from ssdlab.report import (
     amplification,
     attempts,
@@ -54,19 +55,13 @@ _RESOURCES = (
 )
 _ATTEMPTS = (
     "Reads of the flash, for any reason, by attempt; an attempt follows where a codeword of the one before could not be "
-    "decoded. The time of an attempt begins when it is queued at its die and ends when it is decoded; that of the first "
-    "attempt is divided by cause above. A media error is a command with data that no attempt could correct; a lost unit "
-    "is such data that was to be moved, or to complete a partial write."
+    "decoded. The time of the first attempt is divided by cause above."
 )
 _BY_WEAR = (
     "Latency of the commands that read, and repetitions of reads, by the mean wear of the drive's blocks. A line joins "
     "runs that differ in nothing else."
 )
-_TIME = (
-    "What was completed in each step of simulated time. Queue depth is the mean number of commands in flight "
-    "by Little's law from those completed in the step; slowest command is the longest latency among them. Dotted lines "
-    "mark events."
-)
+_TIME = "What was completed in each step of simulated time; the pointer on a curve shows what it is. Dotted lines mark events."
 _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
 
@@ -108,12 +103,12 @@ def single(run: Result) -> str:
         _section(
             "Utilisation",
             f"How much of the simulated time each channel{_decoders([run])} was busy.",
-            _figure(utilisation.busy([run]), "utilisation"),
+            _figure(utilisation.busy([run]), "utilisation", utilisation.meanings()),
         ),
         _section(
             "Write amplification",
             _AMPLIFICATION,
-            _figure(amplification.by_reason([run]), "amplification", amplification.MEANINGS),
+            _figure(amplification.by_reason([run]), "amplification", terms.reasons()),
             content.flash_table(run),
         ),
         _section(
@@ -175,7 +170,7 @@ def several(runs: Sequence[Result]) -> str:
         _section(
             "Write amplification",
             _AMPLIFICATION,
-            _figure(amplification.by_reason(runs), "amplification", amplification.MEANINGS),
+            _figure(amplification.by_reason(runs), "amplification", terms.reasons()),
         ),
         _section(
             "Operating modes and wear",
@@ -206,7 +201,7 @@ def _streams(run: Result) -> list[str]:
         return []
     shown = streams.busiest(run.streams, streams.MOST_COMPARED)
     chart = causes.of_streams(shown)
-    table = content.table(["stream", *streams.COLUMNS], streams.rows(run))
+    table = content.table(["stream", *streams.COLUMNS], streams.rows(run), meanings=content.measures())
     return [_section("By stream", _STREAMS, table, _figure(chart, "streams", content.cause_meanings()))]
 
 
@@ -291,8 +286,17 @@ def _header(eyebrow: str, title: str, lines: Sequence[str], warnings: Sequence[s
 
 
 def _cards(cards: Sequence[tuple[str, str]]) -> str:
-    items = "".join(f'<div class="card"><b>{escape(value)}</b><span>{escape(label)}</span></div>' for value, label in cards)
+    meanings = content.measures()
+    items = "".join(
+        f'<div class="card"{_title(meanings.get(label, ""))}><b>{escape(value)}</b><span>{escape(label)}</span></div>'
+        for value, label in cards
+    )
     return f'<div class="cards">{items}</div>'
+
+
+def _title(meaning: str) -> str:
+    """Returns the attribute of an element that shows a meaning when the pointer rests on it; empty without one."""
+    return f' title="{escape(meaning)}"' if meaning else ""
 
 
 def _section(title: str, caption: str, *parts: str) -> str:

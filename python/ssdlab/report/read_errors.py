@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ssdlab import terms
 from ssdlab.report import content
 from ssdlab.units import count, duration, significant
 
@@ -18,7 +19,7 @@ def tables(run: Result) -> str:
     found = run.read_errors
     if found is None:
         return ""
-    parts = [content.table(None, [[title, text] for title, text in totals(found)]), _attempt_table(found.attempts)]
+    parts = [content.table(None, totals(found), meanings=content.measures()), _attempt_table(found.attempts)]
     if len(found.by_wear) > 1:
         parts += ["<h3>By wear of the block</h3>", _wear_table(found)]
     return "".join(parts)
@@ -50,7 +51,7 @@ def _attempt_table(attempts: Sequence[Attempt]) -> str:
         ]
         for one in attempts
     ]
-    return content.table(head, rows)
+    return content.table(head, rows, meanings=content.measures() | terms.causes())
 
 
 def causes_of(attempts: Sequence[Attempt]) -> list[str]:
@@ -75,7 +76,8 @@ def _wear_table(found: ReadErrors) -> str:
         ]
         for one in found.by_wear
     ]
-    return content.table(head, rows)
+    meanings = content.measures() | {"effective wear": terms.key("effective_wear")}
+    return content.table(head, rows, meanings=meanings)
 
 
 def _cycles(one: WearClass) -> str:

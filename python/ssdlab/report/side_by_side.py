@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from ssdlab.report import streams
-from ssdlab.report.content import MEASURES, Row, comparison_rows
+from ssdlab.report.content import Row, comparison_rows, measures, named
 from ssdlab.report.verdict import judged, marked
 from ssdlab.units import ratio
 
@@ -21,18 +21,17 @@ _BESIDE = 3
 def table(runs: Sequence[Result], names: Sequence[str]) -> str:
     """Returns the table. On a narrow window each number names its run, and the numbers of a row wrap."""
     body = []
+    meanings = measures()
     for group, rows in [*comparison_rows(runs), *streams.compared(runs)]:
         body.append(f'<tr class="group"><td colspan="{len(names) + 1}">{escape(group)}</td></tr>')
-        body += [_row(row, names) for row in rows]
+        body += [_row(row, names, meanings) for row in rows]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("", *names))
     kind = "wraps compare" if len(runs) <= _BESIDE else "wraps compare many"
     return f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
-def _row(row: Row, names: Sequence[str]) -> str:
-    meaning = MEASURES.get(row.title, "")
-    title = f'<span title="{escape(meaning)}">{escape(row.title)}</span>' if meaning else escape(row.title)
-    cells = [f"<td>{title}</td>"]
+def _row(row: Row, names: Sequence[str], meanings: Mapping[str, str]) -> str:
+    cells = [f"<td>{named(row.title, meanings.get(row.title, ''))}</td>"]
     for index, (name, text, value) in enumerate(zip(names, row.texts, row.values, strict=True)):
         base = row.values[0]
         said = ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import style
 from ssdlab.units import time_unit
 
@@ -52,10 +53,14 @@ class _Measure:
     """Quantity that is shown over time."""
 
     title: str
-    #: Curves of a timeline: name of the operation or ``all``, and its values.
-    curves: Callable[[Steps], dict[str, np.ndarray[Any, Any]]]
+    #: Column of the timeline; with braces, that of each operation, as a rate.
+    column: str
     #: Divisor and unit of the values, from the largest of them.
     unit: Callable[[float], tuple[float, str]]
+
+    def curves(self, timeline: Steps) -> dict[str, np.ndarray[Any, Any]]:
+        """Returns the curves of a timeline: name of the operation or ``all``, and its values."""
+        return _per_second(timeline, self.column) if "{}" in self.column else {"all": timeline.columns[self.column]}
 
 
 def _per_second(timeline: Steps, column: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -69,11 +74,11 @@ def _rate(unit: str) -> Callable[[float], tuple[float, str]]:
 
 
 _MEASURES = (
-    _Measure("bandwidth", lambda steps: _per_second(steps, "{}_bytes"), _rate("B/s")),
-    _Measure("commands", lambda steps: _per_second(steps, "{}s"), _rate("IOPS")),
-    _Measure("queue depth", lambda steps: {"all": steps.columns["queue_depth"]}, lambda _: (1.0, "")),
-    _Measure("slowest command", lambda steps: {"all": steps.columns["latency_max_ns"]}, lambda most: time_unit(max(most, 1))),
-    _Measure("free blocks", lambda steps: {"all": steps.columns["free_blocks"]}, lambda _: (1.0, "")),
+    _Measure("bandwidth", "{}_bytes", _rate("B/s")),
+    _Measure("commands", "{}s", _rate("IOPS")),
+    _Measure("queue depth", "queue_depth", lambda _: (1.0, "")),
+    _Measure("slowest command", "latency_max_ns", lambda most: time_unit(max(most, 1))),
+    _Measure("free blocks", "free_blocks", lambda _: (1.0, "")),
 )
 
 
@@ -103,7 +108,8 @@ def traffic(runs: Sequence[Result]) -> go.Figure:
         for run, name, timeline, each in zip(runs, names, timelines, curves, strict=True):
             row += 1
             for op, values in each.items():
-                _add(chart, row, timeline.start / size, values / divisor, op, suffix)
+                meaning = terms.below(terms.column("timeline.parquet", measure.column.format(op)))
+                _add(chart, row, (timeline.start / size, values / divisor), op, suffix, meaning)
             title = f"<b>{measure.title}</b>" + (f" · {name}" if len(runs) > 1 else "")
             _title(chart, row, title)
             marks = [(at / size, text) for at, text in events(run)]
@@ -179,18 +185,25 @@ def _merged(name: str, values: np.ndarray[Any, Any]) -> float:
     return float(_MERGE[name](known)) if len(known) else float("nan")
 
 
-def _add(chart: go.Figure, row: int, times: np.ndarray[Any, Any], values: np.ndarray[Any, Any], name: str, unit: str) -> None:
-    """Adds one series of steps."""
+def _add(
+    chart: go.Figure,
+    row: int,
+    points: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+    name: str,
+    unit: str,
+    meaning: str,
+) -> None:
+    """Adds one series of steps; `points` are their times and values, `meaning` further lines of the hover text."""
     chart.add_scatter(
-        x=times,
-        y=values,
+        x=points[0],
+        y=points[1],
         mode="lines",
         line={"color": style.OPERATIONS[name], "width": 1.2, "shape": "hv"},
         connectgaps=True,
         name=name,
         legendgroup=name,
         showlegend=row == 1,
-        hovertemplate=f"%{{y:.4~g}} {unit} at %{{x}}".replace("  ", " "),
+        hovertemplate=f"%{{y:.4~g}} {unit} at %{{x}}".replace("  ", " ") + meaning,
         row=row,
         col=1,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from ssdlab import terms
 from ssdlab.report import library, style
 from ssdlab.units import percent
 
@@ -24,6 +25,11 @@ def busy(runs: Sequence[Result]) -> go.Figure:
     For one run, bars of each channel and its decoders stand beside a map of its dies; several runs have them sorted.
     """
     return _map(runs[0]) if len(runs) == 1 else _sorted(runs)
+
+
+def meanings() -> dict[str, str]:
+    """Returns the definitions of the kinds of resources, by their names in the legend."""
+    return {kind: terms.key(f"utilisation.{kind}_N") for kind in _COLOURS}
 
 
 def resources(run: Result, kind: str) -> list[float]:
@@ -70,7 +76,7 @@ def _map(run: Result) -> go.Figure:
         texttemplate="%{z:.0f}" if few else None,
         textfont={"size": 11},
         colorbar={"title": {"text": "busy, %", "font": {"size": 12}}, "thickness": 10, "outlinewidth": 0},
-        hovertemplate="%{y}, die %{x} of it: %{z:.2f} %<extra></extra>",
+        hovertemplate="%{y}, die %{x} of it: %{z:.2f} %" + _meaning("die") + "<extra></extra>",
         row=1,
         col=2,
     )
@@ -80,6 +86,11 @@ def _map(run: Result) -> go.Figure:
     chart.update_xaxes(title_text="die of the channel", dtick=step, showgrid=False, showline=False, row=1, col=2)
     library.stacked(chart, ("", "2"), height)
     return chart
+
+
+def _meaning(kind: str) -> str:
+    """Returns the definition of a kind of resource as further lines of a hover text."""
+    return terms.below(terms.key(f"utilisation.{'decoders' if kind == 'decoder' else kind}_N"))
 
 
 def _bars(chart: go.Figure, name: str, labels: Sequence[str], fractions: Sequence[float]) -> None:
@@ -93,7 +104,7 @@ def _bars(chart: go.Figure, name: str, labels: Sequence[str], fractions: Sequenc
         text=[percent(fraction) for fraction in fractions],
         textposition="auto",
         textangle=0,
-        hovertemplate="%{y}: %{x:.2f} %<extra>" + name + "</extra>",
+        hovertemplate="%{y}: %{x:.2f} %" + _meaning(name) + "<extra>" + name + "</extra>",
         row=1,
         col=1,
     )
@@ -117,7 +128,7 @@ def _sorted(runs: Sequence[Result]) -> go.Figure:
                 name=name,
                 legendgroup=name,
                 showlegend=column == 1,
-                hovertemplate="%{y:.2f} %<extra>" + name + "</extra>",
+                hovertemplate="%{y:.2f} %" + _meaning(kind) + "<extra>" + name + "</extra>",
                 row=1,
                 col=column,
             )

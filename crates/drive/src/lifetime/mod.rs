@@ -8,6 +8,7 @@
 //! of an erase).
 
 mod history;
+pub mod keys;
 mod limit;
 mod passes;
 mod report;

@@ -1,6 +1,7 @@
 //! Results of a run as one JSON document and as tables.
 
 mod intervals;
+pub mod keys;
 pub mod origin;
 mod read_errors;
 mod totals;

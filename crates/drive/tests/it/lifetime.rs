@@ -1,12 +1,15 @@
 //! Lifetime runs of small drives: full and extrapolated.
 
 use crate::common::with;
+use drive::lifetime::keys::{KEYS, find};
 use drive::lifetime::{Drives, LifetimeOutcome, LifetimeRequest, lifetime, lifetime_of};
 use drive::session::{Files, Progress, RunRequest, Session};
+use drive::summary::origin::walk;
 use drive::{Description, Drive};
 use ftl::policy::{Collection, Dispatch, ModePolicy, Moving, Needs, View, WriteAnswer};
 use kit::{DieId, ModeId, Problems};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use workload::{Input, Options};
 
 /// Two dies of 32 blocks of 16 pages, rated for 1,200 cycles.
@@ -99,6 +102,21 @@ fn a_life_is_the_sum_of_its_intervals() {
     );
 
     assert_agree(&full, &report(TWO_CLASSES, &[], json!({"method": "extrapolate"})));
+}
+
+#[test]
+fn every_value_of_a_report_has_a_definition() {
+    let mut seen = BTreeSet::new();
+    for method in ["full", "extrapolate"] {
+        let report = report(TWO_CLASSES, &["flash.rated_pe_cycles=24"], json!({"method": method, "policy": "ofwar"}));
+        walk(&report, &mut |path, _| {
+            let declared = |length: usize| find(&path[..length]);
+            assert!(declared(path.len()).is_some(), "{method}: no key of lifetime/keys.rs is declared for {}", path.join("."));
+            seen.extend((1..=path.len()).filter_map(declared).map(|term| term.name));
+        });
+    }
+    let unseen: Vec<&str> = KEYS.iter().map(|term| term.name).filter(|name| !seen.contains(name)).collect();
+    assert!(unseen.is_empty(), "no report has {unseen:?}");
 }
 
 /// Policy that erases gently while at most four pages of writes are queued.

@@ -1,10 +1,14 @@
-//! Every value of a summary comes from a model, or is `null`.
+//! Every value of a summary has a definition, and comes from a model or is `null`.
 
 use crate::common::session;
+use drive::definitions;
 use drive::options::RunOptions;
 use drive::presets::PRESETS;
 use drive::session::{Files, RunRequest};
-use drive::summary::origin::{ORIGINS, Origin, origin, walk};
+use drive::streams::Outputs;
+use drive::summary::keys::{KEYS, Key, find};
+use drive::summary::origin::{Origin, walk};
+use ftl::policy::PolicyConfig;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use workload::Input;
@@ -37,6 +41,8 @@ fn summaries() -> Vec<(String, Value)> {
     let outcome = drive::session::run(&request, &Input::text("workload", JOB), Files::default(), &mut |_| true);
     all.push(("batches".to_owned(), outcome.unwrap_or_else(|problems| panic!("batches: {problems}")).summary));
     all.push(run("streams", tiny, &[], &format!("{JOB}{}", JOB.replace("[job]", "[other]"))));
+    let reads = "[job]\nrw=randread\nbs=4k\niodepth=8\nnorandommap=1\nio_size=1g\nnumber_ios=110000\n";
+    all.push(run("random", tiny, &["state.precondition=random"], reads));
     all.push(run("waf", tiny, &["ftl.translation=waf"], JOB));
     let ofwar = ["policy.kind=ofwar", "state.precondition=steady", "state.graceful_shutdown=true"];
     let deadlines = "[job]\nrw=randwrite\nbs=4k\nnorandommap=1\nrate_iops=50\nnumber_ios=2000\n";
@@ -50,29 +56,99 @@ fn summaries() -> Vec<(String, Value)> {
     all
 }
 
+/// Returns the summaries of runs that start from a saved drive, that lose power, and that replay a firmware trace.
+fn special() -> Vec<(String, Value)> {
+    let tiny = "base = \"tiny\"";
+    let run = |name: &str, request: &RunRequest, files: Files<'_>| {
+        let outcome = drive::session::run(request, &Input::text("workload", JOB), files, &mut |_| true);
+        (name.to_owned(), outcome.unwrap_or_else(|problems| panic!("{name}: {problems}")).summary)
+    };
+    let request = RunRequest::new("test.toml", tiny).precondition("fill");
+    let (mut saved, mut trace) = (Vec::new(), Vec::new());
+    let outputs = Outputs { firmware: Some(&mut trace), ..Outputs::default() };
+    let first = run("saving", &request, Files { save: Some(&mut saved), ..Files::default() });
+    let recorded = run("recording", &request, Files { outputs, ..Files::default() });
+    let load = Some(("saved".to_owned(), Box::new(saved.as_slice()) as Box<dyn std::io::Read>));
+    let loaded = run("loading", &RunRequest::new("test.toml", tiny), Files { load, ..Files::default() });
+    let trace = String::from_utf8(trace).expect("a trace is a text");
+    let named = |_: &str| Ok(trace.clone());
+    let replay = request.clone().set("ftl.translation={ kind = \"replay\", file = \"x.fw\" }");
+    let replayed = run("replay", &replay, Files { named: Some(&named), ..Files::default() });
+    let power = RunOptions { power_cut: Some("20ms".into()), power_down: Some("40y".into()), ..RunOptions::default() };
+    let cut = |set: &str| run(set, &request.clone().set(set).run(power.clone()), Files::default());
+    let rounds = RunOptions { steady_state: true, steady_round: Some("20ms".into()), ..RunOptions::default() };
+    let endless = Input::text("workload", JOB.replace("2000", "200000"));
+    let steady = drive::session::run(&request.clone().run(rounds), &endless, Files::default(), &mut |_| true);
+    let steady = ("steady rounds".to_owned(), steady.unwrap_or_else(|problems| panic!("{problems}")).summary);
+    vec![first, recorded, loaded, replayed, cut("policy.kind=ofwar"), cut("flash.cell_model="), steady]
+}
+
+/// Returns the summaries of runs of `tiny` whose controllers have all kinds of resources.
+fn controllers() -> Vec<(String, Value)> {
+    let interconnects = ["ahb", "multi_layer_ahb", "axi", "{kind=\"axi\",data_lanes=1}", "ocp", "point_to_point"];
+    let parts = [
+        "state.precondition=fill",
+        "controller.firmware=cores",
+        "buffer.policy=write_back",
+        "buffer.capacity=1MiB",
+        "buffer.flush_after=1ms",
+        "host.cpu={cores=2,submission=\"1us\",serial=\"1us\"}",
+        "ecc.errors={kind=\"constant\",rates=[1e-3]}",
+        "ecc.decoder={kind=\"engines\"}",
+    ];
+    let few =
+        ["flash.channels=1", "controller.dram=ddr", "host.interface=sata", "buffer.read_cache=64KiB", "buffer.read_ahead=32KiB"];
+    let several = ["controller.dram=ddr", "buffer.buffers=2", "host.interface=nvme"];
+    let mut all = Vec::new();
+    for kind in interconnects {
+        let interconnect = format!("controller.interconnect={kind}");
+        for more in [&few[..], &several[..]] {
+            let sets = [&parts[..], more, &[&interconnect]].concat();
+            let outcome = session("base = \"tiny\"", &sets, None, JOB).unwrap_or_else(|problems| panic!("{kind}: {problems}"));
+            all.push((kind.to_owned(), outcome.summary));
+        }
+    }
+    all
+}
+
 #[test]
-fn no_value_is_stated_without_a_model() {
+fn every_value_has_a_definition_and_a_model_or_is_null() {
     let (mut seen, mut filled) = (BTreeSet::new(), BTreeSet::new());
-    for (name, summary) in summaries() {
+    for (name, summary) in summaries().into_iter().chain(special()).chain(controllers()) {
         walk(&summary, &mut |path, value| {
-            let at = path.join("/");
-            let Some((declared, from)) = origin(path) else {
-                // An empty table contains no values.
-                assert!(value.is_object() || value.is_array(), "{name}: nobody says what fills {at}");
-                return;
-            };
-            seen.insert(declared);
+            let at = path.join(".");
+            let Some(key) = find(path) else { panic!("{name}: no key of summary/keys.rs is declared for {at}") };
+            let from = key.origin;
             assert!(from != Origin::Nothing || value.is_null(), "{name}: {at} is {value}, and no model stands behind it");
-            if !value.is_null() {
-                filled.insert(declared);
+            // The sections that a value is in.
+            for key in (1..=path.len()).filter_map(|length| find(&path[..length])) {
+                seen.insert(key.term.name);
+                if !value.is_null() {
+                    filled.insert(key.term.name);
+                }
             }
         });
+        assert_statistics_are_defined(&name, &summary);
     }
-    for (declared, from) in ORIGINS {
-        assert!(*declared == "power_failure" || seen.contains(declared), "{declared}: no summary has it");
-        let asked_for = ["steady", "power_failure"].contains(declared);
-        assert!(*from == Origin::Nothing || asked_for || filled.contains(declared), "{declared}: {from:?} never fills it");
-    }
+    let page = definitions::reference();
+    let missing: Vec<_> = seen.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "not on the page: {missing:?}");
+    let unseen: Vec<&str> = KEYS.iter().map(|key| key.term.name).filter(|name| !seen.contains(name)).collect();
+    assert!(unseen.is_empty(), "no summary has {unseen:?}");
+    let is_empty = |Key { term, origin }: &&Key| *origin != Origin::Nothing && !filled.contains(term.name);
+    let empty: Vec<&str> = KEYS.iter().filter(is_empty).map(|key| key.term.name).collect();
+    assert!(empty.is_empty(), "always `null`: {empty:?}");
+}
+
+/// Checks that the policy of a run defines its statistics.
+#[track_caller]
+fn assert_statistics_are_defined(name: &str, summary: &Value) {
+    let policy = summary["policy"].as_str().expect("a name");
+    let all = PolicyConfig::statistics();
+    let terms = all.iter().find(|(known, _)| *known == policy).map_or(&[][..], |(_, terms)| terms);
+    let stated: Vec<&str> = summary["policy_stats"].as_object().expect("a table").keys().map(String::as_str).collect();
+    let defined: Vec<&str> = terms.iter().map(|term| term.name).collect();
+    assert!(stated.is_empty() || stated == defined, "{name}: {stated:?}");
 }
 
 #[test]

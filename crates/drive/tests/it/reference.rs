@@ -1,6 +1,6 @@
 //! The files that are made from the declarations agree with them.
 
-use drive::{Description, options};
+use drive::{Description, definitions, options};
 
 /// Compares a file with its text as it is made now; writes the file instead if `SSDLAB_BLESS` is set.
 #[track_caller]
@@ -21,6 +21,11 @@ fn the_reference_page_is_up_to_date() {
 #[test]
 fn the_page_of_the_options_is_up_to_date() {
     assert_up_to_date("docs/OPTIONS.md", &options::reference());
+}
+
+#[test]
+fn the_page_of_the_names_in_results_is_up_to_date() {
+    assert_up_to_date("docs/RESULTS.md", &definitions::reference());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{
     Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, ReadAnswer, Relocation, UnitRead, View,
     WriteAnswer,
 };
-use kit::{Archive, Archived, Lpn, ModeId, Ppn, Reason};
+use kit::{Archive, Archived, Lpn, ModeId, Ppn, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -70,6 +70,28 @@ impl Default for Params {
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("low", &self.low), ("medium", &self.medium), ("high", &self.high)]
+    }
+
+    fn statistics() -> Vec<Term> {
+        let mut all = Costs::statistics();
+        all.extend([
+            Term::new("rewrites_entered", "units", "Pages entered in the rewrite queue."),
+            Term::new("rewrites_started", "units", "Pages whose rewrite at high cost was started."),
+            Term::new("rewrites_dropped", "units", "Rewrites dropped because the page was written or trimmed first."),
+            Term::new("reads_on_full_queue", "units", "Reads that would have entered a rewrite, but found the queue full."),
+            Term::new("rewrite_queue_longest", "units", "Most entries in the rewrite queue at a time."),
+            Term::new(
+                "metadata_bits_of_the_paper",
+                "bits",
+                "Metadata of each page as the paper counts it: one bit for each remembered access, and one for the class.",
+            ),
+            Term::new(
+                "metadata_bits_needed",
+                "bits",
+                "Metadata of each page that the policy needs here: two bits for each remembered access, and two for the class.",
+            ),
+        ]);
+        all
     }
 }
 

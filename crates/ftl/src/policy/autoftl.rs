@@ -1,7 +1,7 @@
 //! Dynamic program and erase scaling (Jeong, Hahn, Lee and Kim, FAST 2014).
 
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason};
+use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -73,6 +73,19 @@ impl Member for Params {
         } else {
             vec![("bounds", format!("{:?}: expected shares between 0 and 1 in falling order", self.bounds))]
         }
+    }
+
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new("slow_erases", "count", "Slow erases."),
+            Term::new("fast_erases", "count", "Fast erases."),
+            Term::new(
+                "mean_past_utilisation",
+                "share",
+                "Mean utilisation of the write buffer in the groups of host programs that are remembered; 0 before the first group.",
+            ),
+            Term::new("groups_remembered", "count", "Groups of host programs that are remembered at the end."),
+        ]
     }
 }
 

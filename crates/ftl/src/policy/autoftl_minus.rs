@@ -1,6 +1,7 @@
 //! autoFTL without slow erases (the paper's autoFTL with a minus sign, section 5.4).
 
 use super::{Facts, Member, ModePolicy, autoftl};
+use kit::Term;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,10 @@ pub struct Params {
 impl Member for Params {
     fn problems(&self) -> Vec<(&'static str, String)> {
         self.decisions.problems().into_iter().map(|(_, what)| ("decisions.bounds", what)).collect()
+    }
+
+    fn statistics() -> Vec<Term> {
+        autoftl::Params::statistics()
     }
 }
 

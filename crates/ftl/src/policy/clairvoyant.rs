@@ -3,7 +3,7 @@
 use super::future::Future;
 use super::points::{Points, Prices};
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, SimTime};
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, SimTime, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -27,6 +27,17 @@ pub struct Params {
 impl Member for Params {
     fn needs_future(&self) -> bool {
         true
+    }
+
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new(
+                "units_of_known_life",
+                "units",
+                "Host writes of programs whose data is all overwritten or trimmed in the recorded run.",
+            ),
+            Term::new("units_that_outlive_the_run", "units", "Host writes of programs with data that outlives the recorded run."),
+        ]
     }
 }
 

@@ -1,7 +1,7 @@
 //! Three classes of write cost, kept for each page: shared by the members that regulate cost.
 
 use super::{Facts, ReadAnswer, UnitRead, View};
-use kit::{BlockId, Lpn, ModeId, Ppn};
+use kit::{BlockId, Lpn, ModeId, Ppn, Term};
 
 /// Class of cost in which a page was written. A page written at low cost is read at high cost, and vice versa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,18 @@ impl Costs {
     /// read at a higher cost than it should be.
     pub fn together(costs: impl Iterator<Item = Cost>) -> Cost {
         costs.min_by_key(|cost| cost.index()).unwrap_or(Cost::High)
+    }
+
+    /// Returns the definitions of the statistics.
+    pub fn statistics() -> Vec<Term> {
+        vec![
+            Term::new("low_cost_writes", "units", "Units written at low cost, for any reason."),
+            Term::new("medium_cost_writes", "units", "Units written at medium cost, for any reason."),
+            Term::new("high_cost_writes", "units", "Units written at high cost, for any reason."),
+            Term::new("low_cost_reads", "units", "Host reads at low cost, of data written at high cost."),
+            Term::new("medium_cost_reads", "units", "Host reads at medium cost, of data written at medium cost."),
+            Term::new("high_cost_reads", "units", "Host reads at high cost, of data written at low cost."),
+        ]
     }
 
     /// Returns the numbers of units written and of host reads, by class. A page written at low cost is read at high

@@ -3,7 +3,7 @@
 
 use super::points::{Points, Prices};
 use super::{Collection, Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
-use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Reason, SimTime};
+use kit::{Archive, Archived, BlockId, Lpn, ModeId, Nanos, Reason, SimTime, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,15 @@ impl Default for Params {
     }
 }
 
-impl Member for Params {}
+impl Member for Params {
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new("host_units", "units", "Host writes."),
+            Term::new("units_of_the_commonest_mode", "units", "Host writes in the write mode that was chosen most often."),
+            Term::new("reprogrammed_programs", "count", "Programs that moved data from blocks near their retention limit."),
+        ]
+    }
+}
 
 /// Unit in which lives are classed \[ns\]: shorter lives count as one such unit.
 const LIFE_UNIT_NS: u64 = 1_000_000;

@@ -91,6 +91,17 @@ mod tests {
     }
 
     #[test]
+    fn every_statistic_of_a_member_is_defined() {
+        let facts = Facts::example();
+        for (name, terms) in PolicyConfig::statistics() {
+            let policy = PolicyConfig::default().member(name, &facts).expect("listed");
+            let stated: Vec<&str> = policy.stats().into_iter().map(|(name, _)| name).collect();
+            let defined: Vec<&str> = terms.iter().map(|term| term.name).collect();
+            assert_eq!(stated, defined, "{name}: statistics and their definitions");
+        }
+    }
+
+    #[test]
     fn the_parameters_of_a_member_agree_with_what_it_asks_for() {
         let facts = Facts::example();
         for name in PolicyConfig::NAMES {

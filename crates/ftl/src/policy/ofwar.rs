@@ -3,7 +3,7 @@
 use super::{
     Backup, Candidate, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer,
 };
-use kit::{Archive, Archived, Lpn, ModeId, Nanos, Ppn, Reason, SimTime, effective_wear_class};
+use kit::{Archive, Archived, Lpn, ModeId, Nanos, Ppn, Reason, SimTime, Term, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -160,6 +160,37 @@ struct Ofwar {
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("", "fast")]
+    }
+
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new(
+                "fast_writes_by_hit",
+                "units",
+                "Host writes in the fast mode because a page of the program had been written fast before.",
+            ),
+            Term::new(
+                "fast_writes_by_queue",
+                "units",
+                "Host writes in the fast mode because more writes waited than `write_threshold`.",
+            ),
+            Term::new("normal_writes", "units", "Host writes in the normal mode."),
+            Term::new("rewrites_started", "units", "Pages whose rewrite in the normal mode was started."),
+            Term::new(
+                "urgent_rewrites",
+                "units",
+                "Rewrites that went before any other operation because the top entry was older than its threshold.",
+            ),
+            Term::new("evictions", "units", "Rewrites that made room in a full rewrite queue."),
+            Term::new(
+                "stale_entries_dropped",
+                "units",
+                "Entries of the rewrite queue that were dropped because their page had been overwritten or moved.",
+            ),
+            Term::new("writes_on_full_queue", "units", "Writes to be fast that found the rewrite queue full."),
+            Term::new("rewrite_queue_entries", "units", "Entries in the rewrite queue at the end."),
+            Term::new("rewrite_queue_longest", "units", "Most entries in the rewrite queue at a time."),
+        ]
     }
 }
 

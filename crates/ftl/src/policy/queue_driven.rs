@@ -3,7 +3,7 @@
 
 use super::cost::{Cost, Costs};
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, ReadAnswer, UnitRead, View, WriteAnswer};
-use kit::{Archive, Archived, ModeId};
+use kit::{Archive, Archived, ModeId, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,10 @@ impl Default for Params {
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("low", &self.low), ("high", &self.high), ("old_data", &self.old_data)]
+    }
+
+    fn statistics() -> Vec<Term> {
+        Costs::statistics()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The registration of the members of the family, by one line for each.
 
+use kit::Term;
+
 /// Contract of the parameters of a member.
 pub trait Member {
     /// Returns the write modes that the member requires, each with the parameter that names it (empty if the name is
@@ -21,6 +23,11 @@ pub trait Member {
     /// Returns true if the member needs the future accesses of one run of the workload.
     fn needs_future(&self) -> bool {
         false
+    }
+
+    /// Returns the definitions of the member's statistics (`ModePolicy::stats`), in their order.
+    fn statistics() -> Vec<Term> {
+        Vec::new()
     }
 }
 
@@ -137,6 +144,12 @@ macro_rules! policy_family {
             /// Returns each member's name and its one-line description (its `SUMMARY`).
             pub fn summaries() -> Vec<(&'static str, &'static str)> {
                 vec![$((stringify!($module), $module::SUMMARY),)+ $((stringify!($whole), $whole::SUMMARY)),+]
+            }
+
+            /// Returns each member's name and the definitions of its statistics. A member made of others has theirs,
+            /// each after the name of its member and a dot.
+            pub fn statistics() -> Vec<(&'static str, Vec<kit::Term>)> {
+                vec![$((stringify!($module), $module::Params::statistics()),)+]
             }
         }
     };

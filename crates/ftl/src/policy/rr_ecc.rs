@@ -1,8 +1,8 @@
 //! Retention relaxation for cheaper codes (Liu, Yang and Wu, FAST 2012).
 
-use super::rr_speed::TwoLevelRetention;
+use super::rr_speed::{self, TwoLevelRetention};
 use super::{Facts, Member, ModePolicy};
-use kit::Nanos;
+use kit::{Nanos, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,10 @@ impl Default for Params {
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("short", &self.short), ("full", &self.full)]
+    }
+
+    fn statistics() -> Vec<Term> {
+        rr_speed::Params::statistics()
     }
 }
 

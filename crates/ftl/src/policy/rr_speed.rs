@@ -1,7 +1,7 @@
 //! Retention relaxation for write speed (Liu, Yang and Wu, FAST 2012).
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, Placed, View, WriteAnswer};
-use kit::{Archive, Archived, ModeId, Nanos, Reason};
+use kit::{Archive, Archived, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,18 @@ pub(super) struct TwoLevelRetention {
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("", "fast")]
+    }
+
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new("host_units", "units", "Units placed for host writes."),
+            Term::new(
+                "reprogrammed_units",
+                "units",
+                "Units moved because their block neared the end of the short retention guarantee.",
+            ),
+            Term::new("reprogrammed_share", "ratio", "`reprogrammed_units` divided by `host_units`."),
+        ]
     }
 }
 

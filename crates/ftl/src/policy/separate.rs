@@ -3,7 +3,7 @@
 use super::{
     Backup, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, PageMove, Placed, Relocation, View, WriteAnswer, ofwar,
 };
-use kit::{Archive, Archived, Lpn, ModeId, SimTime};
+use kit::{Archive, Archived, Lpn, ModeId, SimTime, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,13 @@ impl Member for Params {
 
     fn chooses_modes(&self) -> bool {
         false
+    }
+
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new("hot_writes", "units", "Host writes to the frontier of hot data: those that `ofwar` would write fast."),
+            Term::new("cold_writes", "units", "Host writes to the frontier of cold data."),
+        ]
     }
 }
 

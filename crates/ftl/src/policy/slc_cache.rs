@@ -1,7 +1,7 @@
 //! SLC cache: one bit per cell for host writes, as in the drives of today.
 
 use super::{Collection, Dispatch, Facts, Idle, Member, ModePolicy, Moving, Needs, Relocation, View, WriteAnswer};
-use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason};
+use kit::{Archive, Archived, BlockId, DieId, ModeId, Nanos, Reason, Term};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,16 @@ impl Default for Params {
 impl Member for Params {
     fn modes(&self) -> Vec<(&'static str, &str)> {
         vec![("cache", &self.cache)]
+    }
+
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new("cached_units", "units", "Host writes to the cache."),
+            Term::new("direct_units", "units", "Host writes past the cache, to blocks of the normal mode."),
+            Term::new("blocks_folded", "blocks", "Cached blocks that were folded in idle time."),
+            Term::new("cached_blocks", "blocks", "Blocks of the cache at the end."),
+            Term::new("cached_blocks_most", "blocks", "Most blocks of the cache at a time."),
+        ]
     }
 }
 

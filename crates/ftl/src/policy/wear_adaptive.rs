@@ -2,7 +2,7 @@
 //! wear.
 
 use super::{Dispatch, Facts, Member, ModePolicy, Moving, Needs, View, WriteAnswer};
-use kit::{Archive, Archived, BlockId, ModeId, Nanos, effective_wear_class};
+use kit::{Archive, Archived, BlockId, ModeId, Nanos, Term, effective_wear_class};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,19 @@ struct WearAdaptive {
     changes: u64,
 }
 
-impl Member for Params {}
+impl Member for Params {
+    fn statistics() -> Vec<Term> {
+        vec![
+            Term::new(
+                "mode",
+                "",
+                "Number of the write mode of host writes at the end, counted from 0 in the order of the description.",
+            ),
+            Term::new("mode_changes", "count", "Changes of the write mode of host writes."),
+            Term::new("most_worn_cycles", "cycles", "Effective wear of the most worn block, in nominal erases."),
+        ]
+    }
+}
 
 /// Makes the policy.
 pub fn build(params: &Params, facts: &Facts) -> Box<dyn ModePolicy> {
