@@ -63,8 +63,8 @@ fn each_job_has_its_own_latency_throughput_and_causes() {
     }
 }
 
-/// A closed loop of depth 1 keeps the drive busy from its first command to its last one: its rate is one command in the mean
-/// latency, over its own time, not over that of the run.
+/// A closed loop of depth 1 keeps the drive busy from its first command to its last one: its rate is one command in the
+/// mean latency, over its own time, not over that of the run.
 #[test]
 fn the_rate_of_a_job_is_over_its_own_time() {
     let outcome = run(
