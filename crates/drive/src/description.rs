@@ -18,6 +18,7 @@ pub(crate) use derive::cell_part;
 pub(crate) use errors::own_decoder;
 
 use controller::{ControllerConfig, ControllerSection, EccConfig, MapPlace};
+use flash::power::PowerConfig;
 use flash::{FlashConfig, WriteModeConfig};
 use ftl::firmware::Header;
 use ftl::policy::{Facts, ModePolicy, PolicyConfig};
@@ -122,6 +123,9 @@ pub struct Description {
     /// Errors of stored data, their decoding, and the recovery of reads that fail.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ecc: EccConfig,
+    /// Currents of the flash, from which its power is computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerConfig>,
     /// The flash translation layer.
     pub ftl: FtlConfig,
     /// The mode policy.
@@ -151,6 +155,9 @@ impl Description {
         derive::resolve(&mut description.flash, file).map_err(|problems| document.locate(problems))?;
         if let Some(source) = &mut description.ecc.errors {
             errors::read_file(source, file).map_err(|problems| document.locate(problems))?;
+        }
+        if let Some(power) = &mut description.power {
+            power.read_files(file).map_err(|problems| document.locate(problems))?;
         }
         let problems = description.problems();
         if !problems.0.is_empty() {
@@ -232,6 +239,9 @@ impl Description {
         let tables = self.buffer.units() * kit::UNIT_BYTES
             + self.buffer.read_cache.unwrap_or_default().0
             + self.map_bytes_in_memory(&geometry);
+        if let Some(power) = &self.power {
+            power.problems(geometry.shape.bits_per_cell, &mut problems);
+        }
         self.map_cache_problems(&mut problems);
         self.controller.problems(kit::Bytes(tables), self.buffer.buffers, &mut problems);
         self.policy_problems(&mut problems);

@@ -85,6 +85,9 @@ impl Drive {
         if let Some(buffers) = &description.controller.page_buffers {
             flash.use_page_buffers(buffers.count);
         }
+        if let Some(power) = &description.power {
+            flash.measure_power(power);
+        }
         Drive {
             now: SimTime::ZERO,
             out,
@@ -195,7 +198,7 @@ impl Drive {
     /// Lets the policy learn the state of the drive, once the drive has its starting state, and starts the measurement.
     pub fn adopt(&mut self) {
         self.ftl.adopt(self.now, &mut self.out);
-        self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
+        self.restart_measurement();
     }
 
     /// Gives the policy the future accesses of the workload that begins now.
@@ -207,13 +210,14 @@ impl Drive {
     /// measurement.
     pub fn record(&mut self, recording: bool) {
         if recording && !self.recording {
-            self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
+            self.restart_measurement();
         }
         self.recording = recording;
     }
 
     /// Discards all measurements so far, except the log of commands, and begins a new measurement.
     pub fn restart_measurement(&mut self) {
+        self.flash.restart_power(self.now);
         self.statistics.restart(self.now, &self.controller, &self.flash, &self.ftl);
     }
 

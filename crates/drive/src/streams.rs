@@ -4,7 +4,7 @@ use crate::description::Description;
 use crate::drive::Drive;
 use crate::export::history::{HistoryWriter, ModeNames};
 use crate::export::timeline::TimelineWriter;
-use crate::span::{Span, SpanPurpose};
+use crate::span::{Span, SpanPurpose, array_name};
 use crate::statistics::CommandRow;
 use kit::history::{Digest, Entry};
 use kit::{Nanos, Record, SimTime};
@@ -62,7 +62,9 @@ impl<'a> Streams<'a> {
     pub fn new(outputs: Outputs<'a>, description: &Description, digest: bool) -> Streams<'a> {
         let geometry = description.geometry();
         let mut unwritten = Vec::new();
-        let timeline = outputs.timeline.map(|to| TimelineWriter::new(to, geometry.shape.channels, geometry.die_count));
+        let timeline = outputs
+            .timeline
+            .map(|to| TimelineWriter::new(to, geometry.shape.channels, geometry.die_count, description.power.is_some()));
         let history = outputs.history.map(|to| HistoryWriter::new(to, ModeNames::of(description)));
         Streams {
             commands: outputs.commands,
@@ -146,6 +148,9 @@ impl<'a> Streams<'a> {
                 }
                 Record::BusSpan { channel, die, name, begin, end } => {
                     Span { track: channel.0, name, purpose: SpanPurpose::Die(die), begin, end }
+                }
+                Record::ArraySpan { die, kind, page_type, reason, begin, end } => {
+                    Span { track: die.0, name: array_name(kind, page_type), purpose: SpanPurpose::Array(reason), begin, end }
                 }
                 _ => continue,
             };

@@ -1,6 +1,7 @@
 //! The flash as a state machine of operations on dies and channels.
 
 mod buffering;
+mod power;
 mod retry;
 mod saving;
 mod staging;
@@ -12,6 +13,7 @@ use crate::config::{FlashConfig, Suspension, TimeDistribution};
 use crate::counters::Counters;
 use crate::die::{Die, NONE, Phase};
 use crate::page_buffers::PageBuffers;
+use crate::power::Meter;
 use crate::scheduler::{BusPhase, Choice, Next, Scheduler};
 use crate::timing::Timing;
 use ecc::{Attempt, Hold};
@@ -75,6 +77,8 @@ pub struct Flash {
     retries_hold: Hold,
     /// Page buffers of each channel; `None` if there are always enough.
     page_buffers: Option<Vec<PageBuffers>>,
+    /// Meter of the currents; `None` if power is not computed.
+    meter: Option<Box<Meter>>,
     /// Counts of the operations done.
     pub counters: Counters,
 }
@@ -104,6 +108,7 @@ impl Flash {
             announces_transfers: false,
             retries_hold: Hold::Nothing,
             page_buffers: None,
+            meter: None,
             counters: Counters {
                 erase_modes: vec![0; config.erase_modes.len().max(1)],
                 read_modes: vec![0; config.read_modes.len().max(1) * attempts.len().max(1)],
@@ -225,6 +230,9 @@ impl Flash {
         let slot = die.running;
         match die.phase {
             Phase::Array if out.operations[slot].kind == OperationKind::Read => {
+                if self.meter.is_some() {
+                    self.array_rests(die_id, now, &mut out.journal);
+                }
                 if self.page_buffers.is_some() {
                     self.request_buffer(die_id, now, out);
                 } else {
@@ -382,6 +390,9 @@ impl Flash {
         let end = now + hold;
         let array = array_time(&self.timing, &mut self.random_times, operation);
         die.array_end = end + array;
+        if let Some(meter) = &mut self.meter {
+            meter.array_begins(&self.timing, operation, end, array);
+        }
         // The start of an array phase is an event of its own only where a read may already be waiting to suspend it.
         let mut gives_way = false;
         if operation.kind == OperationKind::Read {
@@ -422,6 +433,9 @@ impl Flash {
     /// Completes the operation on a die; returns its slot.
     #[inline(always)]
     fn finish(&mut self, die_id: DieId, now: SimTime, out: &mut Outbox) -> u32 {
+        if self.meter.is_some() {
+            self.array_rests(die_id, now, &mut out.journal);
+        }
         let die = &mut self.dies[die_id.index()];
         let slot = die.running;
         die.running = NONE;

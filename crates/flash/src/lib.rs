@@ -15,6 +15,7 @@ mod modes;
 mod page_buffers;
 mod per_page_type;
 mod per_wear;
+pub mod power;
 pub mod scheduler;
 mod timing;
 

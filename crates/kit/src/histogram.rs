@@ -65,6 +65,16 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts one value `times` times.
+    #[inline]
+    pub fn record_times(&mut self, value: u64, times: u64) {
+        if times > 0 {
+            self.record(value);
+            self.counts[bucket_of(value)] += times - 1;
+            self.total += times - 1;
+        }
+    }
+
     /// Adds buckets up to the end of the octave of `bucket`.
     #[cold]
     fn grow(&mut self, bucket: usize) {

@@ -2,7 +2,7 @@
 
 use crate::command::ReadSource;
 use crate::ids::{BlockId, ChannelId, CommandId, DieId, Lpn, ModeId, Ppn};
-use crate::operation::Owner;
+use crate::operation::{OperationKind, Owner};
 use crate::reason::Reason;
 use crate::units::SimTime;
 
@@ -126,6 +126,21 @@ pub enum Record {
         die: DieId,
         /// Name of the operation: `read`, `program`, `erase`, ...
         name: &'static str,
+        /// Reason of the operation.
+        reason: Reason,
+        /// Start of the span.
+        begin: SimTime,
+        /// End of the span.
+        end: SimTime,
+    },
+    /// The array of a die was active, for an operation or a part of it between suspensions; only where power is computed.
+    ArraySpan {
+        /// The die.
+        die: DieId,
+        /// Kind of the operation.
+        kind: OperationKind,
+        /// Page type sensed or programmed.
+        page_type: u32,
         /// Reason of the operation.
         reason: Reason,
         /// Start of the span.

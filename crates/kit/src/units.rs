@@ -34,6 +34,14 @@ pub struct TransferRate(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frequency(pub u64);
 
+/// An electric current \[uA\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Current(pub u64);
+
+/// A voltage \[mV\].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Voltage(pub u64);
+
 impl SimTime {
     /// The start of the run.
     pub const ZERO: SimTime = SimTime(0);
@@ -176,6 +184,9 @@ const RATE: &[Suffix] = &[
 const FREQUENCY: &[Suffix] = &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 const TRANSFERS: &[Suffix] = &[("T/s", 1), ("kT/s", 1_000), ("MT/s", 1_000_000), ("GT/s", 1_000_000_000)];
 
+const CURRENT: &[Suffix] = &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)];
+const VOLTAGE: &[Suffix] = &[("mV", 1), ("V", 1_000)];
+
 /// Parses `text` as a non-negative decimal number followed by one of `suffixes`.
 fn parse_quantity(text: &str, suffixes: &[Suffix]) -> Result<u64, String> {
     let text = text.trim();
@@ -270,6 +281,8 @@ quantity!(Nanos, DURATION, "a duration", "\"50us\"");
 quantity!(Bytes, SIZE, "a size", "\"16KiB\"");
 quantity!(Rate, RATE, "a data rate", "\"133MB/s\"");
 quantity!(Frequency, FREQUENCY, "a frequency", "\"400MHz\"");
+quantity!(Current, CURRENT, "a current", "\"25mA\"");
+quantity!(Voltage, VOLTAGE, "a voltage", "\"3.3V\"");
 quantity!(TransferRate, TRANSFERS, "a transfer rate", "\"1200MT/s\"");
 
 impl Serialize for SimTime {
@@ -291,6 +304,8 @@ pub fn check_unit_string(kind: &str, text: &str) -> Result<(), String> {
         "a size" => text.parse::<Bytes>().map(drop),
         "a data rate" => text.parse::<Rate>().map(drop),
         "a frequency" => text.parse::<Frequency>().map(drop),
+        "a current" => text.parse::<Current>().map(drop),
+        "a voltage" => text.parse::<Voltage>().map(drop),
         "a transfer rate" => text.parse::<TransferRate>().map(drop),
         other => Err(format!("no such dimension `{other}`")),
     }
@@ -317,6 +332,7 @@ mod tests {
         }
         assert_eq!("16KiB".parse::<Bytes>().map(|b| b.0), Ok(16384));
         assert_eq!("133MB/s".parse::<Rate>().map(|r| r.0), Ok(133_000_000));
+        assert_eq!(("4.4mA".parse::<Current>().map(|i| i.0), "3.3V".parse::<Voltage>().map(|v| v.0)), (Ok(4_400), Ok(3_300)));
         assert_eq!("4800MT/s".parse::<TransferRate>().map(|r| r.0), Ok(4_800_000_000));
     }
 

@@ -76,7 +76,7 @@ def kept_always() -> tuple[str, ...]:
         "map_cache.hit_ratio",
         "read_errors.media_errors",
         *(f"reliability.{name}" for name in ("retries", "uncorrectable", "uber", "deadline_misses")),
-        "energy.total",
+        "energy.total_j",
         "shutdown_ns",
     )
 

@@ -34,6 +34,7 @@ pub const UNITS: &[(&str, &str)] = &[
     ("share", "share of a whole, from 0 to 1"),
     ("ratio", "quotient of two numbers of one unit"),
     ("J", "joules"),
+    ("W", "watts"),
 ];
 
 /// Keys that a comparison adds to the summaries of its runs (`compare.json`, `ssdlab compare --json`).

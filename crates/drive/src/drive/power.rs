@@ -38,6 +38,7 @@ impl Drive {
         let backup = self.ftl.page_map_mut().expect(NO_MAP).power_fails(failed, &self.out.signals);
         self.sleep_until(failed + down);
         self.statistics.exclude(down);
+        self.flash.exclude_from_power(down);
         self.ftl.page_map_mut().expect(NO_MAP).power_is_back(self.now, &mut self.out.ready);
         PowerFailure { failed, back: self.now, buffered_units, backup }
     }

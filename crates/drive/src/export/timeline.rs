@@ -12,9 +12,10 @@ use std::io::{Read, Result, Write};
 
 /// Identifier of the packet sequence to which all packets belong.
 const SEQUENCE: u32 = 1;
-/// Identifiers of the two parent tracks; the identifiers of their channels and dies follow each of them.
+/// Identifiers of the parent tracks; the identifiers of their channels, dies and arrays follow each of them.
 const CHANNELS: u64 = 1 << 32;
 const DIES: u64 = 2 << 32;
+const ARRAYS: u64 = 3 << 32;
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
 /// Tag of a packet in a trace: field 1, length-delimited.
@@ -71,10 +72,13 @@ pub struct TimelineWriter<W: Write> {
 }
 
 impl<W: Write> TimelineWriter<W> {
-    /// Creates a writer and writes the tracks of a drive with these numbers of channels and dies.
-    pub fn new(to: W, channels: u32, dies: u32) -> Result<TimelineWriter<W>> {
+    /// Creates a writer and writes the tracks of a drive with these numbers of channels and dies; `arrays`: the arrays of
+    /// the dies have tracks of their own.
+    pub fn new(to: W, channels: u32, dies: u32, arrays: bool) -> Result<TimelineWriter<W>> {
         let mut writer = TimelineWriter { to, packet: Vec::with_capacity(256) };
-        for (parent, title, name, count) in [(CHANNELS, "channels", "channel", channels), (DIES, "dies", "die", dies)] {
+        let groups =
+            [(CHANNELS, "channels", "channel", channels), (DIES, "dies", "die", dies), (ARRAYS, "arrays", "array", dies)];
+        for (parent, title, name, count) in groups.into_iter().take(if arrays { 3 } else { 2 }) {
             writer.describe(parent, title.to_owned(), None)?;
             for number in 0..count {
                 writer.describe(parent + 1 + u64::from(number), format!("{name} {number}"), Some(parent))?;
@@ -93,6 +97,7 @@ impl<W: Write> TimelineWriter<W> {
         for span in spans {
             let (track_uuid, categories, debug_annotations) = match span.purpose {
                 SpanPurpose::Reason(reason) => (DIES + 1 + u64::from(span.track), vec![reason.name().to_owned()], Vec::new()),
+                SpanPurpose::Array(reason) => (ARRAYS + 1 + u64::from(span.track), vec![reason.name().to_owned()], Vec::new()),
                 SpanPurpose::Die(die) => {
                     let other_end = DebugAnnotation { name: Some("die".to_owned()), uint_value: Some(die.0.into()) };
                     (CHANNELS + 1 + u64::from(span.track), Vec::new(), vec![other_end])
@@ -229,8 +234,9 @@ mod tests {
             span(0, "command", SpanPurpose::Die(DieId(5)), 100, 390),
             span(5, "read", SpanPurpose::Reason(Reason::Gc), 100, 1 << 40),
             span(2, "lazy erase", SpanPurpose::Reason(Reason::Host), 7, 7),
+            span(7, "program 1", SpanPurpose::Array(Reason::Host), 9, 12),
         ];
-        let mut writer = TimelineWriter::new(Vec::new(), 2, 8).expect("memory");
+        let mut writer = TimelineWriter::new(Vec::new(), 2, 8, true).expect("memory");
         writer.write(&spans).expect("memory");
         let bytes = writer.into_inner();
         let mut reader = TimelineReader::new(&bytes[..]);
@@ -247,7 +253,8 @@ mod tests {
             [
                 expected("channel 0", "command", "die 5", 100, 390),
                 expected("die 5", "read", "gc", 100, 1 << 40),
-                expected("die 2", "lazy erase", "host", 7, 7)
+                expected("die 2", "lazy erase", "host", 7, 7),
+                expected("array 7", "program 1", "host", 9, 12)
             ]
         );
         for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {

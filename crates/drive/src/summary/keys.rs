@@ -1,7 +1,7 @@
 //! Keys of a summary: the origin, unit and definition of each, declared once.
 
 use super::origin::Origin::{self, Nothing, Run};
-use super::origin::{ACCOUNTING, BUFFER, BUSY, FLASH, MAPPING, PAGE_BUFFERS, POLICY, READS, RETENTION, TRANSLATION, WEAR};
+use super::origin::{ACCOUNTING, BUFFER, BUSY, FLASH, MAPPING, PAGE_BUFFERS, POLICY, POWER, READS, RETENTION, TRANSLATION, WEAR};
 use crate::definitions::covers;
 use kit::Term;
 
@@ -111,8 +111,29 @@ pub const KEYS: &[Key] = &[
     key("effective_wear", WEAR, "", "Effective wear of the blocks: the sum of the wear of their erases, in nominal erases."),
     key("effective_wear.mean", WEAR, "cycles", "Mean effective wear of a block."),
     key("effective_wear.max", WEAR, "cycles", "Largest effective wear of a block."),
-    key("energy", Nothing, "", "Energy by consumer. There is no model of the power yet: each value is `null`."),
-    key("energy.NAME", Nothing, "J", "Energy of the consumer. `null`: there is no model of the power yet."),
+    key("energy", POWER, "", "Energy and power ([POWER_MODEL.md](POWER_MODEL.md)); `null` without the section `[power]`."),
+    key("energy.total_j", POWER, "J", "Energy of the parts listed in `parts`, and of no other."),
+    key("energy.parts", POWER, "", "Parts of the drive whose energy is known: those that `total_j` and the powers contain."),
+    key("energy.flash_j", POWER, "J", "Energy of the flash, dies at rest included."),
+    key("energy.dram_j", Nothing, "J", "Energy of the controller's memory. There is no model of it yet."),
+    key("energy.ecc_j", Nothing, "J", "Energy of encoders and decoders. There is no model of it yet."),
+    key("energy.core_j", Nothing, "J", "Energy of the controller's cores. There is no model of it yet."),
+    key("energy.interconnect_j", Nothing, "J", "Energy of the controller's interconnect. There is no model of it yet."),
+    key("energy.link_j", Nothing, "J", "Energy of the host link. There is no model of it yet."),
+    key("energy.mean_w", POWER, "W", "Mean power over the simulated time: `total_j` divided by it."),
+    key("energy.peak_w", POWER, "W", "Greatest power averaged over a window; `null` if no window has passed."),
+    key("energy.window_ns", POWER, "ns", "Length of the windows (`power.window`)."),
+    key("energy.p50_w", POWER, "W", "Median of the power of the windows; `null` if fewer than ten lie beyond it."),
+    key("energy.p90_w", POWER, "W", "Power that 90 % of the windows do not exceed; `null` if fewer than ten lie beyond it."),
+    key("energy.p99_w", POWER, "W", "Power that 99 % of the windows do not exceed; `null` if fewer than ten lie beyond it."),
+    key("energy.p99_9_w", POWER, "W", "Power that 99.9 % of the windows do not exceed; `null` if fewer than ten lie beyond it."),
+    key("energy.flash_aj", POWER, "", "`flash_j` exactly, in attojoules: the digits of an integer that may have more than 64 bits."),
+    key("energy.idle_j", POWER, "J", "Energy of dies whose array is at rest, those in transfers and suspensions included."),
+    key("energy.by_operation", POWER, "", "Energy of the active arrays by kind of operation; kinds without any are left out."),
+    key("energy.by_operation.NAME", POWER, "J", "Energy of the active arrays in operations of the kind."),
+    key("energy.by_reason", POWER, "", "Energy of the active arrays by reason; reasons without any are left out."),
+    key("energy.by_reason.REASON", POWER, "J", "Energy of the active arrays in operations for the reason."),
+    key("energy.written_unit_j", POWER, "J", "`flash_j` for each mapping unit that the host wrote; `null` without any."),
     key("utilisation", BUSY, "", "Busy time of each resource over the simulated time, for the resources that the drive has."),
     key("utilisation.channels", BUSY, "share", "Mean over the flash channels."),
     key("utilisation.dies", BUSY, "share", "Mean over the dies."),

@@ -1,5 +1,6 @@
 //! Results of a run as one JSON document and as tables.
 
+mod energy;
 mod intervals;
 pub mod keys;
 pub mod origin;
@@ -14,6 +15,7 @@ use crate::drive::Drive;
 use crate::failure::PowerFailureReport;
 use crate::statistics::Utilisation;
 use crate::steady::SteadyState;
+use flash::power::PowerReport;
 use ftl::{Ftl, Store};
 use kit::reason::REASON_COUNT;
 use kit::{BlockId, Reason, SimTime};
@@ -23,9 +25,6 @@ use serde_json::{Map, Value, json};
 pub const SCHEMA_VERSION: u32 = 1;
 /// Number of samples that must lie beyond a percentile for it to be stated.
 const BEYOND: u64 = 10;
-/// Consumers of energy in a drive \[J\]. There is no power model yet: each value is `null`.
-const ENERGY: [&str; 11] =
-    ["read", "program", "erase", "idle", "channels", "ecc", "dram", "interconnect", "firmware", "link", "total"];
 /// Largest number of classes in the wear histogram.
 const WEAR_CLASSES: u32 = 64;
 
@@ -57,6 +56,8 @@ pub struct RunFacts<'a> {
     pub workload_end: SimTime,
     /// Utilisation of the drive's resources until `workload_end`.
     pub utilisation: Utilisation,
+    /// Energy and power until `workload_end`, where they are computed.
+    pub power: Option<PowerReport>,
     /// Duration of the shutdown \[ns\], if there was one.
     pub shutdown_ns: Option<u64>,
     /// Report of the power failure, if there was one.
@@ -151,7 +152,7 @@ fn whole_run(facts: &RunFacts<'_>, description: &Description, drive: &Drive) -> 
         "wear": wear(drive),
         "wear_histogram": wear_histogram(drive),
         "effective_wear": effective_wear(drive),
-        "energy": ENERGY.iter().map(|part| ((*part).to_owned(), Value::Null)).collect::<Map<_, _>>(),
+        "energy": energy::section(facts.power.as_ref(), ftl.host_units),
         "utilisation": utilisation::section(description, &facts.utilisation),
         "bottleneck": utilisation::bottleneck(&facts.utilisation),
         "reliability": reliability(description, drive, &ftl, facts.power_failure.map_or(0, |power_failure| power_failure.at_risk_pages)),

@@ -1,5 +1,6 @@
 //! Suspension of programs and erases by host reads, and their resumption.
 
+use super::power::note_array;
 use super::{Flash, note_transfer, schedule, turn};
 use crate::die::{NONE, Phase, Suspended};
 use crate::scheduler::BusPhase;
@@ -8,6 +9,10 @@ use kit::{DieId, Nanos, OperationKind, Outbox, SimTime, Work};
 impl Flash {
     /// Transfers the suspend command, and suspends.
     pub(super) fn suspend_granted(&mut self, die_id: DieId, hold: Nanos, now: SimTime, out: &mut Outbox) {
+        if let Some(meter) = &mut self.meter {
+            let part = meter.suspend(die_id, now);
+            note_array(part, die_id, now, &mut out.journal);
+        }
         let suspend_time = self.suspension.as_ref().map_or(Nanos::ZERO, |rule| rule.suspend_time);
         let die = &mut self.dies[die_id.index()];
         let remaining = die.array_end.since(now);
@@ -73,6 +78,9 @@ impl Flash {
         let account = out.operations.account_mut(suspended.op);
         die.clock.charge_since(&suspended.since, now, account.ledger_mut());
         die.array_end = now + suspended.remaining;
+        if let Some(meter) = &mut self.meter {
+            meter.resume(die_id, now);
+        }
         let work = out.operations[suspended.op].work();
         turn(die, work, now, &mut out.signals);
         self.array_begins(die_id, now, out);

@@ -157,6 +157,8 @@ pub struct Oracle {
     step: u64,
     bus_free: Vec<SimTime>,
     die_free: Vec<SimTime>,
+    /// Instant from which the array of each die is at rest.
+    array_free: Vec<SimTime>,
     baseline: audit::Baseline,
     /// Counts of the events in the journal.
     pub counts: Counts,
@@ -192,6 +194,7 @@ impl Oracle {
             step: 0,
             bus_free: vec![SimTime::ZERO; geometry.shape.channels as usize],
             die_free: vec![SimTime::ZERO; dies],
+            array_free: vec![SimTime::ZERO; dies],
             baseline: audit::Baseline::of(drive),
             counts: Counts::default(),
             carried: 0,
@@ -211,6 +214,7 @@ impl Oracle {
         }
         self.bus_free.fill(drive.now());
         self.die_free.fill(drive.now());
+        self.array_free.fill(drive.now());
         self.carried = self.waiting();
         self.counts = Counts::default();
         self.baseline = audit::Baseline::of(drive);
@@ -244,6 +248,7 @@ impl Oracle {
             Record::Trimmed { lpn } => self.trimmed(lpn),
             Record::Cached { lpn, ppn } => self.cached(lpn, ppn),
             Record::DieSpan { die, begin, end, .. } => self.die_span(die.index(), begin, end),
+            Record::ArraySpan { die, begin, end, .. } => span(&mut self.array_free[die.index()], begin, end),
             Record::BusSpan { channel, begin, end, .. } => span(&mut self.bus_free[channel.index()], begin, end),
         }
     }

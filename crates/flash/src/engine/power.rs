@@ -1,0 +1,56 @@
+//! The meter of the flash: where the arrays of its dies begin and end to draw current.
+
+use super::Flash;
+use crate::power::{ActivePart, Meter, PowerConfig, PowerReport};
+use crate::timing::Timing;
+use kit::{DieId, Journal, Nanos, Operation, OperationKind, Record, SimTime};
+
+impl Flash {
+    /// Measures the power from now on, which must be at rest.
+    pub fn measure_power(&mut self, config: &PowerConfig) {
+        self.meter = Some(Box::new(Meter::new(config, self.dies.len() as u32)));
+    }
+
+    /// Begins a new measurement of the power.
+    pub fn restart_power(&mut self, now: SimTime) {
+        if let Some(meter) = &mut self.meter {
+            meter.restart(now);
+        }
+    }
+
+    /// Leaves a time `off` without power out of the measurement.
+    pub fn exclude_from_power(&mut self, off: Nanos) {
+        if let Some(meter) = &mut self.meter {
+            meter.exclude(off);
+        }
+    }
+
+    /// Returns energy and power since the start of the measurement; `None` if power is not computed.
+    pub fn power(&self, now: SimTime) -> Option<PowerReport> {
+        self.meter.as_ref().map(|meter| meter.report(now))
+    }
+
+    /// Records that the array of a die comes to rest.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn array_rests(&mut self, die: DieId, now: SimTime, journal: &mut Journal) {
+        let part = self.meter.as_mut().and_then(|meter| meter.end(die, now));
+        note_array(part, die, now, journal);
+    }
+}
+
+/// Records in the journal the part of an array phase that ends, if there is one.
+pub(super) fn note_array(part: Option<ActivePart>, die: DieId, now: SimTime, journal: &mut Journal) {
+    let Some(ActivePart { kind, page_type, reason, begin }) = part else { return };
+    journal.note(|| Record::ArraySpan { die, kind, page_type, reason, begin, end: now });
+}
+
+impl Meter {
+    /// Records that the array phase of an operation begins at `begin`.
+    #[inline]
+    pub(super) fn array_begins(&mut self, timing: &Timing, operation: &Operation, begin: SimTime, array: Nanos) {
+        let is_copyback = operation.kind == OperationKind::Copyback;
+        let sense = if is_copyback { timing.copyback_sense(operation.page_type).0.min(array.0) } else { 0 };
+        self.begin(operation, begin, array.0, sense);
+    }
+}

@@ -1,0 +1,371 @@
+//! Meter of the flash: energy by operation, reason and die, and power in windows.
+
+use super::windows::Windows;
+use super::{PowerConfig, Waveform, WindowReport};
+use kit::reason::REASON_COUNT;
+use kit::{DieId, Nanos, Operation, OperationKind, Reason, SimTime};
+
+/// Number of currents kept beyond those of the phases in progress.
+const STRETCHED: usize = 64;
+/// Number of kinds of operations.
+const KINDS: usize = OperationKind::ALL.len();
+
+/// An array phase in progress, or the part of one since it was resumed.
+#[derive(Clone, Debug, Default)]
+struct Active {
+    /// Instant at which the phase, or the part, begins; it may be in the future.
+    begin: SimTime,
+    /// Position within the whole phase at `begin` \[ns\].
+    from: u64,
+    /// Duration of the whole phase \[ns\].
+    total: u64,
+    /// Number of its currents in [`Meter::stretched`].
+    currents: u32,
+    kind: OperationKind,
+    reason: Reason,
+    is_on: bool,
+}
+
+/// Part of an array phase that has ended: up to its end, or to a suspension.
+pub(crate) struct ActivePart {
+    pub kind: OperationKind,
+    pub page_type: u32,
+    pub reason: Reason,
+    pub begin: SimTime,
+}
+
+/// Currents of an array phase of a certain duration.
+#[derive(Clone, Debug)]
+struct Stretched {
+    kind: OperationKind,
+    page_type: u32,
+    total: u64,
+    /// Time of the sensing that comes first; only for a copyback.
+    sense: u64,
+    /// Start of each step \[ns\] and its current \[uA\].
+    steps: Vec<(u64, u64)>,
+}
+
+/// Meter of the flash.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    config: PowerConfig,
+    stretched: Vec<Stretched>,
+    dies: Vec<Active>,
+    /// Suspended operation of each die.
+    suspended: Vec<Active>,
+    /// Energy of the array phases by kind and reason \[aJ\].
+    energy: [[u128; REASON_COUNT]; KINDS],
+    /// Energy of the array phases of each die \[aJ\].
+    by_die: Vec<u128>,
+    /// Time of all array phases \[ns\].
+    active_ns: u128,
+    start: SimTime,
+    windows: Windows,
+}
+
+/// Energy and power of the flash since the start of a measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerReport {
+    /// Energy of the array phases by kind of operation and reason \[aJ\].
+    pub energy: [[u128; REASON_COUNT]; KINDS],
+    /// Energy of the array phases of each die \[aJ\].
+    pub by_die: Vec<u128>,
+    /// Energy of dies whose array is at rest \[aJ\].
+    pub idle: u128,
+    /// Duration of the measurement \[ns\].
+    pub span_ns: u64,
+    /// Power in windows.
+    pub windows: WindowReport,
+}
+
+impl PowerReport {
+    /// Returns the energy of the flash \[aJ\].
+    pub fn total(&self) -> u128 {
+        self.idle + self.energy.iter().flatten().sum::<u128>()
+    }
+}
+
+impl Meter {
+    /// Creates the meter of a drive with `dies` dies, all at rest.
+    pub fn new(config: &PowerConfig, dies: u32) -> Meter {
+        let level = config.idle.0 * u64::from(dies);
+        Meter {
+            config: config.clone(),
+            stretched: Vec::new(),
+            dies: vec![Active::default(); dies as usize],
+            suspended: vec![Active::default(); dies as usize],
+            energy: [[0; REASON_COUNT]; KINDS],
+            by_die: vec![0; dies as usize],
+            active_ns: 0,
+            start: SimTime::ZERO,
+            windows: Windows::new(config.window.0, SimTime::ZERO, level),
+        }
+    }
+
+    /// Begins a measurement at `now`: phases in progress count from now on.
+    pub fn restart(&mut self, now: SimTime) {
+        for active in self.dies.iter_mut().filter(|active| active.is_on && active.begin < now) {
+            active.from += now.since(active.begin).0;
+            active.begin = now;
+        }
+        self.energy = [[0; REASON_COUNT]; KINDS];
+        self.by_die.fill(0);
+        self.active_ns = 0;
+        self.start = now;
+        self.windows = self.windows.anew(now, self.config.idle.0 * self.dies.len() as u64);
+    }
+
+    /// Leaves a time `off` without power, in which nothing flows, out of the measurement.
+    pub(crate) fn exclude(&mut self, off: Nanos) {
+        self.start = self.start + off;
+        self.windows.exclude(off);
+    }
+
+    /// Records that the array phase of an operation begins at `begin` and takes `total` ns; `sense` ns of a copyback
+    /// are for sensing.
+    #[inline]
+    pub(crate) fn begin(&mut self, operation: &Operation, begin: SimTime, total: u64, sense: u64) {
+        let currents = self.currents(operation, total, sense);
+        let Operation { die, kind, reason, .. } = *operation;
+        self.dies[die.index()] = Active { begin, from: 0, total, currents, kind, reason, is_on: true };
+    }
+
+    /// Records that the operation of a die is suspended. Returns the part of its phase that ends.
+    pub(crate) fn suspend(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
+        let Active { from, begin, total, .. } = self.dies[die.index()];
+        self.suspended[die.index()] = Active { from: from + now.since(begin).0, ..self.dies[die.index()].clone() };
+        debug_assert!(self.suspended[die.index()].from <= total, "it is suspended before its end");
+        self.end(die, now)
+    }
+
+    /// Records that the array phase of the suspended operation of a die goes on at `begin`.
+    pub(crate) fn resume(&mut self, die: DieId, begin: SimTime) {
+        let rest = self.suspended[die.index()].clone();
+        self.dies[die.index()] = Active { begin, is_on: true, ..rest };
+    }
+
+    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension. Returns the part of
+    /// the phase that ends.
+    #[inline]
+    pub(crate) fn end(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
+        let active = &self.dies[die.index()];
+        if !active.is_on {
+            return None;
+        }
+        let Active { begin: since, kind, reason, currents, .. } = *active;
+        let part = ActivePart { kind, page_type: self.stretched[currents as usize].page_type, reason, begin: since };
+        let begin = self.windows.place(active.begin);
+        if self.windows.is_due(begin) {
+            self.settle(now);
+        }
+        self.add(die, now);
+        self.dies[die.index()].is_on = false;
+        Some(part)
+    }
+
+    /// Counts the windows in which nothing changes any more.
+    #[cold]
+    fn settle(&mut self, now: SimTime) {
+        let first = self.dies.iter().filter(|active| active.is_on).map(|active| active.begin).min().unwrap_or(now);
+        self.windows.settle(self.windows.place(first.min(now)));
+    }
+
+    /// Adds the phase of a die up to `now`.
+    #[inline]
+    fn add(&mut self, die: DieId, now: SimTime) {
+        let active = &self.dies[die.index()];
+        if now <= active.begin {
+            return;
+        }
+        let span = now.since(active.begin).0;
+        let (from, to) = (active.from, active.from + span);
+        let start = self.windows.place(active.begin);
+        let idle = self.config.idle.0;
+        let steps = &self.stretched[active.currents as usize].steps;
+        let (mut charge, mut level) = (0u64, idle);
+        for (index, &(at, current)) in steps.iter().enumerate() {
+            let end = steps.get(index + 1).map_or(u64::MAX, |next| next.0).min(to);
+            let at = at.max(from);
+            if at >= end {
+                continue;
+            }
+            charge += current * (end - at);
+            if current != level {
+                self.windows.add(start + (at - from), current as i64 - level as i64);
+                level = current;
+            }
+        }
+        if level != idle {
+            self.windows.add(start + span, idle as i64 - level as i64);
+        }
+        let energy = u128::from(charge) * u128::from(self.config.supply.0);
+        self.energy[active.kind as usize][active.reason as usize] += energy;
+        self.by_die[die.index()] += energy;
+        self.active_ns += u128::from(span);
+    }
+
+    /// Returns the number of the currents of an operation, which are computed once for each duration.
+    #[inline]
+    fn currents(&mut self, operation: &Operation, total: u64, sense: u64) -> u32 {
+        let Operation { kind, page_type, .. } = *operation;
+        let known = self
+            .stretched
+            .iter()
+            .position(|one| (one.kind, one.page_type, one.total, one.sense) == (kind, page_type, total, sense));
+        known.map_or_else(|| self.stretch(kind, page_type, total, sense), |index| index as u32)
+    }
+
+    #[cold]
+    fn stretch(&mut self, kind: OperationKind, page_type: u32, total: u64, sense: u64) -> u32 {
+        let waveform = |of: OperationKind| -> &Waveform {
+            match of {
+                OperationKind::Read => self.config.read.of(page_type),
+                OperationKind::Program | OperationKind::Copyback => self.config.program.of(page_type),
+                OperationKind::Erase | OperationKind::LazyErase => &self.config.erase,
+            }
+        };
+        let steps = if kind == OperationKind::Copyback {
+            let program = waveform(OperationKind::Program).stretched(total.saturating_sub(sense));
+            let first = waveform(OperationKind::Read).stretched(sense);
+            first.into_iter().chain(program.into_iter().map(|(at, current)| (at + sense, current))).collect()
+        } else {
+            waveform(kind).stretched(total)
+        };
+        // Where durations are drawn at random, almost none occurs twice.
+        if self.stretched.len() >= 2 * self.dies.len() + STRETCHED {
+            self.drop_unused();
+        }
+        self.stretched.push(Stretched { kind, page_type, total, sense, steps });
+        self.stretched.len() as u32 - 1
+    }
+
+    /// Drops the currents that no phase in progress or suspended has.
+    fn drop_unused(&mut self) {
+        let mut kept = Vec::with_capacity(2 * self.dies.len() + STRETCHED);
+        for active in self.dies.iter_mut().chain(&mut self.suspended) {
+            kept.push(self.stretched[active.currents as usize].clone());
+            active.currents = kept.len() as u32 - 1;
+        }
+        self.stretched = kept;
+    }
+
+    /// Returns the energy and power up to `now`.
+    pub fn report(&self, now: SimTime) -> PowerReport {
+        let mut end = self.clone();
+        for die in (0..end.dies.len() as u32).map(DieId).filter(|die| self.dies[die.index()].is_on) {
+            end.add(die, now);
+        }
+        let span_ns = now.since(end.start).0;
+        end.windows.settle(span_ns);
+        let rest_ns = u128::from(span_ns) * end.dies.len() as u128 - end.active_ns;
+        PowerReport {
+            energy: end.energy,
+            by_die: end.by_die,
+            idle: rest_ns * u128::from(self.config.idle.0) * u128::from(self.config.supply.0),
+            span_ns,
+            windows: end.windows.report(self.config.supply.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::power::{Step, Steps, Waveforms};
+    use kit::{Current, Voltage};
+
+    const IDLE: u64 = 10;
+
+    fn meter(dies: u32) -> Meter {
+        let step = |at: u64, current: u64| Step { at: Nanos(at), current: Current(current) };
+        let program = Steps { steps: vec![step(0, 4_000), step(40_000, 20_000)], length: Nanos(100_000) };
+        let config = PowerConfig {
+            supply: Voltage(3_300),
+            idle: Current(IDLE),
+            read: Waveforms::Each(vec![Waveform::Constant(Current(8_000)), Waveform::Constant(Current(15_000))]),
+            program: Waveforms::One(Waveform::Steps(program)),
+            erase: Waveform::Constant(Current(9_000)),
+            window: Nanos(1_000),
+        };
+        Meter::new(&config, dies)
+    }
+
+    fn operation(kind: OperationKind, die: u32, page_type: u32) -> Operation {
+        Operation { kind, die: DieId(die), page_type, ..Operation::default() }
+    }
+
+    /// Die 0 programs from 0 to 200 us (its currents stretched twice), die 1 from 20 to 220 us, die 2 senses the second
+    /// page type from 150 to 160 us: the second steps of the programs, from 80 and 100 us on, overlap with the read.
+    #[test]
+    fn the_currents_of_dies_with_known_phases_add_up() {
+        let mut meter = meter(3);
+        for (die, begin) in [(0, 0), (1, 20_000)] {
+            meter.begin(&operation(OperationKind::Program, die, 0), SimTime(begin), 200_000, 0);
+        }
+        meter.begin(&operation(OperationKind::Read, 2, 1), SimTime(150_000), 10_000, 0);
+        meter.end(DieId(2), SimTime(160_000));
+        meter.end(DieId(0), SimTime(200_000));
+        meter.end(DieId(1), SimTime(220_000));
+        let report = meter.report(SimTime(1_000_000));
+        let program = (4_000 * 80_000 + 20_000 * 120_000) * 3_300u128;
+        assert_eq!(report.by_die, [program, program, 15_000 * 10_000 * 3_300]);
+        assert_eq!(report.energy[OperationKind::Program as usize][Reason::Host as usize], 2 * program);
+        assert_eq!(report.idle, u128::from(IDLE) * (3_000_000 - 410_000) * 3_300);
+        let nanowatts = |current: u64| (current * 3_300) as f64 / 1e9;
+        assert_eq!((report.windows.count, report.windows.peak_w), (1000, nanowatts(20_000 + 20_000 + 15_000)));
+        // Rows of one window each: before the steps, between them, and after the end of the first program.
+        for (at, current) in
+            [(10, 4_000 + 2 * IDLE), (30, 8_000 + IDLE), (90, 24_000 + IDLE), (120, 40_000 + IDLE), (210, 20_000 + 2 * IDLE)]
+        {
+            assert_eq!(report.windows.rows[at].2, nanowatts(current), "window {at}");
+        }
+    }
+
+    /// A program that is suspended after 60 of 100 us, and goes on at 500 us with 40 us left.
+    #[test]
+    fn a_suspended_operation_draws_the_rest_of_its_currents_later() {
+        let mut meter = meter(1);
+        meter.begin(&operation(OperationKind::Program, 0, 0), SimTime(0), 100_000, 0);
+        meter.suspend(DieId(0), SimTime(60_000));
+        // A read in the meantime.
+        meter.begin(&operation(OperationKind::Read, 0, 0), SimTime(100_000), 50_000, 0);
+        meter.end(DieId(0), SimTime(150_000));
+        meter.resume(DieId(0), SimTime(500_000));
+        let halfway = meter.report(SimTime(520_000)).total();
+        let read = 8_000 * 50_000;
+        assert_eq!(halfway, (4_000 * 40_000 + 20_000 * 40_000 + read + u128::from(IDLE) * 390_000) * 3_300);
+        meter.end(DieId(0), SimTime(540_000));
+        let report = meter.report(SimTime(540_000));
+        assert_eq!(report.by_die, [(4_000 * 40_000 + 20_000 * 60_000 + read) * 3_300]);
+        assert_eq!((report.windows.rows[300].1, report.windows.rows[510].2), (33e-6, 0.066));
+    }
+
+    /// A measurement that begins in the middle of a program has the rest of it; a time without power has no energy.
+    #[test]
+    fn a_measurement_begins_where_it_is_told_to() {
+        let mut meter = meter(1);
+        meter.begin(&operation(OperationKind::Program, 0, 0), SimTime(0), 100_000, 0);
+        meter.restart(SimTime(30_500));
+        meter.end(DieId(0), SimTime(100_000));
+        let program = 4_000 * 9_500 + 20_000 * 60_000;
+        assert_eq!(meter.report(SimTime(130_500)).total(), (program + u128::from(IDLE) * 30_500) * 3_300);
+        meter.exclude(Nanos(1_000_000));
+        assert_eq!(meter.report(SimTime(1_130_500)).total(), (program + u128::from(IDLE) * 30_500) * 3_300);
+    }
+
+    /// Durations that are drawn at random never recur: the currents of phases in progress stay.
+    #[test]
+    fn currents_of_phases_in_progress_are_kept() {
+        let mut meter = meter(2);
+        meter.begin(&operation(OperationKind::Program, 1, 0), SimTime(0), 1_000_000, 0);
+        for round in 0..500u64 {
+            let begin = SimTime(round * 1_000);
+            meter.begin(&operation(OperationKind::Program, 0, 0), begin, 500 + round, 0);
+            meter.end(DieId(0), SimTime(begin.0 + 500 + round));
+        }
+        meter.end(DieId(1), SimTime(1_000_000));
+        assert_eq!(meter.report(SimTime(1_000_000)).by_die[1], (4_000 * 400_000 + 20_000 * 600_000) * 3_300);
+        assert!(meter.stretched.len() <= 4 + STRETCHED);
+    }
+}

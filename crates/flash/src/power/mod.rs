@@ -1,0 +1,71 @@
+//! Power of the flash: the currents of the operations of all dies, superposed.
+//!
+//! All dies draw from one supply, so their currents add up (SSDExplorer thesis, section 4.1.1, after Kirchhoff's current
+//! law). Energy is counted in attojoules, the product of microamperes, millivolts and nanoseconds, in integers.
+
+mod meter;
+mod waveform;
+mod windows;
+
+pub(crate) use meter::ActivePart;
+pub use meter::{Meter, PowerReport};
+pub use waveform::{Step, Steps, Waveform, WaveformFile, Waveforms};
+pub use windows::{PowerRow, WindowReport};
+
+use kit::{Current, Nanos, Problems, Voltage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `[power]` section: currents of the flash. Without it, power is not computed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerConfig {
+    /// Supply voltage of the flash.
+    pub supply: Voltage,
+    /// Current of a die whose array is at rest. It is drawn during transfers on the channel and suspensions, too.
+    pub idle: Current,
+    /// Current of a die that senses a page.
+    pub read: Waveforms,
+    /// Current of a die that programs.
+    pub program: Waveforms,
+    /// Current of a die that erases.
+    pub erase: Waveform,
+    /// Length of the windows over which the current is averaged for the instantaneous power: its peak and percentiles.
+    #[serde(default = "microsecond")]
+    pub window: Nanos,
+}
+
+fn microsecond() -> Nanos {
+    Nanos(1_000)
+}
+
+/// Callback that returns the text of a file.
+type File<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+impl PowerConfig {
+    /// Reads the files that the section names.
+    pub fn read_files(&mut self, file: File<'_>) -> Result<(), Problems> {
+        self.read.read("power.read", file)?;
+        self.program.read("power.program", file)?;
+        let mut erase = Waveforms::One(self.erase.clone());
+        erase.read("power.erase", file)?;
+        self.erase = erase.of(0).clone();
+        Ok(())
+    }
+
+    /// Adds what is wrong with the section; `page_types` is the number of page types of the cell.
+    pub fn problems(&self, page_types: u32, problems: &mut Problems) {
+        self.read.problems("power.read", page_types, problems);
+        self.program.problems("power.program", page_types, problems);
+        Waveforms::One(self.erase.clone()).problems("power.erase", 1, problems);
+        if !(1..=20_000).contains(&self.supply.0) {
+            problems.add("power.supply", format!("{}: expected 1mV to 20V", self.supply));
+        }
+        if self.idle > Current(1_000_000) {
+            problems.add("power.idle", format!("{}: expected at most 1A", self.idle));
+        }
+        if !(Nanos(100)..=Nanos(1_000_000)).contains(&self.window) {
+            problems.add("power.window", format!("{}: expected 100ns to 1ms", self.window));
+        }
+    }
+}
