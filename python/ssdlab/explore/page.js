@@ -106,8 +106,9 @@ function axisOf(name, text, values, ticks) {
   const span = to(high) - to(low);
   const y = (value) => (span > 0 ? BOTTOM - ((to(value) - to(low)) / span) * (BOTTOM - TOP) : (TOP + BOTTOM) / 2);
   const back = (place) => from(to(low) + ((BOTTOM - place) / (BOTTOM - TOP)) * span);
-  const listed = ticks || roundTicks(low, high, 6).map((value) => [value, shown(value)]);
-  return { name, text, values, low, high, y, back, ticks: listed };
+  const listed = ticks || [...new Set([low, ...roundTicks(low, high, 6), high])].map((value) => [value, shown(value)]);
+  // Both ends are labelled first: where there is no room, others are left out.
+  return { name, text, values, low, high, y, back, ticks: [...listed.slice(-1), ...listed.slice(0, -1)] };
 }
 
 function axes() {
@@ -169,12 +170,12 @@ function axisMarks(axis, at, x) {
     svg("text", { x: x - 14, y: TOP - 18, transform: `rotate(-14 ${x - 14} ${TOP - 18})`, class: "title" }, axis.text),
     svg("line", { x1: x, x2: x, y1: TOP, y2: BOTTOM, stroke: isColour ? "url(#scale)" : "#4a5563", "stroke-width": isColour ? 5 : 1.2 }),
   ];
-  let last = Infinity;
-  for (const [value, text] of [...axis.ticks].sort((one, other) => axis.y(other[0]) - axis.y(one[0]))) {
+  const labelled = [];
+  for (const [value, text] of axis.ticks) {
     const y = axis.y(value);
     marks.push(svg("line", { x1: x - 4, x2: x, y1: y, y2: y, stroke: "#4a5563" }));
-    if (last - y < 13) continue;
-    last = y;
+    if (labelled.some((other) => Math.abs(other - y) < 13)) continue;
+    labelled.push(y);
     marks.push(svg("text", { x: x + 6, y: y + 4, class: "tick" }, text));
   }
   for (const [low, high] of brushes.get(axis.name) || []) {
@@ -238,6 +239,12 @@ function drawParallel() {
   drawLines(canvas, shownAxes, x, width);
 }
 
+/** Says why there is no figure. */
+function drawNothing(id, text) {
+  const note = { text, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 };
+  Plotly.react(id, [], { ...LAYOUT, height: 120, annotations: [note], xaxis: { visible: false }, yaxis: { visible: false } }, CONFIG);
+}
+
 function drawEffects(selected, column) {
   const effects = fields.map((field, at) => {
     const values = field.values.map((value) => selected.filter((point) => point.fields[at] === value).map((point) => point.numbers[column][0]));
@@ -245,17 +252,21 @@ function drawEffects(selected, column) {
     const levels = filled.map((one) => mean(one.means));
     return { field, filled, levels, range: levels.length ? Math.max(...levels) - Math.min(...levels) : 0 };
   }).filter((effect) => effect.filled.length > 1).sort((one, other) => other.range - one.range).slice(0, 8);
+  if (!effects.length) { drawNothing("effects", "needs a field with several values"); return; }
   const layout = { ...LAYOUT, showlegend: false };
-  const each = Math.max(1, Math.min(effects.length, Math.floor((element("effects").clientWidth - 110) / 130)));
+  const width = element("effects").clientWidth - 110;
+  const last = effects.map((effect) => effect.field.name.split(".").pop());
+  // A panel is as wide as its title.
+  const each = Math.max(1, Math.min(effects.length, Math.floor(width / Math.max(130, ...last.map((name) => 8 * name.length)))));
+  const isShort = effects.some((effect) => 8 * effect.field.name.length > width / each);
   const rows = Math.ceil(effects.length / each);
-  layout.height = Math.max(120, 290 * rows);
+  layout.height = 290 * rows;
   const traces = effects.map((effect, index) => {
     const [row, column_] = [Math.floor(index / each), index % each];
     const [x, y] = ["x", "y"].map((axis, at) => axis + ([index, row][at] ? [index, row][at] + 1 : ""));
     const [left, top] = [column_ / each, 1 - row / rows];
-    const name = effect.field.name;
     layout[x.replace("x", "xaxis")] = {
-      ...AXIS, type: "category", anchor: y, domain: [left, left + 0.88 / each], title: { text: each > 4 || each < 3 ? name.split(".").pop() : name },
+      ...AXIS, type: "category", anchor: y, domain: [left, left + 0.88 / each], title: { text: isShort ? last[index] : effect.field.name, font: { size: 13 } },
     };
     layout[y.replace("y", "yaxis")] = {
       ...AXIS, anchor: `x${row ? row * each + 1 : ""}`, domain: [top - (rows > 1 ? 0.72 : 1) / rows, top], ...(row ? { matches: "y" } : {}), title: { text: title(entry(column)) },
@@ -281,7 +292,7 @@ function drawCurves(selected, column) {
   const at = fields.findIndex((field) => field.name === chosen("along"));
   const by = fields.findIndex((field) => field.name === chosen("lines"));
   const along = fields[at];
-  if (!along) { Plotly.react("curves", [], { ...LAYOUT, height: 200 }, CONFIG); return; }
+  if (!along) { drawNothing("curves", "needs a field"); return; }
   const lines = by >= 0 && by !== at ? fields[by].values : [null];
   const traces = lines.map((line, index) => {
     const own = along.values
@@ -305,7 +316,7 @@ function drawCurves(selected, column) {
 function drawHeat(selected, column) {
   const [x, y] = [chosen("across"), chosen("down")].map((name) => fields.findIndex((field) => field.name === name));
   if (x < 0 || y < 0 || x === y) {
-    Plotly.react("heat", [], { ...LAYOUT, height: 120, annotations: [{ text: "needs two fields", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }], xaxis: { visible: false }, yaxis: { visible: false } }, CONFIG);
+    drawNothing("heat", "needs two fields");
     return;
   }
   const z = fields[y].values.map((down) => fields[x].values.map((across) => {
