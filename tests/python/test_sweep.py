@@ -490,6 +490,34 @@ def test_seeds_are_added_until_a_number_is_known_well_enough(here):
             Spec.open({**spec, "until": text})
 
 
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"workload": "-"}, "spec: workload: -: standard input cannot be read by several processes"),
+        ({"workload": ["job.fio", "-"]}, "spec: workload: -: .*write the workload to one first"),
+        ({"vary": {"flash.channels": [1, 2], "workload": ["job.fio", "-"]}, "workload": None}, "spec: vary.workload: -: "),
+        ({"zip": [{"workload": ["-", "job.fio"], "ftl.victim": ["fifo", "greedy"]}], "workload": None}, "spec: zip.workload: -"),
+        ({"points": [{"workload": "-", "ftl.victim": "fifo"}], "workload": None}, "spec: points.workload: -: "),
+        ({"drive": "-"}, "spec: drive: -: only a workload is read from standard input"),
+    ],
+)
+def test_standard_input_is_refused_with_what_to_do(here, changes, complaint):
+    spec = {**spec_of(vary={"flash.channels": [1, 2]}), **changes}
+    with pytest.raises(ssdlab.InputError, match=complaint):
+        ssdlab.sweep({name: value for name, value in spec.items() if value is not None}, "out", jobs=1)
+    assert not (here / "out" / "runs.parquet").exists()
+
+
+@pytest.mark.parametrize("command", ["sweep", "optimise"])
+def test_a_specification_is_a_file(here, cli, command):
+    done = cli(command, "-", "--out", here / "out")
+    assert (done.returncode, "-: names in a specification are relative to its folder" in done.stderr) == (2, True)
+    search = '[search]\n"flash.channels" = [1, 2]\n[[objective]]\nkey = "cost"\n'
+    (here / "dash.toml").write_text(f'drive = "tiny"\nworkload = "-"\n{search if command == "optimise" else ""}')
+    done = cli(command, here / "dash.toml", "--out", here / "out")
+    assert (done.returncode, "dash.toml:2: workload: -: standard input cannot" in done.stderr) == (2, True)
+
+
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     """A sweep with two fields and two seeds, and a run that failed."""

@@ -25,9 +25,11 @@ TABLES = {
     "show": ("show", "tlc-1tb"),
     "show a controller in detail": ("show", "pcie5-enterprise-8tb"),
     "run": ("run", "tiny", "JOB", "--precondition", "steady", "--batches", 20),
+    "run of a controller in detail": ("run", "pcie5-enterprise-8tb", "JOB", "--stop-after", 500),
     "run with reads that fail": ("run", "tlc-1tb", "JOB", "--stop-after", 500),
     "compare": ("compare", "tiny", "JOB", "--policy", "baseline,ofwar,all_fast", "--precondition", "steady"),
     "compare more": ("compare", "tiny", "JOB", "--policy", "baseline,ofwar,all_fast,separate,wear_adaptive", "--stop-after", 500),
+    "compare variants": ("compare", "tiny", "JOB", "--vary", "ftl.overprovisioning=0.07,0.28", "--stop-after", 500),
     "lifetime": ("lifetime", "tiny", "TRACE", "--wear-limit", 1),
     "lifetime extrapolated": ("lifetime", "tiny", "TRACE", "--method", "extrapolate", "--intervals", 3),
     "cell parts": ("cell", "parts"),
@@ -74,6 +76,19 @@ def test_no_line_is_wider_than_the_terminal(job, examples, tmp_path, monkeypatch
     wide = lines(TABLES[name], 300, job=job, trace=examples / "trace.csv.gz")
     # Every word is there; a table below another repeats its first column.
     assert {*words_of(wide)} <= {*words_of(shown)}
+
+
+@pytest.mark.parametrize("width", [64, 80, 120])
+def test_a_cause_stands_in_words_beside_its_times(job, width):
+    words = ("run", "pcie5-enterprise-8tb", "JOB", "--stop-after", 500)
+    shown = lines(words, width, job=job, trace=None)
+    head = next(line for line in shown if "mean time by cause" in line)
+    assert head.split() == ["mean", "time", "by", "cause", "read", "write"]
+    causes = "\n".join(shown[shown.index(head) :])
+    assert re.search(r"transfer on the host link +[\d.]+ [un]s +[\d.]+ %", causes)
+    # A long name is folded only where it must be.
+    assert ("waiting: a place in a submission queue " in causes) == (width >= 80)
+    assert not re.search(r"die_|_wait|host_queue", causes)
 
 
 @pytest.mark.parametrize("width", [80, 120])

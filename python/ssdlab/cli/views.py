@@ -17,6 +17,7 @@ from ssdlab.report.content import (
     Row,
     comparison_rows,
     flatten,
+    in_words,
     latency_rows,
     power_failure,
     short,
@@ -165,7 +166,9 @@ def _causes(result: Result) -> Table | None:
         for op in ops:
             span, whole = result.causes[op].get(cause, 0.0), sum(result.causes[op].values())
             cells += [duration(span), percent(span / whole)] if span else ["", ""]
-        table.add_row(cause, *cells)
+        table.add_row(in_words(cause), *cells)
+    # The words of a cause are folded rather than the columns divided.
+    table.columns[0].no_wrap = False
     return table
 
 
