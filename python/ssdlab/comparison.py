@@ -29,12 +29,24 @@ class Comparison:
         self.runs = list(runs)
 
     def __repr__(self) -> str:
-        return f"<ssdlab.Comparison {', '.join(run.policy for run in self.runs)}>"
+        return f"<ssdlab.Comparison {', '.join(self.names)}>"
 
     def _repr_html_(self) -> str:
         from ssdlab.notebook import of_comparison
 
         return of_comparison(self)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the runs, by what differs between them: policy, drive, workload, seed, varied fields.
+
+        Examples:
+            >>> ssdlab.compare("tiny", "examples/trace.csv.gz", vary={"flash.channels": [1, 2]}).names
+            ['channels 1', 'channels 2']
+        """
+        from ssdlab.report.names import run_names
+
+        return run_names(self.runs)
 
     @property
     def status(self) -> str:
@@ -56,17 +68,17 @@ class Comparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns ``runs`` (the summaries) and ``ratios``, as ``ssdlab compare --json`` prints them.
+        """Returns ``names``, ``runs`` (the summaries) and ``ratios``, as ``ssdlab compare --json`` prints them.
 
         Examples:
             >>> comparison = ssdlab.compare("tiny", "examples/trace.csv.gz", ["baseline", "all_fast"])
             >>> document = comparison.to_dict()
-            >>> [run["policy"] for run in document["runs"]]
-            ['baseline', 'all_fast']
+            >>> document["names"], [run["policy"] for run in document["runs"]]
+            (['baseline', 'all_fast'], ['baseline', 'all_fast'])
             >>> document["ratios"][1]["write_amplification"]
             1.0
         """
-        return {"runs": [run.summary for run in self.runs], "ratios": self.ratios}
+        return {"names": self.names, "runs": [run.summary for run in self.runs], "ratios": self.ratios}
 
     def report(self) -> str:
         """Returns a report that overlays the runs: one self-contained HTML page that works offline.

@@ -122,6 +122,8 @@ class Drive:
         if isinstance(drive, Mapping):
             return cls.from_dict(drive)
         name = fspath(drive)
+        if name == "-":
+            raise InputError("-: only a workload is read from standard input: expected a preset, or the file of a description")
         for preset, _, text in _engine.presets():
             if preset == name:
                 return cls(name, text)

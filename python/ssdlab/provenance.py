@@ -53,6 +53,8 @@ class Origin:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: Words of the command; ``None`` for a run from Python.
     command: tuple[str, ...] | None = None
+    #: Fields that the comparison of the run varied, with the values of this run.
+    varied: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, drive: str, workload: Workload, policy: str | None, overrides: list[str], options: Mapping[str, Any]) -> Origin:
@@ -91,6 +93,7 @@ class Origin:
             "policy": self.policy,
             "seed": summary.get("seed"),
             "options": {name: _plain(value) for name, value in self.options.items()},
+            **({"varied": {name: _plain(value) for name, value in self.varied.items()}} if self.varied else {}),
             "sha256": {
                 "drive.toml": _hash(drive_toml),
                 "workload.toml": _hash(workload_toml),
@@ -116,6 +119,12 @@ class Kept:
         except (OSError, ValueError, AttributeError):
             return None
         return cls(source, run) if source and isinstance(run, dict) else None
+
+    @property
+    def varied(self) -> Mapping[str, Any]:
+        """Fields that the comparison of the run varied, with the values of this run."""
+        found = self.run.get("varied")
+        return found if isinstance(found, Mapping) else {}
 
     def source(self) -> str:
         """Returns the table ``[source]`` of ``workload.toml``."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.files import write_folder
 from ssdlab.manifest import MANIFEST, write_manifest
+from ssdlab.report.names import labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The kind of a result folder in its manifest.
 _RESULT = "result"
+#: Most characters of the name of a run's folder in a comparison.
+_LONGEST = 100
 
 
 def save_result(result: Result, folder: str | PathLike[str], *, force: bool = False) -> Path:
@@ -76,9 +80,14 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def _folder_names(comparison: Comparison) -> list[str]:
-    """Returns the names of the runs' folders: the policy, with a number where it occurs again."""
+    """Returns the names of the runs' folders: what differs between the runs, with a number where that occurs again."""
     names: list[str] = []
-    for run in comparison.runs:
-        repeats = sum(run.policy == earlier.policy for earlier in comparison.runs[: len(names)])
-        names.append(f"{run.policy}-{repeats + 1}" if repeats else run.policy)
+    for label in labels(comparison.runs):
+        plain = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in label)
+        name = base = plain.lstrip(".")[:_LONGEST] or "run"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{base}-{number}"
+        names.append(name)
     return names

@@ -9,7 +9,8 @@ from ssdlab import _engine
 from ssdlab.numbers import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from ssdlab.comparison import Comparison
     from ssdlab.drives import DriveLike
@@ -106,12 +107,13 @@ class Session:
         self,
         drive: DriveLike,
         workload: WorkloadLike,
-        policies: Sequence[PolicyLike],
+        policies: Sequence[PolicyLike] | None = None,
         *,
+        vary: Mapping[str, Sequence[Any]] | None = None,
         progress: Callable[[str], ProgressHook | None] | None = None,
         **options: Unpack[RunOptions],
     ) -> Comparison:
-        """Compares policies like :func:`ssdlab.compare`, in this session instead of one of its own.
+        """Compares policies and variants like :func:`ssdlab.compare`, in this session instead of one of its own.
 
         Examples:
             >>> session = ssdlab.Session()
@@ -120,7 +122,7 @@ class Session:
         """
         from ssdlab.simulate import compare
 
-        return compare(drive, workload, policies, session=self, progress=progress, **options)
+        return compare(drive, workload, policies, vary=vary, session=self, progress=progress, **options)
 
     def lifetime(
         self,

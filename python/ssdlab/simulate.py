@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, cast
 
 from ssdlab import _engine, drives, policy_file
 from ssdlab._declared import RecordsKeywords, RunKeywords, SavedDriveKeywords, SetupKeywords
 from ssdlab.comparison import Comparison
-from ssdlab.declared import checked, documented, sorted_by_group
+from ssdlab.declared import GROUPS, checked, documented, sorted_by_group
 from ssdlab.drives import Drive, DriveLike
 from ssdlab.errors import InputError, Interrupted, NotWrittenError, unknown_name
 from ssdlab.files import FailedFiles, existing_file, new_run_file
@@ -25,6 +25,7 @@ from ssdlab.words import in_own_words
 from ssdlab.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
+    from ssdlab.explore.variants import Variant
     from ssdlab.guest import Guest
 
 __all__ = ["PolicyLike", "Progress", "compare", "run"]
@@ -194,24 +195,29 @@ def call_engine(
 def compare(
     drive: DriveLike,
     workload: WorkloadLike,
-    policies: Sequence[PolicyLike],
+    policies: Sequence[PolicyLike] | None = None,
     *,
+    vary: Mapping[str, Sequence[Any]] | None = None,
     session: Session | None = None,
     progress: Callable[[str], ProgressHook | None] | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
-    """Runs `workload` on `drive` once under each policy, from the same starting state and seed.
+    """Runs `workload` on `drive` once under each policy and each variant, with the same seed.
 
-    A file of `save` gets the drive of the first run. Files of a single run (`log_commands`, `timeline`, `history`,
+    Runs whose drives have the same starting state begin from it; a variant that changes it begins from its own. A file
+    of `save` gets the drive of the first run. Files of a single run (`log_commands`, `timeline`, `history`,
     `record_firmware`) are not allowed.
 
     Args:
         drive: As for :func:`run`.
         workload: As for :func:`run`.
-        policies: The policies, by name or as a :class:`~ssdlab.Policy`; ratios are taken to the first.
+        policies: The policies, by name or as a :class:`~ssdlab.Policy`; absent: the drive's own. Ratios are taken to
+            the first run.
         **options: The options that the engine declares.
+        vary: The values of each varied field: of the drive, ``workload.FIELD``, ``options.NAME`` or ``precondition``.
+            Every combination of them is run under every policy.
         session: As for :func:`run`; by default a new session for all runs.
-        progress: Called with each policy's name before its run; returns the progress hook of the run.
+        progress: Called with each run's name before it: policy and values; returns the progress hook of the run.
 
     Raises:
         InputError: the input is invalid; the message lists every problem, one line each.
@@ -224,6 +230,8 @@ def compare(
         ...     print(run.policy, ratio["latency"]["write"]["mean_ns"])
         baseline 1.0
         all_fast 0.4989
+        >>> ssdlab.compare("tiny", "examples/trace.csv.gz", vary={"flash.channels": [1, 2]})
+        <ssdlab.Comparison channels 1, channels 2>
     """
     drives.check_places(drive, workload)
     sorted_by_group("compare", options, *_GROUPS)
@@ -231,34 +239,120 @@ def compare(
     single = [name for name in single_files if options.get(name) is not None]
     if single:
         raise InputError(f"compare: {', '.join(single)}: a file of one run; run each policy by itself")
-    names = _names(policies)
-    # A policy that cannot run this drive is refused before the first has run.
-    settings = drives.setting_lines(options.get("set", ()))
-    for name in (policy for policy in policies if isinstance(policy, str)):
-        drives.check(drive, set=[*settings, f"policy.kind={name}"])
+    session = session or Session()
+    asked = _asked(drive, workload, policies, vary or {}, options)
+    return _compared(drive, asked, options.get("save"), session, progress)
+
+
+def _compared(
+    drive: DriveLike,
+    asked: Sequence[_Asked],
+    save: Any,
+    session: Session,
+    progress: Callable[[str], ProgressHook | None] | None,
+) -> Comparison:
+    """Does the runs of a comparison one after the other; `save` is of the first."""
     runs: list[Result] = []
     failed: FailedFiles = []
-    session = session or Session()
-    for index, (policy, name) in enumerate(zip(policies, names, strict=True)):
-        hook = None if progress is None else progress(name)
-        chosen: RunOptions = {**options, "save": options.get("save") if index == 0 else None}
+    stopped = False
+    for index, each in enumerate(asked):
+        hook = None if progress is None else progress(each.name)
+        chosen: RunOptions = {**each.options, "save": save if index == 0 else None}
         try:
-            runs.append(run(drive, workload, policy, session=session, progress=hook, **chosen))
+            result = run(drive, each.workload, each.policy, session=session, progress=hook, **chosen)
         except NotWrittenError as unwritten:
-            runs.append(cast(Result, unwritten.result))
+            result = cast(Result, unwritten.result)
             failed += unwritten.files
-        except KeyboardInterrupt as stopped:
+        except KeyboardInterrupt as interrupt:
             # It may come before a run has begun.
-            if isinstance(stopped, Interrupted):
-                runs.append(cast(Result, stopped.result))
-                failed += stopped.files
-            if not runs:
-                raise
-            raise Interrupted(Comparison(runs), failed) from None
+            if not isinstance(interrupt, Interrupted):
+                if not runs:
+                    raise
+                raise Interrupted(Comparison(runs), failed) from None
+            result = cast(Result, interrupt.result)
+            failed += interrupt.files
+            stopped = True
+        if each.varied and isinstance(result.origin, Origin):
+            result.origin = replace(result.origin, varied=each.varied)
+        runs.append(result)
+        if stopped:
+            raise Interrupted(Comparison(runs), failed)
     comparison = Comparison(runs)
     if failed:
         raise NotWrittenError(failed, comparison)
     return comparison
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A run of a comparison."""
+
+    #: Policy and varied values, for the progress.
+    name: str
+    policy: PolicyLike | None
+    workload: WorkloadLike
+    options: RunOptions
+    #: Values of the varied fields.
+    varied: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _asked(
+    drive: DriveLike,
+    workload: WorkloadLike,
+    policies: Sequence[PolicyLike] | None,
+    vary: Mapping[str, Sequence[Any]],
+    options: RunOptions,
+) -> list[_Asked]:
+    """Returns the runs of a comparison, every variant under one policy before the next policy.
+
+    Raises:
+        InputError: a policy or a variant is invalid; none has run.
+    """
+    if policies is None and not vary:
+        raise InputError("compare: nothing to compare: expected policies (--policy A,B), or fields (--vary FIELD=A,B)")
+    names = [None] if policies is None else _names(policies)
+    chosen: list[PolicyLike | None] = [None] if policies is None else [*policies]
+    settings = drives.setting_lines(options.get("set", ()))
+    if not vary:
+        # A policy that cannot run this drive is refused before the first has run.
+        for policy in chosen:
+            if isinstance(policy, str):
+                drives.check(drive, set=[*settings, f"policy.kind={policy}"])
+        return [_Asked(name or "", policy, workload, options) for name, policy in zip(names, chosen, strict=True)]
+    from ssdlab.explore import variants
+
+    found = variants.variants(workload, vary, settings, options)
+    for policy in chosen:
+        for variant in found:
+            variants.check_drive(drive, variant, policy if isinstance(policy, str) else None)
+    for variant in variants.loads_to_check(found):
+        _check_load(drive, variant, options)
+    return [
+        _Asked(
+            " · ".join(part for part in (name, variant.label) if part),
+            policy,
+            variant.workload,
+            cast(RunOptions, {**options, **variant.options, "set": variant.settings}),
+            variant.fields,
+        )
+        for name, policy in zip(names, chosen, strict=True)
+        for variant in found
+    ]
+
+
+def _check_load(drive: DriveLike, variant: Variant, options: RunOptions) -> None:
+    """Begins a run of a variant and stops it at once, so that an invalid workload is found before the first run.
+
+    Raises:
+        InputError: workload or options are invalid.
+    """
+    kept = {name: value for name, value in options.items() if name in GROUPS["run"] or name == "seed"}
+    begun: dict[str, Any] = {**kept, **variant.options, "set": variant.settings, "precondition": "none"}
+    try:
+        run(drive, variant.workload, progress=lambda progress: progress.stage != "run", **begun)
+    except InputError as error:
+        fields = ", ".join(f"{name}={value}" for name, value in variant.fields.items())
+        raise InputError(f"{error}\n(with --vary {fields})") from None
 
 
 def _names(policies: Sequence[PolicyLike]) -> list[str]:

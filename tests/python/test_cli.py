@@ -74,7 +74,7 @@ def test_compare_prints_runs_and_ratios(cli, job):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     document = json.loads(done.stdout)
-    assert set(document) == {"runs", "ratios"}
+    assert set(document) == {"names", "runs", "ratios"}
     assert [run["policy"] for run in document["runs"]] == ["baseline", "ofwar"]
     first, second = (run["latency"]["write"]["mean_ns"] for run in document["runs"])
     assert document["ratios"][0]["latency"]["write"]["mean_ns"] == 1.0

@@ -25,9 +25,11 @@ TABLES = {
     "show": ("show", "tlc-1tb"),
     "show a controller in detail": ("show", "pcie5-enterprise-8tb"),
     "run": ("run", "tiny", "JOB", "--precondition", "steady", "--batches", 20),
+    "run of a controller in detail": ("run", "pcie5-enterprise-8tb", "JOB", "--stop-after", 500),
     "run with reads that fail": ("run", "tlc-1tb", "JOB", "--stop-after", 500),
     "compare": ("compare", "tiny", "JOB", "--policy", "baseline,ofwar,all_fast", "--precondition", "steady"),
     "compare more": ("compare", "tiny", "JOB", "--policy", "baseline,ofwar,all_fast,separate,wear_adaptive", "--stop-after", 500),
+    "compare variants": ("compare", "tiny", "JOB", "--vary", "ftl.overprovisioning=0.07,0.28", "--stop-after", 500),
     "lifetime": ("lifetime", "tiny", "TRACE", "--wear-limit", 1),
     "lifetime extrapolated": ("lifetime", "tiny", "TRACE", "--method", "extrapolate", "--intervals", 3),
     "cell parts": ("cell", "parts"),
@@ -85,6 +87,18 @@ def test_the_tables_of_several_streams_fit(tmp_path, monkeypatch, width):
         shown = lines((*words, "--precondition", "fill"), width, job=job, trace=None)
         assert max(map(cell_len, shown)) <= width
         assert sum("a reader with a name that is long" in line for line in shown) >= 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_cause_stands_in_words_beside_its_times(job, width):
+    words = ("run", "pcie5-enterprise-8tb", "JOB", "--stop-after", 500)
+    shown = lines(words, width, job=job, trace=None)
+    head = next(line for line in shown if "mean time by cause" in line)
+    assert head.split() == ["mean", "time", "by", "cause", "read", "write"]
+    causes = "\n".join(shown[shown.index(head) :])
+    assert re.search(r"transfer on the host link +[\d.]+ [un]s +[\d.]+ %", causes)
+    assert "waiting: a place in a submission queue " in causes
+    assert not re.search(r"die_|_wait|host_queue", causes)
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -1,7 +1,8 @@
-"""``ssdlab compare``: one drive, one workload, several policies."""
+"""``ssdlab compare``: one drive, one workload, several policies or variants."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Annotated
 
 import typer
@@ -21,14 +22,24 @@ def compare(
     drive: options.DriveArgument,
     workload: options.WorkloadArgument,
     policy: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--policy",
             metavar="A,B,C",
-            help="Mode policies, by name or as FILE.py:CLASS; ratios are taken to the first.",
+            help="Mode policies, by name or as FILE.py:CLASS; the drive's own if absent. Ratios are taken to the first run.",
             autocompletion=completion.policy_lists,
         ),
-    ],
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="FIELD=A,B",
+            help="Values of a field of the drive, of workload.FIELD, options.NAME or precondition. Repeatable: every "
+            "combination is run.",
+        ),
+    ] = None,
+    *,
     chosen: options.CompareOptions,
     reading: options.Reading,
     out: options.Out = None,
@@ -36,16 +47,17 @@ def compare(
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run a workload under several policies, from the same state and seed, side by side."""
-    policies = [name.strip() for name in policy.split(",")]
-    if "" in policies:
+    """Run a workload under several policies, or with several values of a field, from the same seed, side by side."""
+    policies = None if policy is None else [name.strip() for name in policy.split(",")]
+    if policies is not None and "" in policies:
         raise InputError(f"--policy {policy}: expected names between the commas")
-    reads = (drive, workload, *(policy_file.split(name)[0] for name in policies))
+    varied = given.varied(vary or ())
+    reads = (drive, workload, *(policy_file.split(name)[0] for name in policies or ()))
     with given.Targets(out, force, save=chosen["save"], load=chosen["load"], reads=reads).reserved():
         source = given.workload(workload, reading)
-        policies_like = [policy_file.chosen(name) for name in policies]
+        policies_like = None if policies is None else [policy_file.chosen(name) for name in policies]
         comparison, ending = measured(
-            lambda start: simulate.compare(drive, source, policies_like, progress=start, **given.arguments(chosen)),
+            lambda start: simulate.compare(drive, source, policies_like, vary=varied, progress=start, **given.arguments(chosen)),
             quiet,
         )
         if not quiet:
@@ -53,7 +65,8 @@ def compare(
         folder = None
         if out is not None:
             folder = Results(out, lambda path: comparison.save(path, force=force), lambda: json_text(comparison.to_dict()))
-        runs = f"{len(comparison.runs)} of {len(policies)} runs are there"
+        count = prod([len(policies or "1"), *(len(values) for values in varied.values())])
+        runs = f"{len(comparison.runs)} of {count} runs are there"
         meaning = f"{runs}, the last of them partial" if comparison.status == "partial" else runs
         conclude(lambda: _show(comparison, json), folder, ending, meaning)
 

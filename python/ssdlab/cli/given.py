@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,15 @@ from ssdlab.workloads import Workload
 def arguments(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of a run or a life as the Python functions take them."""
     return {**chosen, "set": chosen["set"] or ()}
+
+
+def varied(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Returns the values of the fields that a comparison varies."""
+    if not texts:
+        return {}
+    from ssdlab.explore.variants import read
+
+    return read(texts)
 
 
 def workload(path: str, reading: Mapping[str, Any]) -> Workload:

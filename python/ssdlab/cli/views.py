@@ -17,6 +17,7 @@ from ssdlab.report.content import (
     Row,
     comparison_rows,
     flatten,
+    in_words,
     latency_rows,
     power_failure,
     short,
@@ -38,7 +39,7 @@ def show_run(console: Console, result: Result) -> None:
         console,
         f"{short(result.drive)} · {short(result.workload)}",
         f"policy {result.policy} · seed {result.seed}",
-        [result],
+        {"": result},
     )
     put(console, _latency(result))
     put(console, _throughput(result))
@@ -62,7 +63,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         console,
         f"{short(runs[0].drive)} · {short(runs[0].workload)}",
         f"seed {runs[0].seed} · ratios to {names[0]}",
-        runs,
+        dict(zip(names, runs, strict=True)),
     )
     beside = _comparison(runs, names, lambda row: map(_with_ratio, row.texts, _ratios(row)), "")
     if fits(console, beside):
@@ -132,12 +133,12 @@ def show_side_by_side(console: Console, columns: Mapping[str, Mapping[str, Any]]
     put(console, table)
 
 
-def _title(console: Console, title: str, subtitle: str, runs: Sequence[Result]) -> None:
-    simulated = max(run.simulated_ns for run in runs)
+def _title(console: Console, title: str, subtitle: str, runs: Mapping[str, Result]) -> None:
+    simulated = max(run.simulated_ns for run in runs.values())
     console.print(Text.assemble((title, "bold"), (f"   {subtitle} · {duration(simulated)} simulated", "dim")))
-    for run in runs:
+    for name, run in runs.items():
         for warning in warnings(run):
-            prefix = f"{run.policy}: " if len(runs) > 1 else ""
+            prefix = f"{name}: " if len(runs) > 1 else ""
             console.print(Text(f"{prefix}{warning}", style="bold red"))
     console.print()
 
@@ -181,7 +182,9 @@ def _causes(result: Result) -> Table | None:
         for op in ops:
             span, whole = result.causes[op].get(cause, 0.0), sum(result.causes[op].values())
             cells += [duration(span), percent(span / whole)] if span else ["", ""]
-        table.add_row(cause, *cells)
+        table.add_row(in_words(cause), *cells)
+    # The words of a cause are folded rather than the columns divided.
+    table.columns[0].no_wrap = False
     return table
 
 

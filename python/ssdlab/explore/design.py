@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab.errors import InputError
+from ssdlab.declared import GROUPS
+from ssdlab.errors import InputError, unknown_name
 from ssdlab.explore.spec import Range, Spec
 
-__all__ = ["Point", "points"]
+__all__ = ["Point", "check_options", "combined", "divided", "points"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,60 @@ def points(spec: Spec) -> Iterator[Point]:
         axes.append(_samples(spec))
     if spec.points:
         axes.append([dict(point) for point in spec.points])
+    for fields in combined(axes):
+        yield Point(
+            fields.pop("drive"), fields.pop("workload"), fields.pop("policy", None), fields.pop("precondition", None), fields
+        )
+
+
+def combined(axes: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yields the fields of every combination of one entry of each axis, the last axis changing fastest.
+
+    Examples:
+        >>> from ssdlab.explore import design
+        >>> [*design.combined([[{"a": 1}, {"a": 2}], [{"b": 3}]])]
+        [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    """
     for combination in itertools.product(*axes):
         fields: dict[str, Any] = {}
         for part in combination:
             fields |= part
-        yield Point(
-            fields.pop("drive"), fields.pop("workload"), fields.pop("policy", None), fields.pop("precondition", None), fields
-        )
+        yield fields
+
+
+def divided(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Returns the fields of the drive, of the workload (``workload.FIELD``) and the options (``options.NAME``).
+
+    Examples:
+        >>> from ssdlab.explore import design
+        >>> design.divided({"flash.channels": 4, "workload.iodepth": 8, "options.stop_after": 100})
+        ({'flash.channels': 4}, {'iodepth': 8}, {'stop_after': 100})
+    """
+    named = {"workload": dict[str, Any](), "options": dict[str, Any]()}
+    own = {}
+    for name, value in fields.items():
+        kind, _, field = name.partition(".")
+        if kind in named:
+            named[kind][field] = value
+        else:
+            own[name] = value
+    return own, named["workload"], named["options"]
+
+
+def check_options(names: Iterable[str], refusal: Callable[[str, str], InputError]) -> None:
+    """Checks that a run or its workload has options of these names.
+
+    Args:
+        names: Names of the options.
+        refusal: Makes the error from a name and a complaint.
+
+    Raises:
+        InputError: it has none of a name.
+    """
+    known = {**GROUPS["run"], **GROUPS["workload"]}
+    for name in names:
+        if name not in known:
+            raise refusal(name, str(unknown_name("option", name, [*known])))
 
 
 def _samples(spec: Spec) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from os import fspath
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from ssdlab import toml
 from ssdlab.declared import GROUPS
 from ssdlab.errors import InputError
 from ssdlab.files import existing_file
-from ssdlab.workloads import Workload
+from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
 
-__all__ = ["Load", "content_hash"]
+__all__ = ["Load", "changed", "content_hash"]
 
 _INDEX = re.compile(r"(\w+)((?:\[\d+\])*)")
 
@@ -59,13 +60,39 @@ class Load:
         changed = {name: value for name, value in fields.items() if name not in known}
         if not changed:
             return cls(path, None, read, content_hash(existing_file(path)))
-        text = _text(path, next(iter(changed)))
-        text = _with_fields(text, changed) if path.endswith(".toml") else _with_keys(text, changed)
+        text = _edited(_text(path, next(iter(changed))), path, changed)
         return cls(None, text, read, hashlib.sha256(text.encode()).hexdigest())
 
     def workload(self) -> Workload:
         """Returns the workload."""
         return Workload(self.path, self.text, **self.options)
+
+
+def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
+    """Returns a workload with these fields changed, as :meth:`Load.of` names them; it keeps its name.
+
+    Raises:
+        InputError: the workload cannot be read, or has no such fields.
+
+    Examples:
+        >>> from ssdlab.explore import loads
+        >>> loads.changed(ssdlab.Workload("examples/randwrite.fio"), {"iodepth": 4, "repeat": 2})
+        <ssdlab.Workload text of 11 lines · repeat=2>
+    """
+    known = GROUPS["workload"]
+    options: dict[str, Any] = {**workload.options(), **{name: value for name, value in fields.items() if name in known}}
+    inner = {name: value for name, value in fields.items() if name not in known}
+    if not inner:
+        return Workload(workload.path, workload.text, workload.name, **options)
+    text, name = workload.text, workload.name
+    if workload.path is not None and fspath(workload.path) == STANDARD_INPUT:
+        name = "standard input"
+        text = standard_input().decode(errors="replace") if workload.file else ""
+        _check_fields(text, name, next(iter(inner)))
+    elif workload.path is not None:
+        name = fspath(workload.path)
+        text = _text(name, next(iter(inner)))
+    return Workload(text=_edited(text or "", name or "", inner), name=name, **options)
 
 
 def content_hash(path: str) -> str:
@@ -81,14 +108,34 @@ def _content_hash(path: str, size: int, modified: int) -> str:
 
 
 def _text(path: str, field: str) -> str:
-    complaint = f"workload.{field}: {path} has no fields: expected a fio job or a workload TOML"
     try:
         text = Path(existing_file(path)).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InputError(complaint) from None
-    if not path.endswith(".toml") and re.search(r"^\s*\[[^\]]+\]\s*$", text, re.MULTILINE) is None:
-        raise InputError(complaint)
+        text = ""
+    _check_fields(text, path, field)
     return text
+
+
+def _check_fields(text: str, name: str, field: str) -> None:
+    """Checks that a text is a workload with fields.
+
+    Raises:
+        InputError: it is a trace.
+    """
+    if not name.endswith(".toml") and re.search(r"^\s*\[[^\]]+\]\s*$", text, re.MULTILINE) is None:
+        raise InputError(f"workload.{field}: {name} has no fields: expected a fio job or a workload TOML")
+
+
+def _edited(text: str, name: str, fields: Mapping[str, Any]) -> str:
+    """Returns the text of a workload with these fields: a workload TOML by its name or content, or else a fio job."""
+    return _with_fields(text, fields) if name.endswith(".toml") or _is_toml(text) else _with_keys(text, fields)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        return "kind" in tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def _with_keys(text: str, fields: Mapping[str, Any]) -> str:

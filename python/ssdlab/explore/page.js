@@ -5,6 +5,9 @@ const LAYOUT = {
   font: { family: "Inter, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif", size: 13, color: "#1f2933" },
   paper_bgcolor: "white", plot_bgcolor: "white", margin: { l: 80, r: 30, t: 30, b: 60 },
 };
+/** Legend below a figure, for a narrow window. */
+const BELOW = { orientation: "h", x: 0, xanchor: "left", y: -0.28, yanchor: "top" };
+const legend = () => (innerWidth < 640 ? BELOW : {});
 const CONFIG = { displayModeBar: false, responsive: true };
 const AXIS = { gridcolor: "#e6e9ed", zeroline: false, automargin: true };
 /** Most rows that the table shows. */
@@ -70,38 +73,176 @@ function options(id, values, selected) {
   }));
 }
 
-function drawParallel() {
+/** Width of an axis with its lines [px], and the places of the upper and the lower end of all axes. */
+const STEP = 96, TOP = 84, BOTTOM = 400, HEIGHT = 412;
+/** Width of the strip on an axis that takes drags [px], and the least length of a drag: a shorter one is a click. */
+const STRIP = 30, DRAG = 4;
+const STOPS = [[0x2b, 0x6e, 0xa6], [0xc9, 0xc2, 0x7a], [0xb2, 0x28, 0x20]];
+
+/** Returns the colour of a share, 0 to 1. */
+function colour(share) {
+  const at = Math.min(Math.floor(2 * share), 1);
+  const part = 2 * share - at;
+  return `rgb(${STOPS[at].map((from, index) => Math.round(from + part * (STOPS[at + 1][index] - from))).join(",")})`;
+}
+
+/** Returns round numbers from low to high, about as many as asked for. */
+function roundTicks(low, high, count) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
+  const ticks = [];
+  for (let at = Math.ceil(low / step); at * step <= high * (1 + 1e-12); at += 1) ticks.push(at * step);
+  return ticks;
+}
+
+/** Returns an axis with the place of each point on it [px]; `back` gives the value at a place. */
+function axisOf(name, text, values, ticks) {
+  const known = values.filter((value) => value !== null);
+  const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 0];
+  const isLog = low > 0 && high / low >= 16 && ticks !== null;
+  const [to, from] = isLog ? [Math.log, Math.exp] : [(value) => value, (value) => value];
+  const span = to(high) - to(low);
+  const y = (value) => (span > 0 ? BOTTOM - ((to(value) - to(low)) / span) * (BOTTOM - TOP) : (TOP + BOTTOM) / 2);
+  const back = (place) => from(to(low) + ((BOTTOM - place) / (BOTTOM - TOP)) * span);
+  const listed = ticks || [...new Set([low, ...roundTicks(low, high, 6), high])].map((value) => [value, shown(value)]);
+  // Both ends are labelled first: where there is no room, others are left out.
+  return { name, text, values, low, high, y, back, ticks: [...listed.slice(-1), ...listed.slice(0, -1)] };
+}
+
+function axes() {
   const columns = [...new Set([chosen("number"), chosen("second")])];
   const ofField = (field, at) => {
     const values = points.map((point) => place(field, point.fields[at]));
-    const ticks = field.number ? field.values : field.values.map((_, index) => index);
-    const few = ticks.length <= 12;
-    return { label: field.name, name: field.name, values, ...(few ? { tickvals: ticks, ticktext: field.labels } : {}) };
+    const ticks = field.values.map((value, index) => [place(field, value), field.labels[index]]);
+    return axisOf(field.name, field.name, values, field.number && ticks.length > 12 ? null : ticks);
   };
-  const ofNumber = (column) => ({
-    label: title(entry(column)), name: column, values: points.map((point) => (known(point, column) ? point.numbers[column][0] : null)),
-  });
-  const dimensions = [...fields.map(ofField), ...columns.map(ofNumber)];
-  for (const dimension of dimensions) {
-    if (brushes.has(dimension.name)) dimension.constraintrange = brushes.get(dimension.name);
-  }
-  const colour = points.map((point) => (known(point, columns[0]) ? point.numbers[columns[0]][0] : null));
-  const trace = {
-    type: "parcoords", dimensions, labelangle: -12, labelfont: { size: 12 },
-    line: { color: colour, colorscale: [[0, "#2b6ea6"], [0.5, "#c9c27a"], [1, "#b22820"]] },
+  const ofNumber = (column) => {
+    const values = points.map((point) => (known(point, column) ? point.numbers[column][0] : null));
+    return axisOf(column, title(entry(column)), values, null);
   };
-  const names = dimensions.map((dimension) => dimension.name);
-  Plotly.react("parallel", [trace], { ...LAYOUT, height: 420, margin: { l: 90, r: 60, t: 90, b: 30 } }, CONFIG).then((chart) => {
-    chart.removeAllListeners("plotly_restyle");
-    chart.on("plotly_restyle", () => {
-      chart.data[0].dimensions.forEach((dimension, index) => {
-        const range = dimension.constraintrange;
-        if (range && range.length) brushes.set(names[index], Array.isArray(range[0]) ? range : [range]);
-        else brushes.delete(names[index]);
-      });
-      drawRest();
+  return [...fields.map(ofField), ...columns.map(ofNumber)];
+}
+
+function drawLines(canvas, shownAxes, x, width) {
+  const scale = window.devicePixelRatio || 1;
+  [canvas.width, canvas.height] = [width * scale, HEIGHT * scale];
+  [canvas.style.width, canvas.style.height] = [`${width}px`, `${HEIGHT}px`];
+  const pen = canvas.getContext("2d");
+  pen.scale(scale, scale);
+  const by = shownAxes[fields.length];
+  const share = (index) => (by.high > by.low ? (by.values[index] - by.low) / (by.high - by.low) : 0.5);
+  const line = (index) => {
+    pen.beginPath();
+    let isDown = false;
+    shownAxes.forEach((axis, at) => {
+      const value = axis.values[index];
+      if (value === null) { isDown = false; return; }
+      if (isDown) pen.lineTo(x(at), axis.y(value));
+      else pen.moveTo(x(at), axis.y(value));
+      isDown = true;
     });
+    pen.stroke();
+  };
+  const isOn = points.map(isSelected);
+  pen.lineWidth = points.length > 1000 ? 0.6 : 1.3;
+  pen.strokeStyle = "#e3e7eb";
+  isOn.forEach((on, index) => { if (!on) line(index); });
+  isOn.forEach((on, index) => {
+    if (!on) return;
+    pen.strokeStyle = by.values[index] === null ? "#9fb3c8" : colour(share(index));
+    line(index);
   });
+}
+
+function svg(kind, attributes, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+}
+
+/** Returns the marks of an axis: its title, line, ticks and selected intervals. */
+function axisMarks(axis, at, x) {
+  const isColour = at === fields.length;
+  const marks = [
+    svg("text", { x: x - 14, y: TOP - 18, transform: `rotate(-14 ${x - 14} ${TOP - 18})`, class: "title" }, axis.text),
+    svg("line", { x1: x, x2: x, y1: TOP, y2: BOTTOM, stroke: isColour ? "url(#scale)" : "#4a5563", "stroke-width": isColour ? 5 : 1.2 }),
+  ];
+  const labelled = [];
+  for (const [value, text] of axis.ticks) {
+    const y = axis.y(value);
+    marks.push(svg("line", { x1: x - 4, x2: x, y1: y, y2: y, stroke: "#4a5563" }));
+    if (labelled.some((other) => Math.abs(other - y) < 13)) continue;
+    labelled.push(y);
+    marks.push(svg("text", { x: x + 6, y: y + 4, class: "tick" }, text));
+  }
+  for (const [low, high] of brushes.get(axis.name) || []) {
+    const [up, down] = [axis.y(high), axis.y(low)].map((y) => Math.max(TOP - 6, Math.min(BOTTOM + 6, y)));
+    marks.push(svg("rect", { x: x - 5, y: up, width: 10, height: Math.max(down - up, 3), class: "brush" }));
+  }
+  return marks;
+}
+
+/** Returns the strip on an axis that takes drags, which select, and clicks, which drop a selection. */
+function axisStrip(axis, x) {
+  const strip = svg("rect", { x: x - STRIP / 2, y: TOP - 8, width: STRIP, height: BOTTOM - TOP + 16, class: "strip" });
+  const at = (event) => event.clientY - strip.ownerSVGElement.getBoundingClientRect().top;
+  strip.onpointerdown = (event) => {
+    const begin = at(event);
+    strip.setPointerCapture(event.pointerId);
+    const mark = svg("rect", { x: x - 5, y: begin, width: 10, height: 0, class: "brush" });
+    strip.before(mark);
+    strip.onpointermove = (moved) => {
+      mark.setAttribute("y", Math.min(begin, at(moved)));
+      mark.setAttribute("height", Math.abs(at(moved) - begin));
+    };
+    strip.onpointercancel = drawParallel;
+    strip.onpointerup = (ended) => {
+      brush(axis, begin, at(ended));
+      drawParallel();
+      drawRest();
+    };
+  };
+  return strip;
+}
+
+/** Adds the interval of a drag to the selection of an axis; a click drops the interval below it, or else all of them. */
+function brush(axis, begin, end) {
+  const before = brushes.get(axis.name) || [];
+  const values = [axis.back(begin), axis.back(end)].sort((one, other) => one - other);
+  const rest = before.filter(([low, high]) => values[0] < low || values[0] > high);
+  const isClick = Math.abs(end - begin) < DRAG;
+  const after = isClick ? (rest.length < before.length ? rest : []) : [...before, values];
+  if (after.length) brushes.set(axis.name, after);
+  else brushes.delete(axis.name);
+}
+
+/** Draws the points as parallel coordinates: the lines on a canvas, as they may be many, and the axes above them. */
+function drawParallel() {
+  const shownAxes = axes();
+  const frame = element("parallel");
+  const width = Math.max(frame.clientWidth, STEP * shownAxes.length + 110);
+  const gap = (width - 200) / Math.max(shownAxes.length - 1, 1);
+  const x = (at) => 24 + at * gap;
+  const canvas = document.createElement("canvas");
+  const over = svg("svg", { width, height: HEIGHT });
+  const scale = svg("linearGradient", { id: "scale", gradientUnits: "userSpaceOnUse", x1: 0, x2: 0, y1: BOTTOM, y2: TOP });
+  scale.append(...[0, 0.5, 1].map((share) => svg("stop", { offset: share, "stop-color": colour(share) })));
+  over.append(scale);
+  shownAxes.forEach((axis, at) => over.append(...axisMarks(axis, at, x(at)), axisStrip(axis, x(at))));
+  const whole = document.createElement("div");
+  [whole.className, whole.style.width, whole.style.height] = ["parallel", `${width}px`, `${HEIGHT}px`];
+  whole.append(canvas, over);
+  frame.replaceChildren(whole);
+  drawLines(canvas, shownAxes, x, width);
+}
+
+/** Says why there is no figure. */
+function drawNothing(id, text) {
+  const note = { text, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 };
+  Plotly.react(id, [], { ...LAYOUT, height: 120, annotations: [note], xaxis: { visible: false }, yaxis: { visible: false } }, CONFIG);
 }
 
 function drawEffects(selected, column) {
@@ -111,15 +252,29 @@ function drawEffects(selected, column) {
     const levels = filled.map((one) => mean(one.means));
     return { field, filled, levels, range: levels.length ? Math.max(...levels) - Math.min(...levels) : 0 };
   }).filter((effect) => effect.filled.length > 1).sort((one, other) => other.range - one.range).slice(0, 8);
-  const layout = { ...LAYOUT, height: 320, grid: { rows: 1, columns: Math.max(effects.length, 1), pattern: "coupled" }, showlegend: false };
-  layout.yaxis = { ...AXIS, title: { text: title(entry(column)) } };
+  if (!effects.length) { drawNothing("effects", "needs a field with several values"); return; }
+  const layout = { ...LAYOUT, showlegend: false };
+  const width = element("effects").clientWidth - 110;
+  const last = effects.map((effect) => effect.field.name.split(".").pop());
+  // A panel is as wide as its title.
+  const each = Math.max(1, Math.min(effects.length, Math.floor(width / Math.max(130, ...last.map((name) => 8 * name.length)))));
+  const isShort = effects.some((effect) => 8 * effect.field.name.length > width / each);
+  const rows = Math.ceil(effects.length / each);
+  layout.height = 290 * rows;
   const traces = effects.map((effect, index) => {
-    const axis = index ? `x${index + 1}` : "x";
-    layout[`xaxis${index ? index + 1 : ""}`] = { ...AXIS, type: "category", title: { text: effects.length > 4 ? effect.field.name.split(".").pop() : effect.field.name } };
+    const [row, column_] = [Math.floor(index / each), index % each];
+    const [x, y] = ["x", "y"].map((axis, at) => axis + ([index, row][at] ? [index, row][at] + 1 : ""));
+    const [left, top] = [column_ / each, 1 - row / rows];
+    layout[x.replace("x", "xaxis")] = {
+      ...AXIS, type: "category", anchor: y, domain: [left, left + 0.88 / each], title: { text: isShort ? last[index] : effect.field.name, font: { size: 13 } },
+    };
+    layout[y.replace("y", "yaxis")] = {
+      ...AXIS, anchor: `x${row ? row * each + 1 : ""}`, domain: [top - (rows > 1 ? 0.72 : 1) / rows, top], ...(row ? { matches: "y" } : {}), title: { text: title(entry(column)) },
+    };
     const lows = effect.filled.map((one, at) => effect.levels[at] - Math.min(...one.means));
     const highs = effect.filled.map((one, at) => Math.max(...one.means) - effect.levels[at]);
     return {
-      x: effect.filled.map((one) => label(effect.field, one.value)), y: effect.levels, xaxis: axis, yaxis: "y", mode: "lines+markers",
+      x: effect.filled.map((one) => label(effect.field, one.value)), y: effect.levels, xaxis: x, yaxis: y, mode: "lines+markers",
       line: { color: COLOURS[0] }, error_y: { type: "data", symmetric: false, array: highs, arrayminus: lows, color: "#b8c0c9", thickness: 1.2 },
     };
   });
@@ -137,7 +292,7 @@ function drawCurves(selected, column) {
   const at = fields.findIndex((field) => field.name === chosen("along"));
   const by = fields.findIndex((field) => field.name === chosen("lines"));
   const along = fields[at];
-  if (!along) { Plotly.react("curves", [], { ...LAYOUT, height: 200 }, CONFIG); return; }
+  if (!along) { drawNothing("curves", "needs a field"); return; }
   const lines = by >= 0 && by !== at ? fields[by].values : [null];
   const traces = lines.map((line, index) => {
     const own = along.values
@@ -155,13 +310,13 @@ function drawCurves(selected, column) {
   const wide = positive && along.values[along.values.length - 1] / along.values[0] >= 16;
   const axis = { ...AXIS, title: { text: along.name }, type: along.number ? (wide ? "log" : "linear") : "category" };
   if (along.number && along.values.length <= 12) Object.assign(axis, { tickvals: along.values, ticktext: along.values.map(String) });
-  Plotly.react("curves", traces, { ...LAYOUT, height: 400, xaxis: axis, yaxis: { ...AXIS, title: { text: title(entry(column)) } } }, CONFIG);
+  Plotly.react("curves", traces, { ...LAYOUT, height: 400, legend: legend(), xaxis: axis, yaxis: { ...AXIS, title: { text: title(entry(column)) } } }, CONFIG);
 }
 
 function drawHeat(selected, column) {
   const [x, y] = [chosen("across"), chosen("down")].map((name) => fields.findIndex((field) => field.name === name));
   if (x < 0 || y < 0 || x === y) {
-    Plotly.react("heat", [], { ...LAYOUT, height: 120, annotations: [{ text: "needs two fields", showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }], xaxis: { visible: false }, yaxis: { visible: false } }, CONFIG);
+    drawNothing("heat", "needs two fields");
     return;
   }
   const z = fields[y].values.map((down) => fields[x].values.map((across) => {
@@ -203,7 +358,7 @@ function drawFront(selected, column, second) {
     { x: marks.map((mark) => mark.values[0]), y: marks.map((mark) => mark.values[1]), mode: "markers", name: "points", text: marks.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", marker: { color: "#9fb3c8", size: 7 } },
     { x: best.map((mark) => mark.values[0]), y: best.map((mark) => mark.values[1]), mode: "lines+markers", name: "not beaten", text: best.map((mark) => describe(mark.point)), hovertemplate: "%{text}<extra></extra>", line: { color: COLOURS[1], shape: "linear" }, marker: { color: COLOURS[1], size: 9 } },
   ];
-  Plotly.react("front", traces, { ...LAYOUT, height: 420, xaxis: { ...AXIS, title: { text: title(entry(column)) } }, yaxis: { ...AXIS, title: { text: title(entry(second)) } } }, CONFIG);
+  Plotly.react("front", traces, { ...LAYOUT, height: 420, legend: legend(), xaxis: { ...AXIS, title: { text: title(entry(column)) } }, yaxis: { ...AXIS, title: { text: title(entry(second)) } } }, CONFIG);
 }
 
 function drawTable(selected, column, second) {
@@ -259,7 +414,12 @@ function draw() {
   drawRest();
 }
 
-if (numbers.length && points.length) {
+/** Fills the menus and draws the page, once its library is there. */
+function begin() {
+  if (!numbers.length || !points.length) {
+    element("parallel").textContent = "no run has succeeded";
+    return;
+  }
   const offered = numbers.map((one) => [one.column, title(one)]);
   const has = (column, other) => (entry(column) ? column : other);
   const [first, second] = data.chosen || [];
@@ -274,6 +434,14 @@ if (numbers.length && points.length) {
   for (const id of ["number", "second"]) element(id).onchange = draw;
   for (const id of ["along", "lines", "across", "down"]) element(id).onchange = drawRest;
   draw();
-} else {
-  element("parallel").textContent = "no run has succeeded";
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    // A telephone that hides its address bar resizes the window in height alone.
+    if (innerWidth === width) return;
+    width = innerWidth;
+    drawParallel();
+    drawRest();
+  });
 }
+
+figures.push(begin);

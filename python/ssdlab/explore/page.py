@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.explore import statistics
+from ssdlab.report import library
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,17 +77,16 @@ def _as_runs(table: pa.Table) -> pa.Table:
 
 def _filled(data: dict[str, Any], name: str, subtitle: str, errors: str, spec: str, rows: str) -> str:
     """Returns the page with its parts."""
-    from plotly.offline import get_plotlyjs
-
     css = files("ssdlab.report").joinpath("style.css").read_text(encoding="utf-8")
     own = files("ssdlab.explore").joinpath("page.css").read_text(encoding="utf-8")
     script = files("ssdlab.explore").joinpath("page.js").read_text(encoding="utf-8")
     frame = files("ssdlab.explore").joinpath("page.html").read_text(encoding="utf-8")
     # `<` would end the script element.
-    embedded = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     # The title comes last: what users wrote is not searched for names of parts.
     parts = {
-        "PLOTLY": get_plotlyjs(),
+        "HEAD": library.head(),
+        "LIBRARY": library.tail(),
         "CSS": css + own,
         "SCRIPT": script,
         "ERRORS": errors,
@@ -111,8 +111,8 @@ def _data(done: Sweep, numbers: Sequence[tuple[str, str, float, str]]) -> dict[s
         for point, found in statistics.estimates(table, varied, column):
             values = tuple(point.values())
             entry = points.setdefault(values, {"fields": [*values], "numbers": {}})
-            bounds = [None if bound is None else bound / unit for bound in (found.low, found.high)]
-            entry["numbers"][column] = [found.mean / unit, *bounds, found.count]
+            bounds = [None if bound is None else _rounded(bound / unit) for bound in (found.low, found.high)]
+            entry["numbers"][column] = [_rounded(found.mean / unit), *bounds, found.count]
     fields = []
     for at, name in enumerate(varied):
         levels = [*dict.fromkeys(point["fields"][at] for point in points.values())]
@@ -124,6 +124,11 @@ def _data(done: Sweep, numbers: Sequence[tuple[str, str, float, str]]) -> dict[s
         "numbers": [{"column": column, "name": name, "unit": unit} for column, name, _, unit in offered],
         "points": [*points.values()],
     }
+
+
+def _rounded(number: float) -> float:
+    """Returns a number with six digits: the page shows no more."""
+    return float(f"{number:.6g}")
 
 
 def _errors(done: Sweep, what: str, rows: str) -> str:

@@ -16,6 +16,7 @@ from ssdlab.explore.cost import Cost
 from ssdlab.explore.expression import Expression
 from ssdlab.explore.goal import Constraint, Method, Objective
 from ssdlab.files import existing_file
+from ssdlab.workloads import STANDARD_INPUT
 
 __all__ = ["Design", "Range", "Spec", "SpecLike", "Until"]
 
@@ -240,6 +241,8 @@ class Spec:
             return spec
         if isinstance(spec, Mapping):
             return _Reader("spec", toml.document(spec), Path()).spec()
+        if fspath(spec) == STANDARD_INPUT:
+            raise InputError("-: names in a specification are relative to its folder: expected a file, not standard input")
         name = existing_file(spec)
         try:
             text = Path(name).read_text(encoding="utf-8")
@@ -385,6 +388,7 @@ class _Reader:
         )
         self.check_life(spec)
         self.check_names(spec)
+        self.check_workloads(spec)
         return spec
 
     def word(self, key: str, default: str) -> str:
@@ -532,6 +536,20 @@ class _Reader:
             raise self.error(
                 "lifetime", "no number of it is kept: name one in `columns`, such as lifetime.years_at_workload_rate"
             )
+
+    def check_workloads(self, spec: Spec) -> None:
+        """Checks that no workload is standard input, which only one process can read, and only once."""
+        lists = [("vary", spec.vary), ("search", spec.search), *(("zip", zipped) for zipped in spec.zips)]
+        named: list[tuple[str, Any]] = [("workload", spec.workloads)]
+        named += [(f"{table}/workload", values["workload"]) for table, values in lists if "workload" in values]
+        named += [("points/workload", (point["workload"],)) for point in spec.points if "workload" in point]
+        for key, values in named:
+            if not isinstance(values, Range) and STANDARD_INPUT in values:
+                raise self.error(
+                    key,
+                    "-: standard input cannot be read by several processes, nor again when the runs go on: expected a file; "
+                    "write the workload to one first",
+                )
 
     def check_names(self, spec: Spec) -> None:
         """Checks that no field is given twice."""

@@ -128,10 +128,7 @@ class Maker:
 
     def checked_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Returns options whose names have been checked."""
-        known = {**GROUPS["run"], **GROUPS["workload"]}
-        for name in options:
-            if name not in known:
-                raise self.spec.error(f"options/{name}", str(unknown_name("option", name, [*known])))
+        design.check_options(options, lambda name, what: self.spec.error(f"options/{name}", what))
         return dict(options)
 
     def checked_life(self) -> dict[str, Any]:
@@ -192,15 +189,13 @@ class Maker:
     def task(self, point: Point, seed: int, index: int) -> Task:
         """Returns the run of a point with a seed."""
         drive = self.drive(point.drive)
-        own = {name: value for name, value in point.fields.items() if name.partition(".")[0] not in ("workload", "options")}
+        own, for_load, chosen = design.divided(point.fields)
         given = {**self.spec.settings, **own}
         settings = tuple(
             drives.setting_lines(
                 {name: value for name, value in given.items() if not self.removes_nothing(point.drive, name, value)}
             )
         )
-        for_load = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("workload.")}
-        chosen = {name.partition(".")[2]: value for name, value in point.fields.items() if name.startswith("options.")}
         options = {**self.options, **self.checked_options(chosen)}
         reading = {name: options.pop(name) for name in [*options] if name in GROUPS["workload"]}
         error = None

@@ -14,9 +14,10 @@ async function library() {
 
 /** Arranges the panels of a figure for its width, if that has changed from wide to narrow or back. */
 function fit(figure) {
-  const shapes = figure.layout.meta;
+  const shapes = figure && figure.layout && figure.layout.meta;
+  if (!shapes) return;
   const shape = figure.clientWidth < NARROW ? "narrow" : "wide";
-  if (!shapes || figure.dataset.shape === shape) return;
+  if (figure.dataset.shape === shape) return;
   if (!figure.dataset.shape && shape === "wide") { figure.dataset.shape = shape; return; }
   figure.dataset.shape = shape;
   figure.style.minHeight = `${shapes[shape].height}px`;

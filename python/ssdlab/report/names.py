@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,14 +21,39 @@ def run_names(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[s
     Settings are those of the descriptions of drives and workloads and the parameters of the policies, except those
     `without` which the runs are to be named. Runs that nothing tells apart are numbered.
     """
-    chosen = [values for values in _fields(runs) if len(set(values)) > 1]
-    settings = differences(runs, without)
-    if len(settings) <= _MOST_SETTINGS:
-        chosen += [[f"{title} {value}" for value in values] for title, values in settings]
-    chosen = chosen or [[run.policy for run in runs]]
-    names = [" · ".join(parts) for parts in zip(*chosen, strict=True)]
+    names = [" · ".join(parts) for parts in labels(runs, without)]
     repeated = len(set(names)) < len(names)
     return [f"{name} ({index + 1})" for index, name in enumerate(names)] if repeated else names
+
+
+def labels(runs: Sequence[Result], without: Set[str] = frozenset()) -> list[tuple[str, ...]]:
+    """Returns the parts of the names of runs, without the numbers of those that nothing tells apart.
+
+    Runs of one comparison are named by the fields that it varied, not by the settings that follow from them.
+    """
+    chosen = [values for values in _fields(runs) if len(set(values)) > 1]
+    settings = _varied(runs, without)
+    if settings is None:
+        settings = differences(runs, without)
+        settings = settings if len(settings) <= _MOST_SETTINGS else []
+    chosen += [[f"{title} {value}" for value in values] for title, values in settings]
+    chosen = chosen or [[run.policy for run in runs]]
+    return [*zip(*chosen, strict=True)]
+
+
+def _varied(runs: Sequence[Result], without: Set[str]) -> list[tuple[str, list[str]]] | None:
+    """Returns the fields that a comparison varied; ``None`` if these are not the runs of one, or differ otherwise."""
+    fields = [{} if run.origin is None else run.origin.varied for run in runs]
+    if not fields[0] or any(each.keys() != fields[0].keys() for each in fields):
+        return None
+    texts = {tuple(name.split(".")): [_text(each[name]) or "–" for each in fields] for name in fields[0]}
+    told = {
+        (run.policy, run.drive, run.workload, run.seed, *own)
+        for run, own in zip(runs, zip(*texts.values(), strict=True), strict=True)
+    }
+    if len(told) < len(runs):
+        return None
+    return _titled({path: own for path, own in texts.items() if len(set(own)) > 1 and path[-1] not in without})
 
 
 def _fields(runs: Sequence[Result]) -> list[list[str]]:
@@ -54,7 +79,11 @@ def differences(runs: Sequence[Result], without: Set[str] = frozenset()) -> list
         table |= {path: value for path, value in load.items() if same_seed or path[-1] != "seed"}
     paths = [path for path in dict.fromkeys(path for table in tables for path in table) if path and path[-1] not in without]
     columns = {path: ["–" if (value := table.get(path)) is None else _text(value) for table in tables] for path in paths}
-    varied = {path: values for path, values in columns.items() if len(set(values)) > 1}
+    return _titled({path: values for path, values in columns.items() if len(set(values)) > 1})
+
+
+def _titled(varied: Mapping[tuple[str, ...], list[str]]) -> list[tuple[str, list[str]]]:
+    """Returns settings with short titles."""
     last = [_title(path, 1) for path in varied]
     return [
         (title if last.count(title) == 1 and title not in _VAGUE else _title(path, 2), values)
