@@ -28,6 +28,8 @@ class Outcome:
     #: Latency histogram of each stream; ``None`` for a workload of one stream.
     stream_latency: Columns | None
     timeline: Columns
+    #: Power over time; ``None`` if power is not computed.
+    power: Columns | None
     #: Files that could not be written: the option, the system's number of the error, what it said.
     unwritten: list[tuple[str, int | None, str]]
     #: Number of entries and hash of the physical history.

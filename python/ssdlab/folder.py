@@ -30,7 +30,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
     from ssdlab.provenance import Kept, divided
 
     path = Path(folder)
-    streams = path / "stream_latency.parquet"
+    streams, power = path / "stream_latency.parquet", path / "power.parquet"
     if not (path / "summary.json").is_file():
         raise InputError(f"{path}: not a result folder: no summary.json in it")
     try:
@@ -41,6 +41,7 @@ def load_result(folder: str | PathLike[str]) -> Result:
             workload_toml=workload,
             latency=parquet.read_table(path / "latency.parquet"),
             stream_latency=parquet.read_table(streams) if streams.is_file() else None,
+            power=parquet.read_table(power) if power.is_file() else None,
             timeline=parquet.read_table(path / "timeline.parquet"),
             version=version_of(path),
         )

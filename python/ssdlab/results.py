@@ -140,6 +140,7 @@ class Result:
         latency: pa.Table | Columns,
         timeline: pa.Table | Columns,
         stream_latency: pa.Table | Columns | None = None,
+        power: pa.Table | Columns | None = None,
         commands: pa.Table | None = None,
         spans: pa.Table | None = None,
         notes: tuple[str, ...] = (),
@@ -163,6 +164,7 @@ class Result:
         self._latency = latency
         self._timeline = timeline
         self._stream_latency = stream_latency
+        self._power = power
         self._commands = commands
         self._spans = spans
         #: Request that the run answered; ``None`` for a folder of an earlier version.
@@ -178,6 +180,7 @@ class Result:
             latency=outcome.latency,
             timeline=outcome.timeline,
             stream_latency=outcome.stream_latency,
+            power=outcome.power,
             commands=commands,
             spans=spans,
             notes=tuple(map(own, outcome.notes)),
@@ -349,6 +352,22 @@ class Result:
         self._timeline = _table(self._timeline)
         return self._timeline
 
+    def power_table(self) -> pa.Table | None:
+        """Returns the power over simulated time: ``time_ns, mean_w, peak_w``, in at most 4096 rows.
+
+        ``None`` unless the drive describes its currents (section ``[power]``).
+
+        Examples:
+            >>> result = ssdlab.run("ssdpower-16x8", "examples/trace.csv.gz")
+            >>> result.power_table().column_names
+            ['time_ns', 'mean_w', 'peak_w']
+            >>> max(result.power_table()["peak_w"].to_pylist()) == result.summary["energy"]["peak_w"]
+            True
+        """
+        if self._power is not None:
+            self._power = _table(self._power)
+        return self._power
+
     def command_table(self) -> pa.Table | None:
         """Returns one row per command with its causes of latency; ``None`` unless the run recorded commands.
 
@@ -374,8 +393,8 @@ class Result:
         """Returns a table of the result as an Arrow table.
 
         Args:
-            table: ``latency``, ``stream_latency``, ``timeline``, ``commands`` or ``spans``: the table of the method
-                ``latency_table`` and so on.
+            table: ``latency``, ``stream_latency``, ``timeline``, ``power``, ``commands`` or ``spans``: the table of the
+                method ``latency_table`` and so on.
 
         Raises:
             InputError: there is no table of this name, or the run does not have it.
@@ -391,6 +410,7 @@ class Result:
         tables = {
             "latency": self.latency_table,
             "stream_latency": self.stream_latency_table,
+            "power": self.power_table,
             "timeline": self.timeline_table,
             "commands": self.command_table,
             "spans": self.span_table,
@@ -400,6 +420,8 @@ class Result:
         found = tables[table]()
         if found is None and table == "stream_latency":
             raise InputError("stream_latency: the workload has one stream: expected several jobs, or a trace of several volumes")
+        if found is None and table == "power":
+            raise InputError("power: not computed: expected a drive with a section [power]")
         if found is None:
             raise InputError(f"{table}: not recorded: expected a run with record_{table}=True")
         return found

@@ -68,6 +68,8 @@ def _write_result(result: Result, path: Path) -> None:
     write_parquet(result.latency_table(), path / "latency.parquet")
     if (streams := result.stream_latency_table()) is not None:
         write_parquet(streams, path / "stream_latency.parquet")
+    if (power := result.power_table()) is not None:
+        write_parquet(power, path / "power.parquet")
     write_parquet(result.timeline_table(), path / "timeline.parquet")
     (path / "report.html").write_text(result.report(), encoding="utf-8")
 

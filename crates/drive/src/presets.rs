@@ -33,6 +33,7 @@ presets![
     "dpes-enterprise",
     "vertex-120g",
     "nvram-card-512g",
+    "ssdpower-16x8",
     "explorer-c1",
     "explorer-c2",
     "explorer-c3",

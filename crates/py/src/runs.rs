@@ -42,6 +42,8 @@ pub struct Outcome {
     stream_latency: Option<Py<PyDict>>,
     /// Totals over time, one row for each interval, as columns.
     timeline: Py<PyDict>,
+    /// Power over time, as columns; `None` if power is not computed.
+    power: Option<Py<PyDict>>,
     /// Files that could not be written: the option, the error number of the operating system, and its message.
     unwritten: Vec<NotWritten>,
     /// Digest of the physical history (number of entries, hash), or `None` if it was not requested.
@@ -368,6 +370,7 @@ fn convert(py: Python<'_>, outcome: session::Outcome, interrupted: bool) -> PyRe
         latency: latency(py, &outcome.latency)?,
         stream_latency: stream_latency(py, &outcome.stream_latency)?,
         timeline: timeline(py, &outcome.timeline, outcome.timeline_width_ns)?,
+        power: outcome.power.map(|rows| power(py, &rows)).transpose()?,
         unwritten: not_written(outcome.unwritten),
         history: outcome.history.map(|digest| (digest.entries, format!("{:016x}", digest.hash))),
     })
@@ -417,6 +420,14 @@ fn timeline(py: Python<'_>, rows: &[(u64, TimelineRow)], width_ns: u64) -> PyRes
     add("write_queue", |row| row.write_queue)?;
     // Little's law: sum of the latencies of the commands completed in an interval, divided by its width.
     columns.f64("queue_depth", rows.iter().map(|row| row.1.latency_ns as f64 / width_ns as f64))?;
+    Ok(columns.0.unbind())
+}
+
+fn power(py: Python<'_>, rows: &[(u64, f64, f64)]) -> PyResult<Py<PyDict>> {
+    let columns = Columns::new(py);
+    columns.u64("time_ns", rows.iter().map(|row| row.0))?;
+    columns.f64("mean_w", rows.iter().map(|row| row.1))?;
+    columns.f64("peak_w", rows.iter().map(|row| row.2))?;
     Ok(columns.0.unbind())
 }
 

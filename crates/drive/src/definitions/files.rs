@@ -55,6 +55,15 @@ pub const FILES: &[File] = &[
         ],
     },
     File {
+        name: "power.parquet",
+        about: "Power over simulated time, in at most 4,096 rows of equal width; of a drive with a section `[power]`.",
+        columns: &[
+            column("time_ns", "u64", "ns", "Start of the row, from the start of the measurement."),
+            column("mean_w", "f64", "W", "Mean power in the row."),
+            column("peak_w", "f64", "W", "Greatest power averaged over a window (`power.window`) of the row."),
+        ],
+    },
+    File {
         name: "timeline.parquet",
         about: "Totals over simulated time, in at most 4,096 rows of equal width. Counters and levels are those when \
             the first command \

@@ -38,6 +38,9 @@ pub struct Outcome {
     pub stream_latency: Vec<(String, Vec<LatencyRow>)>,
     /// Timeline rows with the start of each \[ns\], from the start of the measurement.
     pub timeline: Vec<(u64, TimelineRow)>,
+    /// Power over time: start of each row \[ns\], mean power, greatest power of a window \[W\]; `None` if power is not
+    /// computed.
+    pub power: Option<Vec<(u64, f64, f64)>>,
     /// Width of a timeline row \[ns\].
     pub timeline_width_ns: u64,
     /// Digest of the physical history, if requested.

@@ -114,6 +114,7 @@ pub const KEYS: &[Key] = &[
     key("energy", POWER, "", "Energy and power ([POWER_MODEL.md](POWER_MODEL.md)); `null` without the section `[power]`."),
     key("energy.total_j", POWER, "J", "Energy of the parts listed in `parts`, and of no other."),
     key("energy.parts", POWER, "", "Parts of the drive whose energy is known: those that `total_j` and the powers contain."),
+    key("energy.parts.*", POWER, "", "Name of a part."),
     key("energy.flash_j", POWER, "J", "Energy of the flash, dies at rest included."),
     key("energy.dram_j", Nothing, "J", "Energy of the controller's memory. There is no model of it yet."),
     key("energy.ecc_j", Nothing, "J", "Energy of encoders and decoders. There is no model of it yet."),

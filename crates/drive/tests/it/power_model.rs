@@ -21,9 +21,9 @@ const ERASE: u64 = 9_000;
 const POWER: &[&str] = &[
     "power.supply=3.3V",
     "power.idle=10uA",
-    "power.read=12mA",
-    "power.program={length=\"600us\",steps=[{at=\"0ns\",current=\"4mA\"},{at=\"100us\",current=\"21.5mA\"},{at=\"250001ns\",current=\"3mA\"},{at=\"599us\",current=\"12mA\"}]}",
-    "power.erase=9mA",
+    "power.read={kind=\"constant\",current=\"12mA\"}",
+    "power.program={kind=\"steps\",length=\"600us\",steps=[{at=\"0ns\",current=\"4mA\"},{at=\"100us\",current=\"21.5mA\"},{at=\"250001ns\",current=\"3mA\"},{at=\"599us\",current=\"12mA\"}]}",
+    "power.erase={kind=\"constant\",current=\"9mA\"}",
 ];
 
 fn number(value: &Value) -> f64 {

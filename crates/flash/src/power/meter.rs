@@ -272,20 +272,21 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::{Step, Steps, Waveforms};
+    use crate::power::{Constant, Step, Steps, Waveforms};
     use kit::{Current, Voltage};
 
     const IDLE: u64 = 10;
 
     fn meter(dies: u32) -> Meter {
         let step = |at: u64, current: u64| Step { at: Nanos(at), current: Current(current) };
+        let constant = |current: u64| Waveform::Constant(Constant { current: Current(current) });
         let program = Steps { steps: vec![step(0, 4_000), step(40_000, 20_000)], length: Nanos(100_000) };
         let config = PowerConfig {
             supply: Voltage(3_300),
             idle: Current(IDLE),
-            read: Waveforms::Each(vec![Waveform::Constant(Current(8_000)), Waveform::Constant(Current(15_000))]),
+            read: Waveforms::Each(vec![constant(8_000), constant(15_000)]),
             program: Waveforms::One(Waveform::Steps(program)),
-            erase: Waveform::Constant(Current(9_000)),
+            erase: constant(9_000),
             window: Nanos(1_000),
         };
         Meter::new(&config, dies)

@@ -9,7 +9,7 @@ mod windows;
 
 pub(crate) use meter::ActivePart;
 pub use meter::{Meter, PowerReport};
-pub use waveform::{Step, Steps, Waveform, WaveformFile, Waveforms};
+pub use waveform::{Constant, Pulses, Step, Steps, Waveform, WaveformFile, Waveforms};
 pub use windows::{PowerRow, WindowReport};
 
 use kit::{Current, Nanos, Problems, Voltage};

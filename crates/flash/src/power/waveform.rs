@@ -9,20 +9,41 @@ const STEPS_MAX: usize = 4096;
 /// Largest current of a step.
 const CURRENT_MAX: Current = Current(10_000_000);
 
-/// Current drawn from the supply of the flash during the array phase of an operation: one value, or steps over time.
-/// Steps are stretched to the time that the array phase takes.
+/// Current drawn from the supply of the flash during the array phase of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+// For a variant without a comment, the schema uses the comment of its parameters.
+#[allow(missing_docs)]
 pub enum Waveform {
-    /// A constant current.
-    Constant(Current),
-    /// Steps.
+    Constant(Constant),
+    Pulses(Pulses),
     Steps(Steps),
-    /// A file with steps.
     File(WaveformFile),
 }
 
-/// Steps of a current.
+/// A constant current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// The current.
+    pub current: Current,
+}
+
+/// Pulses that repeat for as long as the operation takes, such as those of ISPP: a longer operation has more of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pulses {
+    /// Current between the pulses.
+    pub base: Current,
+    /// Current of a pulse.
+    pub peak: Current,
+    /// Length of a pulse.
+    pub width: Nanos,
+    /// Time from the start of a pulse to that of the next. The first pulse begins with the operation.
+    pub period: Nanos,
+}
+
+/// Steps, stretched to the time that the array phase takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Steps {
@@ -42,7 +63,7 @@ pub struct Step {
     pub current: Current,
 }
 
-/// A file with the steps of a current.
+/// Steps in a file, stretched like those of `steps`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaveformFile {
@@ -115,21 +136,29 @@ impl Waveform {
             }
         };
         match self {
-            Waveform::Constant(current) => check(*current),
+            Waveform::Constant(Constant { current }) => check(*current),
             Waveform::Steps(Steps { steps, length }) => {
                 steps.iter().for_each(|step| check(step.current));
                 if let Err(why) = ordered(steps, *length) {
                     problems.add(place, why);
                 }
             }
+            Waveform::Pulses(Pulses { base, peak, width, period }) => {
+                check(*base);
+                check(*peak);
+                if width.0 == 0 || width >= period || period.0 < 1_000 {
+                    let what = format!("pulses of {width} every {period}: expected 1us or more, and shorter pulses");
+                    problems.add(place, what);
+                }
+            }
             Waveform::File(_) => {}
         }
     }
 
-    /// Returns the steps stretched to `total` \[ns\]: the start of each and its current \[uA\], without empty ones.
+    /// Returns the steps of an operation of `total` ns: the start of each and its current \[uA\], without empty ones.
     pub(super) fn stretched(&self, total: u64) -> Vec<(u64, u64)> {
         match self {
-            Waveform::Constant(current) => vec![(0, current.0)],
+            Waveform::Constant(Constant { current }) => vec![(0, current.0)],
             Waveform::Steps(Steps { steps, length }) => {
                 let place = |at: Nanos| (u128::from(at.0) * u128::from(total) / u128::from(length.0.max(1))) as u64;
                 let mut placed: Vec<(u64, u64)> = Vec::with_capacity(steps.len());
@@ -140,6 +169,11 @@ impl Waveform {
                     placed.push((at, step.current.0));
                 }
                 placed
+            }
+            Waveform::Pulses(Pulses { base, peak, width, period }) => {
+                let pulse = |at: u64| [(at, peak.0), (at + width.0, base.0)];
+                let pulses = (0..total).step_by(period.0 as usize).flat_map(pulse);
+                pulses.take_while(|(at, _)| *at < total).collect()
             }
             Waveform::File(_) => unreachable!("files are read with the description"),
         }
@@ -203,6 +237,14 @@ mod tests {
         assert_eq!(waveform.stretched(400_000), [(0, 5_000), (100_000, 20_000), (200_000, 2_500)]);
         assert_eq!(waveform.stretched(200_001), [(0, 5_000), (50_000, 20_000), (100_000, 2_500)]);
         assert_eq!(waveform.stretched(1), [(0, 2_500)], "what shrinks to nothing is left out");
+    }
+
+    #[test]
+    fn a_longer_operation_has_more_pulses() {
+        let (base, peak) = (Current(1), Current(9));
+        let waveform = Waveform::Pulses(Pulses { base, peak, width: Nanos(3_000), period: Nanos(10_000) });
+        assert_eq!(waveform.stretched(21_000), [(0, 9), (3_000, 1), (10_000, 9), (13_000, 1), (20_000, 9)]);
+        assert_eq!(waveform.stretched(10_000), [(0, 9), (3_000, 1)]);
     }
 
     #[test]
