@@ -40,6 +40,15 @@ def scaled(number: float | None, unit: str, digits: int = 4) -> str:
     return f"{significant(number, digits)} {unit}".rstrip()
 
 
+def physical(number: float | None, unit: str) -> str:
+    """Formats a quantity with a decimal prefix, small ones too: ``35.9 mW``."""
+    if number and abs(number) < 1:
+        for size, prefix in [(1e-3, "m"), (1e-6, "u"), (1e-9, "n")]:
+            if abs(number) >= size:
+                return f"{significant(number / size)} {prefix}{unit}"
+    return scaled(number, unit)
+
+
 def size(number: float | None) -> str:
     """Formats a number of bytes with a binary prefix: ``1.5 GiB``."""
     if number is None:

@@ -17,6 +17,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "RESULTS.md"
 JOB = "rw=randrw\nbs=4k\niodepth=8\nnumber_ios=1500\nnorandommap=1\n"
 MIXED = f"[w]\n{JOB}[other]\n{JOB}"
 ERRORS = ["ecc.errors={kind='constant',rates=[2.7e-3]}", "ecc.plan='read_retry'"]
+POWER = ["power.supply=3.3V", "power.idle=10uA"] + [
+    f"power.{operation}={{kind='constant',current='9mA'}}" for operation in ("read", "program", "erase")
+]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,7 @@ def everything(tmp_path_factory):
         job,
         "ofwar",
         precondition="fill",
-        set=ERRORS,
+        set=ERRORS + POWER,
         log_commands=folder / "commands.parquet",
         timeline=folder / "timeline.gz",
         history=folder / "history.csv",
@@ -62,6 +65,7 @@ def test_every_column_of_every_file_is_defined(everything):
     written = {
         "latency.parquet": parquet.read_table(out / "latency.parquet"),
         "stream_latency.parquet": parquet.read_table(out / "stream_latency.parquet"),
+        "power.parquet": parquet.read_table(out / "power.parquet"),
         "timeline.parquet": parquet.read_table(out / "timeline.parquet"),
         "--log-commands": ssdlab.read_commands(folder / "commands.parquet"),
         "--timeline": ssdlab.read_timeline(folder / "timeline.gz"),

@@ -26,7 +26,7 @@ from ssdlab.report.content import (
 )
 from ssdlab.report.names import run_names
 from ssdlab.report.read_errors import totals
-from ssdlab.units import count, duration, percent, scaled, significant
+from ssdlab.units import count, duration, percent, physical, scaled, significant
 
 if TYPE_CHECKING:
     from ssdlab.comparison import Comparison
@@ -45,6 +45,7 @@ def show_run(console: Console, result: Result) -> None:
     put(console, _throughput(result))
     for table in (
         _streams(result),
+        _energy(result),
         _causes(result),
         _read_errors(result),
         _amplification(result),
@@ -167,6 +168,16 @@ def _streams(result: Result) -> Table | None:
     table = new_table("stream", *streams.COLUMNS)
     for row in streams.rows(result):
         table.add_row(*row)
+    return table
+
+
+def _energy(result: Result) -> Table | None:
+    energy = result.summary["energy"]
+    if energy["total_j"] is None:
+        return None
+    table = new_table("power", "mean", "99.9 %", "peak", "energy", "for each unit written")
+    powers = [physical(energy[key], "W") for key in ("mean_w", "p99_9_w", "peak_w")]
+    table.add_row(", ".join(energy["parts"]), *powers, *(physical(energy[key], "J") for key in ("total_j", "written_unit_j")))
     return table
 
 

@@ -214,7 +214,7 @@ def flash_table(run: Result) -> str:
 
 
 def state_tables(run: Result) -> str:
-    """Returns tables of starting state, policy, wear, reliability, power failure, energy, commands and steady state."""
+    """Returns tables of starting state, policy, wear, reliability, power failure, commands and steady state."""
     summary = run.summary
     numbers: list[tuple[str, str, Any]] = [
         ("Starting state", "starting_state", summary["starting_state"]),
@@ -226,9 +226,6 @@ def state_tables(run: Result) -> str:
         ("Steady state", "", {"steady": summary["steady"], "saturated": summary["saturated"]}),
     ]
     blocks = [(title, _pairs_table(run, at, value)) for title, at, value in numbers if flatten(value)]
-    energy = [(name, scaled(joules, "J")) for name, joules in flatten(summary["energy"]) if joules is not None]
-    if energy:
-        blocks.append(("Energy", table(None, energy)))
     cells = "".join(f"<div><h3>{title}</h3>{text}</div>" for title, text in blocks)
     return f'<div class="columns">{cells}</div>'
 

@@ -22,6 +22,7 @@ from ssdlab.report import (
     latency,
     library,
     modes,
+    power,
     read_errors,
     setting,
     side_by_side,
@@ -62,6 +63,10 @@ _BY_WEAR = (
     "runs that differ in nothing else."
 )
 _TIME = "What was completed in each step of simulated time; the pointer on a curve shows what it is. Dotted lines mark events."
+_POWER = (
+    "Power of the parts of the drive whose currents are described: the flash. The currents of all dies are added up; a "
+    "window is the time over which they are averaged."
+)
 _AMPLIFICATION = "What the flash programmed for each unit that the host wrote, split by the reason of the program."
 _MODES = "Which modes were used, and the program/erase cycles of the blocks since the drive was new."
 
@@ -117,6 +122,7 @@ def single(run: Result) -> str:
             _figure(modes.shares([run]), "modes"),
             _figure(wear.spread([run]), "wear"),
         ),
+        *_power([run]),
         *_cells([run]),
         _section(
             "State and policy",
@@ -178,6 +184,7 @@ def several(runs: Sequence[Result]) -> str:
             _figure(modes.shares(runs), "modes"),
             _figure(wear.spread(runs), "wear"),
         ),
+        *_power(runs),
         *_cells(runs),
         _section(
             "Policies",
@@ -209,6 +216,14 @@ def _resources(run: Result) -> list[str]:
     """Returns the section with the diagram of the drive; none if the drive cannot be drawn."""
     drawing = bottleneck.drawing(run)
     return [_section("Resources", _RESOURCES, f'<div class="scroll">{drawing}</div>')] if drawing else []
+
+
+def _power(runs: Sequence[Result]) -> list[str]:
+    """Returns the section on power; none if no drive describes its currents."""
+    if not power.known(runs):
+        return []
+    meanings = {"peak of a window": terms.column("power.parquet", "peak_w"), "mean": terms.column("power.parquet", "mean_w")}
+    return [_section("Power", _POWER, _figure(power.over_time(runs), "power", meanings), power.table(runs))]
 
 
 def _cells(runs: Sequence[Result]) -> list[str]:

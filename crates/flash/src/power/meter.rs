@@ -257,7 +257,7 @@ impl Meter {
             end.add(die, now);
         }
         let span_ns = now.since(end.start).0;
-        end.windows.settle(span_ns);
+        end.windows.finish(span_ns);
         let rest_ns = u128::from(span_ns) * end.dies.len() as u128 - end.active_ns;
         PowerReport {
             energy: end.energy,

@@ -31,6 +31,8 @@ pub(super) struct Windows {
     charge: Vec<i64>,
     /// For each window from `base` on, the change of the current within it \[uA\].
     change: Vec<i64>,
+    /// One bit for each window from `base` on, set where the current changes; 64 to a word.
+    touched: Vec<u64>,
     /// Charges of the final windows.
     histogram: Histogram,
     /// Rows of `1 << shift` windows each.
@@ -63,6 +65,7 @@ impl Windows {
             level,
             charge: Vec::new(),
             change: Vec::new(),
+            touched: Vec::new(),
             histogram: Histogram::default(),
             rows: Vec::new(),
             shift: 0,
@@ -85,11 +88,19 @@ impl Windows {
         let index = at / self.width;
         let place = (index - self.base) as usize;
         if place >= self.charge.len() {
-            self.charge.resize(place + 1, 0);
-            self.change.resize(place + 1, 0);
+            self.grow(place);
         }
+        self.touched[place / 64] |= 1 << (place % 64);
         self.charge[place] += change * ((index + 1) * self.width - at) as i64;
         self.change[place] += change;
+    }
+
+    #[cold]
+    fn grow(&mut self, place: usize) {
+        let words = (place / 64 + 1).next_multiple_of(16);
+        self.touched.resize(words, 0);
+        self.charge.resize(words * 64, 0);
+        self.change.resize(words * 64, 0);
     }
 
     /// Returns the time since the first window began \[ns\].
@@ -105,21 +116,58 @@ impl Windows {
         (at / self.width).saturating_sub(self.base) as usize > KEPT
     }
 
-    /// Counts all windows that end at `until` or before; no change before `until` is added later.
+    /// Counts all windows that end at `until` or before, or nearly all of them; no change before `until` is added later.
     pub fn settle(&mut self, until: u64) {
+        // The windows that are kept begin with a whole word, unless none are kept.
         let end = until / self.width;
-        let mut settled = 0;
-        while self.base < end && settled < self.charge.len() {
-            let charge = self.level as i64 * self.width as i64 + self.charge[settled];
-            self.level = (self.level as i64 + self.change[settled]) as u64;
-            self.count(charge as u64, 1);
-            settled += 1;
+        let kept = self.touched.len() as u64 * 64;
+        let passed = end.saturating_sub(self.base);
+        let words = if passed >= kept { self.touched.len() } else { (passed / 64) as usize };
+        self.settle_words(words);
+        if self.touched.is_empty() && self.base < end {
+            self.count(self.level * self.width, end - self.base);
         }
-        self.charge.drain(..settled);
-        self.change.drain(..settled);
+    }
+
+    /// Counts all windows that end at `until` or before. Nothing is added later.
+    pub fn finish(&mut self, until: u64) {
+        self.settle(until);
+        let end = until / self.width;
+        for index in 0..end.saturating_sub(self.base) as usize {
+            self.count_touched(index);
+        }
+    }
+
+    /// Counts the windows of the first words, and drops them.
+    fn settle_words(&mut self, words: usize) {
+        let start = self.base;
+        for word in 0..words {
+            let mut bits = self.touched[word];
+            while bits != 0 {
+                let index = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let at = start + index as u64;
+                if self.base < at {
+                    self.count(self.level * self.width, at - self.base);
+                }
+                self.count_touched(index);
+            }
+        }
+        let end = start + words as u64 * 64;
         if self.base < end {
             self.count(self.level * self.width, end - self.base);
         }
+        self.touched.drain(..words);
+        self.charge.drain(..words * 64);
+        self.change.drain(..words * 64);
+    }
+
+    /// Counts the next window, which has a place among those that are kept.
+    #[inline]
+    fn count_touched(&mut self, index: usize) {
+        let charge = self.level as i64 * self.width as i64 + self.charge[index];
+        self.level = (self.level as i64 + self.change[index]) as u64;
+        self.count(charge as u64, 1);
     }
 
     /// Counts windows with equal charges.
@@ -185,7 +233,7 @@ mod tests {
         let mut windows = Windows::new(1000, SimTime(5), 10);
         windows.add(1500, 20);
         windows.add(3250, -20);
-        windows.settle(10_000_000);
+        windows.finish(10_000_000);
         let charges: Vec<(u64, u64)> = windows.histogram.buckets().map(|bucket| (bucket.high, bucket.count)).collect();
         let near =
             |value: u64| charges.iter().find(|(high, _)| (value..=value + value / 1000).contains(high)).map(|(_, count)| *count);
@@ -208,7 +256,7 @@ mod tests {
     #[test]
     fn a_course_has_at_most_4096_rows() {
         let mut windows = Windows::new(1000, SimTime::ZERO, 7);
-        windows.settle(86_400_000_000_000);
+        windows.finish(86_400_000_000_000);
         assert!(windows.rows.len() <= ROWS && windows.rows.len() > ROWS / 4);
         assert_eq!(windows.rows.iter().map(|row| row.charge).sum::<u128>(), 7 * 86_400_000_000_000);
     }

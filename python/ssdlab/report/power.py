@@ -1,0 +1,95 @@
+"""Power over time, and energy by operation and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from ssdlab import terms
+from ssdlab.report import content, style
+from ssdlab.report.names import run_names
+from ssdlab.units import physical, time_unit
+
+if TYPE_CHECKING:
+    from ssdlab.results import Result
+
+#: Largest number of steps of a curve.
+_STEPS = 600
+#: Rows of the table of energy and power: title, key of ``summary["energy"]``, unit.
+_ROWS = (
+    ("energy", "total_j", "J"),
+    ("dies at rest", "idle_j", "J"),
+    ("mean power", "mean_w", "W"),
+    ("median power of a window", "p50_w", "W"),
+    ("99.9 % of the windows", "p99_9_w", "W"),
+    ("peak power of a window", "peak_w", "W"),
+    ("for each unit written", "written_unit_j", "J"),
+)
+
+
+def known(runs: Sequence[Result]) -> bool:
+    """Returns True if the power of any run was computed."""
+    return any(run.summary["energy"]["total_j"] is not None for run in runs)
+
+
+def rows(run: Result) -> list[tuple[str, str, str]]:
+    """Returns energy and power of a run: title, value, definition; those that are known."""
+    energy = run.summary["energy"]
+    found = [
+        (title, physical(energy[key], unit), terms.key(f"energy.{key}")) for title, key, unit in _ROWS if energy[key] is not None
+    ]
+    for group, key in (("by_operation", "energy.by_operation.NAME"), ("by_reason", "energy.by_reason.REASON")):
+        for name, joules in energy[group].items():
+            title = f"{name.replace('_', ' ')}s" if group == "by_operation" else f"for {name}"
+            found.append((title, physical(joules, "J"), terms.key(key)))
+    return found
+
+
+def table(runs: Sequence[Result]) -> str:
+    """Returns a table of energy and power, with a column for each run."""
+    columns = [{title: (value, meaning) for title, value, meaning in rows(run)} for run in runs]
+    titles = list(dict.fromkeys(title for column in columns for title in column))
+    meanings = {title: meaning for column in columns for title, (_, meaning) in column.items()}
+    cells = [[title, *(column.get(title, ("–", ""))[0] for column in columns)] for title in titles]
+    return content.table(["", *run_names(runs)], cells, meanings=meanings)
+
+
+def over_time(runs: Sequence[Result]) -> go.Figure:
+    """Returns mean power and the peak of its windows over simulated time, with a strip for each run."""
+    tables = [(name, table) for name, run in zip(run_names(runs), runs, strict=True) if (table := run.power_table()) is not None]
+    curves = [(name, *_merged(table.to_pydict())) for name, table in tables]
+    if not any(times for _, times, _, _ in curves):
+        return style.note(style.figure(130), "no window of power has passed")
+    size, unit = time_unit(max(run.simulated_ns for run in runs))
+    height = 150 * len(curves) + 70
+    chart = style.panels(height, len(curves), 1, shared_xaxes=True, vertical_spacing=0.16 if len(curves) > 1 else 0.0)
+    most = max(max(peak, default=0.0) for _, _, _, peak in curves)
+    for row, (name, times, mean, peak) in enumerate(curves, 1):
+        look: dict[str, Any] = {"row": row, "col": 1}
+        for title, values, colour in (("peak of a window", peak, "#d55e00"), ("mean", mean, "#0072b2")):
+            chart.add_scatter(
+                x=[time / size for time in times],
+                y=values,
+                mode="lines",
+                line={"shape": "hv", "width": 1.5, "color": colour},
+                name=title,
+                showlegend=row == 1,
+                hovertemplate=f"%{{x:.4g}} {unit}: %{{y:.4g}} W<extra>{title}</extra>",
+                **look,
+            )
+        heading = name if len(curves) > 1 else None
+        chart.update_yaxes(range=[0, 1.08 * most], ticksuffix=" W", nticks=4, title_text=heading, **look)
+    chart.update_xaxes(ticksuffix=f" {unit}")
+    chart.update_xaxes(title_text="simulated time", row=len(curves), col=1)
+    return chart
+
+
+def _merged(columns: dict[str, list[float]]) -> tuple[list[float], list[float], list[float]]:
+    """Returns start, mean and peak of at most :data:`_STEPS` steps; neighbouring rows, all of one width, are merged."""
+    times, mean, peak = columns["time_ns"], columns["mean_w"], columns["peak_w"]
+    group = -(-len(times) // _STEPS) or 1
+    edges = range(0, len(times), group)
+    means = [sum(mean[edge : edge + group]) / len(mean[edge : edge + group]) for edge in edges]
+    return [times[edge] for edge in edges], means, [max(peak[edge : edge + group]) for edge in edges]

@@ -1,0 +1,108 @@
+"""Energy and power of the flash: results, files, report, and bad input."""
+
+import pytest
+
+import ssdlab
+
+POWER = {
+    "supply": "3.3V",
+    "idle": "10uA",
+    "read": {"kind": "constant", "current": "12mA"},
+    "program": {"kind": "pulses", "base": "2mA", "peak": "20mA", "width": "20us", "period": "100us"},
+    "erase": {"kind": "constant", "current": "9mA"},
+}
+READ_UA, SUPPLY_MV, IDLE_UA = 12_000, 3_300, 10
+JOB = "[j]\nrw=randrw\nbs=4k\niodepth=8\nnorandommap=1\nnumber_ios=1500\n"
+
+
+def drive(**changes):
+    return ssdlab.Drive.from_dict({"base": "tiny", "power": {**POWER, **changes}})
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ssdlab.run(drive(), ssdlab.Workload.from_text(JOB), precondition="fill")
+
+
+def pulses(begin, end):
+    """Yields the pieces of a program that is not suspended: start, end, current."""
+    for at in range(begin, end, 100_000):
+        yield at, min(at + 20_000, end), 20_000
+        yield min(at + 20_000, end), min(at + 100_000, end), 2_000
+
+
+def test_the_timeline_gives_the_energy_to_the_last_digit(tmp_path):
+    path = tmp_path / "timeline.gz"
+    run = ssdlab.run(drive(), ssdlab.Workload.from_text(JOB), precondition="fill", timeline=path)
+    table = ssdlab.read_timeline(path)
+    arrays = [row for row in table.to_pylist() if row["track"].startswith("array ")]
+    assert {row["name"] for row in arrays} == {"read 0", "program 0"}
+    charge = IDLE_UA * 4 * run.simulated_ns
+    for row in arrays:
+        begin, end = row["begin_ns"], row["end_ns"]
+        pieces = [(begin, end, READ_UA)] if row["name"] == "read 0" else pulses(begin, end)
+        charge += sum((current - IDLE_UA) * (last - first) for first, last, current in pieces)
+    energy = run.summary["energy"]
+    assert int(energy["flash_aj"]) == charge * SUPPLY_MV
+    assert energy["flash_j"] == energy["total_j"] == pytest.approx(charge * SUPPLY_MV * 1e-18)
+    assert energy["mean_w"] == pytest.approx(energy["total_j"] / (run.simulated_ns * 1e-9))
+    assert energy["parts"] == ["flash"]
+    assert energy["dram_j"] is None
+
+
+def test_power_is_in_tables_files_and_the_report(result, tmp_path):
+    table = result.power_table()
+    assert max(table["peak_w"].to_pylist()) == result.summary["energy"]["peak_w"]
+    again = ssdlab.load_result(result.save(tmp_path / "out"))
+    assert again.power_table().equals(table)
+    page = result.report()
+    assert again.report() == page
+    assert "<h2>Power</h2>" in page
+    assert 'Plotly.newPlot("figure-power"' in page
+    both = ssdlab.compare(drive(), ssdlab.Workload.from_text(JOB), ["baseline", "all_fast"], precondition="fill")
+    assert "<h2>Power</h2>" in both.report()
+    # Half the program time: half the pulses.
+    slow, fast = (run.summary["energy"]["by_operation"]["program"] for run in both.runs)
+    assert fast == pytest.approx(slow / 2)
+
+
+def test_a_drive_without_currents_has_no_power():
+    plain = ssdlab.run("tiny", ssdlab.Workload.from_text(JOB))
+    assert plain.power_table() is None
+    assert "<h2>Power</h2>" not in plain.report()
+    with pytest.raises(ssdlab.InputError, match="power: not computed: expected a drive with a section"):
+        plain.to_arrow("power")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"read": {"kind": "constant", "current": "-3mA"}}, "negative"),
+        ({"read": {"kind": "constant", "current": "3"}}, "without a unit"),
+        ({"program": {"kind": "pulses", "base": "1mA", "peak": "9mA", "width": "2us", "period": "2us"}}, "shorter pulses"),
+        ({"program": {"kind": "steps", "length": "1us", "steps": []}}, "0 steps"),
+        ({"program": {"kind": "file", "file": "nowhere.csv"}}, "nowhere.csv"),
+        ({"program": [{"kind": "constant", "current": "1mA"}] * 2}, "2 waveforms"),
+        ({"erase": {"kind": "sine"}}, "sine"),
+        ({"window": "5ns"}, "expected 100ns to 1ms"),
+        ({"supply": "230V"}, "expected 1mV to 20V"),
+    ],
+)
+def test_bad_currents_are_refused(change, told):
+    with pytest.raises(ssdlab.InputError, match=told) as caught:
+        ssdlab.run(drive(**change), ssdlab.Workload.from_text(JOB))
+    assert "power." in str(caught.value)
+
+
+def test_a_waveform_comes_from_a_file_beside_the_description(tmp_path, cli, examples):
+    (tmp_path / "program.csv").write_text("time_us,current_ma\n0,5\n300,20\n600,0\n")
+    text = 'base = "tiny"\n[power]\nsupply = "3.3V"\nidle = "0uA"\nread = { kind = "constant", current = "1mA" }\n'
+    text += 'program = { kind = "file", file = "program.csv" }\nerase = { kind = "constant", current = "1mA" }\n'
+    (tmp_path / "d.toml").write_text(text)
+    run = ssdlab.run(tmp_path / "d.toml", ssdlab.Workload.from_text("[j]\nrw=write\nbs=4k\nnumber_ios=7\n"))
+    assert int(run.summary["energy"]["flash_aj"]) == 7 * (5_000 * 300_000 + 20_000 * 300_000) * 3_300
+    assert "current_ma" not in run.drive_toml
+    (tmp_path / "program.csv").write_text("time_us,current_ma\n0,5\n-300,20\n600,0\n")
+    done = cli("run", tmp_path / "d.toml", examples / "randwrite.fio")
+    assert done.returncode == 2
+    assert "program.csv:3: time `-300`" in done.stderr
