@@ -133,7 +133,8 @@ pub enum Record {
         /// End of the span.
         end: SimTime,
     },
-    /// The array of a die was active, for an operation or a part of it between suspensions; only where power is computed.
+    /// The array of a die was active, for an operation or a part of it between suspensions. Only where power is
+    /// computed.
     ArraySpan {
         /// The die.
         die: DieId,

@@ -72,8 +72,8 @@ pub struct TimelineWriter<W: Write> {
 }
 
 impl<W: Write> TimelineWriter<W> {
-    /// Creates a writer and writes the tracks of a drive with these numbers of channels and dies; `arrays`: the arrays of
-    /// the dies have tracks of their own.
+    /// Creates a writer and writes the tracks of a drive with these numbers of channels and dies; with `arrays`, those
+    /// of the dies have tracks of their own.
     pub fn new(to: W, channels: u32, dies: u32, arrays: bool) -> Result<TimelineWriter<W>> {
         let mut writer = TimelineWriter { to, packet: Vec::with_capacity(256) };
         let groups =

@@ -145,8 +145,8 @@ impl Meter {
         self.dies[die.index()] = Active { begin, is_on: true, ..rest };
     }
 
-    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension. Returns the part of
-    /// the phase that ends.
+    /// Records that the array of a die comes to rest, at the end of an operation or for a suspension. Returns the part
+    /// of the phase that ends.
     #[inline]
     pub(crate) fn end(&mut self, die: DieId, now: SimTime) -> Option<ActivePart> {
         let active = &self.dies[die.index()];

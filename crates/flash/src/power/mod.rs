@@ -1,7 +1,7 @@
 //! Power of the flash: the currents of the operations of all dies, superposed.
 //!
-//! All dies draw from one supply, so their currents add up (SSDExplorer thesis, section 4.1.1, after Kirchhoff's current
-//! law). Energy is counted in attojoules, the product of microamperes, millivolts and nanoseconds, in integers.
+//! All dies draw from one supply, so their currents add up (SSDExplorer thesis, section 4.1.1, after Kirchhoff's
+//! current law). Energy is counted in attojoules, the product of microamperes, millivolts and nanoseconds, in integers.
 
 mod meter;
 mod waveform;

@@ -116,7 +116,8 @@ impl Windows {
         (at / self.width).saturating_sub(self.base) as usize > KEPT
     }
 
-    /// Counts all windows that end at `until` or before, or nearly all of them; no change before `until` is added later.
+    /// Counts all windows that end at `until` or before, or nearly all of them; no change before `until` is added
+    /// later.
     pub fn settle(&mut self, until: u64) {
         // The windows that are kept begin with a whole word, unless none are kept.
         let end = until / self.width;
