@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -23,6 +24,21 @@ FailedFiles: TypeAlias = list[tuple[str, OSError]]
 
 #: Largest number of files that a refusal to replace a folder names.
 _NAMED = 10
+
+
+def content_hash(path: str | PathLike[str]) -> str:
+    """Returns a hash of the content of a file, which is read once for as long as it does not change."""
+    found = Path(path).stat()
+    return _content_hash(os.fspath(path), found.st_size, found.st_mtime_ns)
+
+
+@cache
+def _content_hash(path: str, size: int, modified: int) -> str:
+    # A run with a file does not start slower for one that needs no hash.
+    import hashlib
+
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def existing_file(path: str | PathLike[str]) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _engine, toml
 from ssdlab.errors import InputError
+from ssdlab.files import content_hash
 from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
 
 if TYPE_CHECKING:
@@ -272,8 +273,7 @@ def _hash_of(path: str) -> str:
     if path == STANDARD_INPUT:
         return hashlib.sha256(standard_input()).hexdigest()
     try:
-        with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return content_hash(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
 

@@ -6,7 +6,6 @@ its local folder, which Dask removes with the worker.
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import platform
 import threading
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import policy_file, toml
-from ssdlab.explore.loads import content_hash
 from ssdlab.explore.tasks import Task, engine_hash
+from ssdlab.files import content_hash
 from ssdlab.sessions import Session
 
 __all__ = ["Errand", "File"]
@@ -181,9 +180,7 @@ def store(
         written.seek(offset)
         written.write(content)
     if is_last:
-        with beside.open("rb") as written:
-            digest = hashlib.file_digest(written, "sha256").hexdigest()
-        if digest != file.digest:
+        if content_hash(beside) != file.digest:
             raise OSError(f"{file.path}: it has changed since the sweep began")
         beside.replace(place)
 

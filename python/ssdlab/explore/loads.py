@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from os import fspath
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ from typing import Any
 from ssdlab import toml
 from ssdlab.declared import GROUPS
 from ssdlab.errors import InputError
-from ssdlab.files import existing_file
+from ssdlab.files import content_hash, existing_file
 from ssdlab.workloads import STANDARD_INPUT, Workload, standard_input
 
-__all__ = ["Load", "changed", "content_hash"]
+__all__ = ["Load", "changed"]
 
 _INDEX = re.compile(r"(\w+)((?:\[\d+\])*)")
 
@@ -93,18 +92,6 @@ def changed(workload: Workload, fields: Mapping[str, Any]) -> Workload:
         name = fspath(workload.path)
         text = _text(name, next(iter(inner)))
     return Workload(text=_edited(text or "", name or "", inner), name=name, **options)
-
-
-def content_hash(path: str) -> str:
-    """Returns a hash of the content of a file, which is read once for as long as it does not change."""
-    found = Path(path).stat()
-    return _content_hash(path, found.st_size, found.st_mtime_ns)
-
-
-@cache
-def _content_hash(path: str, size: int, modified: int) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _text(path: str, field: str) -> str:

@@ -19,9 +19,10 @@ from ssdlab.errors import InputError, unknown_name
 from ssdlab.explore import design
 from ssdlab.explore.design import Point
 from ssdlab.explore.expression import alike
-from ssdlab.explore.loads import Load, content_hash
+from ssdlab.explore.loads import Load
 from ssdlab.explore.names import looked_up
 from ssdlab.explore.spec import Spec
+from ssdlab.files import content_hash
 
 __all__ = ["Maker", "Task", "engine_hash", "tasks"]
 
