@@ -36,7 +36,7 @@ pub use progress::Progress;
 pub(crate) use progress::ProgressMeter;
 pub use request::{DriveText, RunRequest, description};
 pub use start::starting_state_key;
-pub(crate) use start::{prepare, too_large};
+pub(crate) use start::{Start, prepare, too_large};
 pub use states::StatesReport;
 
 /// State shared by several runs: expensive results that follow from a drive's description and seed alone. Runs of
