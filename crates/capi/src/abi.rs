@@ -440,6 +440,16 @@ pub unsafe extern "C" fn ssdlab_queue_count(drive: *mut Handle, count: *mut u32)
     unsafe { call(drive, |drive| give(count, "count", drive.queue_count())) }
 }
 
+/// Returns 1 if the drive is worn out, otherwise 0.
+///
+/// # Safety
+/// The condition of the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_is_worn_out(drive: *mut Handle, worn_out: *mut u32) -> Status {
+    // SAFETY: the caller promises a drive, and memory for a number, or null.
+    unsafe { call(drive, |drive| give(worn_out, "worn_out", u32::from(drive.is_worn_out()))) }
+}
+
 /// Returns the summary of the measurement, as JSON.
 ///
 /// # Safety

@@ -19,9 +19,10 @@ pub enum EmbedErrorKind {
     Time,
     /// The call needs a drive without commands in flight.
     InFlight,
-    /// The drive is worn out: commands in flight may never complete. Time has passed up to [`EmbeddedDrive::now`].
+    /// The drive is worn out, and many instants have passed without a completion: commands in flight may never
+    /// complete. Time has passed up to [`super::EmbeddedDrive::now`].
     WornOut,
-    /// The translation layer cannot go on. Time has passed up to [`EmbeddedDrive::now`].
+    /// The translation layer cannot go on. Time has passed up to [`super::EmbeddedDrive::now`].
     Failed,
     /// The drive lacks what the call needs, such as a page map for saving.
     Unsupported,

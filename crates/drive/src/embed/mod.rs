@@ -231,31 +231,37 @@ impl EmbeddedDrive {
         assert!(self.causes.len() == self.done.len(), "each completed command is recorded");
     }
 
-    /// Returns true if nothing more happens up to `until`. After many instants without a completion it is false.
+    /// Returns true if nothing more happens up to `until`, after a step without a completion.
     fn is_over(&mut self, until: SimTime) -> Result<bool, EmbedError> {
-        if self.in_flight > 0 {
-            self.can_go_on()?;
+        let failed = |drive: &Drive| {
+            let problem = drive.translator().failure();
+            problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Failed, problem)))
+        };
+        failed(&self.drive)?;
+        match self.drive.next_event() {
+            None if self.in_flight > 0 => {
+                assert!(self.drive.stalled(self.in_flight), "the drive has stalled with {} commands in flight", self.in_flight);
+                failed(&self.drive).map(|()| true)
+            }
+            // Many instants have passed, and there are more: a worn-out drive may only serve its own relocations.
+            Some(at) if at <= until => {
+                let worn_out = worn_out(&self.drive);
+                worn_out.map_or(Ok(false), |text| Err(EmbedError::new(EmbedErrorKind::WornOut, text)))
+            }
+            _ => Ok(true),
         }
-        Ok(until < SimTime::FOREVER && self.drive.next_event().is_none_or(|at| at > until))
-    }
-
-    /// Returns an error if the commands in flight may never complete.
-    fn can_go_on(&mut self) -> Result<(), EmbedError> {
-        let failure = |drive: &Drive| drive.translator().failure();
-        let stalls = self.drive.next_event().is_none();
-        if stalls && failure(&self.drive).is_none() && !self.drive.stalled(self.in_flight) {
-            panic!("the drive has stalled with {} commands in flight", self.in_flight);
-        }
-        if let Some(problem) = failure(&self.drive) {
-            return Err(EmbedError::new(EmbedErrorKind::Failed, problem));
-        }
-        worn_out(&self.drive).map_or(Ok(()), |text| Err(EmbedError::new(EmbedErrorKind::WornOut, text)))
     }
 
     /// Returns the number of completions that wait to be taken.
     #[inline]
     pub fn waiting(&self) -> usize {
         self.done.len() - self.taken
+    }
+
+    /// Returns true if a die can spare no more blocks, although worn-out ones should be retired. The drive goes on
+    /// working and uses them; a run of `ssdlab` ends there.
+    pub fn is_worn_out(&self) -> bool {
+        self.drive.translator().page_map().is_some_and(|ftl| ftl.worn_out_die().is_some())
     }
 
     /// Returns true if completions have latencies by cause ([`Builder::causes`]).
