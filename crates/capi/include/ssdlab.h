@@ -184,7 +184,10 @@ ssdlab_status ssdlab_rest(ssdlab_drive *drive);
  */
 ssdlab_status ssdlab_shut_down(ssdlab_drive *drive);
 
-/* Discards all measurements so far, and begins a new measurement and a new history. */
+/*
+ * Discards all measurements so far, and begins a new measurement and a new history. Commands in flight count when they
+ * complete, with their whole latency.
+ */
 ssdlab_status ssdlab_restart_measurement(ssdlab_drive *drive);
 
 /* Return the simulated time, the number of commands submitted and not completed, the user capacity, and the number of

@@ -13,7 +13,7 @@ const LIVE: u64 = 0x7373_646c_6162_0001;
 /// Mark of a handle that is being destroyed.
 const DESTROYED: u64 = 0x7373_646c_6162_dead;
 
-/// A drive behind a pointer: `ssdlab_drive`. The mark comes first, so that memory that is no handle is recognised by it.
+/// A drive behind a pointer: `ssdlab_drive`. The mark comes first, so that memory that is no handle is recognised.
 #[repr(C)]
 pub struct Handle {
     mark: u64,

@@ -100,7 +100,7 @@ impl From<EmbedErrorKind> for Status {
     }
 }
 
-/// What a drive is made from: `ssdlab_options`.
+/// Options of a new drive: `ssdlab_options`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {

@@ -21,6 +21,7 @@ pub const FLUSH: u8 = 3;
 #[derive(Clone)]
 pub struct Setup {
     pub preset: Option<&'static str>,
+    pub path: Option<String>,
     pub description: Option<String>,
     pub sets: Vec<String>,
     pub precondition: Option<&'static str>,
@@ -33,7 +34,17 @@ pub struct Setup {
 impl Setup {
     pub fn preset(name: &'static str) -> Setup {
         let (sets, streams) = (Vec::new(), Vec::new());
-        Setup { preset: Some(name), description: None, sets, precondition: None, policy: None, seed: 1, flags: 0, streams }
+        Setup {
+            preset: Some(name),
+            path: None,
+            description: None,
+            sets,
+            precondition: None,
+            policy: None,
+            seed: 1,
+            flags: 0,
+            streams,
+        }
     }
 
     pub fn text(text: &str) -> Setup {
@@ -43,8 +54,9 @@ impl Setup {
     /// Passes the options to a function that makes a drive. Returns the drive, or the status and text of the error.
     fn make(&self, how: impl FnOnce(&Options, *mut *mut Handle, *mut ByteBuffer) -> Status) -> Result<Door, (Status, String)> {
         let owned = |text: &str| CString::new(text).expect("a text without zero bytes");
-        let texts = [self.preset, self.description.as_deref(), self.precondition, self.policy].map(|text| text.map(owned));
-        let [preset, description, precondition, policy] =
+        let texts = [self.preset, self.path.as_deref(), self.description.as_deref(), self.precondition, self.policy]
+            .map(|text| text.map(owned));
+        let [preset, path, description, precondition, policy] =
             texts.each_ref().map(|text| text.as_ref().map_or(null(), |text| text.as_ptr()));
         let sets: Vec<CString> = self.sets.iter().map(|set| owned(set)).collect();
         let sets: Vec<*const c_char> = sets.iter().map(|set| set.as_ptr()).collect();
@@ -52,6 +64,7 @@ impl Setup {
         let names: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
         let options = Options {
             preset,
+            path,
             description,
             precondition,
             policy,

@@ -1,10 +1,13 @@
 //! Errors: each has a status and a text, and leaves the drive as it was.
 
 use crate::door::{CAUSES, Door, FLUSH, FOREVER, READ, Setup, WRITE, block};
+use drive::session::{Files, RunRequest, run};
+use drive::streams::Outputs;
 use ssdlab::abi::*;
 use ssdlab::{ByteBuffer, CommandRecord, CompletionRecord, Options, Status};
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
+use workload::Input;
 
 fn tiny() -> Door {
     Setup::preset("tiny").create().unwrap_or_else(|(_, text)| panic!("{text}"))
@@ -225,6 +228,35 @@ fn a_worn_out_drive_says_so() {
     assert!(drive.notes().contains("can spare no more blocks"), "{}", drive.notes());
     drive.submit(&block(READ, 0, 0), drive.now());
     assert_eq!(drive.drain(), 1);
+}
+
+/// A translation layer that plays a file fails when the file ends. The file is named relative to the description.
+#[test]
+fn a_replay_fails_where_its_file_ends() {
+    let preset = drive::presets::find("tiny").expect("a preset");
+    let (mut trace, job) = (Vec::new(), "[job]\nrw=write\nbs=4k\niodepth=1\nnumber_ios=50\n");
+    let outputs = Outputs { firmware: Some(&mut trace), ..Outputs::default() };
+    let request = RunRequest::new(preset.name, preset.text).precondition("none");
+    run(&request, &Input::text("job", job), Files { outputs, ..Files::default() }, &mut |_| true)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay");
+    std::fs::create_dir_all(&folder).expect("the folder of the tests can be written");
+    std::fs::write(folder.join("x.fw"), trace).expect("it can be written");
+    let text = "base = \"tiny\"\n[ftl]\ntranslation = { kind = \"replay\", file = \"x.fw\" }\n";
+    std::fs::write(folder.join("replay.toml"), text).expect("it can be written");
+
+    let path = folder.join("replay.toml").to_str().expect("UTF-8").to_owned();
+    let setup = Setup { preset: None, path: Some(path), precondition: Some("none"), ..Setup::preset("") };
+    let drive = setup.create().unwrap_or_else(|(_, text)| panic!("{text}"));
+    for number in 0..50u32 {
+        drive.submit(&block(WRITE, number, number.into()), drive.now());
+        assert_eq!(drive.drain(), 1);
+        drive.completions(1);
+    }
+    drive.submit(&block(WRITE, 50, 50), drive.now());
+    assert_eq!(drive.try_advance(FOREVER), Status::Failed);
+    assert!(drive.error().contains("x.fw"), "{}", drive.error());
+    assert_refused(&Setup::text(text), Status::Description, &["x.fw"]);
 }
 
 #[test]

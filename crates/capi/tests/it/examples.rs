@@ -43,9 +43,9 @@ fn in_the_run_loop() -> Value {
     let mut text = String::new();
     for number in 0..COMMANDS {
         let op = if random_bits(2 * number) % 10 < 7 { "R" } else { "W" };
-        writeln!(text, "{op},{},{BLOCK}", random_bits(2 * number + 1) % (user_bytes / BLOCK) * BLOCK).expect("a string grows");
+        writeln!(text, "0,{op},{},{BLOCK}", random_bits(2 * number + 1) % (user_bytes / BLOCK) * BLOCK).expect("a string grows");
     }
-    let columns = Some("op=1,offset=2:B,size=3:B".to_owned());
+    let columns = Some("time=1:ns,op=2,offset=3:B,size=4:B".to_owned());
     let options = Options { columns, replay: Some(format!("closed:{DEPTH}")), ..Options::default() };
     let request = request.workload(options);
     let outcome = run(&request, &Input::text("load", text), Files::default(), &mut |_| true);

@@ -62,12 +62,17 @@ fn exported() -> BTreeMap<String, String> {
     all
 }
 
-/// Returns the prototypes of the header, by name.
-fn declared() -> BTreeMap<String, String> {
+fn without_comments() -> String {
     let mut text = HEADER.to_owned();
     while let (Some(begin), Some(end)) = (text.find("/*"), text.find("*/")) {
         text.replace_range(begin..end + 2, "");
     }
+    text
+}
+
+/// Returns the prototypes of the header, by name.
+fn declared() -> BTreeMap<String, String> {
+    let text = without_comments();
     let lines = text.lines().filter(|line| line.ends_with(");"));
     lines
         .map(|line| {
@@ -112,7 +117,8 @@ fn program() -> String {
             $(agree(format!("offsetof({}, {})", $name, stringify!($field)), offset_of!($record, $field) as u64);)+
             let fields = [$(stringify!($field)),+];
             // Every field of the record in the header is compared.
-            let body = HEADER.split(&format!("struct {} {{", $name)).nth(1).and_then(|rest| rest.split('}').next()).expect("a record");
+            let (header, begin) = (without_comments(), format!("struct {} {{", $name));
+            let body = header.split(&begin).nth(1).and_then(|rest| rest.split('}').next()).expect("a record");
             assert_eq!(body.matches(';').count(), fields.len(), "{}", $name);
         };
     }

@@ -119,7 +119,7 @@ impl Builder {
     }
 
     /// Makes the drive and loads the state of a saved one ([`EmbeddedDrive::save`]). Under the same description, policy
-    /// and seed it continues exactly; otherwise it adopts the saved data, and [`EmbeddedDrive::notes`] gives the reason.
+    /// and seed it continues exactly; otherwise it adopts the saved data, and [`EmbeddedDrive::notes`] says why.
     /// `name` stands for the saved drive in messages.
     pub fn load(&self, name: &str, from: &mut dyn Read, file: File<'_>) -> Result<EmbeddedDrive, EmbedError> {
         if self.setup.precondition.is_some() {

@@ -192,15 +192,20 @@ impl EmbeddedDrive {
         if until < self.drive.now() || (until > SimTime::LAST && until != SimTime::FOREVER) {
             return Err(self.bad_time("advance", until));
         }
-        if until == SimTime::FOREVER && self.in_flight == 0 {
-            return Ok(self.waiting());
-        }
-        while self.step(until) == 0 {
+        let has_nothing_to_wait_for = until == SimTime::FOREVER && self.in_flight == 0;
+        while !has_nothing_to_wait_for && self.step(until) == 0 {
             if self.is_over(until)? {
                 break;
             }
         }
-        Ok(self.waiting())
+        self.has_failed().map(|()| self.waiting())
+    }
+
+    /// Returns the failure of the translation layer, if it cannot go on.
+    #[inline]
+    fn has_failed(&self) -> Result<(), EmbedError> {
+        let problem = self.drive.translator().failure();
+        problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Failed, problem)))
     }
 
     /// Advances once, and returns the number of new completions. They follow those that wait.
@@ -233,15 +238,11 @@ impl EmbeddedDrive {
 
     /// Returns true if nothing more happens up to `until`, after a step without a completion.
     fn is_over(&mut self, until: SimTime) -> Result<bool, EmbedError> {
-        let failed = |drive: &Drive| {
-            let problem = drive.translator().failure();
-            problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Failed, problem)))
-        };
-        failed(&self.drive)?;
+        self.has_failed()?;
         match self.drive.next_event() {
             None if self.in_flight > 0 => {
                 assert!(self.drive.stalled(self.in_flight), "the drive has stalled with {} commands in flight", self.in_flight);
-                failed(&self.drive).map(|()| true)
+                self.has_failed().map(|()| true)
             }
             // Many instants have passed, and there are more: a worn-out drive may only serve its own relocations.
             Some(at) if at <= until => {
@@ -332,7 +333,7 @@ impl EmbeddedDrive {
     }
 
     /// Discards all measurements so far, and begins a new measurement and a new history. Commands in flight count when
-    /// they complete.
+    /// they complete, with their whole latency.
     pub fn restart_measurement(&mut self) {
         self.drive.restart_measurement();
         (self.most_in_flight, self.rejected) = (0, 0);
