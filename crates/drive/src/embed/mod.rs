@@ -51,6 +51,8 @@ struct Shutdown {
 /// a plain value without shared state: each may be used by another thread.
 pub struct EmbeddedDrive {
     drive: Drive,
+    /// True if the translation layer is the page map, which goes on whatever happens.
+    has_map: bool,
     origin: Box<Origin>,
     /// Completions that wait to be taken; the first `taken` of them have been.
     done: Vec<Completion>,
@@ -71,6 +73,7 @@ pub struct EmbeddedDrive {
 impl EmbeddedDrive {
     fn new(drive: Drive, origin: Origin) -> EmbeddedDrive {
         EmbeddedDrive {
+            has_map: drive.translator().page_map().is_some(),
             drive,
             origin: Box::new(origin),
             done: Vec::with_capacity(64),
@@ -204,6 +207,9 @@ impl EmbeddedDrive {
     /// Returns the failure of the translation layer, if it cannot go on.
     #[inline]
     fn has_failed(&self) -> Result<(), EmbedError> {
+        if self.has_map {
+            return Ok(());
+        }
         let problem = self.drive.translator().failure();
         problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Failed, problem)))
     }
