@@ -18,7 +18,7 @@ use crate::statistics::Utilisation;
 use crate::summary::{self, RunFacts};
 use crate::wall::Clock;
 use kit::history::Digest;
-use kit::{Completion, HostCommand, Ledger, Op, SimTime};
+use kit::{Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
 use serde_json::Value;
 use std::io::Write;
 
@@ -132,6 +132,7 @@ impl EmbeddedDrive {
         }
         self.most_in_flight = self.most_in_flight.max(in_flight + 1);
         self.in_flight += 1;
+        self.drive.hint_entry(Lpn((command.offset.0 / UNIT_BYTES) as u32));
         self.drive.submit(command, at);
         Ok(())
     }
