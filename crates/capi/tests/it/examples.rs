@@ -100,6 +100,26 @@ fn the_example_in_c_gives_the_results_of_the_run_loop() {
     assert_same("static", with_archive.1, expected);
 }
 
+/// The program in the documentation compiles, and does what the page says.
+#[test]
+fn the_example_of_the_page_reads_a_block() {
+    let page = std::fs::read_to_string(root().join("docs/C_LIBRARY.md")).expect("the page exists");
+    let text = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a program");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, program) = (folder.join("page.c"), folder.join("page"));
+    std::fs::write(&source, text).expect("the folder of the tests can be written");
+    let mut command = Command::new("cc");
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I", "crates/capi/include"]).current_dir(root());
+    let done = command.arg(&source).arg(libraries().join("libssdlab.a")).args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program);
+    let done = done.output().unwrap_or_else(|error| panic!("cc: {error}"));
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = Command::new(&program).output().unwrap_or_else(|error| panic!("page: {error}"));
+    let printed = String::from_utf8_lossy(&done.stdout).into_owned();
+    let latency: u64 =
+        printed.strip_suffix(" ns\n").and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{printed}"));
+    assert!((50_000..100_000).contains(&latency), "a read takes 50 us and its way: {latency}");
+}
+
 /// SystemC is not installed everywhere. Without its header the example is not compiled, and the test says so.
 #[test]
 fn the_example_in_systemc_gives_the_results_of_the_run_loop() {
