@@ -2,8 +2,8 @@
 
     python bench/door.py [--runs N]
 
-Random reads and writes of 4 KiB, 32 in flight, on the small ideal drive. Both sides run in turns; a line has the medians
-of their rates and the ratio, of which the C library is to reach at least 0.7. The status is 1 if it does not.
+Random reads and writes of 4 KiB, 32 in flight, on the small ideal drive. Both sides run in turns; a line has their best
+rates and the ratio, which is to be at least 0.7. The status is 1 if it is not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -44,8 +43,9 @@ def rate(command: list[str | Path]) -> float:
 def compare(program: Path, op: str, runs: int) -> dict[str, Any]:
     """Runs both sides in turns, and returns the line of an operation."""
     turns = [(rate([RELEASE / "bench", f"small-{op}-qd32"]), rate([program, op])) for _ in range(runs)]
-    engine, door = (statistics.median(rates) for rates in zip(*turns, strict=True))
-    return {"scenario": f"door-{op}-qd32", "run_loop_per_s": round(engine), "c_per_s": round(door), "ratio": round(door / engine, 3)}
+    engine, door = (max(rates) for rates in zip(*turns, strict=True))
+    rates = {"run_loop_per_s": round(engine), "c_per_s": round(door)}
+    return {"scenario": f"door-{op}-qd32", **rates, "ratio": round(door / engine, 3)}
 
 
 def main() -> int:
