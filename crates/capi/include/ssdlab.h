@@ -154,6 +154,12 @@ void ssdlab_free(ssdlab_bytes *bytes);
 ssdlab_status ssdlab_submit(ssdlab_drive *drive, const ssdlab_command *submitted, uint64_t at);
 
 /*
+ * Loads the tables that commands need which the host submits soon, 32 at a time at best; on large drives the library is
+ * then faster. Changes no result: the commands need not come, and those that are not valid are passed over.
+ */
+ssdlab_status ssdlab_hint(ssdlab_drive *drive, const ssdlab_command *commands, uint64_t count);
+
+/*
  * Returns the instant of the next event: now, if a command was submitted for now; SSDLAB_FOREVER, if nothing happens
  * until a command is submitted. An event need not be a completion.
  */

@@ -256,6 +256,28 @@ pub unsafe extern "C" fn ssdlab_submit(drive: *mut Handle, submitted: *const Com
     unsafe { call(drive, |drive| Ok(drive.submit(command(given(submitted, "command")?)?, SimTime(at))?)) }
 }
 
+/// Prefetches the tables that commands will read which come soon.
+///
+/// # Safety
+/// The condition of the module; `commands` has `count` records.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ssdlab_hint(drive: *mut Handle, commands: *const CommandRecord, count: u64) -> Status {
+    let hint = |drive: &mut EmbeddedDrive| {
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller promises commands, or null.
+        unsafe { given(commands, "commands") }?;
+        // SAFETY: the pointer is not null and aligned, and the caller promises `count` records.
+        let all = unsafe { std::slice::from_raw_parts(commands, count as usize) };
+        // What is not valid is refused when it is submitted.
+        drive.hint(all.iter().filter_map(|record| command(record).ok()));
+        Ok(())
+    };
+    // SAFETY: the caller promises a drive, or null.
+    unsafe { call(drive, hint) }
+}
+
 /// Returns the instant of the next event.
 ///
 /// # Safety

@@ -241,15 +241,6 @@ impl Drive {
         }
     }
 
-    /// Prefetches the map entry of a unit, for a command that is submitted now. Does not affect the simulation.
-    #[inline]
-    pub fn hint_entry(&mut self, unit: Lpn) {
-        if let Some(ftl) = self.ftl.page_map_mut() {
-            let loaded = ftl.store.look_ahead_entry(unit);
-            ftl.prefetched(loaded);
-        }
-    }
-
     #[inline(never)]
     fn hint_reads(&mut self, units: &[Lpn]) {
         let Some(ftl) = self.ftl.page_map_mut() else { return };

@@ -505,12 +505,6 @@ impl Store {
         sink
     }
 
-    /// Prefetches the map entry of one unit. Returns a value that keeps the load from being optimised away.
-    #[inline]
-    pub fn look_ahead_entry(&self, unit: Lpn) -> u32 {
-        self.l2p.as_slice().get(unit.index()).copied().unwrap_or(0)
-    }
-
     /// Prefetches the instants at which the blocks of these units were opened; [`Store::look_ahead`] must have loaded
     /// their map entries.
     pub(crate) fn look_ahead_ages(&self, units: &[Lpn]) -> u64 {

@@ -143,6 +143,11 @@ impl Door {
         assert_eq!(status, Status::Ok, "{command:?} at {at}: {}", self.error());
     }
 
+    pub fn hint(&self, commands: &[CommandRecord]) -> Status {
+        // SAFETY: see above; there are as many commands.
+        unsafe { ssdlab_hint(self.0, commands.as_ptr(), commands.len() as u64) }
+    }
+
     pub fn try_advance(&self, until: u64) -> Status {
         // SAFETY: see above.
         unsafe { ssdlab_advance(self.0, until, null_mut()) }

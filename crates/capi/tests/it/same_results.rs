@@ -1,6 +1,6 @@
 //! The same commands through C and through the run loop: the same summary, and the same physical history.
 
-use crate::door::{Door, FLUSH, FOREVER, HISTORY, OPEN_LOOP, Setup};
+use crate::door::{Door, FLUSH, FOREVER, HISTORY, OPEN_LOOP, Setup, block};
 use drive::options::RunOptions;
 use drive::session::{Files, Outcome, RunRequest, run};
 use serde_json::Value;
@@ -236,6 +236,32 @@ fn the_steps_of_the_clock_do_not_matter() {
     assert_eq!(results[0].0.len(), 200);
     for other in &results[1..] {
         assert_eq!(results[0], *other);
+    }
+}
+
+/// Hints of commands, also of such that are not valid or never come, change nothing.
+#[test]
+fn hints_do_not_matter() {
+    for preset in ["tiny", "pcie4-dramless-1tb"] {
+        let sets = if preset == "tiny" { vec![] } else { SMALL.iter().map(|set| (*set).to_owned()).collect() };
+        let setup = Setup { sets, flags: HISTORY, precondition: Some("steady"), ..Setup::preset(preset) };
+        let [hinted, plain] = [true, false].map(|hints| {
+            let drive = setup.create().unwrap_or_else(|(_, text)| panic!("{text}"));
+            let commands: Vec<_> = (0..64).map(|number| block((number % 2) as u8, number, u64::from(number) * 97)).collect();
+            if hints {
+                let mut all = commands.clone();
+                all.push(CommandRecord { offset: u64::MAX - 511, ..commands[0] });
+                all.push(CommandRecord { op: 9, ..commands[0] });
+                all.push(CommandRecord { op: FLUSH, offset: 0, length: 0, ..commands[0] });
+                assert_eq!(drive.hint(&all), Status::Ok, "{}", drive.error());
+                assert_eq!(drive.hint(&[]), Status::Ok);
+            }
+            commands.iter().for_each(|command| drive.submit(command, 0));
+            drive.drain();
+            drive.history()
+        });
+        assert_eq!(hinted, plain, "{preset}");
+        assert!(plain.0 > 64);
     }
 }
 

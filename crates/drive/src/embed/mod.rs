@@ -61,6 +61,8 @@ pub struct EmbeddedDrive {
     causes: Vec<Ledger>,
     /// Completions of the latest step, while earlier ones wait.
     fresh: Vec<Completion>,
+    /// Units of the latest hint.
+    hints: Vec<Lpn>,
     /// Commands submitted and not completed, those that arrive later included.
     in_flight: u64,
     most_in_flight: u64,
@@ -80,6 +82,7 @@ impl EmbeddedDrive {
             taken: 0,
             causes: Vec::new(),
             fresh: Vec::new(),
+            hints: Vec::new(),
             in_flight: 0,
             most_in_flight: 0,
             rejected: 0,
@@ -132,9 +135,22 @@ impl EmbeddedDrive {
         }
         self.most_in_flight = self.most_in_flight.max(in_flight + 1);
         self.in_flight += 1;
-        self.drive.hint_entry(Lpn((command.offset.0 / UNIT_BYTES) as u32));
         self.drive.submit(command, at);
         Ok(())
+    }
+
+    /// Prefetches the tables that commands will read which the host submits soon, 32 at a time at best. Changes no
+    /// result: the commands need not come, and those that are not valid are passed over.
+    pub fn hint(&mut self, soon: impl IntoIterator<Item = HostCommand>) {
+        self.hints.clear();
+        let mut writes = false;
+        for command in soon.into_iter().filter(|command| command.op != Op::Flush) {
+            if self.is_in_range(&command) {
+                self.hints.push(Lpn((command.offset.0 / UNIT_BYTES) as u32));
+                writes |= command.op == Op::Write;
+            }
+        }
+        self.drive.hint(&self.hints, writes);
     }
 
     #[inline]
