@@ -3,8 +3,8 @@
     python bench/door.py [--runs N]
 
 Random reads and writes of 4 KiB, 32 in flight, on the small ideal drive. Both sides run in turns; a line has their best
-rates and the ratio, which is to be at least 0.7. The status is 1 if it is not. `c_hinted_per_s` is the rate with one more
-call for every 32 commands, which tells the drive what comes, as the run loop does.
+rates and the ratio, which is to be at least 0.7. The status is 1 if it is not. `c_hinted_per_s` is the rate with one
+more call for every 32 commands, which tells the drive what comes, as the run loop does.
 """
 
 from __future__ import annotations
