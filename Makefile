@@ -15,7 +15,7 @@ ENGINE := $(shell find crates presets -name '*.rs' -o -name '*.toml') Cargo.toml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build check test lint format bench wheel lock clean tools
+.PHONY: help demo build c check test lint format bench wheel lock clean tools
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,30 @@ demo: ## Build, run one workload under three policies, write a report.
 	@echo "The report: $(CURDIR)/target/demo/report.html"
 
 build: $(VENV)/.stamp-engine $(VENV)/.stamp-papers ## Build the engine; install ssdlab and the experiments in .venv.
+
+C_FLAGS     := -Wall -Wextra -Werror -O2 -I target/c/include -I examples/c
+C_ARCHIVE   := target/c/lib/libssdlab.a
+C_LIBRARIES := -lpthread -ldl -lm
+# The summaries of the examples are equal, but for the wall time.
+SAME := same() { cmp <(grep -v wall_s "target/c/$$1.json") <(grep -v wall_s "target/c/$$2.json"); }; same
+
+c: tools ## Build the C library in target/c, and run the examples in C and, where it is installed, SystemC.
+	cargo build --release --locked -p ssdlab-c
+	@mkdir -p target/c/include target/c/lib
+	cp crates/capi/include/ssdlab.h target/c/include/
+	ln -f target/release/libssdlab.so target/release/libssdlab.a target/c/lib/
+	$(CC) -std=c99 $(C_FLAGS) examples/c/closed_loop.c -L target/c/lib -lssdlab -Wl,-rpath,'$$ORIGIN/lib' -o target/c/closed_loop
+	$(CC) -std=c99 $(C_FLAGS) examples/c/closed_loop.c $(C_ARCHIVE) $(C_LIBRARIES) -o target/c/closed_loop_static
+	target/c/closed_loop target/c/shared.json
+	target/c/closed_loop_static target/c/static.json > target/c/static.txt
+	@$(SAME) shared static
+	@if $(CXX) -include systemc -fsyntax-only -x c++ /dev/null 2> target/c/systemc.log; then \
+		set -x; \
+		$(CXX) -std=c++17 $(C_FLAGS) examples/systemc/closed_loop.cpp $(C_ARCHIVE) -lsystemc $(C_LIBRARIES) -o target/c/closed_loop_systemc; \
+		target/c/closed_loop_systemc target/c/systemc.json; \
+		{ set +x; } 2> /dev/null; $(SAME) shared systemc; \
+	else echo "make c: the example in SystemC is skipped, as the compiler finds no SystemC (Debian and Ubuntu: libsystemc-dev)"; fi
+	@echo; ls -l target/c/include target/c/lib
 
 # Modules of the drive's tests that take more than a few seconds.
 SLOW := combined conservation deadlines derive fuzz guests lifetime operational origins
@@ -65,6 +89,7 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
 	$(PYTHON) bench/start.py
+	$(PYTHON) bench/door.py
 
 # One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
 wheel: build ## Build a wheel in target/wheels, and try it in a fresh environment.

@@ -4,7 +4,7 @@
 //! and `advance`, which returns the completions. [`description`] reads a drive's description, [`run_loop`] replays a
 //! workload, [`summary`] builds the results, and [`streams`] hands out data that is too large to be kept. [`session`]
 //! combines these for the command line and Python; [`lifetime`] does so for a workload that is repeated until the drive
-//! is worn out.
+//! is worn out; [`embed`] is the drive inside another simulator.
 
 mod batches;
 mod build;
@@ -12,6 +12,7 @@ pub mod definitions;
 pub mod description;
 mod diagram;
 mod drive;
+pub mod embed;
 pub mod export;
 mod facts;
 mod failure;

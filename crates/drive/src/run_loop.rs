@@ -1,6 +1,6 @@
 //! Replay of a workload on a drive.
 
-mod backlog;
+pub(crate) mod backlog;
 mod running;
 
 use crate::drive::Drive;

@@ -13,7 +13,7 @@ macro_rules! causes {
             /// Every cause, in the order of the results.
             pub const ALL: &'static [Cause] = &[$(Cause::$variant),+];
             /// Returns the name used in results.
-            pub fn name(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Cause::$variant => $name),+ }
             }
             /// Returns the cause in words, for tables and charts. A wait begins with `waiting: `.

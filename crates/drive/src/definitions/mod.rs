@@ -40,6 +40,7 @@ pub const UNITS: &[(&str, &str)] = &[
 /// Keys that a comparison adds to the summaries of its runs (`compare.json`, `ssdlab compare --json`).
 pub const COMPARISON: &[Term] = &[
     Term::new("names", "", "Names of the runs, by what differs between them."),
+    Term::new("folders", "", "Names of the folders of the runs; only in `compare.json`."),
     Term::new("runs", "", "Summaries of the runs, in the requested order, each with the keys of `summary.json`."),
     Term::new(
         "ratios",

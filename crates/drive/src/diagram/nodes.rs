@@ -6,7 +6,7 @@ use controller::ecc::{DecoderConfig, EngineDecoder, FixedDecoder};
 use controller::interconnect::Ports;
 use controller::sequencer::SequencerConfig;
 use flash::PerPageType;
-use host::{Arbitration, BufferConfig, BufferPolicy, CpuConfig, QueueConfig};
+use host::{Arbitration, BufferConfig, BufferPolicy, CpuConfig, PartialFlush, QueueConfig};
 use kit::{Nanos, words};
 use serde::Serialize;
 use serde_json::Value;
@@ -108,8 +108,17 @@ fn firmware(description: &Description) -> Node {
 
 fn write_buffer(description: &Description) -> Node {
     let node = Node::ideal(WRITE_BUFFER, Stage::Memory, "write buffer").absent();
-    let BufferConfig { policy, capacity: Some(capacity), buffers, flush_order, flush_above, flush_below, flush_after, .. } =
-        &description.buffer
+    let BufferConfig {
+        policy,
+        capacity: Some(capacity),
+        buffers,
+        flush_order,
+        flush_above,
+        flush_below,
+        flush_after,
+        partial_flush,
+        ..
+    } = &description.buffer
     else {
         return node;
     };
@@ -122,7 +131,11 @@ fn write_buffer(description: &Description) -> Node {
         let percent = |share: f64| format!("{} %", (share * 100.0).round());
         let marks = flush_above.map(|above| format!("from {} to {}, ", percent(above), percent(*flush_below)));
         lines.push(format!("flushes {}in order {}", marks.unwrap_or_default(), spelled(flush_order)));
-        lines.extend(flush_after.map(|time| format!("or {} after a write", words::time(time))));
+        lines.extend(match (flush_after, partial_flush) {
+            (Some(time), PartialFlush::Pad) => Some(format!("or {} after a write", words::time(*time))),
+            (_, PartialFlush::Wait) => Some("programs that are not full wait".to_owned()),
+            (None, PartialFlush::Pad) => None,
+        });
     }
     node.of(spelled(policy), *buffers, lines)
 }

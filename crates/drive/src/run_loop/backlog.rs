@@ -4,7 +4,7 @@ use kit::SimTime;
 
 /// Detector of a growing backlog of an open loop: commands in flight, sampled at arrivals.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Backlog {
+pub(crate) struct Backlog {
     /// (time, in flight) at every `stride`-th arrival.
     samples: Vec<(u64, u64)>,
     stride: u64,

@@ -36,7 +36,7 @@ pub use progress::Progress;
 pub(crate) use progress::ProgressMeter;
 pub use request::{DriveText, RunRequest, description};
 pub use start::starting_state_key;
-pub(crate) use start::{prepare, too_large};
+pub(crate) use start::{Start, prepare, too_large};
 pub use states::StatesReport;
 
 /// State shared by several runs: expensive results that follow from a drive's description and seed alone. Runs of
@@ -108,7 +108,7 @@ impl Session {
         let measured = run.play(workload, goes_on, &mut streams)?;
 
         let Run { mut drive, mut watch, .. } = run;
-        notes.extend(closing_notes(&plan, &measured, &description, custom_name.as_deref(), &drive));
+        notes.extend(closing_notes(&plan, &measured, &start.facts, &description, custom_name.as_deref(), &drive));
         let facts = measured.facts(request, input, policy_name, start.facts);
         let mut outcome = Outcome {
             summary: summary::summary(&facts, &description, &drive),

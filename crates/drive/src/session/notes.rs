@@ -11,6 +11,7 @@ use crate::power_cut::PowerCut;
 use crate::run_loop::End;
 use host::{BufferPolicy, PartialFlush};
 use kit::{Bytes, Nanos, Op, Reason, UNIT_BYTES};
+use serde_json::Value;
 use workload::Workload;
 
 /// Returns the notes on a run that are known when it starts.
@@ -29,6 +30,7 @@ pub(super) fn opening_notes(description: &Description, workload: &Workload, star
 pub(super) fn closing_notes(
     plan: &RunPlan<'_>,
     measured: &Measured,
+    starting_state: &Value,
     description: &Description,
     custom: Option<&str>,
     drive: &Drive,
@@ -37,6 +39,7 @@ pub(super) fn closing_notes(
     notes.extend(worn_out(drive));
     notes.extend(measured.search.as_ref().and_then(Search::note));
     notes.extend(idle_policy_note(description, custom, drive));
+    notes.extend(short_run_note(starting_state, description, drive));
     notes.extend(padding_note(description, drive));
     notes.extend(unmapped_note(drive));
     notes
@@ -130,6 +133,25 @@ fn alike_note(description: &Description, drive: &Drive) -> Option<String> {
              flash.write_mode.read_mode, as the preset agcr-64g does",
             description.policy.kind,
             names.join(", ")
+        )
+    })
+}
+
+/// Number of blocks of each die after whose writes a drive has settled in its steady state.
+const SETTLING: f64 = 2.0;
+
+/// Returns a note if a run that began in the steady state wrote so little that it measured how the drive settles there:
+/// the open blocks begin with more room than they have under load.
+fn short_run_note(starting_state: &Value, description: &Description, drive: &Drive) -> Option<String> {
+    let geometry = description.geometry();
+    let (_, ftl) = drive.statistics.since_start(drive.flash(), drive.translator());
+    let block = f64::from(geometry.units_per_block) * f64::from(geometry.die_count);
+    let written = ftl.host_units as f64 / block;
+    (starting_state["method"] == "steady" && written > 0.0 && written < SETTLING).then(|| {
+        format!(
+            "the run wrote {written:.2} blocks for each die: write amplification and latency settle while the first {SETTLING:.0} are written, about {:.0} \
+             units; measure more, or leave them out (--skip-commands)",
+            SETTLING * block
         )
     })
 }

@@ -42,7 +42,8 @@ pub(super) fn causes(totals: &Totals) -> Value {
 /// Returns the section `streams`: the totals of each stream, with rates over the time from its first submission to its
 /// last completion.
 pub(super) fn streams(statistics: &Statistics) -> Value {
-    let since_start = |at: SimTime| at.since(statistics.start).0;
+    // A command may have been in flight when the measurement began.
+    let since_start = |at: SimTime| at.max(statistics.start).since(statistics.start).0;
     let entry = |stream: &StreamTotals| {
         json!({
             "name": stream.name,

@@ -1,0 +1,151 @@
+//! Single calls: completions that wait, causes, files, streams, texts.
+
+use crate::door::{CAUSES, Door, FLUSH, FOREVER, HISTORY, READ, Setup, WRITE, block};
+use ssdlab::abi::*;
+use ssdlab::{CommandRecord, Status};
+use std::ffi::{CStr, CString};
+
+fn tiny() -> Setup {
+    Setup { precondition: Some("fill"), ..Setup::preset("tiny") }
+}
+
+fn drive(setup: &Setup) -> Door {
+    setup.create().unwrap_or_else(|(_, text)| panic!("{text}"))
+}
+
+#[test]
+fn a_read_returns_what_was_submitted_and_its_causes_add_up() {
+    let drive = drive(&Setup { flags: CAUSES, ..tiny() });
+    drive.submit(&CommandRecord { queue: 0, stream: 9, ..block(READ, 77, 5) }, 1_000);
+    assert_eq!((drive.in_flight(), drive.now(), drive.next_event()), (1, 0, 1_000));
+    assert_eq!(drive.advance(1_000), 0);
+    assert_eq!((drive.in_flight(), drive.now()), (1, 1_000));
+    assert_eq!(drive.advance(FOREVER), 1);
+    let (done, causes) = drive.completions_with_causes(4).pop().expect("it waits");
+    assert_eq!((done.tag, done.op, done.stream, done.length, done.media_error), (77, READ, 9, 4096, 0));
+    assert_eq!((done.submitted, done.completed), (1_000, drive.now()));
+    assert_eq!(causes.iter().sum::<u64>(), done.completed - done.submitted);
+    // SAFETY: the name of a cause is a text that lives as long as the library.
+    let name = |cause| unsafe { CStr::from_ptr(ssdlab_cause_name(cause)) }.to_str().expect("UTF-8");
+    let named: Vec<_> = (0..).zip(&causes).filter(|(_, spent)| **spent > 0).map(|(cause, _)| name(cause)).collect();
+    assert_eq!(named, ["bus_command", "sense", "transfer"]);
+    assert!(ssdlab_cause_name(ssdlab_cause_count()).is_null());
+    assert_eq!((drive.in_flight(), drive.advance(FOREVER)), (0, 0), "nothing is left");
+}
+
+#[test]
+fn completions_wait_until_they_are_taken_and_keep_their_order() {
+    let drive = drive(&Setup { flags: CAUSES, ..tiny() });
+    for tag in 0..40 {
+        drive.submit(&block(READ, tag, u64::from(tag) * 31), 0);
+    }
+    // Some are taken between two steps, so that others wait while time passes.
+    let first = drive.advance(FOREVER);
+    assert!((1..40).contains(&first));
+    let waiting = drive.advance(FOREVER);
+    assert!(waiting > first);
+    let mut all = drive.completions_with_causes(1);
+    assert_eq!(drive.drain(), 39);
+    all.extend(drive.completions_with_causes(10));
+    all.extend(drive.completions_with_causes(100));
+    assert_eq!(all.len(), 40);
+    assert!(all.is_sorted_by_key(|(done, _)| done.completed));
+    for (done, causes) in &all {
+        assert_eq!(causes.iter().sum::<u64>(), done.completed - done.submitted, "{done:?}");
+    }
+    let mut tags: Vec<_> = all.iter().map(|(done, _)| done.tag).collect();
+    tags.sort_unstable();
+    assert_eq!(tags, (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn writes_that_are_durable_take_longer_and_a_flush_waits_for_the_others() {
+    let drive = drive(&Setup { precondition: Some("none"), ..Setup::preset("tlc-1tb") });
+    let latency = |command: &CommandRecord| {
+        drive.submit(command, drive.now());
+        drive.drain();
+        let done = drive.completions(2).pop().expect("it is done");
+        done.completed - done.submitted
+    };
+    let [buffered, durable] = [0, 1].map(|flags| latency(&CommandRecord { flags, ..block(WRITE, 1, 8) }));
+    assert!(durable > 10 * buffered, "{durable} {buffered}");
+    latency(&block(WRITE, 2, 16));
+    let flush = latency(&CommandRecord { op: FLUSH, ..CommandRecord::default() });
+    assert!(flush > 10 * buffered, "{flush}");
+    assert_eq!(drive.summary()["commands"]["flush"], 1);
+}
+
+#[test]
+fn streams_and_measurements_are_in_the_summary() {
+    let drive = drive(&Setup { streams: vec!["log", "data"], flags: HISTORY, ..tiny() });
+    for tag in 0..6 {
+        drive.submit(&CommandRecord { stream: u16::from(tag >= 2), ..block(READ, tag, 3) }, 0);
+    }
+    assert_eq!(drive.summary()["status"], "partial");
+    drive.drain();
+    let summary = drive.summary();
+    let streams: Vec<_> = summary["streams"].as_array().expect("two streams").iter().collect();
+    let counts: Vec<_> = streams.iter().map(|stream| (stream["name"].as_str(), stream["commands"]["read"].as_u64())).collect();
+    assert_eq!(counts, [(Some("log"), Some(2)), (Some("data"), Some(4))]);
+    assert_eq!(summary["status"], "complete");
+    assert_eq!((&summary["commands"]["read"], &summary["workload"]), (&6.into(), &"host".into()));
+
+    let digest = drive.history();
+    assert!(digest.0 > 6);
+    assert_eq!(digest, drive.history(), "asking changes nothing");
+    assert_eq!(drive.run(ssdlab_restart_measurement), Status::Ok);
+    assert_eq!((drive.history().0, &drive.summary()["commands"]["read"]), (0, &0.into()));
+    assert_eq!(drive.completions(9).len(), 6, "completions that wait stay");
+
+    // A command in flight counts when it completes.
+    drive.submit(&block(READ, 6, 3), drive.now());
+    drive.advance(drive.now() + 1_000);
+    assert_eq!(drive.run(ssdlab_restart_measurement), Status::Ok);
+    drive.drain();
+    let summary = drive.summary();
+    assert_eq!((&summary["commands"]["read"], &summary["streams"][0]["begin_ns"]), (&1.into(), &0.into()));
+}
+
+#[test]
+fn a_shutdown_ends_the_measurement_and_the_drive_can_be_used_on() {
+    let drive = drive(&Setup { precondition: Some("none"), ..Setup::preset("tlc-1tb") });
+    drive.submit(&block(WRITE, 0, 0), 0);
+    drive.drain();
+    let end = drive.now();
+    assert_eq!(drive.run(ssdlab_shut_down), Status::Ok);
+    let summary = drive.summary();
+    assert_eq!(summary["simulated_ns"], end);
+    assert_eq!(summary["shutdown_ns"], drive.now() - end);
+    assert!(drive.now() > end, "the write buffer was programmed");
+    drive.submit(&block(READ, 1, 0), drive.now());
+    assert_eq!(drive.drain(), 2);
+}
+
+#[test]
+fn a_description_has_a_base_and_files_and_is_returned_resolved() {
+    let text = "base = \"tiny\"\ntitle = \"mine\"\n[flash]\nchannels = 4\n";
+    let based = drive(&Setup::text(text));
+    assert!(based.user_bytes() > drive(&Setup::preset("tiny")).user_bytes());
+    let resolved = based.description();
+    assert!(resolved.contains("title = \"mine\"") && resolved.contains("channels = 4"), "{resolved}");
+    assert_eq!(drive(&Setup::text(&resolved)).user_bytes(), based.user_bytes());
+    assert_eq!(based.run(ssdlab_rest), Status::Ok);
+}
+
+#[test]
+fn a_drive_is_saved_to_a_file_and_loaded_from_it() {
+    let setup = Setup { seed: 3, ..tiny() };
+    let saved = drive(&setup);
+    saved.submit(&block(WRITE, 0, 7), 0);
+    saved.drain();
+    let path = CString::new(format!("{}/saved.ssd", env!("CARGO_TARGET_TMPDIR"))).expect("no zero byte");
+    // SAFETY: the drive lives, and the path is a text.
+    assert_eq!(unsafe { ssdlab_save_file(saved.0, path.as_ptr()) }, Status::Ok, "{}", saved.error());
+    let behind = Setup { precondition: None, ..setup };
+    let loaded = behind.load_file(&path).unwrap_or_else(|(_, text)| panic!("{text}"));
+    assert_eq!((loaded.now(), loaded.notes().as_str()), (saved.now(), ""));
+    assert_eq!(std::fs::read(path.to_str().expect("UTF-8")).expect("it was written"), saved.save().expect("at rest"));
+
+    let other = Setup { seed: 4, ..behind }.load_file(&path).unwrap_or_else(|(_, text)| panic!("{text}"));
+    assert!(other.notes().contains("saved with seed 3, and is loaded with seed 4"), "{}", other.notes());
+}

@@ -1,0 +1,171 @@
+//! The builder of an embedded drive: from the text of a description to a drive in its starting state.
+
+use super::{EmbedError, EmbedErrorKind, EmbeddedDrive, Origin, needs_map};
+use crate::description::{File, no_file};
+use crate::drive::{Drive, Identity};
+use crate::options::Setup;
+use crate::session::{DriveText, Files, Progress, ProgressMeter, Session, description, prepare, too_large};
+use crate::totals::Streams;
+use ftl::Ftl;
+use kit::Problems;
+use std::io::Read;
+
+/// Makes an [`EmbeddedDrive`] from the text of a description.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    drive: DriveText,
+    setup: Setup,
+    host: String,
+    streams: Vec<String>,
+    open_loop: bool,
+    causes: bool,
+    history: bool,
+}
+
+impl Builder {
+    /// Takes the text of a description (TOML). `name` stands for it in messages and results.
+    pub fn new(name: &str, text: &str) -> Builder {
+        Builder {
+            drive: DriveText::new(name, text),
+            setup: Setup::default(),
+            host: "host".to_owned(),
+            streams: Vec::new(),
+            open_loop: false,
+            causes: false,
+            history: false,
+        }
+    }
+
+    /// Takes a preset.
+    pub fn preset(name: &str) -> Result<Builder, EmbedError> {
+        let known = crate::presets::PRESETS.iter().map(|preset| preset.name);
+        let unknown = || Problems::from(kit::Problem::unknown("preset", "preset", name, known));
+        let preset = crate::presets::find(name).ok_or_else(unknown)?;
+        Ok(Builder::new(preset.name, preset.text))
+    }
+
+    /// Sets the seed of all random streams; without it 1.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Builder {
+        self.setup.seed = seed;
+        self
+    }
+
+    /// Adds an override `KEY=VALUE` of a field of the description.
+    #[must_use]
+    pub fn set(mut self, set: &str) -> Builder {
+        self.setup.set.push(set.to_owned());
+        self
+    }
+
+    /// Sets the mode policy in place of the description's.
+    #[must_use]
+    pub fn policy(mut self, policy: &str) -> Builder {
+        self.setup.policy = Some(policy.to_owned());
+        self
+    }
+
+    /// Sets the starting state (`none`, `fill`, `random`, `steady`) in place of the description's.
+    #[must_use]
+    pub fn precondition(mut self, method: &str) -> Builder {
+        self.setup.precondition = Some(method.to_owned());
+        self
+    }
+
+    /// Sets the name that the summary gives the source of the commands; without it `host`.
+    #[must_use]
+    pub fn host(mut self, name: &str) -> Builder {
+        self.host = name.to_owned();
+        self
+    }
+
+    /// Names the streams of the commands. Two or more are measured apart.
+    #[must_use]
+    pub fn streams(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Builder {
+        self.streams = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Declares that the host submits at instants of its own, whatever the drive does. The summary then says whether
+    /// the drive was saturated.
+    #[must_use]
+    pub fn open_loop(mut self) -> Builder {
+        self.open_loop = true;
+        self
+    }
+
+    /// Requests the latency of each completed command by cause ([`EmbeddedDrive::causes`]).
+    #[must_use]
+    pub fn causes(mut self) -> Builder {
+        self.causes = true;
+        self
+    }
+
+    /// Requests the digest of the physical history ([`EmbeddedDrive::history`]).
+    #[must_use]
+    pub fn history(mut self) -> Builder {
+        self.history = true;
+        self
+    }
+
+    /// Makes the drive in its starting state. Its description names no file.
+    pub fn build(&self) -> Result<EmbeddedDrive, EmbedError> {
+        self.build_with(&no_file)
+    }
+
+    /// Makes the drive in its starting state. `file` returns the texts of the files that its description names.
+    pub fn build_with(&self, file: File<'_>) -> Result<EmbeddedDrive, EmbedError> {
+        self.start(None, file)
+    }
+
+    /// Makes the drive and loads the state of a saved one ([`EmbeddedDrive::save`]). Under the same description, policy
+    /// and seed it continues exactly; otherwise it adopts the saved data, and [`EmbeddedDrive::notes`] says why.
+    /// `name` stands for the saved drive in messages.
+    pub fn load(&self, name: &str, from: &mut dyn Read, file: File<'_>) -> Result<EmbeddedDrive, EmbedError> {
+        if self.setup.precondition.is_some() {
+            let text = "precondition: the state is that of the saved drive: expected only one of the two";
+            return Err(EmbedError::new(EmbedErrorKind::Description, text));
+        }
+        self.start(Some((name.to_owned(), Box::new(from))), file)
+    }
+
+    fn start(&self, load: Option<(String, Box<dyn Read + '_>)>, file: File<'_>) -> Result<EmbeddedDrive, EmbedError> {
+        let description = description(&self.drive, &self.setup, file)?;
+        if load.is_some() {
+            needs_map(&description, "load")?;
+        }
+        let seed = self.setup.seed;
+        let mut drive = Drive::new(&description, seed).map_err(|error| too_large(&self.drive.name, &error))?;
+        if drive.translator().page_map().is_some_and(Ftl::wants_future) {
+            let text = format!(
+                "policy.kind = \"{}\": needs the future commands, which are not known here: expected another policy",
+                description.policy.kind
+            );
+            return Err(EmbedError::new(EmbedErrorKind::Unsupported, text));
+        }
+        let identity = Identity::of(&description, &description.policy.kind, seed);
+        let is_load = load.is_some();
+        let mut files = Files { load, ..Files::default() };
+        let (session, mut go_on) = (Session::default(), |_: &Progress| true);
+        let start = prepare(&mut drive, &description, &identity, &mut files, &session, &mut ProgressMeter::new(&mut go_on))
+            .map_err(|problems| if is_load { EmbedError::new(EmbedErrorKind::Saved, problems) } else { problems.into() })?;
+        start.begin(&mut drive);
+        drive.record(true);
+        drive.statistics.log = self.causes.then(Vec::new);
+        drive.statistics.streams = Streams::of(self.streams.clone());
+        if self.history {
+            drive.history().enable(false);
+        }
+        let origin = Origin {
+            drive: self.drive.name.clone(),
+            host: self.host.clone(),
+            seed,
+            open_loop: self.open_loop,
+            keeps_history: self.history,
+            description,
+            identity,
+            start,
+        };
+        Ok(EmbeddedDrive::new(drive, origin))
+    }
+}

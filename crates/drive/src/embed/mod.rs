@@ -1,0 +1,432 @@
+//! A drive inside another simulator, whose clock drives it: the stable way to use the engine command by command.
+//!
+//! [`Builder`] reads a description and brings the drive to its starting state, as a run does. [`EmbeddedDrive`] takes
+//! commands and returns completions; it checks each call, and counts what the summary of a run needs. The C library
+//! (`crates/capi`) is made of these two types, and its Rust side exports them as stable.
+
+mod builder;
+mod error;
+
+pub use builder::Builder;
+pub use error::{EmbedError, EmbedErrorKind};
+
+use crate::description::Description;
+use crate::drive::{Drive, Identity};
+use crate::run_loop::backlog::Backlog;
+use crate::session::{Start, worn_out};
+use crate::statistics::Utilisation;
+use crate::summary::{self, RunFacts};
+use crate::wall::Clock;
+use flash::power::PowerReport;
+use kit::history::Digest;
+use kit::{Completion, HostCommand, Ledger, Lpn, Op, SimTime, UNIT_BYTES};
+use serde_json::Value;
+use std::io::Write;
+
+/// Unit of offsets and lengths of commands \[bytes\].
+const SECTOR: u64 = 512;
+
+/// The origin of an embedded drive: what its summary and its saved state name.
+struct Origin {
+    drive: String,
+    host: String,
+    seed: u64,
+    open_loop: bool,
+    keeps_history: bool,
+    description: Description,
+    identity: Identity,
+    start: Start,
+}
+
+/// The end of a measurement by a shutdown.
+struct Shutdown {
+    began: SimTime,
+    utilisation: Utilisation,
+    power: Option<PowerReport>,
+    took_ns: u64,
+}
+
+/// A drive whose commands, and whose time, come from a caller.
+///
+/// The caller submits commands ([`EmbeddedDrive::submit`]) and lets time pass ([`EmbeddedDrive::advance`]), which stops
+/// at the first instant with a completion. Completions wait until they are taken ([`EmbeddedDrive::take`]). A drive is
+/// a plain value without shared state: each may be used by another thread.
+pub struct EmbeddedDrive {
+    drive: Drive,
+    /// True if the translation layer is the page map, which goes on whatever happens.
+    has_map: bool,
+    origin: Box<Origin>,
+    /// Completions that wait to be taken; the first `taken` of them have been.
+    done: Vec<Completion>,
+    taken: usize,
+    /// Latencies of the same completions by cause, if requested.
+    causes: Vec<Ledger>,
+    /// Completions of the latest step, while earlier ones wait.
+    fresh: Vec<Completion>,
+    /// Units of the latest hint.
+    hints: Vec<Lpn>,
+    /// Commands submitted and not completed, those that arrive later included.
+    in_flight: u64,
+    most_in_flight: u64,
+    rejected: u64,
+    backlog: Backlog,
+    shutdown: Option<Shutdown>,
+    clock: Clock,
+}
+
+impl EmbeddedDrive {
+    fn new(drive: Drive, origin: Origin) -> EmbeddedDrive {
+        EmbeddedDrive {
+            has_map: drive.translator().page_map().is_some(),
+            drive,
+            origin: Box::new(origin),
+            done: Vec::with_capacity(64),
+            taken: 0,
+            causes: Vec::new(),
+            fresh: Vec::new(),
+            hints: Vec::new(),
+            in_flight: 0,
+            most_in_flight: 0,
+            rejected: 0,
+            backlog: Backlog::default(),
+            shutdown: None,
+            clock: Clock::start(),
+        }
+    }
+
+    /// Returns the user capacity in bytes.
+    #[inline]
+    pub fn user_bytes(&self) -> u64 {
+        self.drive.user_bytes()
+    }
+
+    /// Returns the number of submission queues; 1 if commands have no queue.
+    pub fn queue_count(&self) -> u32 {
+        self.drive.queue_count()
+    }
+
+    /// Returns the simulated time.
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        self.drive.now()
+    }
+
+    /// Returns the number of commands submitted and not completed, those that arrive later included.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Returns the instant of the drive's next event: now, if a command was submitted for now. `None`: nothing will
+    /// happen until a command is submitted. An event need not be a completion.
+    #[inline]
+    pub fn next_event(&self) -> Option<SimTime> {
+        self.drive.next_event()
+    }
+
+    /// Submits a command that arrives at instant `at`: now, or later. Commands that arrive at the same instant arrive
+    /// in the order of their submission.
+    #[inline]
+    pub fn submit(&mut self, command: HostCommand, at: SimTime) -> Result<(), EmbedError> {
+        if !self.is_valid(&command, at) {
+            return Err(self.refuse(&command, at));
+        }
+        let in_flight = self.drive.commands_in_flight();
+        if self.origin.open_loop {
+            self.backlog.note(at, in_flight);
+        }
+        self.most_in_flight = self.most_in_flight.max(in_flight + 1);
+        self.in_flight += 1;
+        self.drive.submit(command, at);
+        Ok(())
+    }
+
+    /// Prefetches the tables that commands will read which the host submits soon, 32 at a time at best. Changes no
+    /// result: the commands need not come, and those that are not valid are passed over.
+    pub fn hint(&mut self, soon: impl IntoIterator<Item = HostCommand>) {
+        self.hints.clear();
+        let mut writes = false;
+        for command in soon.into_iter().filter(|command| command.op != Op::Flush) {
+            if self.is_in_range(&command) {
+                self.hints.push(Lpn((command.offset.0 / UNIT_BYTES) as u32));
+                writes |= command.op == Op::Write;
+            }
+        }
+        self.drive.hint(&self.hints, writes);
+    }
+
+    #[inline]
+    fn is_valid(&self, command: &HostCommand, at: SimTime) -> bool {
+        self.is_in_range(command) && self.has_queue(command) && at >= self.drive.now() && at <= SimTime::LAST
+    }
+
+    #[inline]
+    fn is_in_range(&self, command: &HostCommand) -> bool {
+        let (offset, length) = (command.offset.0, command.length.0);
+        let ends_in = offset.checked_add(length).is_some_and(|end| end <= self.drive.user_bytes());
+        let is_flush = command.op == Op::Flush;
+        ends_in && (length > 0) != is_flush && (offset | length).is_multiple_of(SECTOR)
+    }
+
+    #[inline]
+    fn has_queue(&self, command: &HostCommand) -> bool {
+        command.queue == 0 || u32::from(command.queue) < self.drive.queue_count()
+    }
+
+    /// Returns the reason why a command is not accepted, and counts it if its range is wrong.
+    #[cold]
+    fn refuse(&mut self, command: &HostCommand, at: SimTime) -> EmbedError {
+        let (offset, length, user) = (command.offset.0, command.length.0, self.drive.user_bytes());
+        let name = command.op.name();
+        if !self.is_in_range(command) {
+            self.rejected += 1;
+            let text = match (command.op, length) {
+                (Op::Flush, 1..) => format!("flush: length {length}: expected 0, a flush has no range"),
+                (Op::Read | Op::Write | Op::Trim, 0) => format!("{name}: length 0: expected 1 or more sectors of {SECTOR} bytes"),
+                _ if !(offset | length).is_multiple_of(SECTOR) => {
+                    format!("{name}: offset {offset}, length {length}: expected multiples of {SECTOR} bytes")
+                }
+                _ => format!(
+                    "{name}: offset {offset}, length {length}: expected an end of at most {user}, the user bytes of the drive"
+                ),
+            };
+            return EmbedError::new(EmbedErrorKind::Range, text);
+        }
+        if !self.has_queue(command) {
+            let text = format!("{name}: queue {}: expected a number below {}", command.queue, self.drive.queue_count());
+            return EmbedError::new(EmbedErrorKind::Queue, text);
+        }
+        self.bad_time(name, at)
+    }
+
+    #[cold]
+    fn bad_time(&self, what: &str, at: SimTime) -> EmbedError {
+        let (now, last) = (self.drive.now().0, SimTime::LAST.0);
+        EmbedError::new(EmbedErrorKind::Time, format!("{what}: instant {} ns: expected {now} (now) to {last}", at.0))
+    }
+
+    /// Handles all events up to and including `until`. Returns after the first instant with a completion, or at
+    /// `until`, whichever is earlier; [`EmbeddedDrive::now`] says where. Returns the number of completions that wait.
+    ///
+    /// [`SimTime::FOREVER`] stands for the next completion; without commands in flight nothing happens then.
+    #[inline]
+    pub fn advance(&mut self, until: SimTime) -> Result<usize, EmbedError> {
+        if until < self.drive.now() || (until > SimTime::LAST && until != SimTime::FOREVER) {
+            return Err(self.bad_time("advance", until));
+        }
+        let has_nothing_to_wait_for = until == SimTime::FOREVER && self.in_flight == 0;
+        while !has_nothing_to_wait_for && self.step(until) == 0 {
+            if self.is_over(until)? {
+                break;
+            }
+        }
+        self.has_failed().map(|()| self.waiting())
+    }
+
+    /// Returns the failure of the translation layer, if it cannot go on.
+    #[inline]
+    fn has_failed(&self) -> Result<(), EmbedError> {
+        if self.has_map {
+            return Ok(());
+        }
+        let problem = self.drive.translator().failure();
+        problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Failed, problem)))
+    }
+
+    /// Advances once, and returns the number of new completions. They follow those that wait.
+    #[inline]
+    fn step(&mut self, until: SimTime) -> usize {
+        let count = if self.waiting() == 0 {
+            self.taken = 0;
+            self.causes.clear();
+            self.drive.advance_into(until, &mut self.done);
+            self.done.len()
+        } else {
+            self.drive.advance_into(until, &mut self.fresh);
+            self.done.extend_from_slice(&self.fresh);
+            self.fresh.len()
+        };
+        self.in_flight -= count as u64;
+        if count > 0 && self.has_causes() {
+            self.take_causes();
+        }
+        count
+    }
+
+    #[inline(never)]
+    fn take_causes(&mut self) {
+        if let Some(log) = &mut self.drive.statistics.log {
+            self.causes.extend(log.drain(..).map(|row| row.causes));
+        }
+        assert!(self.causes.len() == self.done.len(), "each completed command is recorded");
+    }
+
+    /// Returns true if nothing more happens up to `until`, after a step without a completion.
+    fn is_over(&mut self, until: SimTime) -> Result<bool, EmbedError> {
+        self.has_failed()?;
+        match self.drive.next_event() {
+            None if self.in_flight > 0 => {
+                assert!(self.drive.stalled(self.in_flight), "the drive has stalled with {} commands in flight", self.in_flight);
+                self.has_failed().map(|()| true)
+            }
+            // Many instants have passed, and there are more: a worn-out drive may only serve its own relocations.
+            Some(at) if at <= until => {
+                let worn_out = worn_out(&self.drive);
+                worn_out.map_or(Ok(false), |text| Err(EmbedError::new(EmbedErrorKind::WornOut, text)))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Returns the number of completions that wait to be taken.
+    #[inline]
+    pub fn waiting(&self) -> usize {
+        self.done.len() - self.taken
+    }
+
+    /// Returns true if a die can spare no more blocks, although worn-out ones should be retired. The drive goes on
+    /// working and uses them; a run of `ssdlab` ends there.
+    pub fn is_worn_out(&self) -> bool {
+        self.drive.translator().page_map().is_some_and(|ftl| ftl.worn_out_die().is_some())
+    }
+
+    /// Returns true if completions have latencies by cause ([`Builder::causes`]).
+    #[inline]
+    pub fn has_causes(&self) -> bool {
+        self.drive.statistics.log.is_some()
+    }
+
+    /// Takes the oldest completions that wait, at most `most`, in the order of their instants.
+    #[inline]
+    pub fn take(&mut self, most: usize) -> Taken<'_> {
+        let from = self.taken;
+        self.taken += most.min(self.waiting());
+        let causes = if self.has_causes() { &self.causes[from..self.taken] } else { &[] };
+        Taken { completions: &self.done[from..self.taken], causes }
+    }
+
+    /// Completes all commands in flight. Their completions wait to be taken.
+    pub fn drain(&mut self) -> Result<usize, EmbedError> {
+        while self.in_flight > 0 {
+            self.advance(SimTime::FOREVER)?;
+        }
+        Ok(self.waiting())
+    }
+
+    /// Brings a drive without commands in flight to rest, as for saving, and lets it continue. Operations in flight are
+    /// finished; data in the write buffer stays there.
+    pub fn rest(&mut self) -> Result<(), EmbedError> {
+        self.needs_nothing_in_flight("rest")?;
+        self.drive.rest();
+        self.drive.go_on();
+        Ok(())
+    }
+
+    /// Shuts a drive without commands in flight down gracefully: programs its write buffer, and lets the policy move
+    /// the pages that it must. The measurement ends where the shutdown begins; the drive can be used on.
+    pub fn shut_down(&mut self) -> Result<(), EmbedError> {
+        self.needs_nothing_in_flight("shut_down")?;
+        let began = self.drive.now();
+        let (utilisation, power) = (self.utilisation(), self.drive.flash().power(began));
+        self.drive.shut_down(&mut |_| true);
+        self.shutdown = Some(Shutdown { began, utilisation, power, took_ns: self.drive.now().since(began).0 });
+        self.drive.go_on();
+        Ok(())
+    }
+
+    /// Saves a drive without commands in flight, which is brought to rest for that and continues afterwards.
+    pub fn save(&mut self, to: &mut dyn Write) -> Result<(), EmbedError> {
+        self.can_be_saved()?;
+        self.drive.rest();
+        let saved = self.drive.save(&self.origin.identity, to);
+        self.drive.go_on();
+        saved.map_err(|error| EmbedError::new(EmbedErrorKind::Write, format!("save: {error}")))
+    }
+
+    /// Returns the reason why the drive cannot be saved now, if there is one.
+    pub fn can_be_saved(&self) -> Result<(), EmbedError> {
+        needs_map(&self.origin.description, "save")?;
+        self.needs_nothing_in_flight("save")
+    }
+
+    fn needs_nothing_in_flight(&self, call: &str) -> Result<(), EmbedError> {
+        if self.in_flight == 0 {
+            return Ok(());
+        }
+        let text = format!("{call}: {} commands are in flight: expected none (drain completes them)", self.in_flight);
+        Err(EmbedError::new(EmbedErrorKind::InFlight, text))
+    }
+
+    /// Discards all measurements so far, and begins a new measurement and a new history. Commands in flight count when
+    /// they complete, with their whole latency.
+    pub fn restart_measurement(&mut self) {
+        self.drive.restart_measurement();
+        (self.most_in_flight, self.rejected) = (0, 0);
+        (self.backlog, self.shutdown, self.clock) = (Backlog::default(), None, Clock::start());
+        if self.origin.keeps_history {
+            self.drive.history().enable(false);
+        }
+    }
+
+    fn utilisation(&self) -> Utilisation {
+        self.drive.statistics.utilisation(self.drive.now(), self.drive.controller(), self.drive.flash())
+    }
+
+    /// Returns the summary of the measurement up to now, the document `summary.json` of a run. Its status is `partial`
+    /// while commands are in flight. `wall_s` is the wall time since the measurement began, that of the host included.
+    pub fn summary(&self) -> Value {
+        let (origin, shutdown) = (&*self.origin, self.shutdown.as_ref());
+        let facts = RunFacts {
+            drive_name: &origin.drive,
+            workload_name: &origin.host,
+            policy_name: &origin.description.policy.kind,
+            seed: origin.seed,
+            complete: self.in_flight == 0,
+            wall_s: self.clock.seconds(),
+            rejected: self.rejected,
+            saturated: origin.open_loop && self.backlog.grows(),
+            most_in_flight: self.most_in_flight,
+            steady: None,
+            starting_state: origin.start.facts.clone(),
+            workload_end: shutdown.map_or(self.drive.now(), |shutdown| shutdown.began),
+            utilisation: shutdown.map_or_else(|| self.utilisation(), |shutdown| shutdown.utilisation.clone()),
+            power: shutdown.map_or_else(|| self.drive.flash().power(self.drive.now()), |shutdown| shutdown.power.clone()),
+            shutdown_ns: shutdown.map(|shutdown| shutdown.took_ns),
+            power_failure: None,
+        };
+        summary::summary(&facts, &origin.description, &self.drive)
+    }
+
+    /// Returns the digest of the physical history since the measurement began; `None` unless it was requested. Equal
+    /// digests mean equal behaviour: every completion and every operation of the flash at the same instant.
+    pub fn history(&mut self) -> Option<Digest> {
+        // The copy is closed, so that more entries of this instant may follow in the original.
+        self.origin.keeps_history.then(|| self.drive.history().clone().close())
+    }
+
+    /// Returns notes for the user, one line each: why a loaded drive does not continue exactly, or that the drive is
+    /// worn out.
+    pub fn notes(&self) -> Vec<String> {
+        self.origin.start.notes.iter().cloned().chain(worn_out(&self.drive)).collect()
+    }
+
+    /// Returns the description with every field resolved, as TOML.
+    pub fn description(&self) -> String {
+        self.origin.description.to_toml()
+    }
+}
+
+/// Completions taken from a drive.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    /// The completions.
+    pub completions: &'a [Completion],
+    /// Their latencies by cause, in the order of [`kit::Cause::ALL`]; empty unless requested ([`Builder::causes`]).
+    pub causes: &'a [Ledger],
+}
+
+/// Refuses a call that needs a map of the data, where the drive has none.
+fn needs_map(description: &Description, call: &str) -> Result<(), EmbedError> {
+    let problem = description.lacks_map(call, "a saved drive");
+    problem.map_or(Ok(()), |problem| Err(EmbedError::new(EmbedErrorKind::Unsupported, problem)))
+}
