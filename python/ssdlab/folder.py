@@ -31,6 +31,9 @@ def load_result(folder: str | PathLike[str]) -> Result:
 
     path = Path(folder)
     streams, power = path / "stream_latency.parquet", path / "power.parquet"
+    if (path / "compare.json").is_file():
+        runs = sorted(run.parent.name for run in path.glob("*/summary.json"))
+        raise InputError(f"{path}: the folder of a comparison: expected that of one of its runs: {', '.join(runs)}")
     if not (path / "summary.json").is_file():
         raise InputError(f"{path}: not a result folder: no summary.json in it")
     try:

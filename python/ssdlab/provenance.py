@@ -222,6 +222,8 @@ def rerun(folder: str | PathLike[str], **hooks: Any) -> Rerun:
 
     path = Path(folder)
     before = load_result(path)
+    if before.status != "complete":
+        raise InputError(f"{path}: its run was stopped before its end, and a whole run gives another result")
     try:
         record = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["run"]
         policy, options = record["policy"], {**record["options"], "seed": record["seed"]}

@@ -147,3 +147,16 @@ def test_a_run_from_standard_input_is_kept(cli, here):
     assert done.returncode == 0, done.stderr
     refused = cli("rerun", "trace")
     assert (refused.returncode, "came from standard input" in refused.stderr) == (2, True)
+
+
+def test_a_comparison_and_a_partial_run_are_not_run_again(cli, job, tmp_path):
+    out = tmp_path / "both"
+    cli("compare", "tiny", job, "--policy", "baseline,all_fast", "--stop-after", 50, "--out", out)
+    done = cli("rerun", out)
+    assert done.returncode == 2
+    assert "expected that of one of its runs: all_fast, baseline" in done.stderr
+    text = (out / "baseline" / "summary.json").read_text()
+    (out / "baseline" / "summary.json").write_text(text.replace('"status": "complete"', '"status": "partial"'))
+    done = cli("rerun", out / "baseline")
+    assert done.returncode == 2
+    assert "stopped before its end" in done.stderr

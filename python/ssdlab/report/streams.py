@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.results import Result, Stream
 
 #: Columns of a table of streams, after the name of the stream.
-COLUMNS = ("commands", "IOPS", "read", "write", "mean", "p99", "p99.99", "largest cause", "its share")
+COLUMNS = ("commands", "IOPS", "read", "write", "mean", "p99", "p99.9", "largest cause", "its share")
 #: Largest number of streams in a table of one run, and in one of several.
 MOST, MOST_COMPARED = 32, 6
 
@@ -45,7 +45,7 @@ def _row(stream: Stream) -> list[str]:
         scaled(rates["iops"], ""),
         scaled(reads, "B/s"),
         scaled(writes, "B/s"),
-        *(latency_text(value, latency.count) for value in (latency.mean_ns, latency.p99_ns, latency.p99_99_ns)),
+        *(latency_text(value, latency.count) for value in (latency.mean_ns, latency.p99_ns, latency.p99_9_ns)),
         in_words(largest) if largest else "–",
         percent(causes[largest] / sum(causes.values())) if largest else "–",
     ]
@@ -71,5 +71,6 @@ def _group(streams: Sequence[Stream]) -> tuple[str, list[Row]]:
         row("IOPS", lambda stream: stream.throughput["iops"], lambda value: scaled(value, "IOPS"), 1),
         row("mean", lambda stream: stream.latency["all"].mean_ns, duration, -1),
         row("p99", lambda stream: stream.latency["all"].p99_ns, duration, -1),
+        row("p99.9", lambda stream: stream.latency["all"].p99_9_ns, duration, -1),
         row("p99.99", lambda stream: stream.latency["all"].p99_99_ns, duration, -1),
     ]

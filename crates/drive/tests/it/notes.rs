@@ -121,6 +121,18 @@ fn a_clock_has_an_end() {
 }
 
 #[test]
+fn a_short_run_from_the_steady_state_is_told_that_it_settles() {
+    let told = |sets: &[&str], job: &str| {
+        let job = format!("bs=4k\nnorandommap=1\nio_size=1g\n{job}");
+        notes(TINY, sets, &job).iter().any(|note| note.contains("blocks for each die"))
+    };
+    assert!(told(&[STEADY], "rw=randwrite\nnumber_ios=500"));
+    assert!(!told(&[STEADY], "rw=randwrite\nnumber_ios=20000"), "more than two blocks for each die");
+    assert!(!told(&[STEADY], "rw=randread\nnumber_ios=500"), "reads change nothing");
+    assert!(!told(&["state.precondition=fill"], "rw=randwrite\nnumber_ios=500"));
+}
+
+#[test]
 fn small_writes_are_not_padded_on_drives_with_large_programs() {
     let light = "[light]\nrw=randwrite\nbs=4k\nnumber_ios=100\nrate_iops=200\n";
     for preset in ["tlc-1tb", "qlc-2tb", "pcie4-tlc-2tb"] {
