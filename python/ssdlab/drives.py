@@ -211,7 +211,7 @@ def schema() -> dict[str, Any]:
 
     Examples:
         >>> sorted(ssdlab.schema()["properties"])
-        ['base', 'buffer', 'controller', 'ecc', 'flash', 'ftl', 'host', 'policy', 'state', 'title']
+        ['base', 'buffer', 'controller', 'ecc', 'flash', 'ftl', 'host', 'policy', 'power', 'state', 'title']
     """
     fields: dict[str, Any] = json.loads(_engine.schema())
     return fields
