@@ -86,9 +86,9 @@ format: $(VENV)/.stamp-dev ## Bring the sources into format.
 	$(BIN)/ruff check --fix python tests/python bench papers examples tools conftest.py
 	$(BIN)/ruff format python tests/python bench papers examples tools conftest.py
 
-bench: tools ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
+bench: build ## Measure the speed of the fixed scenarios; a line is added to bench/history.jsonl.
 	$(PYTHON) bench/run.py $(FLOOR:%=--floor %)
-	$(PYTHON) bench/start.py
+	$(BIN)/python bench/start.py
 	$(PYTHON) bench/door.py
 
 # One wheel for every Python from 3.11 on. It is tried where nothing but its requirements is installed.
